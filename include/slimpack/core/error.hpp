@@ -1,0 +1,57 @@
+#ifndef SLIMPACK_CORE_ERROR_HPP
+#define SLIMPACK_CORE_ERROR_HPP
+
+#include <boost/outcome/basic_result.hpp>
+#include <boost/outcome/policy/base.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace slimpack {
+
+/// What kind of input cannot be planned.
+enum class errc {
+  invalid_input,    ///< an argument outside its documented range
+  out_of_memory,    ///< no plan of this kind fits the memory limit
+  cyclic_schedule,  ///< the programs wait for each other: they would deadlock
+  unreadable,       ///< a file cannot be read, or holds something else
+  unwritable,       ///< a file cannot be written
+};
+
+/// Why a call gave no value: the kind, for callers that branch, and one line that names the numbers.
+struct error {
+  errc code{};
+  std::string detail;
+};
+
+/// What `result<T>::value()` throws when there is no value.
+class plan_error : public std::runtime_error {
+ public:
+  explicit plan_error(const error& e) : std::runtime_error(e.detail), code_(e.code) {}
+  [[nodiscard]] errc code() const noexcept { return code_; }
+
+ private:
+  errc code_;
+};
+
+namespace detail {
+struct throw_plan_error : boost::outcome_v2::policy::base {
+  template <class Impl>
+  static constexpr void wide_value_check(Impl&& self) {
+    if (!base::_has_value(std::forward<Impl>(self))) throw plan_error(base::_error(std::forward<Impl>(self)));
+  }
+  template <class Impl>
+  static constexpr void wide_error_check(Impl&& self) {
+    base::narrow_error_check(std::forward<Impl>(self));
+  }
+};
+}  // namespace detail
+
+/// A value, or the error that says why there is none. `.value()` throws plan_error when there is none.
+template <class T>
+using result = boost::outcome_v2::basic_result<T, error, detail::throw_plan_error>;
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,31 @@
+#ifndef SLIMPACK_CORE_MEMORY_RATES_HPP
+#define SLIMPACK_CORE_MEMORY_RATES_HPP
+
+namespace slimpack {
+
+/// What one stage holds, as amounts of the memory limit's unit (bytes of one GPU, or tokens).
+/// Formula   fixed + live_token * (tokens forwarded, not yet backwarded)
+///           + gradient_token * (prefix tokens of sequences whose backward is under way)
+///           + forward_token * (tokens of the running forward pack), or backward_token * (of the running backward pack)
+/// Source    design rule 6 (derived): it depends on the order of a stage's instructions, never on their times;
+///           accumulators of dK and dV live from the first backward slice of a sequence to its last
+struct memory_rates {
+  double fixed{};           ///< weights, gradients, optimizer states
+  double live_token{1};     ///< activations of a token, K and V included
+  double gradient_token{};  ///< dK and dV accumulators of a token
+  double forward_token{};   ///< held only while a forward pack runs
+  double backward_token{};  ///< held only while a backward pack runs: the recomputed layer, the logits' gradient
+
+  /// Held while a forward pack of `running` tokens runs; `live` counts them.
+  [[nodiscard]] constexpr double in_forward(double live, double gradient, double running) const noexcept {
+    return fixed + live_token * live + gradient_token * gradient + forward_token * running;
+  }
+  /// Held while a backward pack of `running` tokens runs; `live` counts them still.
+  [[nodiscard]] constexpr double in_backward(double live, double gradient, double running) const noexcept {
+    return fixed + live_token * live + gradient_token * gradient + backward_token * running;
+  }
+};
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,61 @@
+#ifndef SLIMPACK_CORE_PLAN_HPP
+#define SLIMPACK_CORE_PLAN_HPP
+
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/workload.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace slimpack {
+
+/// A proven least step time, with the name of the argument that proves it (simulator/bounds.hpp).
+struct bound {
+  std::string name;
+  seconds time;
+  friend bool operator==(const bound&, const bound&) = default;
+};
+
+/// One pipeline's part of a plan.
+struct replica_plan {
+  std::vector<sequence_id> sequences;
+  slimpack::partition partition;
+  pass_timing forward;
+  pass_timing backward;
+  std::vector<program> programs;      ///< one per stage
+  std::vector<double> peak_memory;    ///< per stage, in the plan's memory unit
+  std::vector<memory_rates> rates;    ///< per stage; what peak_memory was computed with, not part of the plan file
+  seconds makespan;                   ///< end of the last instruction, from a common start
+  seconds lower_bound;                ///< for these sequences on this pipeline; decides nothing
+
+  [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+};
+
+/// Everything a rank needs for one optimizer step, with its certificate.
+struct plan {
+  std::uint64_t hash{};    ///< core/plan_hash.hpp; ranks compare it before they start
+  bool truncated{};        ///< planned under a wall-clock limit: plan on one rank and broadcast
+  std::string planner;     ///< names given by the caller, for people
+  std::string cost;
+  std::string model;
+  std::string gpu;
+  std::vector<tokens> lengths;  ///< as planned; a sequence_id is an index into it
+  slimpack::shape shape;
+  std::vector<replica_plan> replicas;
+  seconds reduce_time;     ///< gradient reduction over the replicas, after the slowest of them
+  seconds step_time;       ///< slowest replica + reduce_time
+  std::vector<bound> bounds;
+  seconds lower_bound;     ///< largest of bounds; no plan of this batch on this shape is faster
+  double efficiency{};     ///< lower_bound / step_time
+  double bubble{};         ///< 1 - useful work / (replicas * stages * step_time)
+  slimpack::memory_unit memory_unit{};  ///< of every peak_memory and of the limit
+  seconds planning_time;   ///< lengths in memory to certified plan
+};
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,90 @@
+#ifndef SLIMPACK_CORE_PLAN_HASH_HPP
+#define SLIMPACK_CORE_PLAN_HASH_HPP
+
+#include <slimpack/core/plan.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+
+namespace slimpack {
+
+namespace detail {
+
+/// FNV-1a over 64-bit words. Source: Fowler, Noll, Vo; offset basis and prime of the 64-bit variant.
+class fnv1a {
+ public:
+  void add(std::uint64_t word) noexcept {
+    for (int byte = 0; byte < 8; ++byte) {
+      state_ = (state_ ^ (word & 0xff)) * 0x100000001b3ULL;
+      word >>= 8;
+    }
+  }
+  void add(std::int64_t n) noexcept { add(static_cast<std::uint64_t>(n)); }
+  void add(std::uint32_t n) noexcept { add(std::uint64_t{n}); }
+  void add(int n) noexcept { add(std::int64_t{n}); }
+  void add(double x) noexcept { add(std::bit_cast<std::uint64_t>(x)); }
+  template <class Unit, class Rep>
+  void add(quantity<Unit, Rep> q) noexcept {
+    add(q.value);
+  }
+  void add(std::string_view text) noexcept {
+    add(std::uint64_t{text.size()});
+    for (const char c : text) add(std::uint64_t{static_cast<unsigned char>(c)});
+  }
+  [[nodiscard]] std::uint64_t value() const noexcept { return state_; }
+
+ private:
+  std::uint64_t state_{0xcbf29ce484222325ULL};
+};
+
+}  // namespace detail
+
+/// Fingerprint of everything in the plan file but hash, planning time and the truncated mark.
+/// Equal on every compiler and build type: it reads values, not memory.
+/// Errors    none            Complexity  O(size of the plan)
+[[nodiscard]] inline std::uint64_t hash_of(const plan& p) noexcept {
+  detail::fnv1a h;
+  const auto add_all = [&h](const auto& range) {
+    h.add(std::uint64_t{range.size()});
+    for (const auto& x : range) h.add(x);
+  };
+  for (const std::string_view text : {std::string_view{p.planner}, std::string_view{p.cost},
+                                      std::string_view{p.model}, std::string_view{p.gpu}})
+    h.add(text);
+  add_all(p.lengths);
+  for (const int degree : {p.shape.stages, p.shape.replicas, p.shape.tensor, p.shape.context, p.shape.chunks})
+    h.add(degree);
+  h.add(p.shape.quantum);
+  for (const replica_plan& r : p.replicas) {
+    h.add(std::uint64_t{r.sequences.size()});
+    for (const sequence_id s : r.sequences) h.add(s.value);
+    for (const pass direction : {pass::forward, pass::backward}) {
+      const micropacks& packs = r.partition.of(direction);
+      h.add(std::uint64_t{packs.size()});
+      for (std::size_t i = 0; i < packs.size(); ++i) {
+        h.add(std::uint64_t{packs[i].size()});
+        for (const slice& s : packs[i]) h.add(s.sequence.value), h.add(s.begin), h.add(s.length);
+      }
+      add_all(r.of(direction).time);
+      add_all(r.of(direction).message);
+    }
+    for (const program& stage : r.programs) {
+      h.add(std::uint64_t{stage.size()});
+      for (const instruction& i : stage)
+        h.add(std::uint32_t{i.pass == pass::forward ? 0u : 1u}), h.add(i.pack.value), h.add(i.chunk);
+    }
+    add_all(r.peak_memory);
+    h.add(r.makespan), h.add(r.lower_bound);
+  }
+  h.add(p.reduce_time), h.add(p.step_time);
+  for (const bound& b : p.bounds) h.add(std::string_view{b.name}), h.add(b.time);
+  h.add(p.lower_bound), h.add(p.efficiency), h.add(p.bubble);
+  h.add(p.memory_unit == memory_unit::tokens ? 0 : 1);
+  h.add(p.shape.memory ? p.shape.memory->amount : -1.0);
+  return h.value();
+}
+
+}  // namespace slimpack
+
+#endif

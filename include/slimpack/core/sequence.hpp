@@ -1,0 +1,20 @@
+#ifndef SLIMPACK_CORE_SEQUENCE_HPP
+#define SLIMPACK_CORE_SEQUENCE_HPP
+
+#include <slimpack/core/units.hpp>
+
+namespace slimpack {
+
+/// One training sample of a batch.
+struct sequence {
+  sequence_id id;
+  tokens length;
+  friend constexpr bool operator==(const sequence&, const sequence&) = default;
+};
+
+/// The longest length slimpack plans, 2^31 - 1 tokens: what Megatron-LM's index files can hold.
+inline constexpr tokens longest_supported{2147483647};
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,31 @@
+#ifndef SLIMPACK_CORE_SLICE_HPP
+#define SLIMPACK_CORE_SLICE_HPP
+
+#include <slimpack/core/units.hpp>
+
+namespace slimpack {
+
+/// Which half of a training step.
+enum class pass : unsigned char { forward, backward };
+
+/// Tokens [begin, begin + length) of one sequence; they attend to [0, begin) and, causally, to themselves.
+struct slice {
+  sequence_id sequence;
+  tokens begin;
+  tokens length;
+
+  [[nodiscard]] constexpr tokens end() const noexcept { return begin + length; }
+
+  /// Attended (query, key) pairs: n (2 b + n + 1) / 2. Source: exact causal count, papers' "pairs".
+  [[nodiscard]] constexpr double pairs() const noexcept {
+    const auto b = static_cast<double>(begin.value);
+    const auto n = static_cast<double>(length.value);
+    return n * (2 * b + n + 1) / 2;
+  }
+
+  friend constexpr bool operator==(const slice&, const slice&) = default;
+};
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,23 @@
+#ifndef SLIMPACK_CORE_SOLUTION_HPP
+#define SLIMPACK_CORE_SOLUTION_HPP
+
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/program.hpp>
+
+#include <vector>
+
+namespace slimpack {
+
+/// One replica's part of a solver's answer.
+struct replica_solution {
+  std::vector<sequence_id> sequences;
+  slimpack::partition partition;
+  std::vector<program> programs;  ///< one per stage
+};
+
+/// A solver's answer: one entry per replica of the shape.
+using solution = std::vector<replica_solution>;
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,96 @@
+#ifndef SLIMPACK_COSTS_HOOKS_HPP
+#define SLIMPACK_COSTS_HOOKS_HPP
+
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/slice.hpp>
+
+#include <concepts>
+#include <optional>
+#include <span>
+
+/// How the library asks a cost model. Only time(slice, pass, part) must be there; each other question has the
+/// answer of a plain pipeline as its default, and a member of the same meaning replaces it:
+///
+///   member a model may offer                          question                               default
+///   seconds overhead(pass, int part)                  what each pack costs besides slices    0 s
+///   seconds time(span<const slice>, pass, int part)   what a pack costs                      overhead + sum of times
+///   seconds useful(const slice&, pass, int part)      its time without recompute             time of the slice
+///   seconds message(tokens, pass, int part)           end on a part to arrival at the next   0 s
+///   optional<memory_rates> memory(int stage)          bytes a GPU of a stage holds           nothing: tokens only
+///   seconds reduce_time()                             gradient reduction after the step      0 s
+///   int parts()                                       pieces of the model it prices          any number
+///   seconds weight_time(const slice&, int part)       share of backward that may run apart   half of backward
+namespace slimpack {
+
+template <class Cost>
+[[nodiscard]] constexpr seconds pack_overhead(const Cost& cost, pass p, int part) {
+  if constexpr (requires { { cost.overhead(p, part) } -> std::same_as<seconds>; })
+    return cost.overhead(p, part);
+  else
+    return {};
+}
+
+template <class Cost>
+[[nodiscard]] constexpr seconds pack_time(const Cost& cost, std::span<const slice> pack, pass p, int part) {
+  if constexpr (requires { { cost.time(pack, p, part) } -> std::same_as<seconds>; }) {
+    return cost.time(pack, p, part);
+  } else {
+    seconds sum = pack_overhead(cost, p, part);
+    for (const slice& s : pack) sum += cost.time(s, p, part);
+    return sum;
+  }
+}
+
+template <class Cost>
+[[nodiscard]] constexpr seconds useful_time(const Cost& cost, const slice& s, pass p, int part) {
+  if constexpr (requires { { cost.useful(s, p, part) } -> std::same_as<seconds>; })
+    return cost.useful(s, p, part);
+  else
+    return cost.time(s, p, part);
+}
+
+/// The part that a pack goes to next is part + 1 forward, part - 1 backward.
+template <class Cost>
+[[nodiscard]] constexpr seconds message_time(const Cost& cost, tokens size, pass p, int part) {
+  if constexpr (requires { { cost.message(size, p, part) } -> std::same_as<seconds>; })
+    return cost.message(size, p, part);
+  else
+    return {};
+}
+
+template <class Cost>
+[[nodiscard]] constexpr std::optional<memory_rates> memory_of(const Cost& cost, int stage) {
+  if constexpr (requires { { cost.memory(stage) } -> std::same_as<std::optional<memory_rates>>; })
+    return cost.memory(stage);
+  else
+    return std::nullopt;
+}
+
+template <class Cost>
+[[nodiscard]] constexpr seconds reduce_time_of(const Cost& cost) {
+  if constexpr (requires { { cost.reduce_time() } -> std::same_as<seconds>; })
+    return cost.reduce_time();
+  else
+    return {};
+}
+
+template <class Cost>
+[[nodiscard]] constexpr std::optional<int> parts_of(const Cost& cost) {
+  if constexpr (requires { { cost.parts() } -> std::same_as<int>; })
+    return cost.parts();
+  else
+    return std::nullopt;
+}
+
+/// Time of the weight-gradient part of a slice's backward: work that a schedule may delay (W instructions).
+template <class Cost>
+[[nodiscard]] constexpr seconds weight_time(const Cost& cost, const slice& s, int part) {
+  if constexpr (requires { { cost.weight_time(s, part) } -> std::same_as<seconds>; })
+    return cost.weight_time(s, part);
+  else
+    return cost.time(s, pass::backward, part) * 0.5;
+}
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,115 @@
+#ifndef SLIMPACK_COSTS_PRICE_HPP
+#define SLIMPACK_COSTS_PRICE_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/workload.hpp>
+#include <slimpack/costs/hooks.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+
+namespace detail {
+
+template <class Cost>
+pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int parts) {
+  pass_timing t;
+  t.before.reserve(packs.size() + 1);
+  t.before.push_back(0);
+  t.time.reserve(packs.size() * static_cast<std::size_t>(parts));
+  t.message.reserve(packs.size() * static_cast<std::size_t>(parts));
+  const int last = p == pass::forward ? parts - 1 : 0;  // no message leaves the last part of a pass
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    const tokens size = size_of(packs[i]);
+    t.before.push_back(t.before.back() + size.value);
+    for (int part = 0; part < parts; ++part) {
+      t.time.push_back(pack_time(cost, packs[i], p, part));
+      t.message.push_back(part == last ? seconds{} : message_time(cost, size, p, part));
+    }
+  }
+  return t;
+}
+
+/// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV.
+inline void follow_sequences(const partition& packs, workload& w) {
+  std::uint32_t sequences = 0;
+  for (const slice& s : packs.forward.slices()) sequences = std::max(sequences, s.sequence.value + 1);
+  std::vector<std::uint32_t> last_forward(sequences, 0);
+  std::vector<std::int64_t> length(sequences, 0);
+  for (std::size_t i = 0; i < packs.forward.size(); ++i) {
+    for (const slice& s : packs.forward[i]) {
+      last_forward[s.sequence.value] = static_cast<std::uint32_t>(i);
+      length[s.sequence.value] = std::max(length[s.sequence.value], s.end().value);
+    }
+  }
+  w.turn.clear();
+  w.gradient_running.clear();
+  w.gradient_before.assign(1, 0);
+  std::uint32_t turn = 0;
+  std::int64_t open = 0;
+  for (std::size_t i = 0; i < packs.backward.size(); ++i) {
+    std::int64_t opened = 0;
+    std::int64_t closed = 0;
+    for (const slice& s : packs.backward[i]) {
+      turn = std::max(turn, last_forward[s.sequence.value]);
+      // A sequence that runs backward in one slice needs no accumulator.
+      const bool first = s.end().value == length[s.sequence.value];
+      if (first && s.begin.value > 0) opened += s.end().value;
+      if (!(first && s.begin.value == 0)) closed += s.length.value;
+    }
+    w.turn.push_back(turn);
+    w.gradient_running.push_back(open + opened);
+    open += opened - closed;
+    w.gradient_before.push_back(open);
+  }
+}
+
+}  // namespace detail
+
+/// What each stage holds per token under the shape's memory limit. Bytes need a cost model that knows them.
+/// Without a limit, bytes are reported where the model knows them, else tokens.
+/// Errors    invalid_input: a limit in bytes under a cost model without memory            Complexity  O(stages)
+template <class Cost>
+result<std::vector<memory_rates>> rates_of(const Cost& cost, const shape& shape) {
+  std::vector<memory_rates> rates(static_cast<std::size_t>(shape.stages));
+  if (shape.memory && shape.memory->unit == memory_unit::tokens) return rates;
+  for (int stage = 0; stage < shape.stages; ++stage) {
+    const std::optional<memory_rates> known = memory_of(cost, stage);
+    if (!known && shape.memory)
+      return error{errc::invalid_input, "this cost model knows no bytes: give the memory limit in tokens"};
+    if (known) rates[static_cast<std::size_t>(stage)] = *known;
+  }
+  return rates;
+}
+
+/// The unit that rates_of answers in.
+template <class Cost>
+[[nodiscard]] memory_unit unit_of(const Cost& cost, const shape& shape) {
+  if (shape.memory) return shape.memory->unit;
+  return memory_of(cost, 0) ? memory_unit::bytes : memory_unit::tokens;
+}
+
+/// Prices one replica's packs: all that schedules and the simulator read.
+/// Shapes    rates: one per stage, from rates_of
+/// Errors    none            Complexity  O(slices * parts)
+template <class Cost>
+[[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
+                             std::vector<memory_rates> rates) {
+  workload w;
+  w.shape = shape;
+  w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
+  w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
+  w.rates = std::move(rates);
+  detail::follow_sequences(packs, w);
+  return w;
+}
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,58 @@
+#ifndef SLIMPACK_DETAIL_FILL_HPP
+#define SLIMPACK_DETAIL_FILL_HPP
+
+#include <slimpack/core/cut_budget.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/micropack.hpp>
+#include <slimpack/core/sequence.hpp>
+
+#include <span>
+#include <string>
+
+namespace slimpack::detail {
+
+/// Fills packs from sequences taken one after the other, each cut by the slicer where a pack is full.
+/// `base` gives quantum, part and the token cap of a pack; `budget(done)` the next pack's time, `done` being the work
+/// in the packs before it. A sequence runs front to back forward and back to front backward, so every order of
+/// sequences is a legal run order.
+/// Errors    out_of_memory: a slice that the slicer insists on exceeds the token cap
+template <class Slicer, class Cost, class Budget>
+result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, const Slicer& slicer, const Cost& cost,
+                  const cut_budget& base, const Budget& budget) {
+  seconds done{};
+  seconds used{};
+  tokens held{};
+  seconds room = budget(done);
+  bool empty = true;
+  const auto close = [&] {
+    packs.close();
+    done += used;
+    used = {}, held = {}, empty = true;
+    room = budget(done);
+  };
+  for (const sequence& s : order) {
+    tokens left = s.length;
+    while (left > tokens{0}) {
+      const tokens at = p == pass::forward ? s.length - left : left;
+      const slice next = slicer.next(s, at, p, {room - used, base.size - held, base.quantum, base.part, empty}, cost);
+      if (next.length == tokens{0}) {
+        if (empty)
+          return error{errc::out_of_memory, "a slice of sequence " + std::to_string(s.id.value) + " (" + std::to_string(s.length.value) +
+                                                " tokens) exceeds the pack limit of " + std::to_string(base.size.value) + " tokens"};
+        close();
+        continue;
+      }
+      packs.push(next);
+      used += cost.time(next, p, base.part);
+      held += next.length;
+      left -= next.length;
+      empty = false;
+    }
+  }
+  packs.close();
+  return boost::outcome_v2::success();
+}
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,211 @@
+#ifndef SLIMPACK_DETAIL_GREEDY_HPP
+#define SLIMPACK_DETAIL_GREEDY_HPP
+
+#include <slimpack/core/assert.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/workload.hpp>
+#include <slimpack/schedules/memory_cap.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+/// The event-driven rule behind schedules::list, on a step or on its mirror image.
+namespace slimpack::detail::greedy {
+
+/// Packs that flow one way through the stages. Shapes: time, message: [pack * stages + stage].
+struct flow {
+  std::size_t packs{};
+  std::vector<double> time;
+  std::vector<double> message;
+};
+
+/// Two flows through a pipeline: `down` goes from stage 0 to the last, turns there, and `up` comes back.
+/// In a step down is forward and up is backward; in its mirror image down is backward, in reversed order.
+struct pipeline {
+  std::size_t stages{};
+  flow down;
+  flow up;
+  std::vector<std::uint32_t> need;   // per up pack, downs that the last stage must have run before it
+  std::vector<std::uint32_t> allow;  // [stage * (up.packs + 1) + ups done], the most downs
+
+  static pipeline of(const workload& work, const schedules::memory_cap& cap) {
+    pipeline p;
+    p.stages = static_cast<std::size_t>(work.shape.stages);
+    const auto copy = [](const pass_timing& timing) {
+      flow f;
+      f.packs = timing.size();
+      for (const seconds s : timing.time) f.time.push_back(s.value);
+      for (const seconds s : timing.message) f.message.push_back(s.value);
+      return f;
+    };
+    p.down = copy(work.forward);
+    p.up = copy(work.backward);
+    for (const std::uint32_t turn : work.turn) p.need.push_back(turn + 1);
+    for (std::size_t r = 0; r < p.stages; ++r) p.allow.insert(p.allow.end(), cap.allowed(r), cap.allowed(r) + p.up.packs + 1);
+    return p;
+  }
+
+  /// Time reversed: what ended first starts last, messages run the other way, and a down pack needs the ups that
+  /// used to need it.
+  [[nodiscard]] pipeline mirrored() const {
+    pipeline m;
+    m.stages = stages;
+    m.down = reversed(up, true);
+    m.up = reversed(down, false);
+    m.need.resize(down.packs);
+    std::size_t i = 0;  // first up pack that needs down pack j
+    for (std::size_t j = 0; j < down.packs; ++j) {
+      while (i < up.packs && need[i] <= j) ++i;
+      m.need[down.packs - 1 - j] = static_cast<std::uint32_t>(up.packs - i);
+    }
+    m.allow.resize(stages * (down.packs + 1));
+    for (std::size_t r = 0; r < stages; ++r) {
+      const std::uint32_t* here = &allow[r * (up.packs + 1)];
+      std::size_t held_back = 0;  // first backwards, which the mirror image may not have run yet
+      for (std::size_t remain = 0; remain <= down.packs; ++remain) {
+        while (held_back < up.packs && here[held_back] < remain) ++held_back;
+        m.allow[r * (down.packs + 1) + (down.packs - remain)] = static_cast<std::uint32_t>(up.packs - held_back);
+      }
+    }
+    return m;
+  }
+
+ private:
+  /// Packs in reverse order. A message that left stage r for r - 1 now leaves r - 1 for r, and the other way round.
+  [[nodiscard]] flow reversed(const flow& f, bool was_up) const {
+    flow m;
+    m.packs = f.packs;
+    m.time.resize(f.time.size());
+    m.message.resize(f.message.size());
+    for (std::size_t i = 0; i < f.packs; ++i) {
+      const std::size_t from = i * stages;
+      const std::size_t to = (f.packs - 1 - i) * stages;
+      for (std::size_t r = 0; r < stages; ++r) m.time[to + r] = f.time[from + r];
+      for (std::size_t r = 0; r + 1 < stages; ++r) {
+        if (was_up)
+          m.message[to + r] = f.message[from + r + 1];
+        else
+          m.message[to + r + 1] = f.message[from + r];
+      }
+    }
+    return m;
+  }
+};
+
+/// When each stage starts each pack. Shapes: [pack * stages + stage].
+struct run {
+  std::vector<double> down;
+  std::vector<double> up;
+  double makespan{};
+};
+
+/// Runs the rule. With `prior`, a stage that may choose between a ready up and a ready down takes the one that
+/// started earlier there; without, the up.
+inline run schedule(const pipeline& p, const run* prior) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  const std::size_t stages = p.stages;
+  const std::size_t last = stages - 1;
+  run out;
+  out.down.assign(p.down.packs * stages, never);  // holds arrivals until the start is known
+  out.up.assign(p.up.packs * stages, never);
+  for (std::size_t i = 0; i < p.down.packs; ++i) out.down[i * stages] = 0;
+  struct stage_state {
+    double free{};
+    std::uint32_t downs{};
+    std::uint32_t ups{};
+    bool up_next{};
+  };
+  std::vector<stage_state> state(stages);
+  std::vector<double> next(stages, never);
+  const auto decide = [&](std::size_t r) {
+    stage_state& s = state[r];
+    double down = never;
+    double up = never;
+    if (s.downs < p.down.packs && s.downs < p.allow[r * (p.up.packs + 1) + s.ups])
+      down = std::max(s.free, out.down[s.downs * stages + r]);
+    if (s.ups < p.up.packs) {
+      if (r < last)
+        up = std::max(s.free, out.up[s.ups * stages + r]);
+      else if (s.downs >= p.need[s.ups])
+        up = s.free;
+    }
+    s.up_next = up <= down;
+    if (prior && up == down && up != never)
+      s.up_next = prior->up[s.ups * stages + r] <= prior->down[s.downs * stages + r];
+    next[r] = std::min(up, down);
+  };
+  for (std::size_t r = 0; r < stages; ++r) decide(r);
+  for (std::size_t left = (p.down.packs + p.up.packs) * stages; left > 0; --left) {
+    std::size_t r = 0;
+    for (std::size_t other = 1; other < stages; ++other)
+      if (next[other] < next[r]) r = other;
+    stage_state& s = state[r];
+    const double start = next[r];
+    SLIMPACK_ASSERT(start != never, "memory_cap::check passed, so some stage can go on");
+    if (s.up_next) {
+      const std::size_t cell = s.ups++ * stages + r;
+      out.up[cell] = start;
+      s.free = start + p.up.time[cell];
+      if (r > 0) {
+        out.up[cell - 1] = s.free + p.up.message[cell];
+        decide(r - 1);
+      }
+    } else {
+      const std::size_t cell = s.downs++ * stages + r;
+      out.down[cell] = start;
+      s.free = start + p.down.time[cell];
+      if (r < last) {
+        out.down[cell + 1] = s.free + p.down.message[cell];
+        decide(r + 1);
+      }
+    }
+    out.makespan = std::max(out.makespan, s.free);
+    decide(r);
+  }
+  return out;
+}
+
+/// A run of p.mirrored() as a run of p: starts become makespan - end.
+inline run mirrored(const pipeline& p, const run& image) {
+  run out;
+  out.makespan = image.makespan;
+  const auto turn = [&](const flow& f, const std::vector<double>& start) {
+    std::vector<double> turned(start.size());
+    for (std::size_t i = 0; i < f.packs; ++i)
+      for (std::size_t r = 0; r < p.stages; ++r) {
+        const std::size_t cell = i * p.stages + r;
+        turned[cell] = image.makespan - (start[(f.packs - 1 - i) * p.stages + r] + f.time[cell]);
+      }
+    return turned;
+  };
+  out.down = turn(p.down, image.up);
+  out.up = turn(p.up, image.down);
+  return out;
+}
+
+/// Each stage's instructions by start; of two that start together (one takes no time) the forward goes first.
+inline std::vector<program> programs_of(const pipeline& p, const run& found) {
+  std::vector<program> programs(p.stages);
+  for (std::size_t r = 0; r < p.stages; ++r) {
+    program& code = programs[r];
+    code.reserve(p.down.packs + p.up.packs);
+    std::uint32_t down = 0;
+    std::uint32_t up = 0;
+    while (down < p.down.packs || up < p.up.packs) {
+      const bool take_down = up == p.up.packs ||
+                             (down < p.down.packs && found.down[down * p.stages + r] <= found.up[up * p.stages + r]);
+      if (take_down)
+        code.push_back({pass::forward, {down++}, 0});
+      else
+        code.push_back({pass::backward, {up++}, 0});
+    }
+  }
+  return programs;
+}
+
+}  // namespace slimpack::detail::greedy
+
+#endif

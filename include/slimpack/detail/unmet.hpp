@@ -1,0 +1,24 @@
+#ifndef SLIMPACK_DETAIL_UNMET_HPP
+#define SLIMPACK_DETAIL_UNMET_HPP
+
+#include <cstddef>
+
+namespace slimpack::detail {
+
+template <std::size_t Size>
+struct fixed_string {
+  char text[Size]{};
+  consteval fixed_string(const char (&s)[Size]) {  // NOLINT: implicit, so that a literal is a template argument
+    for (std::size_t i = 0; i < Size; ++i) text[i] = s[i];
+  }
+};
+
+/// False. Compilers quote the sentence when it is the last alternative of an unsatisfied concept.
+template <fixed_string Sentence>
+consteval bool unmet() {
+  return false;
+}
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,98 @@
+#ifndef SLIMPACK_SCHEDULES_ONE_F_ONE_B_HPP
+#define SLIMPACK_SCHEDULES_ONE_F_ONE_B_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/workload.hpp>
+#include <slimpack/simulator/memory.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace slimpack::schedules {
+
+/// One forward, one backward: stage r runs a_r(i) = min(M, phi(i) + 1 + lead (p - 1 - r)) forwards before backward i.
+/// With chunks, forwards and backwards are counted in (pack, chunk) units in Megatron-LM's interleaved order: p packs
+/// pass a chunk before they pass the next; a lead of 2 is then its warm-up of 2 (p - 1 - r) + (chunks - 1) p units.
+/// Source    1F1B; the form for packs that share sequences is derived (design rule 5, with its proof of no deadlock);
+///           SlimPipe (arXiv:2504.14519) doubles the lead, which hides the messages
+/// Law       under a memory limit the lead falls until the programs fit
+/// Requires  lead >= 0; with chunks > 1 a lead of at least 2
+/// Errors    out_of_memory: not even lead 0 fits; the detail has the shortfall            Complexity  O(packs * parts)
+struct one_f_one_b {
+  int lead{2};
+
+  [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
+    const int least = work.shape.chunks > 1 ? 2 : 0;
+    if (lead < least)
+      return error{errc::invalid_input, "one_f_one_b needs a lead of at least " + std::to_string(least) + ", got " + std::to_string(lead)};
+    double over = 0;
+    for (int w = lead; w >= least; --w) {
+      std::vector<program> found = with_lead(work, w);
+      over = excess(work, found);
+      if (over <= 0) return found;
+    }
+    return error{errc::out_of_memory, "1F1B exceeds the memory limit of " + std::to_string(work.shape.memory->amount) + " by " +
+                                          std::to_string(over) + " at its smallest lead"};
+  }
+
+  friend constexpr bool operator==(const one_f_one_b&, const one_f_one_b&) = default;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const one_f_one_b& s) {
+    return out << "schedules::one_f_one_b{.lead = " << s.lead << "}";
+  }
+
+ private:
+  /// (pack, chunk) units of a pass: groups of `stages` packs pass chunk after chunk, backward from the last chunk.
+  static std::vector<instruction> units(const workload& work, pass p) {
+    std::vector<instruction> order;
+    const std::size_t packs = work.of(p).size();
+    const auto stages = static_cast<std::size_t>(work.shape.stages);
+    const auto chunks = static_cast<std::uint32_t>(work.shape.chunks);
+    order.reserve(packs * chunks);
+    for (std::size_t first = 0; first < packs; first += stages)
+      for (std::uint32_t k = 0; k < chunks; ++k)
+        for (std::size_t i = first; i < std::min(first + stages, packs); ++i)
+          order.push_back({p, {static_cast<std::uint32_t>(i)}, p == pass::forward ? k : chunks - 1 - k});
+    return order;
+  }
+
+  static std::vector<program> with_lead(const workload& work, int w) {
+    const std::vector<instruction> forward = units(work, pass::forward);
+    const std::vector<instruction> backward = units(work, pass::backward);
+    const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
+    // Units that must have run, on the last stage, before the turn of forward pack j: those up to its last chunk.
+    std::vector<std::size_t> through(work.forward.size());
+    for (std::size_t k = 0; k < forward.size(); ++k)
+      if (forward[k].chunk == last_chunk) through[forward[k].pack.value] = k + 1;
+    std::vector<program> programs(static_cast<std::size_t>(work.shape.stages));
+    for (std::size_t r = 0; r < programs.size(); ++r) {
+      program& code = programs[r];
+      code.reserve(forward.size() + backward.size());
+      const std::size_t ahead = static_cast<std::size_t>(w) * (programs.size() - 1 - r);
+      std::size_t run = 0;
+      std::size_t need = 0;
+      for (const instruction& b : backward) {
+        need = std::max(need, through[work.turn[b.pack.value]]);
+        for (; run < std::min(forward.size(), need + ahead); ++run) code.push_back(forward[run]);
+        code.push_back(b);
+      }
+    }
+    return programs;
+  }
+
+  /// By how much the fullest stage exceeds the limit; not positive when all fit.
+  static double excess(const workload& work, const std::vector<program>& programs) {
+    if (!work.shape.memory) return 0;
+    const std::vector<double> peak = simulator::peak_memory(work, programs);
+    return *std::max_element(peak.begin(), peak.end()) - work.shape.memory->amount;
+  }
+};
+
+}  // namespace slimpack::schedules
+
+#endif

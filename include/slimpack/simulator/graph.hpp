@@ -1,0 +1,177 @@
+#ifndef SLIMPACK_SIMULATOR_GRAPH_HPP
+#define SLIMPACK_SIMULATOR_GRAPH_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/workload.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace slimpack::simulator {
+
+/// A node of the task graph: an instruction, or the message that carries its output to the next part.
+struct task {
+  instruction what;
+  std::uint32_t stage{};  ///< that runs it; of a message, the sender
+  bool is_message{};
+  seconds duration;
+};
+
+/// What one step of a replica does, as a directed acyclic graph in compressed rows, numbered topologically.
+///
+/// Nodes     each instruction of each stage, each message between parts
+/// Edges     program order on a stage; instruction -> its message -> the instruction that waits for it.
+///           A backward on the last part also waits for the forwards of its sequences (design rule 2); program
+///           order implies it, since a program that runs them later would wait for itself and is rejected.
+/// Source    derived; SlimPack (arXiv:2509.26246) describes its simulator as a DAG solved by its critical path
+/// Messages neither occupy a stage nor delay each other.
+class task_graph {
+ public:
+  using node = std::uint32_t;
+
+  /// Builds the graph of `programs` (one per stage) over the packs of `work`. Reuses this object's storage.
+  /// Errors    invalid_input: a pack is missing, repeated or out of run order on a stage
+  ///           cyclic_schedule: the programs wait for each other; the detail names the instructions that are stuck
+  /// Complexity O(instructions)
+  result<void> assign(const workload& work, std::span<const program> programs);
+
+  [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
+  [[nodiscard]] std::span<const task> tasks() const noexcept { return tasks_; }
+  [[nodiscard]] std::span<const node> successors(node n) const noexcept {
+    return {targets_.data() + rows_[n], targets_.data() + rows_[n + 1]};
+  }
+  [[nodiscard]] std::size_t edges() const noexcept { return targets_.size(); }
+
+  /// Start of each task when every task starts as soon as its predecessors end.
+  /// Shapes    start: one per node, resized            Complexity  O(nodes + edges)
+  /// Returns   the makespan: the latest end
+  seconds sweep(std::vector<seconds>& start) const;
+
+ private:
+  static constexpr node unknown = std::numeric_limits<node>::max();
+
+  [[nodiscard]] error stuck(std::span<const program> programs) const;
+
+  std::vector<task> tasks_;
+  std::vector<std::uint32_t> rows_;
+  std::vector<node> targets_;
+  // Scratch of assign, kept for its capacity.
+  std::vector<std::uint32_t> next_;                       // per stage, position in its program
+  std::vector<std::uint32_t> previous_;                   // per stage, slot in targets_ that waits for its next node
+  std::vector<std::uint32_t> done_[2];                    // per part, packs run, by pass
+  std::vector<std::uint32_t> inbox_[2];                   // per pack and part, slot that the consumer fills, by pass
+  std::vector<std::uint32_t> ready_;
+};
+
+inline error task_graph::stuck(std::span<const program> programs) const {
+  std::string detail = "the programs wait for each other; stuck:";
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    if (next_[r] == programs[r].size()) continue;
+    const instruction& i = programs[r][next_[r]];
+    detail += " stage " + std::to_string(r) + " at " + (i.pass == pass::forward ? "F" : "B") +
+              std::to_string(i.pack.value) + ",";
+  }
+  detail.back() = '.';
+  return {errc::cyclic_schedule, detail};
+}
+
+inline result<void> task_graph::assign(const workload& work, std::span<const program> programs) {
+  const auto stages = static_cast<std::uint32_t>(work.shape.stages);
+  const auto parts = static_cast<std::uint32_t>(work.shape.parts());
+  const std::size_t packs[2] = {work.forward.size(), work.backward.size()};
+  if (programs.size() != stages)
+    return error{errc::invalid_input, std::to_string(programs.size()) + " programs for " + std::to_string(stages) + " stages"};
+  std::size_t instructions = 0;
+  for (std::size_t r = 0; r < stages; ++r) {
+    instructions += programs[r].size();
+    if (programs[r].size() != (packs[0] + packs[1]) * static_cast<std::size_t>(work.shape.chunks))
+      return error{errc::invalid_input, "stage " + std::to_string(r) + " runs " + std::to_string(programs[r].size()) +
+                                            " instructions, its packs need " +
+                                            std::to_string((packs[0] + packs[1]) * static_cast<std::size_t>(work.shape.chunks))};
+  }
+  tasks_.clear();
+  rows_.clear();
+  targets_.clear();
+  tasks_.reserve(2 * instructions);
+  rows_.reserve(2 * instructions + 1);
+  targets_.reserve(3 * instructions);
+  next_.assign(stages, 0);
+  previous_.assign(stages, unknown);
+  for (const int p : {0, 1}) {
+    done_[p].assign(parts, 0);
+    inbox_[p].assign(packs[p] * parts, unknown);
+  }
+
+  ready_.clear();
+  for (std::uint32_t r = stages; r-- > 0;) ready_.push_back(r);
+  while (!ready_.empty()) {
+    const std::uint32_t stage = ready_.back();
+    ready_.pop_back();
+    const program& code = programs[stage];
+    for (std::uint32_t& at = next_[stage]; at < code.size(); ++at) {
+      const instruction& i = code[at];
+      const int p = i.pass == pass::forward ? 0 : 1;
+      const std::uint32_t part = i.chunk * stages + stage;
+      if (part >= parts || i.pack.value != done_[p][part] || i.pack.value >= packs[p])
+        return error{errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) +
+                                              ": packs must run once and in order"};
+      const bool first = p == 0 ? part == 0 : part == parts - 1;
+      const bool last = p == 0 ? part == parts - 1 : part == 0;
+      const std::size_t cell = std::size_t{i.pack.value} * parts + part;
+      if (first && p == 1 && done_[0][part] <= work.turn[i.pack.value]) break;  // waits for its own stage: never
+      if (!first && inbox_[p][cell] == unknown) break;
+      const auto self = static_cast<node>(tasks_.size());
+      if (previous_[stage] != unknown) targets_[previous_[stage]] = self;
+      if (!first) targets_[inbox_[p][cell]] = self;
+      ++done_[p][part];
+      const pass_timing& timing = work.of(i.pass);
+      tasks_.push_back({i, stage, false, timing.time[cell]});
+      rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
+      previous_[stage] = unknown;
+      if (at + 1 < code.size()) {
+        previous_[stage] = static_cast<std::uint32_t>(targets_.size());
+        targets_.push_back(unknown);
+      }
+      if (!last) {
+        targets_.push_back(self + 1);
+        tasks_.push_back({i, stage, true, timing.message[cell]});
+        rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
+        const std::uint32_t to = p == 0 ? part + 1 : part - 1;
+        inbox_[p][std::size_t{i.pack.value} * parts + to] = static_cast<std::uint32_t>(targets_.size());
+        targets_.push_back(unknown);
+        const std::uint32_t receiver = to % stages;
+        // The receiver resumes only if this is the very message it waits for.
+        if (next_[receiver] < programs[receiver].size() && receiver != stage) {
+          const instruction& waiting = programs[receiver][next_[receiver]];
+          if (waiting.pass == i.pass && waiting.pack == i.pack && waiting.chunk * stages + receiver == to)
+            ready_.push_back(receiver);
+        }
+      }
+    }
+  }
+  rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
+  for (std::size_t r = 0; r < stages; ++r)
+    if (next_[r] != programs[r].size()) return stuck(programs);
+  return boost::outcome_v2::success();
+}
+
+inline seconds task_graph::sweep(std::vector<seconds>& start) const {
+  start.assign(size(), seconds{});
+  seconds makespan{};
+  for (node n = 0; n < size(); ++n) {
+    const seconds end = start[n] + tasks_[n].duration;
+    makespan = std::max(makespan, end);
+    for (const node m : successors(n)) start[m] = std::max(start[m], end);
+  }
+  return makespan;
+}
+
+}  // namespace slimpack::simulator
+
+#endif

@@ -1,0 +1,54 @@
+#ifndef SLIMPACK_SIMULATOR_TIMELINE_HPP
+#define SLIMPACK_SIMULATOR_TIMELINE_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/workload.hpp>
+#include <slimpack/simulator/graph.hpp>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace slimpack::simulator {
+
+/// When one instruction runs on its stage.
+struct span_of_time {
+  instruction what;
+  seconds start;
+  seconds end;
+};
+
+/// When everything runs: one lane per stage, in program order.
+struct timeline {
+  std::vector<std::vector<span_of_time>> stages;
+  seconds makespan;
+
+  /// Share of the makespan in which a stage runs nothing.
+  [[nodiscard]] double idle(std::size_t stage) const noexcept {
+    seconds busy{};
+    for (const span_of_time& s : stages[stage]) busy += s.end - s.start;
+    return makespan.value > 0 ? 1 - busy / makespan : 0;
+  }
+};
+
+/// Runs the programs of one replica in simulated time.
+/// Errors    those of task_graph::assign            Complexity  O(instructions)
+[[nodiscard]] inline result<timeline> simulate(const workload& work, std::span<const program> programs) {
+  task_graph graph;
+  if (result<void> built = graph.assign(work, programs); !built) return std::move(built).error();
+  std::vector<seconds> start;
+  timeline t;
+  t.makespan = graph.sweep(start);
+  t.stages.resize(programs.size());
+  for (std::size_t n = 0; n < graph.size(); ++n) {
+    const task& k = graph.tasks()[n];
+    if (!k.is_message) t.stages[k.stage].push_back({k.what, start[n], start[n] + k.duration});
+  }
+  return t;
+}
+
+}  // namespace slimpack::simulator
+
+#endif
