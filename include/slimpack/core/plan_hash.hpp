@@ -80,7 +80,7 @@ class fnv1a {
   h.add(p.reduce_time), h.add(p.step_time);
   for (const bound& b : p.bounds) h.add(std::string_view{b.name}), h.add(b.time);
   h.add(p.lower_bound), h.add(p.efficiency), h.add(p.bubble);
-  h.add(p.memory_unit == memory_unit::tokens ? 0 : 1);
+  h.add(p.memory_unit == memory_unit::token ? 0 : 1);
   h.add(p.shape.memory ? p.shape.memory->amount : -1.0);
   return h.value();
 }

@@ -10,13 +10,13 @@ namespace slimpack {
 
 /// What a memory limit counts.
 enum class memory_unit : unsigned char {
-  tokens,  ///< live tokens of a stage, under any cost model
-  bytes,   ///< everything on one GPU, under a cost model that knows bytes
+  token,  ///< live tokens of a stage, under any cost model
+  byte,   ///< everything on one GPU, under a cost model that knows bytes
 };
 
 /// The most a GPU (bytes) or a stage (tokens) may hold at any time.
 struct memory_limit {
-  memory_unit unit{memory_unit::tokens};
+  memory_unit unit{memory_unit::token};
   double amount{};
   friend constexpr bool operator==(const memory_limit&, const memory_limit&) = default;
 };

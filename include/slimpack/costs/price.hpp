@@ -78,7 +78,7 @@ inline void follow_sequences(const partition& packs, workload& w) {
 template <class Cost>
 result<std::vector<memory_rates>> rates_of(const Cost& cost, const shape& shape) {
   std::vector<memory_rates> rates(static_cast<std::size_t>(shape.stages));
-  if (shape.memory && shape.memory->unit == memory_unit::tokens) return rates;
+  if (shape.memory && shape.memory->unit == memory_unit::token) return rates;
   for (int stage = 0; stage < shape.stages; ++stage) {
     const std::optional<memory_rates> known = memory_of(cost, stage);
     if (!known && shape.memory)
@@ -92,7 +92,7 @@ result<std::vector<memory_rates>> rates_of(const Cost& cost, const shape& shape)
 template <class Cost>
 [[nodiscard]] memory_unit unit_of(const Cost& cost, const shape& shape) {
   if (shape.memory) return shape.memory->unit;
-  return memory_of(cost, 0) ? memory_unit::bytes : memory_unit::tokens;
+  return memory_of(cost, 0) ? memory_unit::byte : memory_unit::token;
 }
 
 /// Prices one replica's packs: all that schedules and the simulator read.
