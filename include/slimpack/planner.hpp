@@ -1,0 +1,147 @@
+#ifndef SLIMPACK_PLANNER_HPP
+#define SLIMPACK_PLANNER_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/plan_hash.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/costs/price.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/simulator/bounds.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+
+/// Plans a batch: slices and packs by Slicer and Solver, orders by Schedule, times by Cost; then checks the result,
+/// simulates it and certifies how close to the best possible it is.
+///
+///   slimpack::planner plan_batch{{.stages = 8}};
+///   slimpack::plan plan = plan_batch(lengths).value();
+///
+/// Law       equal inputs give equal plans, planning_time apart; every plan satisfies testing/plan_laws.hpp
+/// Errors    invalid_input: an empty batch, a length below 1 or above 2^31 - 1, a degree below 1
+///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
+template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
+          schedule_for<workload> Schedule = schedules::list>
+  requires solver_for<Solver, Slicer, Cost, Schedule>
+class planner {
+ public:
+  explicit planner(shape on, Slicer slicer = {}, Cost cost = {}, Solver solver = {}, Schedule schedule = {})
+      : shape_(on), slicer_(std::move(slicer)), cost_(std::move(cost)), solver_(std::move(solver)),
+        schedule_(std::move(schedule)) {}
+
+  /// Whether a batch may be planned at all, before any work.
+  [[nodiscard]] result<void> check(std::span<const tokens> lengths) const {
+    for (const auto& [name, degree] : {std::pair{"stages", shape_.stages}, {"replicas", shape_.replicas},
+                                       {"tensor", shape_.tensor}, {"context", shape_.context}, {"chunks", shape_.chunks}})
+      if (degree < 1) return error{errc::invalid_input, std::string("shape.") + name + " is " + std::to_string(degree) + ", it must be at least 1"};
+    if (shape_.quantum < tokens{1}) return error{errc::invalid_input, "shape.quantum must be at least 1 token"};
+    if (const std::optional<int> parts = parts_of(cost_); parts && *parts != shape_.parts())
+      return error{errc::invalid_input, "the cost model prices " + std::to_string(*parts) + " parts, the shape has " +
+                                            std::to_string(shape_.parts())};
+    if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      if (lengths[i] < tokens{1} || lengths[i] > longest_supported)
+        return error{errc::invalid_input, "sequence " + std::to_string(i) + " has " + std::to_string(lengths[i].value) +
+                                              " tokens; lengths run from 1 to " + std::to_string(longest_supported.value)};
+    return boost::outcome_v2::success();
+  }
+
+  /// Plans `lengths`; sequence ids are positions in it. A stop token makes a search end early with its best, and
+  /// marks the plan as truncated, since it may then differ from machine to machine.
+  [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const {
+    const auto begin = std::chrono::steady_clock::now();
+    if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
+    result<solution> solved = solver_.solve(problem{lengths, shape_, stop}, slicer_, cost_, schedule_);
+    if (!solved) return std::move(solved).error();
+    result<plan> made = assembled(lengths, std::move(solved).value());
+    if (!made) return made;
+    plan& p = made.value();
+    p.truncated = stop.stop_possible();
+    p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+    p.hash = hash_of(p);
+    return made;
+  }
+
+ private:
+  /// Prices, simulates and certifies a solution.
+  result<plan> assembled(std::span<const tokens> lengths, solution&& solved) const {
+    plan p;
+    p.lengths.assign(lengths.begin(), lengths.end());
+    p.shape = shape_;
+    p.memory_unit = unit_of(cost_, shape_);
+    result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
+    if (!rates) return std::move(rates).error();
+    for (replica_solution& replica : solved) {
+      result<replica_plan> one = simulated(lengths, std::move(replica), rates.value());
+      if (!one) return std::move(one).error();
+      p.step_time = std::max(p.step_time, one.value().makespan);
+      p.replicas.push_back(std::move(one).value());
+    }
+    if (shape_.replicas > 1) p.reduce_time = reduce_time_of(cost_);
+    p.step_time += p.reduce_time;
+    const std::vector<sequence> batch = solvers::sequences_of(lengths);
+    p.bounds = simulator::lower_bounds(cost_, shape_, batch);
+    for (const bound& b : p.bounds) p.lower_bound = std::max(p.lower_bound, b.time);
+    p.efficiency = p.lower_bound / p.step_time;
+    seconds useful{};
+    for (const sequence& s : batch)
+      for (int part = 0; part < shape_.parts(); ++part)
+        for (const pass direction : {pass::forward, pass::backward})
+          useful += useful_time(cost_, {s.id, {0}, s.length}, direction, part);
+    p.bubble = 1 - useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages));
+    return p;
+  }
+
+  result<replica_plan> simulated(std::span<const tokens> lengths, replica_solution&& solved,
+                                 const std::vector<memory_rates>& rates) const {
+    const workload work = price(solved.partition, cost_, shape_, rates);
+    result<simulator::timeline> run = simulator::simulate(work, solved.programs);
+    if (!run) return std::move(run).error();
+    replica_plan r;
+    r.peak_memory = simulator::peak_memory(work, solved.programs);
+    if (shape_.memory) {
+      const double peak = *std::max_element(r.peak_memory.begin(), r.peak_memory.end());
+      if (peak > shape_.memory->amount)
+        return error{errc::out_of_memory, "the plan needs " + detail::amount(peak, shape_.memory->unit) + ", the limit is " +
+                                              detail::amount(shape_.memory->amount, shape_.memory->unit)};
+    }
+    std::vector<sequence> own;
+    for (const sequence_id id : solved.sequences) own.push_back({id, lengths[id.value]});
+    shape alone = shape_;
+    alone.replicas = 1;
+    for (const bound& b : simulator::lower_bounds(cost_, alone, own)) r.lower_bound = std::max(r.lower_bound, b.time);
+    r.makespan = run.value().makespan;
+    r.sequences = std::move(solved.sequences);
+    r.partition = std::move(solved.partition);
+    r.programs = std::move(solved.programs);
+    r.forward = work.forward;
+    r.backward = work.backward;
+    r.rates = rates;
+    return r;
+  }
+
+  shape shape_;
+  [[no_unique_address]] Slicer slicer_;
+  Cost cost_;
+  [[no_unique_address]] Solver solver_;
+  [[no_unique_address]] Schedule schedule_;
+};
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,89 @@
+#ifndef SLIMPACK_SOLVERS_ASSIGN_HPP
+#define SLIMPACK_SOLVERS_ASSIGN_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/problem.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/solvers/balance.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace slimpack::solvers {
+
+/// The part whose stage has the most work: the one that a balanced pipeline waits for.
+template <class Cost>
+[[nodiscard]] int busiest_part(const Cost& cost, std::span<const sequence> batch, int parts) {
+  int busiest = 0;
+  seconds most{-1};
+  for (int part = 0; part < parts; ++part) {
+    seconds work{};
+    for (const sequence& s : batch) {
+      const slice whole{s.id, {0}, s.length};
+      work += cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part);
+    }
+    if (work > most) most = work, busiest = part;
+  }
+  return busiest;
+}
+
+/// A batch's sequences with their ids.
+[[nodiscard]] inline std::vector<sequence> sequences_of(std::span<const tokens> lengths) {
+  std::vector<sequence> all;
+  all.reserve(lengths.size());
+  for (const tokens length : lengths) all.push_back({{static_cast<std::uint32_t>(all.size())}, length});
+  return all;
+}
+
+/// The answer when a sequence exceeds the memory of stage `stage` even alone, in numbers.
+[[nodiscard]] inline error does_not_fit(const shape& shape, std::size_t stage, double length, double need, double fixed) {
+  const memory_limit& limit = *shape.memory;
+  const auto text = [&](double amount) { return detail::amount(amount, limit.unit); };
+  std::string detail = "a sequence of " + std::to_string(static_cast<std::int64_t>(length)) + " tokens needs " + text(need) +
+                       " on stage " + std::to_string(stage) + ", the limit is " + text(limit.amount) + ": " +
+                       text(need - limit.amount) + " are missing";
+  if (limit.unit == memory_unit::byte) detail += " (weights and optimizer take " + text(fixed) + ")";
+  return {errc::out_of_memory, detail};
+}
+
+/// Phase 1: sequences to replicas, balanced by forward and backward time on the busiest part. Every sequence must fit
+/// the memory limit alone: its activations are all live at its turn, on every stage.
+/// Shapes    one group per replica, each in batch order
+/// Errors    out_of_memory: a sequence does not fit; the detail says how much is missing and what would help
+/// Complexity O(n log n)
+template <class Cost>
+result<std::vector<std::vector<sequence>>> assign(const problem& batch, const Cost& cost,
+                                                  std::span<const memory_rates> rates) {
+  const std::vector<sequence> all = sequences_of(batch.lengths);
+  if (batch.shape.memory) {
+    const auto longest = static_cast<double>(std::max_element(batch.lengths.begin(), batch.lengths.end())->value);
+    for (std::size_t r = 0; r < rates.size(); ++r) {
+      const double quantum = std::min(longest, static_cast<double>(batch.shape.quantum.value));
+      const double need = std::max(rates[r].in_forward(longest, 0, quantum),
+                                   rates[r].in_backward(longest, longest > quantum ? longest : 0, quantum));
+      if (need > batch.shape.memory->amount) return does_not_fit(batch.shape, r, longest, need, rates[r].fixed);
+    }
+  }
+  const int part = busiest_part(cost, all, batch.shape.parts());
+  std::vector<double> work;
+  work.reserve(all.size());
+  for (const sequence& s : all) {
+    const slice whole{s.id, {0}, s.length};
+    work.push_back((cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part)).value);
+  }
+  const std::vector<std::uint32_t> replica = balance(work, static_cast<std::size_t>(batch.shape.replicas));
+  std::vector<std::vector<sequence>> groups(static_cast<std::size_t>(batch.shape.replicas));
+  for (const sequence& s : all) groups[replica[s.id.value]].push_back(s);
+  return groups;
+}
+
+}  // namespace slimpack::solvers
+
+#endif

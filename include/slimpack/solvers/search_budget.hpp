@@ -1,0 +1,28 @@
+#ifndef SLIMPACK_SOLVERS_SEARCH_BUDGET_HPP
+#define SLIMPACK_SOLVERS_SEARCH_BUDGET_HPP
+
+#include <cstdint>
+#include <iosfwd>
+
+namespace slimpack::solvers {
+
+/// How long a search may be on each replica, in counts, so that a plan does not depend on the machine's speed.
+/// The search ends when either is used up; its first candidate is always made, however large.
+struct search_budget {
+  std::uint64_t nodes{};       ///< simulated task-graph nodes
+  std::uint64_t candidates{};  ///< plans tried
+
+  static constexpr search_budget fast() noexcept { return {150'000, 6}; }
+  static constexpr search_budget normal() noexcept { return {800'000, 16}; }
+  static constexpr search_budget high() noexcept { return {40'000'000, 2'000}; }
+
+  friend constexpr bool operator==(const search_budget&, const search_budget&) = default;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const search_budget& b) {
+    return out << "{.nodes = " << b.nodes << ", .candidates = " << b.candidates << "}";
+  }
+};
+
+}  // namespace slimpack::solvers
+
+#endif

@@ -1,0 +1,59 @@
+#ifndef SLIMPACK_SOLVERS_TWO_PHASE_HPP
+#define SLIMPACK_SOLVERS_TWO_PHASE_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/problem.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/solution.hpp>
+#include <slimpack/costs/price.hpp>
+#include <slimpack/detail/local_search.hpp>
+#include <slimpack/solvers/assign.hpp>
+#include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+
+#include <iosfwd>
+#include <utility>
+#include <vector>
+
+namespace slimpack::solvers {
+
+/// The default solver. Phase 1 balances sequences over replicas; phase 2 builds each replica's forward and backward
+/// packs independently and searches their sizes, ramps and the order of sequences, every candidate ordered by the
+/// schedule and scored by the simulator.
+/// Source    the two phases of SlimPack (arXiv:2509.26246) and its candidates checked by a simulator; the paper's
+///           MILP is not public, and the search is derived: pack_sizes explains the shapes it searches over
+/// Law       never worse than its own first candidate; equal problems give equal solutions
+/// Errors    out_of_memory: a sequence does not fit, or no candidate's programs do; the detail has the shortfall
+/// Complexity O(effort) for each replica
+struct two_phase {
+  pack_sizes forward{.steady = 0.45, .ramp_least = 1.3, .ramp = 0.6, .turn_least = 0.5, .turn = 0.7};
+  pack_sizes backward{.steady = 0.7, .ramp_least = 2.6, .ramp = 0.34, .turn_least = 0.7, .turn = 0.2};
+  search_budget effort{search_budget::normal()};
+
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                       const Schedule& schedule) const {
+    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return std::move(rates).error();
+    result<std::vector<std::vector<sequence>>> groups = assign(batch, cost, rates.value());
+    if (!groups) return std::move(groups).error();
+    solution found;
+    for (const std::vector<sequence>& group : groups.value()) {
+      detail::local_search search(group, batch, slicer, cost, schedule, rates.value());
+      result<replica_solution> one = search.best({forward, backward}, effort);
+      if (!one) return std::move(one).error();
+      found.push_back(std::move(one).value());
+    }
+    return found;
+  }
+
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const two_phase& s) {
+    return out << "solvers::two_phase{.forward = " << s.forward << ", .backward = " << s.backward
+               << ", .effort = " << s.effort << "}";
+  }
+};
+
+}  // namespace slimpack::solvers
+
+#endif
