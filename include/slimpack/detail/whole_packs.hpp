@@ -1,0 +1,73 @@
+#ifndef SLIMPACK_DETAIL_WHOLE_PACKS_HPP
+#define SLIMPACK_DETAIL_WHOLE_PACKS_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/problem.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/solution.hpp>
+#include <slimpack/costs/price.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Uncut sequences that run together.
+using whole_pack = std::vector<sequence>;
+
+[[nodiscard]] inline tokens size_of(const whole_pack& pack) {
+  tokens sum{};
+  for (const sequence& s : pack) sum += s.length;
+  return sum;
+}
+
+/// The token limit of a pack: `context`, or the longest sequence where that is 0.
+/// Errors    invalid_input: a sequence is longer than the context
+[[nodiscard]] inline result<tokens> pack_limit(const problem& batch, tokens context) {
+  const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
+  if (context == tokens{0}) return longest;
+  if (longest > context)
+    return error{errc::invalid_input, "a sequence of " + std::to_string(longest.value) + " tokens exceeds the pack length of " +
+                                          std::to_string(context.value)};
+  return context;
+}
+
+/// A solution from each replica's packs of uncut sequences: the same packs forward and backward, in that order.
+/// Errors    those of the schedule
+template <class Cost, class Schedule>
+result<solution> symmetric_solution(const problem& batch, const Cost& cost, const Schedule& schedule,
+                                    const std::vector<std::vector<whole_pack>>& replicas) {
+  result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+  if (!rates) return std::move(rates).error();
+  solution found;
+  for (const std::vector<whole_pack>& packs : replicas) {
+    replica_solution r;
+    for (const whole_pack& pack : packs) {
+      for (const sequence& s : pack) {
+        r.sequences.push_back(s.id);
+        r.partition.forward.push({s.id, {0}, s.length});
+      }
+      r.partition.forward.close();
+    }
+    r.partition.backward = r.partition.forward;
+    result<std::vector<program>> programs = schedule.programs(price(r.partition, cost, batch.shape, rates.value()));
+    if (!programs) return std::move(programs).error();
+    r.programs = std::move(programs).value();
+    found.push_back(std::move(r));
+  }
+  return found;
+}
+
+/// Packs dealt to replicas in turn, as a data loader does.
+[[nodiscard]] inline std::vector<std::vector<whole_pack>> dealt(std::vector<whole_pack>&& packs, int replicas) {
+  std::vector<std::vector<whole_pack>> hands(static_cast<std::size_t>(replicas));
+  for (std::size_t i = 0; i < packs.size(); ++i) hands[i % hands.size()].push_back(std::move(packs[i]));
+  return hands;
+}
+
+}  // namespace slimpack::detail
+
+#endif
