@@ -1,0 +1,210 @@
+#ifndef SLIMPACK_COSTS_TRANSFORMER_HPP
+#define SLIMPACK_COSTS_TRANSFORMER_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/costs/gpu.hpp>
+#include <slimpack/costs/layer.hpp>
+#include <slimpack/costs/memory.hpp>
+#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/network.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iosfwd>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::costs {
+
+/// What the transformer model is computed from.
+struct transformer_options {
+  costs::recompute recompute{costs::recompute::none};
+  bool distributed_optimizer{true};
+  std::vector<int> layers{};     ///< on each part; empty: even, what is left over to the inner parts first
+  seconds launch{1e-5};          ///< of a layer's kernels in a pass that the device waits for (forward; backward twice)
+  std::optional<seconds> hop{};  ///< replaces the network's time of a message
+};
+
+/// A decoder-only transformer on GPUs, analytically: operations over sustained rates, embedding on the first part,
+/// logits and loss on the last.
+/// Source    operation counts of costs::layer; sustained rates, and the backward/forward ratio of attention, measured
+///           (costs::gpu); roofline floor derived: a pack takes at least the time to read its part's weights
+/// Formula   slice = linear flops n / (peak gemm_efficiency) + pair flops pairs / (peak attention_efficiency)
+///                   + tensor-parallel traffic of n tokens; backward: 2 x linear, backward_attention_ratio x attention,
+///                   and what is recomputed. All over the tensor- and context-parallel ranks
+///           pack  = launches + max(sum of slices, weight bytes / memory bandwidth)
+/// Limits    context parallelism divides work and memory; its exchange of keys and values counts as hidden
+/// Law       analytic: cutting a sequence conserves its times
+/// Errors    invalid_input: more parts than layers, tensor ranks that do not divide the heads, or a list of layers
+///           that does not add up            Complexity  O(1) a slice
+class transformer {
+ public:
+  using options = transformer_options;
+
+  static result<transformer> make(model_shape model, gpu device, const shape& on, options with = {}) {
+    if (on.parts() > model.layers)
+      return error{errc::invalid_input, std::to_string(on.stages) + " stages x " + std::to_string(on.chunks) + " chunks exceed the " +
+                                            std::to_string(model.layers) + " layers of " + model.name};
+    if (model.heads % on.tensor != 0)
+      return error{errc::invalid_input, "tensor parallelism of " + std::to_string(on.tensor) + " does not divide the " +
+                                            std::to_string(model.heads) + " query heads of " + model.name};
+    if (with.layers.empty()) with.layers = spread(model.layers, on.parts());
+    if (with.layers.size() != static_cast<std::size_t>(on.parts()) ||
+        std::accumulate(with.layers.begin(), with.layers.end(), 0) != model.layers ||
+        *std::min_element(with.layers.begin(), with.layers.end()) < 1)
+      return error{errc::invalid_input, "layers per part must be " + std::to_string(on.parts()) + " counts of at least 1 that add up to " +
+                                            std::to_string(model.layers)};
+    return transformer(std::move(model), std::move(device), on, std::move(with));
+  }
+
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return priced(at(part).of(p), s); }
+  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
+    return priced(p == pass::forward ? at(part).forward : at(part).useful_backward, s);
+  }
+  [[nodiscard]] seconds overhead(pass p, int part) const { return at(part).of(p).overhead; }
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
+    const rates& r = at(part).of(p);
+    seconds sum{};
+    for (const slice& s : pack) sum += priced(r, s);
+    return r.overhead + std::max(sum, r.floor);
+  }
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const {
+    return {at(part).weight_token * static_cast<double>(s.length.value)};
+  }
+  [[nodiscard]] seconds message(tokens size, pass p, int part) const {
+    if (hop_) return *hop_;
+    const auto boundary = static_cast<std::size_t>((p == pass::forward ? part : part - 1) % shape_.stages);
+    return network::over(links_[boundary], bytes{message_token_ * static_cast<double>(size.value)});
+  }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_[static_cast<std::size_t>(stage)]; }
+  [[nodiscard]] seconds reduce_time() const { return reduce_; }
+  [[nodiscard]] int parts() const { return static_cast<int>(parts_.size()); }
+
+  [[nodiscard]] const model_shape& model() const noexcept { return model_; }
+  [[nodiscard]] const gpu& device() const noexcept { return device_; }
+  [[nodiscard]] std::span<const int> layers() const noexcept { return layers_; }
+
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const transformer& t) {
+    return out << "costs::transformer of " << t.model_.name << " on " << t.device_.name;
+  }
+
+ private:
+  struct rates {
+    double token{};     // seconds
+    double pair{};      // seconds
+    seconds overhead;   // of a pack
+    seconds floor;      // least time of a pack's slices together
+  };
+  struct part_rates {
+    rates forward;
+    rates backward;
+    rates useful_backward;
+    double weight_token{};
+    [[nodiscard]] const rates& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+  };
+
+  transformer(model_shape model, gpu device, const shape& on, options with)
+      : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(with.layers)), hop_(with.hop) {
+    const network net = network::of(device_);
+    message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
+    for (int r = 0; r < on.stages; ++r) links_.push_back(net.boundary(on, r));
+    std::vector<std::vector<layer>> on_stage(static_cast<std::size_t>(on.stages));
+    int first = 0;
+    for (int part = 0; part < on.parts(); ++part) {
+      std::vector<layer> own;
+      for (int i = first; i < first + layers_[static_cast<std::size_t>(part)]; ++i)
+        own.push_back(layer::of(model_, model_.is_moe(i), on.tensor));
+      first += layers_[static_cast<std::size_t>(part)];
+      parts_.push_back(rates_of(own, part == on.parts() - 1, net, with));
+      std::vector<layer>& stage = on_stage[static_cast<std::size_t>(part % on.stages)];
+      stage.insert(stage.end(), own.begin(), own.end());
+    }
+    const costs::memory rule{with.distributed_optimizer, with.recompute};
+    double heaviest = 0;  // weights of one GPU
+    for (int r = 0; r < on.stages; ++r) {
+      const bool last = r == on.stages - 1;
+      // A tied head is a copy on the last stage, unless that is the first stage too.
+      const int embeddings = on.stages == 1 ? (model_.tied ? 1 : 2) : (r == 0 || last ? 1 : 0);
+      const std::vector<layer>& own = on_stage[static_cast<std::size_t>(r)];
+      memory_.push_back(rule.of(model_, on, own, embeddings, last));
+      double weights = embeddings * static_cast<double>(model_.vocabulary * model_.hidden) / on.tensor;
+      for (const layer& l : own) weights += l.weights;
+      heaviest = std::max(heaviest, weights);
+    }
+    // fp32 gradients scattered, bf16 weights gathered, nothing hidden.
+    const int copies = on.replicas * on.context;
+    reduce_ = network::gather(net.of_replicas(on), bytes{4 * heaviest}, copies) +
+              network::gather(net.of_replicas(on), bytes{2 * heaviest}, copies);
+  }
+
+  [[nodiscard]] part_rates rates_of(std::span<const layer> own, bool has_head, const network& net, const options& with) const {
+    const double gemm = device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context;
+    const double attention = device_.peak_bf16_flops * device_.attention_efficiency * shape_.context;
+    const auto h = static_cast<double>(model_.hidden);
+    double linear = 0, pair = 0, up = 0, weights = 0;
+    for (const layer& l : own) linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights;
+    const double head = has_head ? 2 * h * static_cast<double>(model_.vocabulary) / shape_.tensor : 0;
+    if (has_head) weights += head / 2;
+    const auto count = static_cast<double>(own.size());
+    // Sequence parallelism: two gathers and two scatters of the hidden states a layer; backward gathers twice more.
+    const link& tensor = net.of_tensor(shape_);
+    const double one_token = 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
+    const double traffic = 4 * count * one_token;
+    const double waits = shape_.tensor > 1 ? 4 * count * tensor.latency.value : 0;
+
+    part_rates r;
+    r.forward.token = (linear + head) / gemm + traffic;
+    r.forward.pair = pair / attention;
+    r.forward.overhead = {count * with.launch.value + waits};
+    r.forward.floor = {2 * weights / device_.memory_bandwidth};
+    r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic;
+    r.useful_backward.pair = device_.backward_attention_ratio * r.forward.pair;
+    r.useful_backward.overhead = {2 * count * with.launch.value + 1.5 * waits};
+    r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
+    r.backward = r.useful_backward;
+    if (with.recompute == recompute::selective) r.backward.token += up / gemm;
+    if (with.recompute == recompute::full) {
+      r.backward.token += linear / gemm + traffic;
+      r.backward.pair += r.forward.pair;
+      r.backward.overhead += r.forward.overhead;
+    }
+    r.weight_token = (linear + head) / gemm;
+    return r;
+  }
+
+  /// Layers over parts: even, and what is left over to the inner parts before the first and the last, which have the
+  /// embedding and the logits besides.
+  static std::vector<int> spread(int layers, int parts) {
+    std::vector<int> count(static_cast<std::size_t>(parts), layers / parts);
+    const int left = layers % parts;
+    for (int i = 0; i < left; ++i) ++count[static_cast<std::size_t>(i < parts - 2 ? i + 1 : 0)];
+    return count;
+  }
+
+  [[nodiscard]] const part_rates& at(int part) const { return parts_[static_cast<std::size_t>(part)]; }
+  [[nodiscard]] static seconds priced(const rates& r, const slice& s) noexcept {
+    return {r.token * static_cast<double>(s.length.value) + r.pair * s.pairs()};
+  }
+
+  model_shape model_;
+  gpu device_;
+  shape shape_;
+  std::vector<int> layers_;
+  std::optional<seconds> hop_;
+  double message_token_{};  // bytes
+  std::vector<link> links_;
+  std::vector<part_rates> parts_;
+  std::vector<memory_rates> memory_;
+  seconds reduce_;
+};
+
+}  // namespace slimpack::costs
+
+#endif
