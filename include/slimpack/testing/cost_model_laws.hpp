@@ -1,0 +1,147 @@
+#ifndef SLIMPACK_TESTING_COST_MODEL_LAWS_HPP
+#define SLIMPACK_TESTING_COST_MODEL_LAWS_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/options.hpp>
+#include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace slimpack::testing {
+
+namespace detail {
+
+/// Sums of the same numbers in another order differ in the last digits; a broken law differs in the first ones.
+inline constexpr double rounding = 1e-9;
+
+[[nodiscard]] inline bool is_time(seconds t) { return std::isfinite(t.value) && t.value >= 0; }
+[[nodiscard]] inline bool at_most(seconds a, seconds b) { return a.value <= b.value * (1 + rounding); }
+[[nodiscard]] inline bool about(double a, double b) { return std::abs(a - b) <= rounding * std::max(std::abs(a), std::abs(b)); }
+
+/// A question to a cost model, to be asked again.
+struct priced {
+  slice what;
+  slimpack::pass pass{};
+  int part{};
+  seconds answer;
+};
+
+template <class Cost>
+void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, tokens step) {
+  const seconds t = cost.time(s, p, part);
+  r.check(1, is_time(t), "times are finite and not negative", "time", t, "of slice", s, p, "on part", part);
+  const seconds useful = useful_time(cost, s, p, part);
+  r.check(1, is_time(useful) && at_most(useful, t), "the useful share of a time is from 0 to all of it", "useful", useful,
+          "of", t, "for slice", s, p, "on part", part);
+  if (p == pass::backward) {
+    const seconds weights = weight_time(cost, s, part);
+    r.check(1, is_time(weights) && at_most(weights, t), "the weight gradients take from 0 to all of a backward time",
+            "weights", weights, "of", t, "for slice", s, "on part", part);
+  }
+  for (const tokens more : {tokens{1}, step, s.length}) {
+    const slice deeper{s.sequence, s.begin + more, s.length};
+    const slice longer{s.sequence, s.begin, s.length + more};
+    for (const slice& grown : {deeper, longer}) {
+      const seconds u = cost.time(grown, p, part);
+      r.check(3, at_most(t, u), "time does not fall when a slice's prefix or length grows", "slice", s, "takes", t,
+              "slice", grown, "takes", u, p, "on part", part);
+    }
+  }
+}
+
+template <class Cost>
+void check_messages(report& r, const Cost& cost, tokens size, pass p, int part) {
+  const seconds overhead = pack_overhead(cost, p, part);
+  r.check(1, is_time(overhead), "times are finite and not negative", "overhead", overhead, p, "on part", part);
+  const seconds t = message_time(cost, size, p, part);
+  r.check(1, is_time(t), "times are finite and not negative", "message of", size, "tokens takes", t, p, "from part", part);
+  const seconds u = message_time(cost, size + size, p, part);
+  r.check(3, at_most(t, u), "a message does not get faster as it grows", "tokens", size, "take", t, "twice as many", u, p,
+          "from part", part);
+}
+
+}  // namespace detail
+
+/// Checks the laws of slimpack::cost_model on edge cases and random slices, packs and sequences, on parts 0..parts-1.
+/// Law 4 is for analytic models; give `{.analytic = false}` for one that interpolates measurements.
+/// Laws 1 and 3 are also asked of the hooks that a model offers (costs/hooks.hpp), for the lower bounds rest on them.
+///
+/// A cost model of your own, tested in ten lines and in any test framework:
+///
+///   #include <slimpack/testing/cost_model_laws.hpp>
+///   #include <iostream>
+///   struct linear_only {
+///     slimpack::seconds time(const slimpack::slice& s, slimpack::pass p, int) const {
+///       return {(p == slimpack::pass::forward ? 1e-6 : 2e-6) * static_cast<double>(s.length.value)};
+///     }
+///   };
+///   int main() {
+///     const slimpack::testing::report found = slimpack::testing::cost_model_laws(linear_only{});
+///     std::cout << found;       // one line per broken law, with the numbers that break it
+///     return found ? 0 : 1;     // GoogleTest: EXPECT_TRUE(found) << found;
+///   }
+///
+/// Errors    none: what the model throws passes through            Complexity  O(cases * parts) questions
+template <cost_model Cost>
+[[nodiscard]] report cost_model_laws(const Cost& cost, int parts = 1, options o = {}) {
+  report r("cost_model laws", o.seed);
+  generator random(o.seed);
+  std::vector<detail::priced> asked;
+  std::uint32_t id = 0;
+  for (const tokens length : trial_lengths(o, random)) {
+    const sequence s{{id++}, length};
+    for (int part = 0; part < parts; ++part) {
+      for (const pass p : {pass::forward, pass::backward}) {
+        const slice whole{s.id, {0}, s.length};
+        const slice piece = random.piece_of(s, o.quantum);
+        for (const slice& each : {whole, piece}) {
+          detail::check_slice(r, cost, each, p, part, o.quantum);
+          asked.push_back({each, p, part, cost.time(each, p, part)});
+        }
+        detail::check_messages(r, cost, piece.length, p, part);
+
+        std::vector<slice> pack;
+        seconds largest{};
+        for (std::int64_t members = random.between(1, 8); members > 0; --members) {
+          pack.push_back(random.piece_of({{id++}, random.length(o.longest)}, o.quantum));
+          largest = std::max(largest, cost.time(pack.back(), p, part));
+        }
+        const seconds together = pack_time(cost, std::span<const slice>(pack), p, part);
+        r.check(2, detail::is_time(together) && detail::at_most(largest, together), "a pack costs no less than its largest member",
+                "pack of", pack.size(), "slices takes", together, "its largest member", largest, p, "on part", part);
+
+        if (!o.analytic) continue;
+        seconds sum{};
+        for (tokens at{0}; at < s.length;) {
+          const std::int64_t quanta = random.between(1, s.length.value / o.quantum.value / 4 + 1);
+          const tokens n = std::min(o.quantum * quanta, s.length - at);
+          sum += cost.time({s.id, at, n}, p, part);
+          at += n;
+        }
+        const seconds uncut = cost.time(whole, p, part);
+        r.check(4, detail::about(sum.value, uncut.value), "the times of a sequence's slices add up to its own", "sum", sum,
+                "uncut", uncut, "for", s.length, "tokens", p, "on part", part);
+      }
+    }
+  }
+  const Cost copy = cost;
+  for (std::size_t i = asked.size(); i-- > 0;) {
+    const detail::priced& q = asked[i];
+    const seconds again = copy.time(q.what, q.pass, q.part);
+    r.check(5, again == q.answer, "equal questions get equal answers", "slice", q.what, "took", q.answer, "then", again,
+            q.pass, "on part", q.part);
+  }
+  return r;
+}
+
+}  // namespace slimpack::testing
+
+#endif

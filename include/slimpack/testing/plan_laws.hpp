@@ -1,0 +1,141 @@
+#ifndef SLIMPACK_TESTING_PLAN_LAWS_HPP
+#define SLIMPACK_TESTING_PLAN_LAWS_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/plan_hash.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/testing/naive.hpp>
+#include <slimpack/testing/replica_laws.hpp>
+#include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace slimpack::testing {
+
+namespace detail {
+
+/// Two ways to the same figure; they may round differently.
+[[nodiscard]] inline bool same_figure(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max({1e-300, std::abs(a), std::abs(b)});
+}
+[[nodiscard]] inline bool no_less(double a, double b) { return a >= b || same_figure(a, b); }
+
+/// Whether the times of a pass fit its packs, one per pack and part.
+[[nodiscard]] inline bool is_priced(const pass_timing& t, const micropacks& packs, const shape& on) {
+  const std::size_t cells = packs.size() * static_cast<std::size_t>(on.parts());
+  return t.time.size() == cells && t.message.size() == cells;
+}
+
+/// Law 4, memory as written, and law 5, times as a replay finds them. Returns the seconds in which stages are busy.
+inline seconds check_replica(report& r, const plan& p, const replica_plan& replica) {
+  const replica_view view{replica.sequences, replica.partition, replica.programs};
+  const bool priced = is_priced(replica.forward, replica.partition.forward, p.shape) &&
+                      is_priced(replica.backward, replica.partition.backward, p.shape);
+  r.check(5, priced, "each pack has a time and a message on each part", replica.partition.forward.size(), "forward and",
+          replica.partition.backward.size(), "backward packs");
+  if (!check_programs(r, p.shape, view) || !priced) return {};
+
+  const auto stages = static_cast<std::size_t>(p.shape.stages);
+  const bool measured = replica.rates.size() == stages && replica.peak_memory.size() == stages;
+  r.check(4, measured, "each stage has memory rates and a peak", replica.rates.size(), replica.peak_memory.size(), "for", stages);
+  if (measured) {
+    check_memory(r, p.shape, view, replica.rates);
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+      const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape);
+      r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
+              "holds", peak, "written", replica.peak_memory[stage]);
+    }
+  }
+
+  const auto cell = [&](std::uint32_t pack, std::size_t part) { return pack * static_cast<std::size_t>(p.shape.parts()) + part; };
+  const naive::outcome found = naive::run(
+      replica.partition, replica.programs, p.shape,
+      [&](pass d, std::uint32_t pack, std::size_t part) { return replica.of(d).time[cell(pack, part)]; },
+      [&](pass d, std::uint32_t pack, std::size_t part) { return replica.of(d).message[cell(pack, part)]; });
+  r.check(5, found.makespan == replica.makespan, "the makespan is that of a replay, exactly", "replay", found.makespan, "written",
+          replica.makespan);
+  r.check(5, no_less(p.step_time.value, (replica.makespan + p.reduce_time).value),
+          "the step is no shorter than a replica's critical path", "step", p.step_time, "replica", replica.makespan);
+  r.check(6, no_less(replica.makespan.value, replica.lower_bound.value), "a replica is no faster than its lower bound", "makespan",
+          replica.makespan, "bound", replica.lower_bound);
+  seconds busy{};
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    r.check(5, no_less(p.step_time.value, found.busy[stage].value), "the step is no shorter than the busiest stage", "step",
+            p.step_time, "stage", stage, "is busy", found.busy[stage]);
+    busy += found.busy[stage];
+  }
+  return busy;
+}
+
+inline seconds check_plan(report& r, const plan& p) {
+  std::vector<replica_view> replicas;
+  for (const replica_plan& one : p.replicas) replicas.push_back({one.sequences, one.partition, one.programs});
+  seconds busy{};
+  seconds slowest{};
+  if (check_slices(r, p.lengths, p.shape, replicas)) {
+    for (const replica_plan& one : p.replicas) {
+      busy += check_replica(r, p, one);
+      slowest = std::max(slowest, one.makespan);
+    }
+    r.check(5, same_figure(p.step_time.value, (slowest + p.reduce_time).value), "the step is the slowest replica and the reduction",
+            "step", p.step_time, "slowest", slowest, "reduction", p.reduce_time);
+  }
+  seconds largest{};
+  for (const bound& b : p.bounds) largest = std::max(largest, b.time);
+  r.check(6, p.lower_bound == largest, "the lower bound is the largest of the bounds", "written", p.lower_bound, "largest", largest);
+  r.check(6, no_less(p.step_time.value, p.lower_bound.value), "no plan is faster than the lower bound", "step", p.step_time,
+          "bound", p.lower_bound);
+  if (p.step_time > seconds{})
+    r.check(6, same_figure(p.efficiency, p.lower_bound / p.step_time), "efficiency is lower bound over step time", p.efficiency,
+            "of", p.lower_bound / p.step_time);
+  r.check(7, p.hash == hash_of(p), "the hash is that of the plan", "written", p.hash, "computed", hash_of(p));
+  return busy;
+}
+
+/// Stages times step time: what the bubble is a share of.
+[[nodiscard]] inline seconds stage_seconds(const plan& p) { return p.step_time * static_cast<double>(p.shape.stages * p.shape.replicas); }
+
+}  // namespace detail
+
+/// Checks a finished plan with slow code that shares nothing with the simulator (testing/naive.hpp):
+///  1. every token of every sequence is once in a forward pack and once in a backward pack of one replica
+///  2. cuts fall on the quantum
+///  3. slices run in order; programs run each pack once and are free of deadlock
+///  4. peak memory is as written, and within the limit
+///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
+///  6. step time >= lower bound; lower bound, efficiency and bubble follow from the other figures
+///  7. the hash is that of the plan
+/// Errors    none            Complexity  O(instructions * stages), with maps
+[[nodiscard]] inline report plan_laws(const plan& p) {
+  report r("plan laws", 0);
+  const seconds busy = detail::check_plan(r, p);
+  if (p.step_time > seconds{})  // useful work is at most what the stages are busy for
+    r.check(6, detail::no_less(p.bubble, 1 - busy / detail::stage_seconds(p)) && p.bubble <= 1,
+            "the bubble is at least the idle share, and at most all", "bubble", p.bubble, "busy", busy, "of",
+            detail::stage_seconds(p));
+  return r;
+}
+
+/// The same, and the bubble against the useful work that the plan's own cost model counts.
+template <cost_model Cost>
+[[nodiscard]] report plan_laws(const plan& p, const Cost& cost) {
+  report r = plan_laws(p);
+  seconds useful{};
+  for (std::size_t s = 0; s < p.lengths.size(); ++s)
+    for (int part = 0; part < p.shape.parts(); ++part)
+      for (const pass d : {pass::forward, pass::backward})
+        useful += useful_time(cost, {{static_cast<std::uint32_t>(s)}, {0}, p.lengths[s]}, d, part);
+  if (p.step_time > seconds{})
+    r.check(6, std::abs(p.bubble - (1 - useful / detail::stage_seconds(p))) <= 1e-9, "the bubble is what useful work leaves", "bubble",
+            p.bubble, "useful", useful, "of", detail::stage_seconds(p));
+  return r;
+}
+
+}  // namespace slimpack::testing
+
+#endif

@@ -1,0 +1,88 @@
+#ifndef SLIMPACK_TESTING_RANDOM_REPLICA_HPP
+#define SLIMPACK_TESTING_RANDOM_REPLICA_HPP
+
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/workload.hpp>
+#include <slimpack/costs/price.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/detail/fill.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/slicers/uniform.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace slimpack::testing {
+
+/// One replica's packs and what they cost: what a schedule is asked, and what the laws count again.
+struct random_replica {
+  std::vector<tokens> lengths;
+  partition packs;
+  workload work;
+};
+
+/// Random sequences in random orders, cut by a random slicer under random budgets, forward and backward apart.
+[[nodiscard]] inline partition random_partition(std::span<const tokens> lengths, tokens quantum,
+                                                const costs::quadratic& cost, generator& random) {
+  std::vector<sequence> order;
+  double work[2] = {0, 0};
+  for (const tokens length : lengths) {
+    order.push_back({{static_cast<std::uint32_t>(order.size())}, length});
+    for (const pass p : {pass::forward, pass::backward})
+      work[p == pass::backward] += cost.time({order.back().id, {0}, length}, p, 0).value;
+  }
+  partition packs;
+  for (const pass p : {pass::forward, pass::backward}) {
+    if (random.once_in(2)) random.shuffle(order);
+    const double share = work[p == pass::backward] / static_cast<double>(random.between(1, 24));
+    const auto budget = [&](seconds) { return seconds{share * (0.25 + random.ratio())}; };
+    const bool apart = random.once_in(4);
+    const auto turns_alone = [&](const sequence&) { return apart; };
+    const cut_budget base{{}, {std::numeric_limits<std::int64_t>::max()}, quantum, 0, true};
+    micropacks& side = p == pass::forward ? packs.forward : packs.backward;
+    // No token cap, so that filling cannot fail.
+    if (random.once_in(2))
+      (void)slimpack::detail::fill(side, order, p, slicers::equal_cost{}, cost, base, budget, turns_alone);
+    else
+      (void)slimpack::detail::fill(side, order, p, slicers::uniform{quantum * random.between(1, 64)}, cost, base, budget,
+                                   turns_alone);
+  }
+  return packs;
+}
+
+/// A replica of up to 6 stages and 10 sequences. In half of them, packs and messages take small whole numbers of
+/// seconds, zero among them, so that ties are common; memory rates are whole numbers, so that sums are exact.
+[[nodiscard]] inline random_replica any_replica(const options& o, generator& random) {
+  random_replica made;
+  for (std::int64_t n = random.between(1, 10); n > 0; --n) made.lengths.push_back(random.length(o.longest));
+  const costs::quadratic cost{.attention = 4e-11 * static_cast<double>(random.between(0, 3)),
+                              .per_pack = {1e-4 * random.ratio()},
+                              .hop = {1e-3 * static_cast<double>(random.between(0, 2))}};
+  made.packs = random_partition(made.lengths, o.quantum, cost, random);
+  shape on;
+  on.stages = static_cast<int>(random.between(1, 6));
+  on.chunks = static_cast<int>(random.between(1, o.chunks));
+  on.quantum = o.quantum;
+  std::vector<memory_rates> rates(static_cast<std::size_t>(on.stages));
+  if (random.once_in(2))
+    for (memory_rates& r : rates)
+      for (double memory_rates::*rate : {&memory_rates::fixed, &memory_rates::live_token, &memory_rates::gradient_token,
+                                         &memory_rates::forward_token, &memory_rates::backward_token})
+        r.*rate = static_cast<double>(random.between(0, 5));
+  made.work = price(made.packs, cost, on, std::move(rates));
+  if (random.once_in(2))
+    for (pass_timing* t : {&made.work.forward, &made.work.backward})
+      for (std::vector<seconds>* times : {&t->time, &t->message})
+        for (seconds& s : *times) s = {static_cast<double>(random.between(0, 4))};
+  return made;
+}
+
+}  // namespace slimpack::testing
+
+#endif

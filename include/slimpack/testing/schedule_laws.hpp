@@ -1,0 +1,98 @@
+#ifndef SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
+#define SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/naive.hpp>
+#include <slimpack/testing/options.hpp>
+#include <slimpack/testing/random_replica.hpp>
+#include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace slimpack::testing {
+
+namespace detail {
+
+/// What the stages hold at most when they run everything forward first and run backward from the last pack on.
+[[nodiscard]] inline double enough_memory(const random_replica& made) {
+  double most = 0;
+  double all = 0;
+  for (const tokens t : made.lengths) all += static_cast<double>(t.value);
+  for (const memory_rates& r : made.work.rates)
+    most = std::max(most, std::max(r.in_forward(all, all, all), r.in_backward(all, all, all)));
+  return most;
+}
+
+/// Checks one answer. Returns the largest peak over the stages, if there were programs to run.
+template <class Schedule>
+std::optional<double> check_answer(report& r, const Schedule& schedule, const random_replica& made, bool must_fit) {
+  const shape& on = made.work.shape;
+  const result<std::vector<program>> answer = schedule.programs(made.work);
+  if (!answer) {
+    r.check(3, answer.error().code == errc::out_of_memory && !must_fit,
+            must_fit ? "a workload that any order fits is not refused" : "the only refusal is errc::out_of_memory",
+            answer.error().detail);
+    return std::nullopt;
+  }
+  const std::vector<program>& programs = answer.value();
+  bool sound = programs.size() == static_cast<std::size_t>(on.stages);
+  r.check(1, sound, "there is one program per stage", programs.size(), "for", on.stages);
+  for (std::size_t stage = 0; stage < programs.size(); ++stage) {
+    const std::optional<std::string> wrong = naive::miscount(programs[stage], made.packs, on);
+    r.check(1, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
+    sound = sound && !wrong;
+  }
+  if (!sound) return std::nullopt;
+  const std::optional<std::string> stuck = naive::run(made.packs, programs, on).stuck;
+  r.check(2, !stuck, "the programs are free of deadlock", "on", on.stages, "stages of", on.chunks, "chunks, stuck:",
+          stuck.value_or(""));
+  simulator::task_graph graph;
+  const result<void> built = graph.assign(made.work, programs);
+  r.check(2, built.has_value(), "the task graph is acyclic", built ? std::string{} : built.error().detail);
+  double most = 0;
+  for (std::size_t stage = 0; stage < programs.size(); ++stage) {
+    const double peak = naive::peak_memory(made.packs, programs[stage], made.work.rates[stage], on);
+    most = std::max(most, peak);
+    if (on.memory)
+      r.check(3, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
+              on.memory->amount);
+  }
+  return most;
+}
+
+}  // namespace detail
+
+/// Checks the laws of slimpack::schedule_for on random replicas: without a memory limit, with one that any order fits,
+/// with one that is just what the schedule used when it was free, and with tighter ones. Programs are run, and memory
+/// counted, by slow code that knows slices and not packs' turns (testing/naive.hpp).
+/// `{.chunks = n}` tries up to n virtual stages, for schedules that take them.
+/// Errors    none: what the schedule throws passes through            Complexity  O(cases) calls of the schedule
+template <schedule_for Schedule>
+[[nodiscard]] report schedule_laws(const Schedule& schedule, options o = {}) {
+  report r("schedule laws", o.seed);
+  generator random(o.seed);
+  for (int i = 0; i < o.cases; ++i) {
+    random_replica made = any_replica(o, random);
+    const std::optional<double> used = detail::check_answer(r, schedule, made, true);
+    const double enough = detail::enough_memory(made);
+    made.work.shape.memory = memory_limit{memory_unit::byte, enough};
+    detail::check_answer(r, schedule, made, true);
+    if (!used) continue;
+    for (const double share : {1.0, 0.5 + 0.5 * random.ratio(), random.ratio()}) {
+      made.work.shape.memory->amount = std::floor(*used * share);
+      detail::check_answer(r, schedule, made, false);
+    }
+  }
+  return r;
+}
+
+}  // namespace slimpack::testing
+
+#endif

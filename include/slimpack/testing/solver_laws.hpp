@@ -1,0 +1,102 @@
+#ifndef SLIMPACK_TESTING_SOLVER_LAWS_HPP
+#define SLIMPACK_TESTING_SOLVER_LAWS_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/costs/price.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/options.hpp>
+#include <slimpack/testing/replica_laws.hpp>
+#include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace slimpack::testing {
+
+namespace detail {
+
+[[nodiscard]] inline bool names_numbers(const error& e) {
+  return std::any_of(e.detail.begin(), e.detail.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
+}
+
+[[nodiscard]] inline bool equal(const replica_solution& a, const replica_solution& b) {
+  return a.sequences == b.sequences && a.partition == b.partition && a.programs == b.programs;
+}
+
+/// Solves one batch twice and checks the answer. Returns false when it was refused.
+template <class Solver, class Slicer, class Cost, class Schedule>
+bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
+                 const problem& batch, bool must_fit) {
+  const result<solution> found = solver.solve(batch, slicer, cost, schedule);
+  const Solver copy = solver;
+  const result<solution> again = copy.solve(batch, slicer, cost, schedule);
+  const std::size_t n = batch.lengths.size();
+  if (!found) {
+    const error& e = found.error();
+    r.check(4, e.code == errc::out_of_memory && !must_fit,
+            must_fit ? "a batch that any order fits is not refused" : "the only refusal is errc::out_of_memory", n,
+            "sequences:", e.detail);
+    r.check(4, names_numbers(e), "a refusal names the shortfall in numbers", e.detail);
+    r.check(5, !again && again.error().code == e.code && again.error().detail == e.detail,
+            "equal problems get equal solutions", n, "sequences: the second answer differs");
+    return false;
+  }
+  const solution& all = found.value();
+  r.check(5, again && std::equal(all.begin(), all.end(), again.value().begin(), again.value().end(), equal),
+          "equal problems get equal solutions", n, "sequences: the second answer differs");
+  std::vector<replica_view> replicas;
+  for (const replica_solution& s : all) replicas.push_back({s.sequences, s.partition, s.programs});
+  if (!check_slices(r, batch.lengths, batch.shape, replicas)) return true;
+  const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+  for (const replica_view& v : replicas)
+    if (check_programs(r, batch.shape, v) && rates) check_memory(r, batch.shape, v, rates.value());
+  return true;
+}
+
+}  // namespace detail
+
+/// Checks the laws of slimpack::solver_for on edge and random batches over `on`, with one slicer, cost model and
+/// schedule. Each batch is solved under the shape's own memory limit; if that is none, then also under limits in
+/// tokens: one that every order fits, the longest sequence, and half of that. Coverage, order, deadlock and memory are
+/// checked slice by slice (testing/replica_laws.hpp), with nothing taken from the simulator.
+/// Errors    none: what the policies throw passes through            Complexity  O(cases) calls of the solver
+template <class Solver, slicer Slicer, cost_model Cost, schedule_for Schedule>
+requires solver_for<Solver, Slicer, Cost, Schedule>
+[[nodiscard]] report solver_laws(const Solver& solver, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
+                                 const shape& on, options o = {.cases = 20}) {
+  report r("solver laws", o.seed);
+  generator random(o.seed);
+  std::vector<std::vector<tokens>> batches;
+  for (const tokens t : edge_lengths(o)) {
+    batches.push_back({t});                                      // fewer sequences than replicas
+    batches.push_back(std::vector<tokens>(9, t));                // all the same
+    batches.push_back({t, {1}, {1}, {1}, o.longest, {1}, {1}});  // one that outweighs all others
+  }
+  for (int i = 0; i < o.cases; ++i) {
+    batches.emplace_back();
+    for (std::int64_t n = random.between(1, 24); n > 0; --n) batches.back().push_back(random.length(o.longest));
+  }
+  for (const std::vector<tokens>& lengths : batches) {
+    problem batch{lengths, on};
+    batch.shape.quantum = o.quantum;
+    detail::check_batch(r, solver, slicer, cost, schedule, batch, !on.memory);
+    if (on.memory) continue;
+    std::int64_t all = 0;
+    std::int64_t longest = 0;
+    for (const tokens t : lengths) all += t.value, longest = std::max(longest, t.value);
+    for (const std::int64_t limit : {all, longest, longest / 2}) {
+      batch.shape.memory = memory_limit{memory_unit::token, static_cast<double>(limit)};
+      detail::check_batch(r, solver, slicer, cost, schedule, batch, limit == all);
+    }
+  }
+  return r;
+}
+
+}  // namespace slimpack::testing
+
+#endif
