@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/workload.hpp>
+#include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/memory.hpp>
 
 #include <algorithm>
@@ -18,11 +19,14 @@ namespace slimpack::schedules {
 /// One forward, one backward: stage r runs a_r(i) = min(M, phi(i) + 1 + lead (p - 1 - r)) forwards before backward i.
 /// With chunks, forwards and backwards are counted in (pack, chunk) units in Megatron-LM's interleaved order: p packs
 /// pass a chunk before they pass the next; a lead of 2 is then its warm-up of 2 (p - 1 - r) + (chunks - 1) p units.
+/// That order may wait for itself where packs are no multiple of p, which Megatron-LM requires, or share sequences;
+/// then every stage runs p units more ahead, again and again, until it does not. With all forwards first it cannot.
 /// Source    1F1B; the form for packs that share sequences is derived (design rule 5, with its proof of no deadlock);
 ///           SlimPipe (arXiv:2504.14519) doubles the lead, which hides the messages
 /// Law       under a memory limit the lead falls until the programs fit
 /// Requires  lead >= 0; with chunks > 1 a lead of at least 2
-/// Errors    out_of_memory: not even lead 0 fits; the detail has the shortfall            Complexity  O(packs * parts)
+/// Errors    out_of_memory: not even lead 0 fits; the detail has the shortfall
+/// Complexity O(packs * parts) for each lead tried
 struct one_f_one_b {
   int lead{2};
 
@@ -30,11 +34,17 @@ struct one_f_one_b {
     const int least = work.shape.chunks > 1 ? 2 : 0;
     if (lead < least)
       return error{errc::invalid_input, "one_f_one_b needs a lead of at least " + std::to_string(least) + ", got " + std::to_string(lead)};
+    const auto stages = static_cast<std::size_t>(work.shape.stages);
     double over = 0;
-    for (int w = lead; w >= least; --w) {
-      std::vector<program> found = with_lead(work, w);
-      over = excess(work, found);
-      if (over <= 0) return found;
+    bool runs = false;
+    for (std::size_t extra = 0; !runs; extra += stages) {
+      for (int w = lead; w >= least; --w) {
+        std::vector<program> found = with_lead(work, w, extra);
+        if (!ends(work, found)) continue;
+        runs = true;
+        over = excess(work, found);
+        if (over <= 0) return found;
+      }
     }
     return error{errc::out_of_memory, "1F1B exceeds the memory limit of " + std::to_string(work.shape.memory->amount) + " by " +
                                           std::to_string(over) + " at its smallest lead"};
@@ -61,7 +71,7 @@ struct one_f_one_b {
     return order;
   }
 
-  static std::vector<program> with_lead(const workload& work, int w) {
+  static std::vector<program> with_lead(const workload& work, int w, std::size_t extra) {
     const std::vector<instruction> forward = units(work, pass::forward);
     const std::vector<instruction> backward = units(work, pass::backward);
     const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
@@ -73,7 +83,7 @@ struct one_f_one_b {
     for (std::size_t r = 0; r < programs.size(); ++r) {
       program& code = programs[r];
       code.reserve(forward.size() + backward.size());
-      const std::size_t ahead = static_cast<std::size_t>(w) * (programs.size() - 1 - r);
+      const std::size_t ahead = static_cast<std::size_t>(w) * (programs.size() - 1 - r) + extra;
       std::size_t run = 0;
       std::size_t need = 0;
       for (const instruction& b : backward) {
@@ -83,6 +93,13 @@ struct one_f_one_b {
       }
     }
     return programs;
+  }
+
+  /// Whether no stage waits for ever. With one chunk that is proven (design rule 5).
+  static bool ends(const workload& work, const std::vector<program>& programs) {
+    if (work.shape.chunks == 1) return true;
+    const result<void> built = simulator::task_graph{}.assign(work, programs);
+    return built || built.error().code != errc::cyclic_schedule;
   }
 
   /// By how much the fullest stage exceeds the limit; not positive when all fit.
