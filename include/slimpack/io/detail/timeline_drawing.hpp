@@ -1,0 +1,265 @@
+#ifndef SLIMPACK_IO_DETAIL_TIMELINE_DRAWING_HPP
+#define SLIMPACK_IO_DETAIL_TIMELINE_DRAWING_HPP
+
+namespace slimpack::detail {
+
+/// The page's script, second part: drawing. Only what is in view is drawn, packs thinner than a pixel as the share of
+/// it that they fill, so that a step of 20,000 packs stays fluid.
+inline constexpr char timeline_drawing[] = R"js(
+// ---- drawing
+const left = 66, right = 104, small = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif';
+let colour = {}, rows = [], hover = null, journey = [];
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ['text', 'muted', 'card', 'accent', 'lane', 'grid', 'forward', 'forward2', 'backward', 'backward2',
+                      'ink', 'halo', 'reduce', 'memory', 'memory-fill', 'limit'])
+    colour[name] = style.getPropertyValue('--' + name).trim();
+}
+function context(canvas, height) {
+  canvas.style.height = height + 'px';  // first: it may bring a scroll bar, which takes from the width
+  const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const c = canvas.getContext('2d');
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, width, height);
+  c.font = small;
+  c.textBaseline = 'middle';
+  return [c, width];
+}
+const plotWidth = () => Math.max(50, $('lanes').clientWidth - left - right);
+const xOf = t => left + (t - show.t0) / (show.t1 - show.t0) * plotWidth();
+const timeAt = x => show.t0 + (x - left) / plotWidth() * (show.t1 - show.t0);
+
+// Adds the stretch [x0, x1) of pixels to the share of each pixel column that it covers.
+function cover(share, x0, x1) {
+  const last = Math.min(share.length - 1, Math.floor(x1));
+  for (let column = Math.max(0, Math.floor(x0)); column <= last; ++column)
+    share[column] += Math.min(x1, column + 1) - Math.max(x0, column);
+}
+// Forward from the top, backward from below; what stays free between them is idle.
+function drawShares(c, forward, backward, x, y, h) {
+  c.fillStyle = colour.forward2;
+  for (let k = 0; k < forward.length; ++k) if (forward[k] > 0) c.fillRect(x + k, y, 1, h * forward[k]);
+  c.fillStyle = colour.backward2;
+  for (let k = 0; k < backward.length; ++k)
+    if (backward[k] > 0) c.fillRect(x + k, y + h * (1 - backward[k]), 1, h * backward[k]);
+}
+function drawPacks(c, lane, y, h) {
+  const width = plotWidth(), scale = width / (show.t1 - show.t0);
+  const shares = [new Float32Array(Math.ceil(width)), new Float32Array(Math.ceil(width))];
+  const fills = [colour.forward, colour.backward, colour.forward2, colour.backward2];
+  c.textAlign = 'center';
+  for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
+    const pass = lane.unit[i] & 1;
+    const x0 = Math.max(0, (lane.start[i] - show.t0) * scale), x1 = Math.min(width, (lane.end[i] - show.t0) * scale);
+    if (x1 - x0 < 1.5) {
+      cover(shares[pass], x0, x1);
+      continue;
+    }
+    c.fillStyle = fills[pass + 2 * (lane.pack[i] & 1)];
+    c.fillRect(left + x0, y, x1 - x0, h);
+    if (x1 - x0 < 24 || h < 12) continue;
+    const name = packName(lane, i);
+    if (x1 - x0 < 7 * name.length + 6) continue;
+    c.fillStyle = lane.pack[i] & 1 ? '#ffffff' : '#10161d';
+    c.fillText(name, left + (x0 + x1) / 2, y + h / 2 + .5);
+  }
+  drawShares(c, shares[0], shares[1], left, y, h);
+}
+// Between two instructions a stage holds no more than either says.
+function drawMemory(c, plan, lane, y, h, top) {
+  const width = plotWidth(), scale = width / (show.t1 - show.t0), most = new Float64Array(Math.ceil(width)).fill(-1);
+  const raise = (x0, x1, held) => {
+    const end = Math.min(most.length - 1, Math.floor(x1));
+    for (let column = Math.max(0, Math.floor(x0)); column <= end; ++column) most[column] = Math.max(most[column], held);
+  };
+  for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
+    const x0 = (lane.start[i] - show.t0) * scale;
+    if (i > 0) raise((lane.end[i - 1] - show.t0) * scale, x0, Math.min(lane.memory[i - 1], lane.memory[i]));
+    raise(x0, (lane.end[i] - show.t0) * scale, lane.memory[i]);
+  }
+  const first = most.findIndex(held => held >= 0), end = most.length - most.slice().reverse().findIndex(held => held >= 0);
+  if (first >= 0) {
+    const at = column => y + h - h * Math.max(0, most[column]) / top;
+    const curve = new Path2D();
+    for (let k = first; k < end; ++k) {
+      curve.lineTo(left + k, at(k));
+      curve.lineTo(left + k + 1, at(k));
+    }
+    const area = new Path2D(curve);
+    area.lineTo(left + end, y + h);
+    area.lineTo(left + first, y + h);
+    c.fillStyle = colour['memory-fill'];
+    c.fill(area);
+    c.strokeStyle = colour.memory;
+    c.lineWidth = 1.2;
+    c.stroke(curve);
+  }
+  if (plan.limit === null || plan.limit > top) return;
+  c.setLineDash([5, 4]);
+  c.strokeStyle = colour.limit;
+  c.lineWidth = 1;
+  c.beginPath();
+  c.moveTo(left, y + h - h * plan.limit / top);
+  c.lineTo(left + width, y + h - h * plan.limit / top);
+  c.stroke();
+  c.setLineDash([]);
+}
+function axisTicks() {
+  const wanted = (show.t1 - show.t0) / Math.max(2, plotWidth() / 110), power = 10 ** Math.floor(Math.log10(wanted));
+  const step = Math.max(1, [1, 2, 5, 10].find(k => k * power >= wanted) * power);
+  const [size, unit] = unitOf(show.t1);
+  const places = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
+  const ticks = [];
+  for (let t = Math.ceil(show.t0 / step) * step; t <= show.t1; t += step)
+    ticks.push([t, digits(t / size, places) + ' ' + unit]);
+  return ticks;
+}
+// The whole step in one strip: how busy the shown stages are together, and the part of it in view.
+let overviewShares = {};
+function drawOverview(lanes) {
+  const [c, width] = context($('overview'), 72), h = 40, columns = Math.ceil(plotWidth()), end = fullEnd();
+  const key = [show.tab, show.replica, show.same, columns].join();
+  if (overviewShares.key !== key) {
+    const shares = [new Float32Array(columns), new Float32Array(columns)], scale = plotWidth() / end;
+    for (const lane of lanes)
+      for (let i = 0; i < lane.n; ++i) cover(shares[lane.unit[i] & 1], lane.start[i] * scale, lane.end[i] * scale);
+    overviewShares = {key, shares: shares.map(s => s.map(x => x / lanes.length))};
+  }
+  c.fillStyle = colour.lane;
+  c.fillRect(left, 2, plotWidth() * plans[show.tab].step / end, h);
+  drawShares(c, overviewShares.shares[0], overviewShares.shares[1], left, 2, h);
+  const x0 = left + plotWidth() * show.t0 / end, x1 = left + plotWidth() * show.t1 / end;
+  if (x1 - x0 < plotWidth() - .5) {
+    c.globalAlpha = .72;
+    c.fillStyle = colour.card;
+    c.fillRect(left, 2, x0 - left, h);
+    c.fillRect(x1, 2, left + plotWidth() - x1, h);
+    c.globalAlpha = 1;
+    c.strokeStyle = colour.accent;
+    c.lineWidth = 2;
+    c.strokeRect(x0, 2, Math.max(2, x1 - x0), h);
+  }
+  c.fillStyle = colour.muted;
+  c.textAlign = 'left';
+  c.fillText('all stages', 0, 2 + h / 2);
+  c.textAlign = 'center';
+  for (const [t, text] of axisTicks()) {
+    if (xOf(t) > width - 30) continue;
+    c.fillText(text, xOf(t), 58);
+    c.fillRect(xOf(t), 67, 1, 5);
+  }
+}
+// Heights of the lanes follow from their number: a few fill the window, hundreds scroll.
+function layout(lanes, plan) {
+  const titled = plan.replicas.length > 1, memory = show.memory && lanes.some(lane => lane.memory);
+  const above = $('scroller').getBoundingClientRect().top + window.scrollY;
+  const room = Math.max(280, Math.min(.75 * window.innerHeight, window.innerHeight - above - 26));
+  const titles = titled ? 24 * new Set(lanes.map(lane => lane.r)).size : 0;
+  const each = Math.max(memory ? 36 : 24, Math.min(96, (room - titles - 4) / lanes.length));
+  const strip = memory ? Math.floor(Math.min(30, .36 * each)) : 0, gap = memory ? 9 : 6;
+  const h = Math.floor(Math.min(46, each - strip - gap));
+  let y = 4, r = -1;
+  rows = lanes.map(lane => {
+    const title = titled && lane.r !== r;
+    if (title) y += 24;
+    const row = {lane, title: title ? y - 12 : -1, y, h, memory: y + h + 3, strip};
+    r = lane.r;
+    y += h + strip + gap;
+    return row;
+  });
+  const height = Math.min(y, room);
+  $('spacer').style.height = y - height + 'px';
+  $('scroller').style.height = height + 'px';
+  return height;
+}
+function drawPath(c, replica, r, from) {
+  const row = new Map(rows.filter(x => x.lane.r === r).map(x => [x.lane.stage, x])), runs = replica.critical.runs;
+  c.beginPath();
+  for (let k = 0; k < runs.length; k += 3) {
+    const {lane, y, h} = row.get(runs[k]), at = y - from + Math.round(.8 * h);
+    const x0 = xOf(lane.start[runs[k + 1]]), x1 = xOf(lane.end[runs[k + 1] + runs[k + 2] - 1]);
+    if (k === 0) c.moveTo(x0, at); else c.lineTo(x0, at);
+    c.lineTo(x1, at);
+  }
+  c.lineJoin = 'round';
+  for (const [width, ink] of [[4.5, colour.halo], [2, colour.ink]]) {
+    c.lineWidth = width;
+    c.strokeStyle = ink;
+    c.stroke();
+  }
+}
+function draw() {
+  const began = performance.now(), plan = plans[show.tab], lanes = shownLanes();
+  const height = layout(lanes, plan);
+  const [c, width] = context($('lanes'), height), from = $('scroller').scrollTop, w = plotWidth();
+  // A limit far above is left out of the strips: it would flatten the curves.
+  const peak = Math.max(1, peakOf(plan)), top = Math.min(1.08 * Math.max(plan.limit || 0, peak), 1.8 * peak);
+  const inView = rows.filter(row => row.y - 30 < from + height && row.memory + row.strip > from);
+  const ticks = axisTicks();
+  for (const {lane, title, y, h, memory, strip} of inView) {
+    const at = y - from, replica = plan.replicas[lane.r];
+    c.textAlign = 'left';
+    if (title >= 0) {
+      c.fillStyle = colour.text;
+      const words = ['replica ' + lane.r, several(replica.sequences, 'sequence'), timeText(replica.makespan)];
+      c.fillText(words.join(' \u00b7 '), 0, title - from);
+    }
+    c.fillStyle = colour.text;
+    c.fillText('stage ' + lane.stage, 0, at + h / 2);
+    c.textAlign = 'right';
+    c.fillText('idle ' + percent(1 - lane.busy / plan.step), width, at + h / 2);
+    c.save();
+    c.beginPath();
+    c.rect(left, 0, w, height);
+    c.clip();
+    c.fillStyle = colour.lane;
+    c.fillRect(left, at, xOf(plan.step) - left, h);
+    c.fillStyle = colour.reduce;
+    c.fillRect(xOf(plan.step - plan.reduce), at, xOf(plan.step) - xOf(plan.step - plan.reduce), h);
+    c.fillStyle = colour.grid;
+    for (const [t] of ticks) c.fillRect(Math.round(xOf(t)), at, 1, (strip ? memory + strip : y + h) - y);
+    drawPacks(c, lane, at, h);
+    if (strip && lane.memory) drawMemory(c, plan, lane, memory - from, strip, top);
+    c.restore();
+    if (strip && lane.memory) {
+      c.fillStyle = colour.muted;
+      c.textAlign = 'right';
+      c.fillText(memoryText(plan, replica.peak[lane.stage]), width, memory - from + strip / 2);
+    }
+  }
+  c.save();
+  c.beginPath();
+  c.rect(left, 0, w, height);
+  c.clip();
+  if (show.critical) drawPath(c, plan.replicas[pathReplica()], pathReplica(), from);
+  c.strokeStyle = colour.ink;
+  c.lineWidth = 2;
+  for (const {lane, i} of journey) {
+    const row = rows.find(x => x.lane === lane);
+    if (row) c.strokeRect(xOf(lane.start[i]), row.y - from, Math.max(2, xOf(lane.end[i]) - xOf(lane.start[i])), row.h);
+  }
+  c.restore();
+  drawOverview(lanes);
+  $('lanes').setAttribute('aria-label', 'Timeline of ' + several(lanes.length, 'stage') + ' with ' +
+      several(lanes.reduce((sum, lane) => sum + lane.n, 0), 'instruction'));
+  $('lanes').dataset.milliseconds = (performance.now() - began).toFixed(1);  // read by the page's test
+}
+let due = false;
+function redraw() {
+  if (due) return;
+  due = true;
+  requestAnimationFrame(() => {
+    due = false;
+    draw();
+    placeTip();
+  });
+}
+)js";
+
+}  // namespace slimpack::detail
+
+#endif

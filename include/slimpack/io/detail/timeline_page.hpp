@@ -1,0 +1,150 @@
+#ifndef SLIMPACK_IO_DETAIL_TIMELINE_PAGE_HPP
+#define SLIMPACK_IO_DETAIL_TIMELINE_PAGE_HPP
+
+namespace slimpack::detail {
+
+/// What a timeline page shows before its data: style and elements. Its content policy forbids every request, so that
+/// the page loads nothing wherever it is opened. Colours are told apart by readers with any colour vision: blue and
+/// orange differ in hue and in lightness (after Okabe and Ito, 2008).
+inline constexpr char timeline_head[] = R"html(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+      content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
+<title>slimpack timeline</title>
+<style>
+:root {
+  color-scheme: light dark;
+  --page: #f5f6f8; --card: #ffffff; --line: #dfe3e8; --text: #1b2027; --muted: #5f6975; --accent: #2468a8;
+  --lane: #e9ecf0; --grid: rgba(20, 30, 45, .10);
+  --forward: #5aa5dc; --forward2: #2f7fbe; --backward: #f2ae49; --backward2: #d98a1c;
+  --ink: #10161d; --halo: #ffffff; --reduce: #98a2ad;
+  --memory: #7b62b3; --memory-fill: rgba(123, 98, 179, .26); --limit: #b01e5f;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #12151a; --card: #1a1e25; --line: #2e343e; --text: #e6e9ee; --muted: #98a2b0; --accent: #6fb3ee;
+    --lane: #262c35; --grid: rgba(230, 238, 250, .10);
+    --forward: #56a3dd; --forward2: #2d77b3; --backward: #efa843; --backward2: #bf771a;
+    --ink: #ffffff; --halo: #0b0e12; --reduce: #707a86;
+    --memory: #b49ae6; --memory-fill: rgba(180, 154, 230, .28); --limit: #ff6aa9;
+  }
+}
+* { box-sizing: border-box; }
+[hidden] { display: none !important; }
+body { margin: 0; padding: 18px 22px 26px; background: var(--page); color: var(--text);
+       font: 14px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 20px; margin: 0; letter-spacing: -.01em; }
+h2 { font-size: 13px; margin: 0 0 8px; }
+.muted, header p { color: var(--muted); }
+header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 14px; margin-bottom: 12px; }
+header p { margin: 0; overflow-wrap: anywhere; }
+code { font: 12px ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+nav { display: flex; flex-wrap: wrap; gap: 6px; margin-bottom: 12px; }
+button, select { font: inherit; font-size: 13px; color: var(--text); background: var(--card);
+                 border: 1px solid var(--line); border-radius: 6px; padding: 3px 9px; cursor: pointer; }
+button:hover, select:hover { border-color: var(--accent); }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
+nav button { padding: 6px 14px; }
+nav button[aria-selected=true] { border-color: var(--accent); box-shadow: inset 0 -2px 0 var(--accent); }
+nav span { color: var(--muted); margin-left: 8px; font-variant-numeric: tabular-nums; }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(158px, 1fr)); gap: 10px; margin: 0 0 12px; }
+dl > div, section, article { background: var(--card); border: 1px solid var(--line); border-radius: 9px; }
+dl > div { padding: 9px 13px 10px; }
+dt { color: var(--muted); font-size: 12px; }
+dd { margin: 0; font-size: 19px; font-weight: 620; letter-spacing: -.01em; font-variant-numeric: tabular-nums; }
+dd + dd { font-size: 12px; font-weight: 400; color: var(--muted); letter-spacing: 0; }
+dd small { font-size: 13px; font-weight: 500; }
+.over dd { color: var(--limit); }
+#chart { padding: 10px 14px 12px; position: relative; }
+.bar { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 16px; margin-bottom: 8px; font-size: 13px; }
+.bar label { display: inline-flex; align-items: center; gap: 5px; cursor: pointer; }
+.bar .space { flex: 1; }
+.bar .group { display: inline-flex; gap: 4px; }
+.key { display: inline-flex; align-items: center; gap: 6px; color: var(--muted); }
+.key i { width: 22px; height: 12px; border-radius: 2px; }
+.key .forward { background: linear-gradient(90deg, var(--forward) 50%, var(--forward2) 50%); }
+.key .backward { background: linear-gradient(90deg, var(--backward) 50%, var(--backward2) 50%); }
+.key .idle { background: var(--lane); border: 1px solid var(--line); }
+.key .path { background: var(--ink); height: 3px; }
+.key .held { background: var(--memory-fill); border-top: 2px solid var(--memory); }
+.key .dashes { height: 2px; background: repeating-linear-gradient(90deg, var(--limit) 0 5px, transparent 5px 9px); }
+.key .sum { background: var(--reduce); }
+canvas { display: block; width: 100%; touch-action: pan-y; }
+#overview { height: 72px; cursor: ew-resize; }
+#scroller { overflow-y: auto; position: relative; }
+#lanes { position: sticky; top: 0; cursor: grab; }
+#lanes:active { cursor: grabbing; }
+#cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 10px; margin-top: 12px;
+         background: none; border: 0; }
+article { padding: 11px 14px 12px; }
+table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums; }
+th { text-align: right; color: var(--muted); font-weight: 400; }
+td { text-align: right; padding: 3px 0 3px 12px; border-top: 1px solid var(--line); white-space: nowrap; }
+th { padding: 0 0 3px 12px; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; white-space: normal; overflow-wrap: anywhere; }
+tr.main td { font-weight: 620; }
+.share { display: flex; height: 14px; border-radius: 4px; overflow: hidden; margin-bottom: 8px; gap: 1px; }
+td i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 7px; }
+kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var(--line); border-radius: 4px;
+      padding: 0 5px; background: var(--page); }
+#keys p { margin: 0 0 5px; font-size: 13px; }
+#tip { position: absolute; z-index: 2; max-width: 370px; padding: 8px 11px 9px; font-size: 12.5px; pointer-events: none;
+       background: var(--card); border: 1px solid var(--line); border-radius: 8px;
+       box-shadow: 0 4px 18px rgba(0, 0, 0, .22); font-variant-numeric: tabular-nums; }
+#tip b { display: block; font-size: 13.5px; }
+#tip div { display: grid; grid-template-columns: auto 1fr; gap: 1px 10px; margin-top: 4px; }
+#tip span:nth-child(odd) { color: var(--muted); }
+@media print {
+  body { padding: 0; background: none; }
+  .bar .group, .bar label, #keys { display: none; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+}
+</style>
+</head>
+<body>
+<header><h1>slimpack</h1><p id="subtitle"></p></header>
+<nav id="tabs" role="tablist" aria-label="Plans of this batch"></nav>
+<dl id="figures"></dl>
+<section id="chart">
+  <div class="bar">
+    <span class="key"><i class="forward"></i>forward</span>
+    <span class="key"><i class="backward"></i>backward</span>
+    <span class="key"><i class="idle"></i>idle</span>
+    <span class="key critical"><i class="path"></i>critical path</span>
+    <span class="key memory"><i class="held"></i>memory</span>
+    <span class="key limit"><i class="dashes"></i>limit</span>
+    <span class="key reduce"><i class="sum"></i>gradient reduction</span>
+    <span class="space"></span>
+    <select id="replica" aria-label="Replicas shown"></select>
+    <label><input type="checkbox" id="critical"> critical path</label>
+    <label class="memory"><input type="checkbox" id="memory"> memory</label>
+    <label class="several"><input type="checkbox" id="same"> same scale</label>
+    <span class="group"><button id="out" title="Zoom out (-)">&minus;</button><button id="in" title="Zoom in (+)">+</button>
+      <button id="fit" title="Show the whole step (0)">whole step</button></span>
+  </div>
+  <canvas id="overview" role="img"></canvas>
+  <div id="scroller"><canvas id="lanes" role="img"></canvas><div id="spacer"></div></div>
+  <div id="tip" role="status" hidden></div>
+</section>
+<section id="cards">
+  <article id="path"></article>
+  <article id="bounds"></article>
+  <article id="compared"></article>
+  <article id="keys"><h2>Finding your way</h2>
+    <p>Wheel or <kbd>+</kbd> <kbd>&minus;</kbd> zooms, drag or <kbd>&larr;</kbd> <kbd>&rarr;</kbd> moves,
+       <kbd>0</kbd> shows the whole step.</p>
+    <p><kbd>C</kbd> critical path, <kbd>M</kbd> memory, <kbd>1</kbd> to <kbd>9</kbd> plans,
+       <kbd>Shift</kbd> + wheel scrolls the lanes.</p>
+    <p>Click a pack to keep its details, <kbd>Esc</kbd> to let go. The address holds the view: copy it to share.</p>
+    <p class="muted">Packs thinner than a pixel share it: forward from the top, backward from below, idle between.</p>
+  </article>
+</section>
+<noscript>This page draws with JavaScript; it loads nothing from anywhere.</noscript>
+)html";
+
+}  // namespace slimpack::detail
+
+#endif

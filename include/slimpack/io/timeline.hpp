@@ -1,0 +1,248 @@
+#ifndef SLIMPACK_IO_TIMELINE_HPP
+#define SLIMPACK_IO_TIMELINE_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/plan_hash.hpp>
+#include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/io/detail/timeline_drawing.hpp>
+#include <slimpack/io/detail/timeline_input.hpp>
+#include <slimpack/io/detail/timeline_page.hpp>
+#include <slimpack/io/detail/timeline_script.hpp>
+#include <slimpack/simulator/critical_path.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/workload_of.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+
+namespace detail {
+
+/// Writes the data that the page draws: everything that the simulator found, in whole nanoseconds, without one object
+/// per event. Starts are told by their gaps after the instruction before, memory by its changes.
+class timeline_writer {
+ public:
+  explicit timeline_writer(std::ostream& out) : json_(out) {}
+
+  result<void> write(std::span<const plan> plans) {
+    json_.open('{').key("lengths");
+    list(plans.front().lengths, [](tokens t) { return t.value; });
+    json_.key("plans").open('[');
+    for (const plan& p : plans)
+      if (result<void> written = write_plan(p); !written) return written;
+    json_.close(']').close('}').line();
+    return boost::outcome_v2::success();
+  }
+
+ private:
+  [[nodiscard]] static std::int64_t ticks(seconds s) noexcept { return std::llround(s.value * 1e9); }
+
+  template <class Range, class Projection>
+  void list(const Range& range, const Projection& project) {
+    json_.open('[');
+    for (const auto& x : range) json_.value(project(x));
+    json_.close(']');
+  }
+
+  result<void> write_plan(const plan& p) {
+    json_.line();
+    json_.open('{').field("planner", p.planner).field("cost", p.cost).field("model", p.model).field("gpu", p.gpu);
+    json_.field("hash", hash_text(p.hash)).field("truncated", p.truncated);
+    json_.field("stages", p.shape.stages).field("tensor", p.shape.tensor).field("context", p.shape.context);
+    json_.field("chunks", p.shape.chunks).field("quantum", p.shape.quantum.value);
+    json_.field("bytes", p.memory_unit == memory_unit::byte).key("limit");
+    p.shape.memory ? json_.value(p.shape.memory->amount) : json_.null();
+    json_.field("step", ticks(p.step_time)).field("reduce", ticks(p.reduce_time));
+    json_.field("bubble", p.bubble).field("efficiency", p.efficiency).field("planning", p.planning_time.value);
+    json_.field("bound", ticks(p.lower_bound)).key("bounds").open('[');
+    for (const bound& b : p.bounds) json_.open('[').value(b.name).value(ticks(b.time)).close(']');
+    json_.close(']').key("replicas").open('[');
+    for (std::size_t r = 0; r < p.replicas.size(); ++r)
+      if (result<void> written = write_replica(p, r); !written) return written;
+    json_.close(']').close('}');
+    return boost::outcome_v2::success();
+  }
+
+  [[nodiscard]] static std::string hash_text(std::uint64_t hash) {
+    char digits[17];
+    const auto end = std::to_chars(digits, digits + sizeof digits, hash, 16).ptr;
+    const std::string text(digits, end);
+    return std::string(16 - text.size(), '0') + text;
+  }
+
+  result<void> write_replica(const plan& p, std::size_t replica) {
+    const replica_plan& r = p.replicas[replica];
+    const workload work = simulator::workload_of(p, replica);
+    simulator::task_graph graph;
+    if (result<void> built = graph.assign(work, r.programs); !built) return built;
+    std::vector<seconds> start;
+    const seconds makespan = graph.sweep(start);
+    json_.line();
+    json_.open('{').field("sequences", r.sequences.size()).field("makespan", ticks(makespan));
+    json_.key("peak");
+    list(r.peak_memory, [](double held) { return held; });
+    json_.key("passes").open('[');
+    write_pass(r.partition.forward, r.forward, p.shape);
+    write_pass(r.partition.backward, r.backward, p.shape);
+    json_.close(']').key("stages").open('[');
+    const bool follows_memory = p.memory_unit == memory_unit::token || !r.rates.empty();
+    const std::vector<std::vector<seconds>> starts = by_stage(graph, start, r.programs.size());
+    for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
+      json_.line();
+      json_.open('{');
+      write_program(r.programs[stage], p.shape);
+      write_gaps(work, r.programs[stage], stage, starts[stage]);
+      if (follows_memory) write_memory(work, r.programs[stage], stage, p.memory_unit);
+      json_.close('}');
+    }
+    json_.close(']');
+    write_critical(simulator::critical_path(graph, start), r.programs);
+    json_.close('}');
+    return boost::outcome_v2::success();
+  }
+
+  [[nodiscard]] static std::vector<std::vector<seconds>> by_stage(const simulator::task_graph& graph,
+                                                                  std::span<const seconds> start, std::size_t stages) {
+    std::vector<std::vector<seconds>> of(stages);
+    for (std::size_t n = 0; n < graph.size(); ++n)
+      if (!graph.tasks()[n].is_message) of[graph.tasks()[n].stage].push_back(start[n]);
+    return of;
+  }
+
+  void write_pass(const micropacks& packs, const pass_timing& timing, const shape& s) {
+    json_.open('{').key("counts").open('[');
+    for (std::size_t i = 0; i < packs.size(); ++i) json_.value(packs[i].size());
+    json_.close(']').key("slices").open('[');
+    for (const slice& x : packs.slices()) json_.value(x.sequence.value).value(x.begin.value).value(x.length.value);
+    json_.close(']');
+    write_columns("time", timing.time, static_cast<std::size_t>(s.parts()));
+    write_columns("message", timing.message, static_cast<std::size_t>(s.parts()));
+    json_.close('}');
+  }
+
+  /// Times per part and pack. Most parts cost the same: each different column is written once, a constant one as
+  /// one number.
+  void write_columns(const char* name, std::span<const seconds> table, std::size_t parts) {
+    std::vector<std::vector<std::int64_t>> columns;
+    std::vector<std::size_t> of;
+    for (std::size_t part = 0; part < parts; ++part) {
+      std::vector<std::int64_t> column;
+      for (std::size_t cell = part; cell < table.size(); cell += parts) column.push_back(ticks(table[cell]));
+      if (std::adjacent_find(column.begin(), column.end(), std::not_equal_to<>()) == column.end())
+        column.resize(std::min<std::size_t>(column.size(), 1));
+      of.push_back(static_cast<std::size_t>(std::find(columns.begin(), columns.end(), column) - columns.begin()));
+      if (of.back() == columns.size()) columns.push_back(std::move(column));
+    }
+    json_.key(name).open('{').key("of");
+    list(of, [](std::size_t column) { return column; });
+    json_.key("columns").open('[');
+    for (const auto& column : columns) list(column, [](std::int64_t t) { return t; });
+    json_.close(']').close('}');
+  }
+
+  /// A letter per instruction; packs run in order, so that letters (and chunks) name them.
+  void write_program(const program& code, const shape& s) {
+    std::string letters;
+    letters.reserve(code.size());
+    for (const instruction& i : code) letters += i.pass == pass::forward ? 'F' : 'B';
+    json_.field("code", letters);
+    if (s.chunks == 1) return;
+    json_.key("chunks");
+    list(code, [](const instruction& i) { return i.chunk; });
+  }
+
+  /// Pairs of (instructions since the pair before, idle time before this one). What rounding alone makes, at most
+  /// two ticks, is left out and does not add up: the next gap is counted from what the page knows.
+  void write_gaps(const workload& work, const program& code, std::size_t stage, std::span<const seconds> start) {
+    const auto parts = static_cast<std::size_t>(work.shape.parts());
+    const auto stages = static_cast<std::size_t>(work.shape.stages);
+    std::int64_t known = 0;
+    std::size_t last = 0;
+    json_.key("gaps").open('[');
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      const std::int64_t gap = ticks(start[i]) - known;
+      if (gap > 2) {
+        json_.value(i - last).value(gap);
+        last = i;
+        known += gap;
+      }
+      known += ticks(work.of(code[i].pass).time[code[i].pack.value * parts + code[i].chunk * stages + stage]);
+    }
+    json_.close(']');
+  }
+
+  /// Changes of what the stage holds while each instruction runs: tokens, or MiB.
+  void write_memory(const workload& work, const program& code, std::size_t stage, memory_unit unit) {
+    const double scale = unit == memory_unit::byte ? 1.0 / (1 << 20) : 1.0;
+    std::int64_t known = 0;
+    json_.key("memory").open('[');
+    simulator::follow_memory(work, code, static_cast<int>(stage), [&](const instruction&, double held) {
+      const std::int64_t now = std::llround(held * scale);
+      json_.value(now - known);
+      known = now;
+    });
+    json_.close(']');
+  }
+
+  /// The path as runs of instructions on one stage: (stage, first, count); a message leads from each to the next.
+  void write_critical(std::span<const simulator::critical_task> path, std::span<const program> programs) {
+    const simulator::critical_seconds sum = simulator::seconds_on(path);
+    json_.key("critical").open('{').field("forward", ticks(sum.forward)).field("backward", ticks(sum.backward));
+    json_.field("messages", ticks(sum.messages)).key("runs").open('[');
+    std::vector<std::size_t> at(programs.size(), 0);  // a path visits a stage's instructions in order
+    std::size_t count = 0;
+    for (const simulator::critical_task& c : path) {
+      if (c.what.is_message) {
+        json_.value(count);
+        count = 0;
+        continue;
+      }
+      const program& code = programs[c.what.stage];
+      std::size_t& i = at[c.what.stage];
+      while (code[i] != c.what.what) ++i;
+      if (count++ == 0) json_.value(c.what.stage).value(i);
+    }
+    if (count > 0) json_.value(count);
+    json_.close(']').close('}');
+  }
+
+  json_out json_;
+};
+
+}  // namespace detail
+
+/// Writes one HTML page that shows plans of one batch: key figures, a lane per stage and replica, the critical path,
+/// memory, and what every pack holds and waited for. The first plan is the main one; the others are comparisons.
+/// The page is self-contained and loads nothing. A view is its address: `#tab=1&t0=0.5&t1=0.7&replica=2&critical=1&
+/// memory=0&pick=F12@2.3` shows seconds 0.5 to 0.7 of replica 2 of the second plan, its pack F12 on stage 3 picked.
+/// Requires  plans that share their lengths
+/// Errors    invalid_input: no plan; those of task_graph::assign, when programs cannot run; unwritable: the stream
+///           has failed
+/// Complexity O(instructions), streamed
+[[nodiscard]] inline result<void> write_timeline(std::ostream& out, std::span<const plan> plans) {
+  if (plans.empty()) return error{errc::invalid_input, "a timeline page shows at least one plan, got none"};
+  out << detail::timeline_head;
+  out << "<script id=\"data\" type=\"application/json\">";
+  if (result<void> written = detail::timeline_writer(out).write(plans); !written) return written;
+  out << "</script>\n<script>\n";
+  out << detail::timeline_script << detail::timeline_drawing << detail::timeline_input;
+  out << "</script>\n</body>\n</html>\n";
+  if (!out) return error{errc::unwritable, "the timeline page could not be written: the output stream failed"};
+  return boost::outcome_v2::success();
+}
+
+}  // namespace slimpack
+
+#endif

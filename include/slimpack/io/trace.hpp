@@ -1,0 +1,173 @@
+#ifndef SLIMPACK_IO_TRACE_HPP
+#define SLIMPACK_IO_TRACE_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulator/workload_of.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <utility>
+
+namespace slimpack {
+
+namespace detail {
+
+/// Whole nanoseconds: what trace viewers count in. Rounding instants, not durations, keeps neighbours from overlapping.
+[[nodiscard]] inline std::int64_t nanoseconds(seconds s) noexcept { return std::llround(s.value * 1e9); }
+
+/// "F12", with chunks "F12.1": the names of design section 9.
+[[nodiscard]] inline std::string name_of(const instruction& i, const shape& s) {
+  std::string name = (i.pass == pass::forward ? "F" : "B") + std::to_string(i.pack.value);
+  if (s.chunks > 1) name += "." + std::to_string(i.chunk);
+  return name;
+}
+
+/// "17[4096,8192) 18[0,512) +5": the first slices of a pack and the number of the others.
+[[nodiscard]] inline std::string some_slices(std::span<const slice> pack) {
+  constexpr std::size_t shown = 6;
+  std::string text;
+  for (const slice& s : pack.first(std::min(shown, pack.size()))) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(s.sequence.value) + "[" + std::to_string(s.begin.value) + "," +
+            std::to_string(s.end().value) + ")";
+  }
+  if (pack.size() > shown) text += " +" + std::to_string(pack.size() - shown);
+  return text;
+}
+
+/// Writes the events of a plan one by one.
+class trace_writer {
+ public:
+  trace_writer(std::ostream& out, const plan& p) : json_(out), plan_(p) {}
+
+  result<void> write() {
+    json_.open('{').field("displayTimeUnit", "ms").key("otherData");
+    write_figures();
+    json_.key("traceEvents").open('[');
+    for (std::size_t r = 0; r < plan_.replicas.size(); ++r)
+      if (result<void> written = write_replica(r); !written) return written;
+    json_.close(']').close('}').line();
+    return boost::outcome_v2::success();
+  }
+
+ private:
+  void write_figures() {
+    json_.open('{');
+    json_.field("planner", plan_.planner).field("cost", plan_.cost).field("model", plan_.model).field("gpu", plan_.gpu);
+    json_.field("step_time", plan_.step_time.value).field("lower_bound", plan_.lower_bound.value);
+    json_.field("bubble", plan_.bubble).field("efficiency", plan_.efficiency);
+    json_.close('}');
+  }
+
+  result<void> write_replica(std::size_t replica) {
+    const replica_plan& r = plan_.replicas[replica];
+    const workload work = simulator::workload_of(plan_, replica);
+    const result<simulator::timeline> simulated = simulator::simulate(work, r.programs);
+    if (!simulated) return simulated.error();
+    const simulator::timeline& t = simulated.value();
+    name("process_name", replica, 0, "replica " + std::to_string(replica));
+    sort("process_sort_index", replica, 0, replica);
+    for (std::size_t stage = 0; stage < t.stages.size(); ++stage) {
+      name("thread_name", replica, stage, "stage " + std::to_string(stage));
+      sort("thread_sort_index", replica, stage, stage);
+      for (const simulator::span_of_time& s : t.stages[stage]) write_pack(replica, stage, s);
+      if (detail::nanoseconds(plan_.reduce_time) > 0) write_reduce(replica, stage);
+      write_memory(replica, stage, work, t);
+    }
+    return boost::outcome_v2::success();
+  }
+
+  void begin(const char* phase, std::size_t replica, std::size_t stage, std::string_view title) {
+    json_.line();
+    json_.open('{').field("ph", phase).field("pid", replica).field("tid", stage).field("name", title);
+  }
+
+  void name(const char* what, std::size_t replica, std::size_t stage, const std::string& text) {
+    begin("M", replica, stage, what);
+    json_.key("args").open('{').field("name", text).close('}').close('}');
+  }
+  void sort(const char* what, std::size_t replica, std::size_t stage, std::size_t index) {
+    begin("M", replica, stage, what);
+    json_.key("args").open('{').field("sort_index", index).close('}').close('}');
+  }
+
+  void at(std::int64_t start, std::int64_t end) {
+    json_.field("ts", static_cast<double>(start) / 1e3).field("dur", static_cast<double>(end - start) / 1e3);
+  }
+
+  void write_pack(std::size_t replica, std::size_t stage, const simulator::span_of_time& s) {
+    const instruction& i = s.what;
+    const std::span<const slice> pack = plan_.replicas[replica].partition.of(i.pass)[i.pack.value];
+    begin("X", replica, stage, name_of(i, plan_.shape));
+    json_.field("cat", i.pass == pass::forward ? "forward" : "backward");
+    at(nanoseconds(s.start), nanoseconds(s.end));
+    write_flow(replica, stage, i);
+    json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(pack).value);
+    json_.field("slices", pack.size()).field("sequences", some_slices(pack)).close('}').close('}');
+  }
+
+  /// A pack's way through the parts is one flow: viewers draw its messages as arrows.
+  void write_flow(std::size_t replica, std::size_t stage, const instruction& i) {
+    if (plan_.shape.parts() == 1) return;
+    const int part = static_cast<int>(i.chunk) * plan_.shape.stages + static_cast<int>(stage);
+    const bool first = part == (i.pass == pass::forward ? 0 : plan_.shape.parts() - 1);
+    const bool last = part == (i.pass == pass::forward ? plan_.shape.parts() - 1 : 0);
+    const std::uint64_t id = 2 * (std::uint64_t{i.pack.value} * plan_.replicas.size() + replica) +
+                             (i.pass == pass::forward ? 1 : 2);
+    json_.field("bind_id", id);
+    if (!first) json_.field("flow_in", true);
+    if (!last) json_.field("flow_out", true);
+  }
+
+  void write_reduce(std::size_t replica, std::size_t stage) {
+    begin("X", replica, stage, "reduce");
+    json_.field("cat", "reduce");
+    at(nanoseconds(plan_.step_time - plan_.reduce_time), nanoseconds(plan_.step_time));
+    json_.close('}');
+  }
+
+  void write_memory(std::size_t replica, std::size_t stage, const workload& work, const simulator::timeline& t) {
+    const bool bytes = plan_.memory_unit == memory_unit::byte;
+    if (bytes && plan_.replicas[replica].rates.empty()) return;  // read from a file: only the peaks are known
+    const std::string title = "memory of stage " + std::to_string(stage);
+    std::size_t at = 0;
+    double shown = -1;
+    simulator::follow_memory(work, plan_.replicas[replica].programs[stage], static_cast<int>(stage),
+                             [&](const instruction&, double held) {
+                               const seconds start = t.stages[stage][at++].start;
+                               if (held == shown) return;
+                               shown = held;
+                               begin("C", replica, stage, title);
+                               json_.field("ts", static_cast<double>(nanoseconds(start)) / 1e3);
+                               json_.key("args").open('{').field(bytes ? "bytes" : "tokens", held).close('}').close('}');
+                             });
+  }
+
+  json_out json_;
+  const plan& plan_;
+};
+
+}  // namespace detail
+
+/// Writes a plan as Chrome trace events, which Perfetto and chrome://tracing open: a process per replica, a thread per
+/// stage, an event per pack, an arrow per message, a counter of each stage's memory.
+/// Units     microseconds, to the nanosecond
+/// Errors    those of task_graph::assign, when the programs cannot run; unwritable: the stream has failed
+/// Complexity O(instructions), streamed
+[[nodiscard]] inline result<void> write_trace(std::ostream& out, const plan& p) {
+  if (result<void> written = detail::trace_writer(out, p).write(); !written) return written;
+  if (!out) return error{errc::unwritable, "the trace could not be written: the output stream failed"};
+  return boost::outcome_v2::success();
+}
+
+}  // namespace slimpack
+
+#endif
