@@ -1,0 +1,71 @@
+#include "batches.hpp"
+
+#include <slimpack/io/lengths.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <random>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using slimpack::errc;
+using slimpack::error;
+using slimpack::result;
+using slimpack::tokens;
+
+/// Sequences over the limit, as --over-long says. Returns a note, empty when there were none.
+result<std::string> limit(std::vector<tokens>& lengths, tokens most, over_long what) {
+  const auto longer = [most](tokens length) { return length > most; };
+  const auto count = std::count_if(lengths.begin(), lengths.end(), longer);
+  if (count == 0) return std::string{};
+  const std::string text = std::to_string(count) + " of " + std::to_string(lengths.size()) + " sequences exceed --max-context " +
+                           std::to_string(most.value);
+  switch (what) {
+    case over_long::reject:
+      return error{errc::invalid_input, text + " (the longest has " +
+                                            std::to_string(std::max_element(lengths.begin(), lengths.end())->value) +
+                                            " tokens); add --over-long truncate or drop"};
+    case over_long::truncate:
+      std::replace_if(lengths.begin(), lengths.end(), longer, most);
+      return text + ": truncated";
+    case over_long::drop:
+      std::erase_if(lengths, longer);
+      if (lengths.empty()) return error{errc::invalid_input, text + ": nothing is left to plan"};
+      return text + ": dropped";
+  }
+  return std::string{};
+}
+
+/// Fisher-Yates with a modulus, so that a seed means the same order with every standard library.
+void shuffle(std::vector<tokens>& lengths, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (std::size_t i = lengths.size(); i > 1; --i) std::swap(lengths[i - 1], lengths[random() % i]);
+}
+
+}  // namespace
+
+result<batches> load(const options& o) {
+  result<std::vector<tokens>> read = slimpack::io::read_lengths(o.lengths, o.format, o.field);
+  if (!read) return std::move(read).error();
+  std::vector<tokens>& lengths = read.value();
+  batches found;
+  if (o.max_context) {
+    result<std::string> note = limit(lengths, *o.max_context, o.over_long);
+    if (!note) return std::move(note).error();
+    if (!note.value().empty()) found.notes.push_back(std::move(note).value());
+  }
+  if (o.seed) shuffle(lengths, *o.seed);
+  const std::size_t size = o.batch.value_or(lengths.size());
+  if (size > lengths.size() / o.batches)
+    return error{errc::invalid_input, o.lengths.string() + " holds " + std::to_string(lengths.size()) + " sequences, " +
+                                          std::to_string(o.batches) + " x " + std::to_string(size) + " are asked for; lower --batch or --batches"};
+  for (std::size_t b = 0; b < o.batches; ++b) {
+    const auto first = lengths.begin() + static_cast<std::ptrdiff_t>(b * size);
+    found.lengths.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
+  }
+  return found;
+}
+
+}  // namespace cli

@@ -1,0 +1,219 @@
+// slimpack-plan: plans training steps for real sequence lengths, a model and a cluster, and shows how good they are.
+
+#include "batches.hpp"
+#include "options.hpp"
+#include "planners.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+
+#include <slimpack/core/plan_hash.hpp>
+#include <slimpack/costs/gpus.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/io/file.hpp>
+#include <slimpack/io/gpu.hpp>
+#include <slimpack/io/model_config.hpp>
+#include <slimpack/io/plan_json.hpp>
+#include <slimpack/io/timeline.hpp>
+#include <slimpack/io/trace.hpp>
+#include <slimpack/simulator/bounds.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cli {
+namespace {
+
+using namespace slimpack;
+
+/// What every batch is planned with.
+struct setting {
+  any_cost cost;
+  std::optional<costs::model_shape> model;
+  std::optional<costs::gpu> device;
+  slimpack::shape shape;
+};
+
+result<setting> prepare(const options& o) {
+  setting s{{}, {}, {}, o.shape};
+  if (o.model) {
+    result<costs::model_shape> model = io::read_model(*o.model);
+    if (!model) return std::move(model).error();
+    s.model = std::move(model).value();
+    if (o.shape.parts() > s.model->layers)
+      return error{errc::invalid_input, "--pp " + std::to_string(o.shape.stages) + (o.shape.chunks > 1 ? " x --vpp " + std::to_string(o.shape.chunks) : "") +
+                                            " exceeds the " + std::to_string(s.model->layers) + " layers of " + s.model->name + "; lower it"};
+  }
+  if (o.gpu) {
+    s.device = costs::gpus::named(*o.gpu);
+    if (!s.device) {
+      result<costs::gpu> read = io::read_gpu(*o.gpu);
+      if (!read) return error{read.error().code, read.error().detail + " (--gpu takes h100, a100, h200 or a JSON file)"};
+      s.device = std::move(read).value();
+    }
+  }
+  if (o.quadratic) {
+    s.cost = *o.quadratic;
+    return s;
+  }
+  constexpr double reserve = 4.0 * 1024 * 1024 * 1024;  // context, communication buffers, fragments
+  if (!s.shape.memory) s.shape.memory = memory_limit{memory_unit::byte, s.device->memory.value - reserve};
+  result<costs::transformer> made = costs::transformer::make(*s.model, *s.device, s.shape, {.recompute = o.recompute, .hop = o.hop});
+  if (!made) return std::move(made).error();
+  s.cost = std::move(made).value();
+  return s;
+}
+
+/// What would make the longest sequence fit, for a plan that needs too many bytes; or tokens.
+std::string advice(const options& o, const setting& s, std::span<const tokens> lengths) {
+  const tokens longest = *std::max_element(lengths.begin(), lengths.end());
+  if (s.shape.memory->unit == memory_unit::token)
+    return "raise --memory (the longest sequence alone has " + std::to_string(longest.value) + " tokens) or lower --max-context";
+  const auto fits = [&](shape on, costs::recompute r) {
+    on.memory = s.shape.memory;
+    const result<costs::transformer> made = costs::transformer::make(*s.model, *s.device, on, {.recompute = r});
+    if (!made) return false;
+    const request asked{"slimpack", on, {}, solvers::search_budget::fast()};
+    return plan_named(asked, lengths, made.value()).has_value();
+  };
+  for (const auto& [name, r] : {std::pair{"selective", costs::recompute::selective}, {"full", costs::recompute::full}})
+    if (r > o.recompute && fits(s.shape, r)) return std::string("--recompute ") + name + " would make it fit";
+  for (const auto& [name, degree] : {std::pair{"--tp ", &shape::tensor}, {"--pp ", &shape::stages}, {"--cp ", &shape::context}})
+    for (int times = 2; times <= 16; times *= 2) {
+      shape wider = s.shape;
+      wider.*degree *= times;
+      if (degree == &shape::tensor && wider.tensor > s.device->gpus_per_node) continue;
+      if (fits(wider, o.recompute)) return name + std::to_string(wider.*degree) + " would make it fit";
+    }
+  return "no single change of --recompute, --tp, --pp or --cp makes it fit: change several, or lower --max-context";
+}
+
+/// Least step time of any plan that cuts no sequence: each crosses the pipeline and comes back as one piece.
+seconds uncut_floor(const plan& p, const any_cost& any) {
+  return std::visit(
+      [&](const auto& cost) {
+        seconds floor = p.lower_bound;
+        for (std::size_t i = 0; i < p.lengths.size(); ++i) {
+          shape whole = p.shape;
+          whole.quantum = p.lengths[i];
+          const sequence s{{static_cast<std::uint32_t>(i)}, p.lengths[i]};
+          floor = std::max(floor, simulator::chain_bound(cost, whole, s) + p.reduce_time);
+        }
+        return floor;
+      },
+      any);
+}
+
+/// Plans with one planner; a baseline that does not fit is planned without the limit and marked.
+row plan_row(const std::string& name, bool main_plan, const options& o, const setting& s, std::span<const tokens> lengths) {
+  const progress shown("planning " + name);
+  const deadline limit(o.time_limit_ms);
+  request asked{name, s.shape, o.max_context.value_or(tokens{0}), o.effort, limit.token()};
+  row r{name, plan_named(asked, lengths, s.cost)};
+  if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan) {
+    asked.shape.memory = memory_limit{s.shape.memory->unit, std::numeric_limits<double>::infinity()};
+    r.plan = plan_named(asked, lengths, s.cost);
+    r.over_memory = true;
+    if (r.plan) r.plan.value().shape.memory.reset();
+  }
+  if (r.plan) {
+    plan& p = r.plan.value();
+    p.cost = o.cost_text;
+    if (s.model) p.model = s.model->name;
+    if (s.device) p.gpu = s.device->name;
+    p.hash = hash_of(p);
+  }
+  return r;
+}
+
+/// "plan.json" for the only batch, "plan-0.json", "plan-1.json" ... for several.
+std::filesystem::path numbered(const std::filesystem::path& path, std::size_t batch, std::size_t batches) {
+  if (batches == 1) return path;
+  std::filesystem::path name = path.stem();
+  name += "-" + std::to_string(batch);
+  name += path.extension();
+  return path.parent_path() / name;
+}
+
+/// Said before planning, which may take long; writing itself is checked again.
+result<void> check_writable(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code failed;
+  const char* why = std::filesystem::is_directory(path, failed)      ? "it is a folder"
+                    : !std::filesystem::is_directory(folder, failed) ? "its folder does not exist"
+                    : access(folder.c_str(), W_OK) != 0              ? "its folder is not writable"
+                                                                     : nullptr;
+  if (!why) return boost::outcome_v2::success();
+  return error{errc::unwritable, "cannot write " + path.string() + ": " + why};
+}
+
+result<void> write_outputs(const options& o, const std::vector<row>& rows, std::size_t batch) {
+  const plan& main_plan = rows.front().plan.value();
+  const auto write = [&](const std::optional<std::filesystem::path>& path, const char* what, const auto& content) -> result<void> {
+    if (!path) return boost::outcome_v2::success();
+    const std::filesystem::path name = numbered(*path, batch, o.batches);
+    if (result<void> written = io::write_file(name, content); !written) return written;
+    std::cout << "wrote " << name.string() << what << "\n";
+    return boost::outcome_v2::success();
+  };
+  if (result<void> r = write(o.json, "", [&](std::ostream& out) { return io::write_plan(out, main_plan); }); !r) return r;
+  if (result<void> r = write(o.trace, "  (open it at ui.perfetto.dev)", [&](std::ostream& out) { return io::write_trace(out, main_plan); }); !r) return r;
+  return write(o.timeline, "  (open it in a browser)", [&](std::ostream& out) {
+    std::vector<plan> shown;
+    for (const row& r : rows)
+      if (r.plan) shown.push_back(r.plan.value());
+    return io::write_timeline(out, shown);
+  });
+}
+
+int fail(const error& e) {
+  std::cerr << "slimpack-plan: " << e.detail << "\n";
+  return e.code == errc::out_of_memory ? 3 : 2;
+}
+
+int run(const options& o) {
+  for (const auto& path : {o.json, o.trace, o.timeline})
+    if (path)
+      if (result<void> writable = check_writable(*path); !writable) return fail(writable.error());
+  result<setting> prepared = prepare(o);
+  if (!prepared) return fail(prepared.error());
+  const setting& s = prepared.value();
+  result<batches> loaded = load(o);
+  if (!loaded) return fail(loaded.error());
+  for (const std::string& note : loaded.value().notes) std::cout << "note      " << note << "\n";
+  for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
+    const std::vector<tokens>& lengths = loaded.value().lengths[b];
+    if (s.model && s.model->max_positions > 0)
+      if (const tokens longest = *std::max_element(lengths.begin(), lengths.end()); longest.value > s.model->max_positions)
+        std::cout << "note      the longest sequence has " << longest.value << " tokens, the model was made for " << s.model->max_positions << "\n";
+    std::vector<row> rows{plan_row(o.planner, true, o, s, lengths)};
+    if (!rows.front().plan) {
+      error e = rows.front().plan.error();
+      if (e.code == errc::out_of_memory) e.detail += "; " + advice(o, s, lengths);
+      return fail(e);
+    }
+    for (const std::string& name : o.compare)
+      if (std::none_of(rows.begin(), rows.end(), [&](const row& r) { return r.planner == name; }))
+        rows.push_back(plan_row(name, false, o, s, lengths));
+    if (o.batches > 1) std::cout << (b ? "\n" : "") << "batch " << b << "\n";
+    print(std::cout, o, rows, uncut_floor(rows.front().plan.value(), s.cost));
+    if (result<void> written = write_outputs(o, rows, b); !written) return fail(written.error());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace cli
+
+int main(int argc, char** argv) {
+  const std::variant<cli::options, int> parsed = cli::parse(argc, argv);
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  return cli::run(std::get<cli::options>(parsed));
+}

@@ -1,0 +1,56 @@
+#ifndef SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
+#define SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
+
+#include <slimpack/core/shape.hpp>
+#include <slimpack/costs/memory.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/io/lengths.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cli {
+
+enum class over_long { reject, truncate, drop };
+
+/// The command line, read and checked for what can be checked without opening files.
+struct options {
+  std::filesystem::path lengths;
+  slimpack::io::lengths_format format{slimpack::io::lengths_format::automatic};
+  std::string field;
+  std::optional<std::size_t> batch;
+  std::size_t batches{1};
+  std::optional<std::uint64_t> seed;
+  std::optional<slimpack::tokens> max_context;
+  cli::over_long over_long{cli::over_long::reject};
+
+  std::optional<std::filesystem::path> model;
+  std::optional<std::string> gpu;
+  slimpack::shape shape;
+  slimpack::costs::recompute recompute{slimpack::costs::recompute::none};
+  std::optional<slimpack::seconds> hop;
+  std::string cost_text{"transformer"};                  ///< as typed
+  std::optional<slimpack::costs::quadratic> quadratic;   ///< when the cost is quadratic
+
+  std::string planner{"slimpack"};
+  std::vector<std::string> compare;
+  slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
+  std::optional<std::int64_t> time_limit_ms;
+
+  std::optional<std::filesystem::path> json;
+  std::optional<std::filesystem::path> trace;
+  std::optional<std::filesystem::path> timeline;
+};
+
+/// The options, or the exit status when there is nothing to plan (--help, or an error already said on stderr).
+std::variant<options, int> parse(int argc, char** argv);
+
+}  // namespace cli
+
+#endif

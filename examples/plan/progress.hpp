@@ -1,0 +1,44 @@
+#ifndef SLIMPACK_EXAMPLES_PLAN_PROGRESS_HPP
+#define SLIMPACK_EXAMPLES_PLAN_PROGRESS_HPP
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+namespace cli {
+
+/// Says on stderr what takes longer than two seconds, when stderr is a terminal; cleans its line up at the end.
+class progress {
+ public:
+  explicit progress(std::string what);
+  ~progress();
+  progress(const progress&) = delete;
+  progress& operator=(const progress&) = delete;
+
+ private:
+  std::string what_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;
+};
+
+/// Requests a stop when the time is over; without a limit, its token never stops.
+class deadline {
+ public:
+  explicit deadline(std::optional<std::int64_t> milliseconds);
+  [[nodiscard]] std::stop_token token() const;
+
+ private:
+  std::optional<std::stop_source> source_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;
+};
+
+}  // namespace cli
+
+#endif

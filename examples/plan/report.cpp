@@ -1,0 +1,90 @@
+#include "report.hpp"
+
+#include <slimpack/detail/amount.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iomanip>
+#include <numeric>
+#include <ostream>
+
+namespace cli {
+namespace {
+
+using namespace slimpack;
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string percent(double ratio) { return fixed(100 * ratio, 2) + " %"; }
+
+std::string time(seconds s) {
+  if (s.value >= 1) return fixed(s.value, 3) + " s";
+  return s.value >= 1e-3 ? fixed(1e3 * s.value, 2) + " ms" : fixed(1e6 * s.value, 1) + " us";
+}
+
+void print_batch(std::ostream& out, const options& o, const plan& p) {
+  const auto longest = std::max_element(p.lengths.begin(), p.lengths.end())->value;
+  std::int64_t total = 0;
+  for (const tokens length : p.lengths) total += length.value;
+  out << "batch     " << p.lengths.size() << " sequences, " << total << " tokens, longest " << longest << " ("
+      << o.lengths.filename().string() << (o.seed ? ", shuffled with seed " + std::to_string(*o.seed) : ", file order") << ")\n";
+  out << "model     " << (p.model.empty() ? "none" : p.model) << ", cost " << p.cost;
+  if (!p.gpu.empty()) out << " on " << p.gpu;
+  out << "\nshape     dp " << p.shape.replicas << " x pp " << p.shape.stages << " x tp " << p.shape.tensor << " x cp "
+      << p.shape.context;
+  if (p.shape.chunks > 1) out << ", vpp " << p.shape.chunks;
+  out << ", cuts at multiples of " << p.shape.quantum.value << " tokens\n";
+  out << "memory    " << (p.shape.memory ? slimpack::detail::amount(p.shape.memory->amount, p.memory_unit) + " limit per " +
+                                              (p.memory_unit == memory_unit::byte ? "GPU" : "stage")
+                                        : std::string("no limit"))
+      << "\n\n";
+}
+
+}  // namespace
+
+double peak_of(const plan& p) {
+  double peak = 0;
+  for (const replica_plan& r : p.replicas)
+    for (const double held : r.peak_memory) peak = std::max(peak, held);
+  return peak;
+}
+
+void print(std::ostream& out, const options& o, const std::vector<row>& rows, seconds uncut) {
+  print_batch(out, o, rows.front().plan.value());
+  const auto megatron = std::find_if(rows.begin(), rows.end(), [](const row& r) { return r.planner == "megatron" && r.plan && !r.over_memory; });
+  const std::vector<std::string> head{"planner", "step time", "speed-up", "bubble", "efficiency", "peak memory", "planning"};
+  std::vector<std::vector<std::string>> table{head};
+  for (const row& r : rows) {
+    if (!r.plan) continue;
+    const plan& p = r.plan.value();
+    const bool compared = megatron != rows.end() && !r.over_memory;
+    table.push_back({r.planner, time(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
+                     percent(p.bubble), percent(p.efficiency),
+                     slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time(p.planning_time)});
+  }
+  std::vector<std::size_t> width(head.size(), 0);
+  for (const auto& line : table)
+    for (std::size_t c = 0; c < line.size(); ++c) width[c] = std::max(width[c], line[c].size());
+  for (const auto& line : table) {
+    for (std::size_t c = 0; c < line.size(); ++c)
+      out << (c ? "  " : "") << (c ? std::right : std::left) << std::setw(static_cast<int>(width[c])) << line[c];
+    out << "\n";
+  }
+  const plan& first = rows.front().plan.value();
+  const auto best = std::max_element(first.bounds.begin(), first.bounds.end(), [](const bound& a, const bound& b) { return a.time < b.time; });
+  out << "\nstep time is a makespan: from a common start to the end of the slowest replica" << (first.reduce_time.value > 0 ? " and its reduction.\n" : ".\n");
+  out << "No plan of this batch is faster than " << time(first.lower_bound) << " (" << best->name << "); efficiency is against that.\n";
+  out << "No plan that cuts no sequence is faster than " << time(uncut) << ".\n";
+  if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
+    out << "* over memory: does not fit the limit, shown without it; counts in no speed-up.\n";
+  if (rows.size() > 1 && megatron == rows.end()) out << "No speed-ups: megatron is not among the planners that fit.\n";
+  for (const row& r : rows)
+    if (!r.plan) out << r.planner << " has no plan: " << r.plan.error().detail << ".\n";
+}
+
+}  // namespace cli

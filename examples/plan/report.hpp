@@ -1,0 +1,30 @@
+#ifndef SLIMPACK_EXAMPLES_PLAN_REPORT_HPP
+#define SLIMPACK_EXAMPLES_PLAN_REPORT_HPP
+
+#include "options.hpp"
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+/// One planner's line of the table: its plan, or why it has none.
+struct row {
+  std::string planner;
+  slimpack::result<slimpack::plan> plan;
+  bool over_memory{};  ///< planned without the limit, since it does not fit
+};
+
+/// The most memory that any stage of a plan holds.
+double peak_of(const slimpack::plan& p);
+
+/// What was planned, the table, and how to read it. `uncut` is the least step time of any plan that cuts no sequence.
+void print(std::ostream& out, const options& o, const std::vector<row>& rows, slimpack::seconds uncut);
+
+}  // namespace cli
+
+#endif

@@ -1,0 +1,52 @@
+#ifndef SLIMPACK_FWD_HPP
+#define SLIMPACK_FWD_HPP
+
+/// Names without definitions or constraints, for headers that only mention them.
+namespace slimpack {
+
+struct slice;
+struct sequence;
+struct shape;
+struct problem;
+struct partition;
+struct workload;
+struct plan;
+struct replica_plan;
+struct error;
+class micropacks;
+class plan_error;
+
+namespace slicers {
+struct equal_cost;
+struct uniform;
+struct whole;
+}  // namespace slicers
+
+namespace costs {
+struct quadratic;
+struct network;
+struct memory;
+class transformer;
+}  // namespace costs
+
+namespace solvers {
+struct two_phase;
+struct megatron;
+struct dp_balanced;
+struct karmarkar_karp;
+struct chunked;
+}  // namespace solvers
+
+namespace schedules {
+struct one_f_one_b;
+struct list;
+}  // namespace schedules
+
+namespace simulator {
+class task_graph;
+struct timeline;
+}  // namespace simulator
+
+}  // namespace slimpack
+
+#endif
