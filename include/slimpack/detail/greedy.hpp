@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 /// The event-driven rule behind schedules::list, on a step or on its mirror image.
@@ -95,10 +96,12 @@ struct pipeline {
   }
 };
 
-/// When each stage starts each pack. Shapes: [pack * stages + stage].
+/// When each stage starts each pack, and in which order: packs that take no time start together with their next.
+/// Shapes    down, up: [pack * stages + stage]; programs: one per stage, down as forward
 struct run {
   std::vector<double> down;
   std::vector<double> up;
+  std::vector<program> programs;
   double makespan{};
 };
 
@@ -112,6 +115,8 @@ inline run schedule(const pipeline& p, const run* prior) {
   out.down.assign(p.down.packs * stages, never);  // holds arrivals until the start is known
   out.up.assign(p.up.packs * stages, never);
   for (std::size_t i = 0; i < p.down.packs; ++i) out.down[i * stages] = 0;
+  out.programs.resize(stages);
+  for (program& code : out.programs) code.reserve(p.down.packs + p.up.packs);
   struct stage_state {
     double free{};
     std::uint32_t downs{};
@@ -146,6 +151,7 @@ inline run schedule(const pipeline& p, const run* prior) {
     const double start = next[r];
     SLIMPACK_ASSERT(start != never, "memory_cap::check passed, so some stage can go on");
     if (s.up_next) {
+      out.programs[r].push_back({pass::backward, {s.ups}, 0});
       const std::size_t cell = s.ups++ * stages + r;
       out.up[cell] = start;
       s.free = start + p.up.time[cell];
@@ -154,6 +160,7 @@ inline run schedule(const pipeline& p, const run* prior) {
         decide(r - 1);
       }
     } else {
+      out.programs[r].push_back({pass::forward, {s.downs}, 0});
       const std::size_t cell = s.downs++ * stages + r;
       out.down[cell] = start;
       s.free = start + p.down.time[cell];
@@ -183,27 +190,18 @@ inline run mirrored(const pipeline& p, const run& image) {
   };
   out.down = turn(p.down, image.up);
   out.up = turn(p.up, image.down);
-  return out;
-}
-
-/// Each stage's instructions by start; of two that start together (one takes no time) the forward goes first.
-inline std::vector<program> programs_of(const pipeline& p, const run& found) {
-  std::vector<program> programs(p.stages);
-  for (std::size_t r = 0; r < p.stages; ++r) {
-    program& code = programs[r];
-    code.reserve(p.down.packs + p.up.packs);
-    std::uint32_t down = 0;
-    std::uint32_t up = 0;
-    while (down < p.down.packs || up < p.up.packs) {
-      const bool take_down = up == p.up.packs ||
-                             (down < p.down.packs && found.down[down * p.stages + r] <= found.up[up * p.stages + r]);
-      if (take_down)
-        code.push_back({pass::forward, {down++}, 0});
+  for (const program& code : image.programs) {
+    program turned;
+    turned.reserve(code.size());
+    for (auto i = code.rbegin(); i != code.rend(); ++i) {
+      if (i->pass == pass::forward)
+        turned.push_back({pass::backward, {static_cast<std::uint32_t>(p.up.packs) - 1 - i->pack.value}, 0});
       else
-        code.push_back({pass::backward, {up++}, 0});
+        turned.push_back({pass::forward, {static_cast<std::uint32_t>(p.down.packs) - 1 - i->pack.value}, 0});
     }
+    out.programs.push_back(std::move(turned));
   }
-  return programs;
+  return out;
 }
 
 }  // namespace slimpack::detail::greedy

@@ -33,10 +33,10 @@ struct list {
     const memory_cap cap(work);
     if (result<void> fits = cap.check(work); !fits) return std::move(fits).error();
     const detail::greedy::pipeline there = detail::greedy::pipeline::of(work, cap);
-    if (!improve) return detail::greedy::programs_of(there, detail::greedy::schedule(there, nullptr));
-    const detail::greedy::run back = detail::greedy::mirrored(there, detail::greedy::schedule(there.mirrored(), nullptr));
-    const detail::greedy::run again = detail::greedy::schedule(there, &back);
-    return detail::greedy::programs_of(there, again.makespan < back.makespan ? again : back);
+    if (!improve) return detail::greedy::schedule(there, nullptr).programs;
+    detail::greedy::run back = detail::greedy::mirrored(there, detail::greedy::schedule(there.mirrored(), nullptr));
+    detail::greedy::run again = detail::greedy::schedule(there, &back);
+    return std::move((again.makespan < back.makespan ? again : back).programs);
   }
 
   friend constexpr bool operator==(const list&, const list&) = default;

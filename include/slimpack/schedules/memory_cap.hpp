@@ -62,13 +62,17 @@ class memory_cap {
       while (a > 0 && rates.in_backward(static_cast<double>(f[a] - b[i]), gradient, size) > limit) --a;
       allowed[i] = a;
     }
-    std::uint32_t reached = 0;
+    std::uint32_t reached = 0;  // each forward below it has run, or fits now
     for (std::size_t i = 0; i <= packs; ++i) {
       const auto gradient = static_cast<double>(work.gradient_before[i]);
       const auto fits = [&](std::uint32_t j) {
         return rates.in_forward(static_cast<double>(f[j + 1] - b[i]), gradient, static_cast<double>(f[j + 1] - f[j])) <= limit;
       };
-      while (reached > 0 && !fits(reached - 1)) --reached;  // accumulators opened since: those not run yet must wait
+      if (i > 0) {
+        const std::uint32_t run = work.turn[i - 1] + 1;
+        const bool opened = work.gradient_before[i] > work.gradient_before[i - 1];  // then what fitted may fit no longer
+        reached = opened ? run : std::max(reached, run);
+      }
       while (reached < allowed[i] && fits(reached)) ++reached;
       allowed[i] = std::min(allowed[i], reached);
     }
