@@ -1,0 +1,11 @@
+# Runs PROGRAM and demands that it prints the file EXPECTED, byte for byte. What it printed is kept in ACTUAL.
+
+execute_process(COMMAND ${PROGRAM} OUTPUT_FILE ${ACTUAL} RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} exited with ${status}")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${EXPECTED} ${ACTUAL} RESULT_VARIABLE differs)
+if(differs)
+  execute_process(COMMAND diff -u ${EXPECTED} ${ACTUAL})
+  message(FATAL_ERROR "the output differs from the recorded one; if it is right, copy ${ACTUAL} to ${EXPECTED}")
+endif()

@@ -1,0 +1,19 @@
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_DATADIR}/cmake/slimpack)
+configure_package_config_file(cmake/slimpack-config.cmake.in slimpack-config.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(slimpack-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+configure_file(cmake/slimpack.pc.in slimpack.pc @ONLY)
+
+install(TARGETS slimpack EXPORT slimpack-targets FILE_SET HEADERS)
+install(EXPORT slimpack-targets NAMESPACE slimpack:: DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/slimpack-config.cmake ${PROJECT_BINARY_DIR}/slimpack-config-version.cmake
+        DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/slimpack.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(TARGET slimpack_io)
+  install(TARGETS slimpack_io EXPORT slimpack-io-targets FILE_SET HEADERS COMPONENT io)
+  install(EXPORT slimpack-io-targets NAMESPACE slimpack:: DESTINATION ${package_dir} COMPONENT io)
+endif()

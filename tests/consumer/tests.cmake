@@ -1,0 +1,40 @@
+# The ways in which others use slimpack, each tried from scratch: installed and found by CMake or by pkg-config, as a
+# folder of their own tree, and as nothing but a path for the compiler.
+
+set(scratch ${CMAKE_CURRENT_BINARY_DIR}/consumer)
+set(consumer ${CMAKE_CURRENT_SOURCE_DIR}/consumer)
+
+function(slimpack_add_consumer name program)
+  add_test(NAME consumer.${name}
+           COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${consumer} ${scratch}/${name}
+                   --build-generator ${CMAKE_GENERATOR}
+                   --build-options -D CMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} ${ARGN}
+                   --test-command ${program})
+endfunction()
+
+add_test(NAME consumer.install COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${scratch}/installed)
+set_tests_properties(consumer.install PROPERTIES FIXTURES_SETUP slimpack_installed)
+
+slimpack_add_consumer(find_package consumer -D CMAKE_PREFIX_PATH=${scratch}/installed)
+set_tests_properties(consumer.find_package PROPERTIES FIXTURES_REQUIRED slimpack_installed)
+slimpack_add_consumer(add_subdirectory consumer -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR})
+if(TARGET slimpack::io)
+  slimpack_add_consumer(find_package_io consumer-io -D CMAKE_PREFIX_PATH=${scratch}/installed -D EXPECT_IO=ON)
+  set_tests_properties(consumer.find_package_io PROPERTIES FIXTURES_REQUIRED slimpack_installed)
+  slimpack_add_consumer(add_subdirectory_io consumer-io -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR} -D EXPECT_IO=ON)
+endif()
+
+set(sources "${consumer}/main.cpp ${consumer}/second.cpp")
+add_test(NAME consumer.include_path
+         COMMAND sh -c "${CMAKE_CXX_COMPILER} -std=c++20 -I ${PROJECT_SOURCE_DIR}/include ${sources} -o plain && ./plain")
+
+find_program(PKG_CONFIG_PROGRAM pkg-config)
+mark_as_advanced(PKG_CONFIG_PROGRAM)
+if(PKG_CONFIG_PROGRAM)
+  add_test(NAME consumer.pkg_config
+           COMMAND sh -c "flags=$(${PKG_CONFIG_PROGRAM} --cflags slimpack) && \
+${CMAKE_CXX_COMPILER} -std=c++20 $flags ${sources} -o by_pkg_config && ./by_pkg_config")
+  set_tests_properties(consumer.pkg_config PROPERTIES
+    FIXTURES_REQUIRED slimpack_installed
+    ENVIRONMENT PKG_CONFIG_PATH=${scratch}/installed/share/pkgconfig)
+endif()

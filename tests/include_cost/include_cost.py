@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Counts what including a public header costs, against the written budget of budget.txt.
+
+The cost is the number of non-empty lines after preprocessing (g++ -E -P): unlike seconds, it is the same on every
+machine with the same libraries. Budgets are written for g++ 12 and the libraries of Debian 12.
+
+To accept new costs, from the root of the project:
+
+    python3 tests/include_cost/include_cost.py --update
+
+which writes every budget anew at a tenth above today's cost; review the difference before committing it.
+"""
+
+import argparse
+import concurrent.futures
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+INCLUDE = HERE.parent.parent / "include"
+BUDGET = HERE / "budget.txt"
+
+
+def public_headers():
+    found = (path.relative_to(INCLUDE) for path in INCLUDE.rglob("*.hpp"))
+    return sorted(path.as_posix() for path in found if "detail" not in path.parts)
+
+
+def cost(compiler, include_dirs, header):
+    command = [compiler, "-std=c++20", "-E", "-P", "-x", "c++", "-"] + ["-I" + d for d in include_dirs]
+    run = subprocess.run(command, input=f"#include <{header}>\n", capture_output=True, text=True)
+    if run.returncode != 0:
+        sys.exit(f"{header} cannot be preprocessed:\n{run.stderr}")
+    return sum(1 for line in run.stdout.splitlines() if line.strip())
+
+
+def read_budget():
+    entries = (line.split() for line in BUDGET.read_text().splitlines() if line and not line.startswith("#"))
+    return {header: int(lines) for header, lines in entries}
+
+
+def write_budget(costs):
+    with BUDGET.open("w") as out:
+        out.write("# Public header and its budget in preprocessed lines; see include_cost.py.\n")
+        for header, lines in costs.items():
+            out.write(f"{header} {math.ceil(lines * 1.1 / 100) * 100}\n")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--compiler", default="g++")
+    arguments.add_argument("--include-dirs", default=f"{INCLUDE};/usr/include/eigen3", help="separated by ;")
+    arguments.add_argument("--update", action="store_true", help="write budget.txt anew")
+    options = arguments.parse_args()
+    include_dirs = options.include_dirs.split(";")
+
+    headers = public_headers()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        costs = dict(zip(headers, pool.map(lambda h: cost(options.compiler, include_dirs, h), headers)))
+    if options.update:
+        write_budget(costs)
+        return 0
+
+    budget = read_budget()
+    wrong = [f"{h}: {n} lines, over its budget of {budget[h]}" for h, n in costs.items() if n > budget.get(h, n)]
+    wrong += [f"{h}: {n} lines, has no budget" for h, n in costs.items() if h not in budget]
+    wrong += [f"{h}: has a budget, but there is no such header" for h in budget if h not in costs]
+    for header, lines in costs.items():
+        print(f"{lines:8} of {budget.get(header, 0):8}  {header}")
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

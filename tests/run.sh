@@ -1,0 +1,33 @@
+#!/bin/bash
+# Builds and tests slimpack on Debian 12, from any working directory; installs the packages that are missing.
+#
+#   bash tests/run.sh          the whole suite optimised, the unit tests with sanitizers, and with clang where it is there
+#   bash tests/run.sh --full   the same with whole matrices and many more random cases
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+case "${1-}" in
+  "") ;;
+  --full) export SLIMPACK_FULL=1 ;;
+  *) echo "usage: tests/run.sh [--full]" >&2; exit 2 ;;
+esac
+
+bash cmake/install-packages.sh python3 pkgconf
+jobs=$(nproc)
+
+echo "== gcc-release: every header on its own, every test =="
+cmake --preset gcc-release
+cmake --build --preset gcc-release -j "$jobs"
+ctest --preset gcc-release -j "$jobs"
+
+# What the other compilations add is their view of the unit tests.
+for preset in gcc-debug clang-debug; do
+  if [[ $preset == clang-debug ]] && ! command -v clang++ > /dev/null; then
+    echo "== clang-debug: left out, clang++ is not installed =="
+    continue
+  fi
+  echo "== $preset: unit tests =="
+  cmake --preset "$preset"
+  cmake --build --preset "$preset" -j "$jobs" --target unit-tests
+  ctest --preset "$preset" -j "$jobs" -L unit
+done

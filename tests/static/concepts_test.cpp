@@ -1,0 +1,240 @@
+#include <slimpack/concepts.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/transformer.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/slicers/uniform.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/chunked.hpp>
+#include <slimpack/solvers/dp_balanced.hpp>
+#include <slimpack/solvers/karmarkar_karp.hpp>
+#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+// What each concept takes and refuses, decided at compile time: this file proves its claims by compiling.
+
+namespace slimpack {
+namespace {
+
+// slicer
+
+static_assert(slicer<slicers::uniform>);
+static_assert(slicer<slicers::equal_cost>);
+static_assert(slicer<slicers::whole>);
+
+struct any_slicer {
+  template <class Cost>
+  slice next(const sequence&, tokens, pass, const cut_budget&, const Cost&) const;
+};
+static_assert(slicer<any_slicer>);
+
+struct slicer_that_changes {
+  template <class Cost>
+  slice next(const sequence&, tokens, pass, const cut_budget&, const Cost&);
+};
+static_assert(!slicer<slicer_that_changes>);
+
+struct slicer_of_one_cost {
+  slice next(const sequence&, tokens, pass, const cut_budget&, const costs::quadratic&) const;
+};
+static_assert(!slicer<slicer_of_one_cost>);
+
+struct slicer_of_lengths {
+  template <class Cost>
+  tokens next(const sequence&, tokens, pass, const cut_budget&, const Cost&) const;
+};
+static_assert(!slicer<slicer_of_lengths>);
+
+struct slicer_that_cannot_be_copied : any_slicer {
+  std::unique_ptr<int> cache;
+};
+static_assert(!slicer<slicer_that_cannot_be_copied>);
+static_assert(!slicer<costs::quadratic>);
+
+// cost_model
+
+static_assert(cost_model<costs::quadratic>);
+static_assert(cost_model<costs::transformer>);
+
+struct any_cost {
+  seconds time(const slice&, pass, int) const;
+};
+static_assert(cost_model<any_cost>);
+
+struct cost_without_a_unit {
+  double time(const slice&, pass, int) const;
+};
+static_assert(!cost_model<cost_without_a_unit>);
+
+struct cost_of_one_part {
+  seconds time(const slice&, pass) const;
+};
+static_assert(!cost_model<cost_of_one_part>);
+
+struct cost_that_learns {
+  seconds time(const slice&, pass, int);
+};
+static_assert(!cost_model<cost_that_learns>);
+static_assert(!cost_model<slicers::uniform>);
+
+// schedule_for
+
+static_assert(schedule_for<schedules::one_f_one_b>);
+static_assert(schedule_for<schedules::list>);
+
+struct any_schedule {
+  result<std::vector<program>> programs(const workload&) const;
+};
+static_assert(schedule_for<any_schedule>);
+
+struct schedule_without_errors {
+  std::vector<program> programs(const workload&) const;
+};
+static_assert(!schedule_for<schedule_without_errors>);
+
+struct schedule_that_sees_the_cost {
+  template <class Cost>
+  result<std::vector<program>> programs(const workload&, const Cost&) const;
+};
+static_assert(!schedule_for<schedule_that_sees_the_cost>);
+
+struct other_workload {};
+static_assert(!schedule_for<schedules::list, other_workload>);
+
+// solver_for
+
+template <class Solver>
+constexpr bool solves_all = solver_for<Solver, slicers::equal_cost, costs::quadratic, schedules::list> &&
+                            solver_for<Solver, slicers::whole, costs::transformer, schedules::one_f_one_b>;
+static_assert(solves_all<solvers::two_phase>);
+static_assert(solves_all<solvers::megatron>);
+static_assert(solves_all<solvers::dp_balanced>);
+static_assert(solves_all<solvers::karmarkar_karp>);
+static_assert(solves_all<solvers::chunked>);
+
+struct any_solver {
+  template <class Slicer, class Cost, class Schedule>
+  result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const;
+};
+static_assert(solves_all<any_solver>);
+
+struct solver_of_lengths {
+  template <class Slicer, class Cost, class Schedule>
+  result<solution> solve(std::span<const tokens>, const Slicer&, const Cost&, const Schedule&) const;
+};
+static_assert(!solves_all<solver_of_lengths>);
+
+struct solver_that_changes {
+  template <class Slicer, class Cost, class Schedule>
+  result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&);
+};
+static_assert(!solves_all<solver_that_changes>);
+
+// The parts that a solver is combined with must be what they stand for.
+static_assert(!solver_for<any_solver, any_cost, any_cost, any_schedule>);
+static_assert(!solver_for<any_solver, any_slicer, any_slicer, any_schedule>);
+static_assert(!solver_for<any_solver, any_slicer, any_cost, any_cost>);
+
+// transport
+
+struct any_transport {
+  struct handle {};
+  result<handle> send(int, int, std::span<const std::byte>);
+  result<handle> receive(int, int, std::span<std::byte>);
+  result<void> wait(handle&);
+  void abort(std::string_view);
+};
+static_assert(transport<any_transport>);
+
+struct transport_that_moves_only : any_transport {
+  std::unique_ptr<int> communicator;
+};
+static_assert(transport<transport_that_moves_only>);
+
+struct transport_that_blocks {
+  result<void> send(int, int, std::span<const std::byte>);
+  result<void> receive(int, int, std::span<std::byte>);
+  void abort(std::string_view);
+};
+static_assert(!transport<transport_that_blocks>);
+
+struct transport_without_abort {
+  struct handle {};
+  result<handle> send(int, int, std::span<const std::byte>);
+  result<handle> receive(int, int, std::span<std::byte>);
+  result<void> wait(handle&);
+};
+static_assert(!transport<transport_without_abort>);
+
+struct transport_that_writes_what_it_sends {
+  struct handle {};
+  result<handle> send(int, int, std::span<std::byte>);
+  result<handle> receive(int, int, std::span<std::byte>);
+  result<void> wait(handle&);
+  void abort(std::string_view);
+};
+static_assert(!transport<transport_that_writes_what_it_sends>);
+
+// stage_compute
+
+struct any_compute {
+  using state = std::unique_ptr<float[]>;  // activations are not copied
+  result<state> forward(const piece&, std::span<const std::byte>, std::span<std::byte>);
+  result<void> backward(const piece&, state, std::span<const std::byte>, std::span<std::byte>);
+  void discard(const piece&, state);
+};
+static_assert(stage_compute<any_compute>);
+
+struct compute_without_state {
+  result<void> forward(const piece&, std::span<const std::byte>, std::span<std::byte>);
+  result<void> backward(const piece&, std::span<const std::byte>, std::span<std::byte>);
+};
+static_assert(!stage_compute<compute_without_state>);
+
+struct compute_that_cannot_discard {
+  using state = int;
+  result<state> forward(const piece&, std::span<const std::byte>, std::span<std::byte>);
+  result<void> backward(const piece&, state, std::span<const std::byte>, std::span<std::byte>);
+};
+static_assert(!stage_compute<compute_that_cannot_discard>);
+
+struct compute_that_copies_its_state {
+  using state = std::unique_ptr<float[]>;
+  result<state> forward(const piece&, std::span<const std::byte>, std::span<std::byte>);
+  result<void> backward(const piece&, state&, std::span<const std::byte>, std::span<std::byte>);
+  void discard(const piece&, state);
+};
+static_assert(!stage_compute<compute_that_copies_its_state>);
+
+// executor_for
+
+struct any_executor {
+  template <class Compute, class Transport>
+  result<step_report> execute(const plan&, int, int, Compute&, Transport&);
+};
+static_assert(executor_for<any_executor, any_compute, any_transport>);
+
+struct executor_without_report {
+  template <class Compute, class Transport>
+  result<void> execute(const plan&, int, int, Compute&, Transport&);
+};
+static_assert(!executor_for<executor_without_report, any_compute, any_transport>);
+
+struct executor_of_all_stages {
+  template <class Compute, class Transport>
+  result<step_report> execute(const plan&, Compute&, Transport&);
+};
+static_assert(!executor_for<executor_of_all_stages, any_compute, any_transport>);
+
+static_assert(!executor_for<any_executor, any_transport, any_transport>);
+static_assert(!executor_for<any_executor, any_compute, any_compute>);
+
+}  // namespace
+}  // namespace slimpack
