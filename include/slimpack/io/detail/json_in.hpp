@@ -67,7 +67,7 @@ class json_place {
   }
   void must_have(std::size_t elements, const char* meaning) const {
     if (size() != elements)
-      throw malformed(path() + " has " + std::to_string(size()) + " values, expected " + std::to_string(elements) +
+      throw malformed(path() + " has size " + std::to_string(size()) + ", expected " + std::to_string(elements) +
                       ", " + meaning);
   }
   /// Rejects members of other names: a misspelt key would otherwise be ignored.

@@ -1,0 +1,72 @@
+#ifndef SLIMPACK_COSTS_GPUS_HPP
+#define SLIMPACK_COSTS_GPUS_HPP
+
+#include <slimpack/costs/gpu.hpp>
+
+#include <optional>
+#include <string_view>
+
+/// GPUs that need no file. examples/data/gpus holds the same figures as JSON, to start a description of another GPU from.
+///
+/// Source    memory, peak, bandwidth, multiprocessors: NVIDIA's data sheets and architecture papers of each GPU (SXM
+///           boards; the dense peak is half of the sparse one that the sheets of H100 and H200 print).
+///           Measured, from published tables: gemm_efficiency is the median over bf16 products of at least 2048 x 4096 x
+///           4096; attention_efficiency the median over causal head-128 forwards of at least 8192 tokens and 8 heads
+///           (ai-dynamo/aiconfigurator); backward_attention_ratio that of the longest sequences there are
+///           (NVIDIA/cudnn-frontend, meta-pytorch/tritonbench); inside is the smallest latency and the largest bus
+///           bandwidth of all-gather over 8 GPUs (aiconfigurator); between that of send and receive between two nodes
+///           (microsoft/vidur). The H200 has the H100's multiprocessors and links, so it takes the H100's figures.
+namespace slimpack::costs::gpus {
+
+[[nodiscard]] inline gpu a100() {
+  return {.name = "A100-SXM4-80GB",
+          .memory = {80e9},
+          .peak_bf16_flops = 312e12,
+          .memory_bandwidth = 2.039e12,
+          .multiprocessors = 108,
+          .gpus_per_node = 8,
+          .gemm_efficiency = 0.80,
+          .attention_efficiency = 0.63,
+          .backward_attention_ratio = 3.1,
+          .inside = {{1.6e-5}, 205e9},
+          .between = {{2.4e-5}, 7.8e9},
+          .source = "NVIDIA A100 80GB data sheet and Ampere white paper; medians of aiconfigurator GEMM, attention and "
+                    "NCCL tables; cudnn-frontend backward; vidur send_recv between two DGX A100"};
+}
+
+[[nodiscard]] inline gpu h100() {
+  return {.name = "H100-SXM5-80GB",
+          .memory = {80e9},
+          .peak_bf16_flops = 989e12,
+          .memory_bandwidth = 3.35e12,
+          .multiprocessors = 132,
+          .gpus_per_node = 8,
+          .gemm_efficiency = 0.79,
+          .attention_efficiency = 0.61,
+          .backward_attention_ratio = 3.2,
+          .inside = {{1.0e-5}, 335e9},
+          .between = {{1.7e-5}, 36e9},
+          .source = "NVIDIA H100 data sheet and Hopper white paper; medians of aiconfigurator GEMM, attention and NCCL "
+                    "tables; tritonbench FlashAttention-3 backward; vidur send_recv between two DGX H100"};
+}
+
+[[nodiscard]] inline gpu h200() {
+  gpu g = h100();
+  g.name = "H200-SXM5-141GB";
+  g.memory = {141e9};
+  g.memory_bandwidth = 4.8e12;
+  g.source = "NVIDIA H200 data sheet; peak, multiprocessors, efficiencies and links as the H100's, which has the same chip";
+  return g;
+}
+
+/// "a100", "h100" or "h200".
+[[nodiscard]] inline std::optional<gpu> named(std::string_view name) {
+  if (name == "a100") return a100();
+  if (name == "h100") return h100();
+  if (name == "h200") return h200();
+  return std::nullopt;
+}
+
+}  // namespace slimpack::costs::gpus
+
+#endif

@@ -1,0 +1,70 @@
+#ifndef SLIMPACK_IO_GPU_HPP
+#define SLIMPACK_IO_GPU_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/costs/gpu.hpp>
+#include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/open.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace slimpack {
+
+namespace detail {
+
+[[nodiscard]] inline costs::link link_of(const json_place& link) {
+  link.must_only_have({"latency_s", "bandwidth"});
+  return {{link["latency_s"].number(0)}, link["bandwidth"].positive(1e15)};
+}
+
+[[nodiscard]] inline costs::gpu gpu_of(const json_place& file) {
+  file.must_only_have({"name", "memory_bytes", "peak_bf16_flops", "memory_bandwidth", "multiprocessors",
+                       "gpus_per_node", "gemm_efficiency", "attention_efficiency", "backward_attention_ratio", "inside",
+                       "between", "source"});
+  costs::gpu g;
+  g.name = file["name"].text();
+  g.memory = {file["memory_bytes"].positive(1e15)};
+  g.peak_bf16_flops = file["peak_bf16_flops"].positive(1e18);
+  g.memory_bandwidth = file["memory_bandwidth"].positive(1e15);
+  g.multiprocessors = file["multiprocessors"].integer<int>(1, 1'000'000);
+  g.gpus_per_node = file["gpus_per_node"].integer<int>(1, 1'000'000);
+  g.gemm_efficiency = file["gemm_efficiency"].positive(1);
+  g.attention_efficiency = file["attention_efficiency"].positive(1);
+  g.backward_attention_ratio = file["backward_attention_ratio"].positive(100);
+  const json_place inside = file["inside"];
+  g.inside = link_of(inside);
+  const json_place between = file["between"];
+  g.between = link_of(between);
+  g.source = file["source"].text();
+  return g;
+}
+
+}  // namespace detail
+
+/// Reads a GPU and its node from a JSON file. All keys must be there, and no others:
+///
+///   name                      text, for reports
+///   memory_bytes              of one GPU
+///   peak_bf16_flops           per second, dense
+///   memory_bandwidth          bytes per second
+///   multiprocessors           count
+///   gpus_per_node             count
+///   gemm_efficiency           0 to 1: share of the peak that large products reach
+///   attention_efficiency      0 to 1: share of the peak that causal attention of long slices reaches, forward
+///   backward_attention_ratio  time of attention backward over forward
+///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes; bytes per second
+///   source                    text: where the figures come from
+///
+/// Errors    unreadable: the file; invalid_input: not JSON, or a key that is missing, unknown or out of range, named
+/// Complexity O(file size)
+[[nodiscard]] inline result<costs::gpu> read_gpu(const std::filesystem::path& file) {
+  result<std::ifstream> in = detail::open_to_read(file);
+  if (!in) return std::move(in).error();
+  return detail::read_json(in.value(), file.string(), detail::gpu_of);
+}
+
+}  // namespace slimpack
+
+#endif

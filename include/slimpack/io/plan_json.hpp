@@ -1,0 +1,368 @@
+#ifndef SLIMPACK_IO_PLAN_JSON_HPP
+#define SLIMPACK_IO_PLAN_JSON_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/io/detail/open.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cinttypes>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <istream>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+/// Plan files, format "slimpack-plan/1": field for field the plan of core/plan.hpp, but for replica_plan::rates, which
+/// are an input of peak_memory. Whoever has the file can run the plan again: slices are [sequence, begin, length],
+/// times are seconds. One pack or stage a line, so that large files are read by people and by line tools.
+namespace slimpack {
+
+namespace detail {
+
+inline constexpr std::string_view plan_format = "slimpack-plan/1";
+
+[[nodiscard]] inline std::string hexadecimal(std::uint64_t hash) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016" PRIx64, hash);
+  return digits;
+}
+
+/// The messages of one pack, boundary by boundary: b lies between parts b and b + 1, and a forward message is kept with
+/// the part below it, a backward message with the part above.
+/// Shapes    pack: one value per part, one more than there are boundaries
+template <class Seconds>
+[[nodiscard]] std::span<Seconds> boundaries(std::span<Seconds> pack, pass p) noexcept {
+  return pack.subspan(p == pass::forward ? 0 : 1, pack.size() - 1);
+}
+
+/// Writes a plan piece by piece: a plan of 100,000 packs is never a document in memory.
+class plan_writer {
+ public:
+  plan_writer(std::ostream& out, const plan& p) : json_(out), plan_(p) {}
+
+  void write() {
+    json_.open('{').field("format", plan_format).field("hash", hexadecimal(plan_.hash));
+    json_.field("truncated", plan_.truncated).field("planner", plan_.planner).field("cost", plan_.cost);
+    json_.field("model", plan_.model).field("gpu", plan_.gpu);
+    json_.line();
+    list("lengths", plan_.lengths, [](tokens length) { return length.value; });
+    json_.line();
+    const shape& s = plan_.shape;
+    json_.field("stages", s.stages).field("dp", s.replicas).field("tp", s.tensor).field("cp", s.context);
+    json_.field("vpp", s.chunks).field("quantum", s.quantum.value);
+    json_.line();
+    json_.key("replicas").open('[');
+    for (const replica_plan& r : plan_.replicas) replica(r);
+    json_.close(']').key("merges").open('[').close(']');
+    json_.line();
+    json_.field("reduce_time", plan_.reduce_time.value).field("step_time", plan_.step_time.value);
+    json_.key("bounds").open('{');
+    for (const bound& b : plan_.bounds) json_.field(b.name, b.time.value);
+    json_.close('}').field("lower_bound", plan_.lower_bound.value);
+    json_.field("efficiency", plan_.efficiency).field("bubble", plan_.bubble);
+    json_.field("memory_unit", plan_.memory_unit == memory_unit::byte ? "bytes" : "tokens").key("memory_limit");
+    s.memory ? json_.value(s.memory->amount) : json_.null();
+    json_.field("planning_seconds", plan_.planning_time.value).close('}').line();
+  }
+
+ private:
+  template <class Range, class Value>
+  void list(std::string_view name, const Range& range, Value value) {
+    json_.key(name).open('[');
+    for (const auto& x : range) json_.value(value(x));
+    json_.close(']');
+  }
+
+  void replica(const replica_plan& r) {
+    json_.line();
+    json_.open('{');
+    list("sequences", r.sequences, [](sequence_id s) { return s.value; });
+    packs("forward", r.partition.forward, r.forward);
+    packs("backward", r.partition.backward, r.backward);
+    json_.line();
+    json_.key("message").open('{');
+    messages("forward", r.forward, pass::forward);
+    messages("backward", r.backward, pass::backward);
+    json_.close('}');
+    json_.line();
+    json_.key("programs").open('[');
+    for (const program& stage : r.programs) instructions(stage);
+    json_.close(']');
+    json_.line();
+    list("peak_memory", r.peak_memory, [](double peak) { return peak; });
+    json_.field("makespan", r.makespan.value).field("lower_bound", r.lower_bound.value).close('}');
+  }
+
+  void packs(std::string_view name, const micropacks& packs, const pass_timing& timing) {
+    json_.line();
+    json_.key(name).open('[');
+    const auto parts = static_cast<std::size_t>(plan_.shape.parts());
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+      json_.line();
+      json_.open('{').key("slices").open('[');
+      for (const slice& s : packs[i])
+        json_.open('[').value(s.sequence.value).value(s.begin.value).value(s.length.value).close(']');
+      json_.close(']').key("time");
+      times(std::span(timing.time).subspan(i * parts, parts));
+      json_.close('}');
+    }
+    json_.close(']');
+  }
+
+  /// [stage], or [stage][chunk] with virtual stages.
+  void times(std::span<const seconds> parts) {
+    json_.open('[');
+    for (int stage = 0; stage < plan_.shape.stages; ++stage) {
+      if (plan_.shape.chunks > 1) json_.open('[');
+      for (int chunk = 0; chunk < plan_.shape.chunks; ++chunk)
+        json_.value(parts[static_cast<std::size_t>(chunk * plan_.shape.stages + stage)].value);
+      if (plan_.shape.chunks > 1) json_.close(']');
+    }
+    json_.close(']');
+  }
+
+  /// A number per pack where every boundary has the same, else a list of boundaries.
+  void messages(std::string_view name, const pass_timing& timing, pass p) {
+    json_.key(name).open('[');
+    const auto parts = static_cast<std::size_t>(plan_.shape.parts());
+    for (std::size_t i = 0; i < timing.size(); ++i) {
+      const auto pack = boundaries(std::span(timing.message).subspan(i * parts, parts), p);
+      const auto differs = [&](seconds time) { return time != pack.front(); };
+      if (pack.empty()) {
+        json_.value(0);
+      } else if (std::none_of(pack.begin(), pack.end(), differs)) {
+        json_.value(pack.front().value);
+      } else {
+        json_.open('[');
+        for (const seconds time : pack) json_.value(time.value);
+        json_.close(']');
+      }
+    }
+    json_.close(']');
+  }
+
+  void instructions(const program& stage) {
+    json_.line();
+    json_.open('[');
+    for (const instruction& i : stage) {
+      char name[32];
+      char* end = name;
+      *end++ = i.pass == pass::forward ? 'F' : 'B';
+      end = std::to_chars(end, name + sizeof name, i.pack.value).ptr;
+      if (plan_.shape.chunks > 1) {
+        *end++ = '.';
+        end = std::to_chars(end, name + sizeof name, i.chunk).ptr;
+      }
+      json_.value(std::string_view(name, static_cast<std::size_t>(end - name)));
+    }
+    json_.close(']');
+  }
+
+  json_out json_;
+  const plan& plan_;
+};
+
+[[nodiscard]] inline std::uint64_t hash_in(const json_place& place) {
+  const std::string& digits = place.text();
+  std::uint64_t hash{};
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), hash, 16);
+  if (failed != std::errc{} || end != digits.data() + digits.size() || digits.size() != 16)
+    place.expected("16 hexadecimal digits");
+  return hash;
+}
+
+[[nodiscard]] inline shape shape_in(const json_place& file) {
+  constexpr int most = 32768;  // ranks of one kind; stages * vpp must stay an int
+  shape s;
+  s.stages = file["stages"].integer<int>(1, most);
+  s.replicas = file["dp"].integer<int>(1, most);
+  s.tensor = file["tp"].integer<int>(1, most);
+  s.context = file["cp"].integer<int>(1, most);
+  s.chunks = file["vpp"].integer<int>(1, most);
+  s.quantum = {file["quantum"].integer(1, longest_supported.value)};
+  return s;
+}
+
+[[nodiscard]] inline memory_unit memory_unit_in(const json_place& unit) {
+  if (unit.text() != "bytes" && unit.text() != "tokens") unit.expected("\"bytes\" or \"tokens\"");
+  return unit.text() == "bytes" ? memory_unit::byte : memory_unit::token;
+}
+
+[[nodiscard]] inline slice slice_in(const json_place& place, const std::vector<tokens>& lengths) {
+  place.must_have(3, "[sequence, begin, length]");
+  slice s;
+  s.sequence = {place.at(0).integer<std::uint32_t>(0, static_cast<std::int64_t>(lengths.size()) - 1)};
+  const std::int64_t whole = lengths[s.sequence.value].value;
+  s.begin = {place.at(1).integer(0, whole - 1)};
+  s.length = {place.at(2).integer(1, whole - s.begin.value)};
+  return s;
+}
+
+/// The packs of one pass of a replica, with their times and messages.
+inline void read_packs(const json_place& list, const json_place& messages, const plan& p, pass direction,
+                       micropacks& packs, pass_timing& timing) {
+  const auto stages = static_cast<std::size_t>(p.shape.stages);
+  const auto chunks = static_cast<std::size_t>(p.shape.chunks);
+  const std::size_t parts = stages * chunks;
+  messages.must_have(list.size(), "one per pack");
+  timing.before.push_back(0);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const json_place pack = list.at(i);
+    pack.must_only_have({"slices", "time"});
+    const json_place slices = pack["slices"];
+    if (slices.size() == 0) slices.expected("at least one slice");
+    for (std::size_t k = 0; k < slices.size(); ++k) packs.push(slice_in(slices.at(k), p.lengths));
+    packs.close();
+    timing.before.push_back(timing.before.back() + size_of(packs[i]).value);
+
+    const json_place time = pack["time"];
+    time.must_have(stages, "one per stage");
+    timing.time.resize((i + 1) * parts);
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+      const json_place own = time.at(stage);
+      if (chunks > 1) own.must_have(chunks, "one per chunk");
+      for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+        timing.time[i * parts + chunk * stages + stage] = {(chunks > 1 ? own.at(chunk) : own).number(0)};
+    }
+
+    const json_place message = messages.at(i);
+    timing.message.resize((i + 1) * parts);
+    const auto sent = boundaries(std::span(timing.message).subspan(i * parts, parts), direction);
+    if (message.is_array()) message.must_have(sent.size(), "one per boundary between parts");
+    for (std::size_t b = 0; b < sent.size(); ++b)
+      sent[b] = {message.is_array() ? message.at(b).number(0) : message.number(0)};
+  }
+}
+
+[[nodiscard]] inline instruction instruction_in(const json_place& place, const replica_plan& r, int chunks) {
+  const std::string& text = place.text();
+  const char* const end = text.data() + text.size();
+  instruction i;
+  i.pass = text.substr(0, 1) == "F" ? pass::forward : pass::backward;
+  bool good = text.substr(0, 1) == "F" || text.substr(0, 1) == "B";
+  if (good) {
+    auto [next, failed] = std::from_chars(text.data() + 1, end, i.pack.value);
+    if (failed == std::errc{} && chunks > 1 && next != end && *next == '.') {
+      const auto [last, wrong] = std::from_chars(next + 1, end, i.chunk);
+      next = last;
+      failed = wrong;
+    } else if (chunks > 1) {
+      failed = std::errc::invalid_argument;
+    }
+    good = failed == std::errc{} && next == end && i.pack.value < r.partition.of(i.pass).size() &&
+           i.chunk < static_cast<std::uint32_t>(chunks);
+  }
+  if (!good)
+    place.expected(chunks > 1 ? "F or B, a pack and a chunk of this plan, as in \"F0.1\""
+                              : "F or B and a pack of this plan, as in \"F0\"");
+  return i;
+}
+
+[[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p) {
+  place.must_only_have({"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan",
+                        "lower_bound"});
+  replica_plan r;
+  const json_place sequences = place["sequences"];
+  for (std::size_t i = 0; i < sequences.size(); ++i)
+    r.sequences.push_back(
+        {sequences.at(i).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)});
+  const json_place message = place["message"];
+  message.must_only_have({"forward", "backward"});
+  read_packs(place["forward"], message["forward"], p, pass::forward, r.partition.forward, r.forward);
+  read_packs(place["backward"], message["backward"], p, pass::backward, r.partition.backward, r.backward);
+  const json_place programs = place["programs"];
+  const json_place peaks = place["peak_memory"];
+  programs.must_have(static_cast<std::size_t>(p.shape.stages), "one per stage");
+  peaks.must_have(static_cast<std::size_t>(p.shape.stages), "one per stage");
+  for (std::size_t stage = 0; stage < programs.size(); ++stage) {
+    const json_place instructions = programs.at(stage);
+    r.programs.emplace_back().reserve(instructions.size());
+    for (std::size_t i = 0; i < instructions.size(); ++i)
+      r.programs.back().push_back(instruction_in(instructions.at(i), r, p.shape.chunks));
+    r.peak_memory.push_back(peaks.at(stage).number(0));
+  }
+  r.makespan = {place["makespan"].number(0)};
+  r.lower_bound = {place["lower_bound"].number(0)};
+  return r;
+}
+
+[[nodiscard]] inline plan plan_in(const json_place& file) {
+  if (const json_place format = file["format"]; format.text() != plan_format)
+    format.expected("\"" + std::string(plan_format) + "\"");
+  file.must_only_have({"format", "hash", "truncated", "planner", "cost", "model", "gpu", "lengths", "stages", "dp", "tp",
+                       "cp", "vpp", "quantum", "replicas", "merges", "reduce_time", "step_time", "bounds",
+                       "lower_bound", "efficiency", "bubble", "memory_unit", "memory_limit", "planning_seconds"});
+  plan p;
+  p.hash = hash_in(file["hash"]);
+  p.truncated = file["truncated"].boolean();
+  p.planner = file["planner"].text();
+  p.cost = file["cost"].text();
+  p.model = file["model"].text();
+  p.gpu = file["gpu"].text();
+  const json_place lengths = file["lengths"];
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    p.lengths.push_back({lengths.at(i).integer(1, longest_supported.value)});
+  p.shape = shape_in(file);
+  const json_place replicas = file["replicas"];
+  replicas.must_have(static_cast<std::size_t>(p.shape.replicas), "one per data-parallel rank");
+  for (std::size_t r = 0; r < replicas.size(); ++r) p.replicas.push_back(replica_in(replicas.at(r), p));
+  file["merges"].must_have(0, "since this version runs no merged sequences");
+  p.reduce_time = {file["reduce_time"].number(0)};
+  p.step_time = {file["step_time"].number(0)};
+  const json_place bounds = file["bounds"];
+  for (const std::string& name : bounds.names()) p.bounds.push_back({name, {bounds[name.c_str()].number(0)}});
+  p.lower_bound = {file["lower_bound"].number(0)};
+  p.efficiency = file["efficiency"].number();
+  p.bubble = file["bubble"].number();
+  p.memory_unit = memory_unit_in(file["memory_unit"]);
+  if (const std::optional<json_place> limit = file.find({"memory_limit"}))
+    p.shape.memory = memory_limit{p.memory_unit, limit->number(0)};
+  p.planning_time = {file["planning_seconds"].number(0)};
+  if (hash_of(p) != p.hash)
+    file["hash"].expected("\"" + hexadecimal(hash_of(p)) + "\", the hash of what the file holds: it was changed");
+  return p;
+}
+
+}  // namespace detail
+
+/// Writes a plan as JSON, format "slimpack-plan/1". Numbers read back exactly, so the plan read back has the same hash.
+/// Requires  finite numbers; names in UTF-8, other bytes are replaced
+/// Errors    unwritable: the stream has failed            Complexity  O(size of the plan), streamed
+[[nodiscard]] inline result<void> write_plan(std::ostream& out, const plan& p) {
+  detail::plan_writer(out, p).write();
+  if (!out) return error{errc::unwritable, "the plan could not be written: the output stream failed"};
+  return boost::outcome_v2::success();
+}
+
+/// Reads a plan that write_plan wrote; `name` opens every message.
+/// Checks shapes, ranges, and the hash: the plan is the one that was written. Coverage and times are the planner's.
+/// Errors    invalid_input: not JSON, not a plan, or changed since; the place in the file is named
+/// Complexity O(size of the plan)
+[[nodiscard]] inline result<plan> read_plan(std::istream& in, const std::string& name = "plan") {
+  return detail::read_json(in, name, detail::plan_in);
+}
+
+/// Errors    also unreadable: the file
+[[nodiscard]] inline result<plan> read_plan(const std::filesystem::path& file) {
+  result<std::ifstream> in = detail::open_to_read(file);
+  if (!in) return std::move(in).error();
+  return read_plan(in.value(), file.string());
+}
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,267 @@
+#include <slimpack/io/plan_json.hpp>
+
+#include "scratch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace slimpack;
+using json = nlohmann::ordered_json;
+
+/// Numbers without a short decimal form, so that a reader or writer that rounds is found out.
+seconds awkward(std::size_t i) { return {0.1 / (3.0 + static_cast<double>(i))}; }
+
+/// Two sequences, 300 and 1000 tokens, forward in three packs and backward in two.
+/// Times and messages are made up: a plan file says what was planned, and does not judge it.
+plan sample(int stages, int chunks, bool uneven_messages) {
+  plan p;
+  p.truncated = true;
+  p.planner = "slim\"pack\"\n";
+  p.cost = "quadratic:1e-6,4e-11,2,2.5,6e-5";
+  p.model = "模型";
+  p.gpu = "<h100>";
+  p.lengths = {{300}, {1000}};
+  p.shape = {.stages = stages, .replicas = 2, .tensor = 4, .context = 2, .chunks = chunks, .quantum = {64},
+             .memory = memory_limit{memory_unit::token, 65536.5}};
+  const auto parts = static_cast<std::size_t>(p.shape.parts());
+  replica_plan r;
+  r.sequences = {{1}, {0}};
+  const auto add = [](micropacks& packs, pass_timing& t, std::vector<slice> slices) {
+    if (t.before.empty()) t.before.push_back(0);
+    t.before.push_back(t.before.back() + size_of(slices).value);
+    for (const slice& s : slices) packs.push(s);
+    packs.close();
+  };
+  add(r.partition.forward, r.forward, {{{1}, {0}, {512}}});
+  add(r.partition.forward, r.forward, {{{1}, {512}, {488}}, {{0}, {0}, {64}}});
+  add(r.partition.forward, r.forward, {{{0}, {64}, {236}}});
+  add(r.partition.backward, r.backward, {{{1}, {256}, {744}}, {{0}, {0}, {300}}});
+  add(r.partition.backward, r.backward, {{{1}, {0}, {256}}});
+  for (const pass direction : {pass::forward, pass::backward}) {
+    pass_timing& t = direction == pass::forward ? r.forward : r.backward;
+    for (std::size_t i = 0; i < t.size() * parts; ++i) {
+      t.time.push_back(awkward(i));
+      const bool last = i % parts == (direction == pass::forward ? parts - 1 : 0);
+      t.message.push_back(last ? seconds{} : uneven_messages ? awkward(i + 7) : awkward(i / parts + 7));
+    }
+  }
+  r.programs.resize(static_cast<std::size_t>(stages));
+  for (program& stage : r.programs)
+    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk)
+      stage.insert(stage.end(), {{pass::forward, {0}, chunk}, {pass::forward, {2}, chunk}, {pass::backward, {1}, chunk}});
+  r.peak_memory.assign(static_cast<std::size_t>(stages), 1300);
+  r.peak_memory.back() = 1e22 / 3;
+  r.makespan = {1e-9 / 7};
+  r.lower_bound = {1.0 / 3};
+  p.replicas = {r, r};
+  p.replicas[1].sequences.pop_back();
+  p.reduce_time = {0.1 + 0.2};
+  p.step_time = {123456789.123456789};
+  p.bounds = {{"work", {2.0 / 3}}, {"chain", {5e-324}}, {"area", {0}}};  // not in alphabetical order
+  p.lower_bound = {2.0 / 3};
+  p.efficiency = 0.9 - 0.01;
+  p.bubble = -1e-17;
+  p.planning_time = {0.012345678901234567};
+  p.hash = hash_of(p);
+  return p;
+}
+
+std::string written(const plan& p) {
+  std::ostringstream out;
+  write_plan(out, p).value();
+  return out.str();
+}
+
+plan reread(const plan& p) {
+  std::istringstream in(written(p));
+  return read_plan(in).value();
+}
+
+void expect_equal(const plan& a, const plan& b) {
+  EXPECT_EQ(a.hash, b.hash);
+  EXPECT_EQ(hash_of(a), hash_of(b));
+  EXPECT_EQ(a.truncated, b.truncated);
+  EXPECT_EQ(std::tie(a.planner, a.cost, a.model, a.gpu), std::tie(b.planner, b.cost, b.model, b.gpu));
+  EXPECT_EQ(a.lengths, b.lengths);
+  EXPECT_EQ(a.shape, b.shape);
+  ASSERT_EQ(a.replicas.size(), b.replicas.size());
+  for (std::size_t i = 0; i < a.replicas.size(); ++i) {
+    const replica_plan& r = a.replicas[i];
+    const replica_plan& s = b.replicas[i];
+    EXPECT_EQ(r.sequences, s.sequences);
+    EXPECT_EQ(r.partition, s.partition);
+    EXPECT_EQ(r.forward, s.forward);
+    EXPECT_EQ(r.backward, s.backward);
+    EXPECT_EQ(r.programs, s.programs);
+    EXPECT_EQ(r.peak_memory, s.peak_memory);
+    EXPECT_EQ(r.makespan, s.makespan);
+    EXPECT_EQ(r.lower_bound, s.lower_bound);
+  }
+  EXPECT_EQ(a.bounds, b.bounds);
+  EXPECT_EQ(std::tie(a.reduce_time, a.step_time, a.lower_bound, a.efficiency, a.bubble, a.planning_time),
+            std::tie(b.reduce_time, b.step_time, b.lower_bound, b.efficiency, b.bubble, b.planning_time));
+  EXPECT_EQ(a.memory_unit, b.memory_unit);
+}
+
+/// What read_plan says of the sample's file after a change to its document.
+template <class Change>
+std::string refusal(Change change) {
+  json document = json::parse(written(sample(2, 1, false)));
+  change(document);
+  const scratch s;
+  const auto file = s.file("plan.json", document.dump());
+  return complaint(read_plan(file), file, errc::invalid_input);
+}
+
+TEST(PlanJson, ReadsBackExactly) {
+  for (const bool uneven : {false, true}) {
+    const plan p = sample(4, 1, uneven);
+    expect_equal(reread(p), p);
+  }
+}
+
+TEST(PlanJson, OfOneStageReadsBackExactly) {
+  const plan p = sample(1, 1, false);
+  expect_equal(reread(p), p);
+}
+
+TEST(PlanJson, OfVirtualStagesReadsBackExactly) {
+  for (const bool uneven : {false, true}) {
+    const plan p = sample(2, 3, uneven);
+    expect_equal(reread(p), p);
+  }
+}
+
+TEST(PlanJson, WithoutAMemoryLimitReadsBackExactly) {
+  plan p = sample(2, 1, false);
+  p.shape.memory.reset();
+  p.memory_unit = memory_unit::byte;
+  p.hash = hash_of(p);
+  expect_equal(reread(p), p);
+}
+
+TEST(PlanJson, HasTheFieldsOfItsFormatInOrder) {
+  const json document = json::parse(written(sample(2, 1, false)));
+  const auto keys = [](const json& object) {
+    std::vector<std::string> names;
+    for (const auto& member : object.items()) names.push_back(member.key());
+    return names;
+  };
+  EXPECT_EQ(keys(document),
+            (std::vector<std::string>{"format", "hash", "truncated", "planner", "cost", "model", "gpu", "lengths",
+                                      "stages", "dp", "tp", "cp", "vpp", "quantum", "replicas", "merges", "reduce_time",
+                                      "step_time", "bounds", "lower_bound", "efficiency", "bubble", "memory_unit",
+                                      "memory_limit", "planning_seconds"}));
+  EXPECT_EQ(keys(document["replicas"][0]),
+            (std::vector<std::string>{"sequences", "forward", "backward", "message", "programs", "peak_memory",
+                                      "makespan", "lower_bound"}));
+  EXPECT_EQ(document["format"], "slimpack-plan/1");
+  EXPECT_EQ(document["replicas"][0]["forward"][1]["slices"], json::parse("[[1,512,488],[0,0,64]]"));
+  EXPECT_EQ(document["replicas"][0]["programs"][0], json::parse(R"(["F0","F2","B1"])"));
+}
+
+TEST(PlanJson, NamesTheChunkWithVirtualStagesAndNestsTimesByStage) {
+  const json document = json::parse(written(sample(2, 2, false)));
+  EXPECT_EQ(document["replicas"][0]["programs"][1], json::parse(R"(["F0.0","F2.0","B1.0","F0.1","F2.1","B1.1"])"));
+  // Part c * P + r is chunk c of stage r: parts 0 and 2 are stage 0's.
+  const json expected{{awkward(0).value, awkward(2).value}, {awkward(1).value, awkward(3).value}};
+  EXPECT_EQ(document["replicas"][0]["forward"][0]["time"], expected);
+}
+
+TEST(PlanJson, ListsMessagesByBoundaryOnlyWhereTheyDiffer) {
+  const json even = json::parse(written(sample(3, 1, false)))["replicas"][0]["message"];
+  EXPECT_EQ(even["backward"], (json{awkward(7).value, awkward(8).value}));
+  // Forward, parts 0 and 1 of a pack send; backward, parts 1 and 2, to boundaries 0 and 1.
+  const json uneven = json::parse(written(sample(3, 1, true)))["replicas"][0]["message"];
+  EXPECT_EQ(uneven["forward"][0], (json{awkward(7).value, awkward(8).value}));
+  EXPECT_EQ(uneven["backward"][0], (json{awkward(8).value, awkward(9).value}));
+}
+
+TEST(PlanJson, HashIsSixteenDigitsWithLeadingZeros) {
+  plan p = sample(1, 1, false);
+  p.hash = 0xbeef;
+  EXPECT_NE(written(p).find("\"hash\":\"000000000000beef\""), std::string::npos);
+}
+
+TEST(PlanJson, ThatWasChangedIsRefused) {
+  const std::string said = refusal([](json& d) { d["replicas"][0]["forward"][0]["time"][1] = 0.5; });
+  EXPECT_EQ(said.substr(0, 9), "hash is \"");
+  EXPECT_NE(said.find("the hash of what the file holds: it was changed"), std::string::npos);
+}
+
+TEST(PlanJson, MayBePlannedInAnotherTime) {
+  EXPECT_EQ(refusal([](json& d) { d["planning_seconds"] = 7, d["truncated"] = false; }), "no error");
+}
+
+TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
+  EXPECT_EQ(refusal([](json& d) { d["format"] = "slimpack-plan/2"; }),
+            "format is \"slimpack-plan/2\", expected \"slimpack-plan/1\"");
+  EXPECT_EQ(refusal([](json& d) { d.erase("bubble"); }), "lacks the key \"bubble\"");
+  EXPECT_EQ(refusal([](json& d) { d["hash"] = "123"; }), "hash is \"123\", expected 16 hexadecimal digits");
+  EXPECT_EQ(refusal([](json& d) { d["lengths"][1] = 0; }),
+            "lengths[1] is 0, expected a whole number from 1 to 2147483647");
+  EXPECT_EQ(refusal([](json& d) { d["stages"] = 3; }),
+            "replicas[0].forward[0].time has size 2, expected 3, one per stage");
+  EXPECT_EQ(refusal([](json& d) { d["dp"] = 3; }), "replicas has size 2, expected 3, one per data-parallel rank");
+  EXPECT_EQ(refusal([](json& d) { d["vpp"] = 2; }), "replicas[0].forward[0].time[0] is 0.03333333333333333, expected an "
+                                                    "array");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["backward"][0]["slices"][0][0] = 2; }),
+            "replicas[1].backward[0].slices[0][0] is 2, expected a whole number from 0 to 1");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["backward"][0]["slices"][0][2] = 745; }),
+            "replicas[1].backward[0].slices[0][2] is 745, expected a whole number from 1 to 744");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["slices"] = json::array(); }),
+            "replicas[0].forward[0].slices is an array, expected at least one slice");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["weight_time"] = json{1, 1}; }),
+            "replicas[0].forward[0].weight_time is not a known key");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["message"]["forward"].erase(0); }),
+            "replicas[0].message.forward has size 2, expected 3, one per pack");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["programs"].erase(0); }),
+            "replicas[0].programs has size 1, expected 2, one per stage");
+  EXPECT_EQ(refusal([](json& d) { d["merges"].push_back(1); }),
+            "merges has size 1, expected 0, since this version runs no merged sequences");
+  EXPECT_EQ(refusal([](json& d) { d["memory_unit"] = "GiB"; }),
+            "memory_unit is \"GiB\", expected \"bytes\" or \"tokens\"");
+}
+
+TEST(PlanJson, IsRefusedForInstructionsOfNoPack) {
+  for (const char* wrong : {"", "F", "F3", "B2", "W0", "F0.0", "F-1", "F0 ", "F99999999999"})
+    EXPECT_EQ(refusal([&](json& d) { d["replicas"][0]["programs"][1][0] = wrong; }),
+              "replicas[0].programs[1][0] is \"" + std::string(wrong) +
+                  "\", expected F or B and a pack of this plan, as in \"F0\"");
+}
+
+TEST(PlanJson, WithVirtualStagesIsRefusedForInstructionsOfNoChunk) {
+  for (const std::string wrong : {"F0", "F0.", "F0.2", "F0.0.0", "F3.0"}) {
+    json document = json::parse(written(sample(1, 2, false)));
+    document["replicas"][0]["programs"][0][0] = wrong;
+    std::istringstream in(document.dump());
+    EXPECT_EQ(complaint(read_plan(in, "p"), "p", errc::invalid_input),
+              "replicas[0].programs[0][0] is \"" + wrong +
+                  "\", expected F or B, a pack and a chunk of this plan, as in \"F0.1\"");
+  }
+}
+
+TEST(PlanJson, CutShortAnywhereIsRefused) {
+  const std::string whole = written(sample(1, 1, false));
+  for (std::size_t size = 0; size + 2 < whole.size(); size += 13) {
+    std::istringstream in(whole.substr(0, size));
+    EXPECT_EQ(read_plan(in).error().code, errc::invalid_input) << size;
+  }
+}
+
+TEST(PlanJson, ToAStreamThatFailsIsUnwritable) {
+  std::ostringstream out;
+  out.setstate(std::ios::badbit);
+  EXPECT_EQ(write_plan(out, sample(1, 1, false)).error().code, errc::unwritable);
+}
+
+}  // namespace
