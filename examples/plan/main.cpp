@@ -15,11 +15,13 @@
 #include <slimpack/io/plan_json.hpp>
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
+#include <slimpack/simulator/bgl.hpp>
 #include <slimpack/simulator/bounds.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -125,6 +127,12 @@ row plan_row(const std::string& name, bool main_plan, const options& o, const se
   }
   if (r.plan) {
     plan& p = r.plan.value();
+    const auto begin = std::chrono::steady_clock::now();
+    if (result<void> same = simulator::certify(p); !same) {
+      r.plan = std::move(same).error();
+      return r;
+    }
+    p.planning_time += seconds{std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
     p.cost = o.cost_text;
     if (s.model) p.model = s.model->name;
     if (s.device) p.gpu = s.device->name;

@@ -125,15 +125,17 @@ inline run schedule(const pipeline& p, const run* prior) {
   };
   std::vector<stage_state> state(stages);
   std::vector<double> next(stages, never);
+  double* const down_at = out.down.data();
+  double* const up_at = out.up.data();
   const auto decide = [&](std::size_t r) {
     stage_state& s = state[r];
     double down = never;
     double up = never;
     if (s.downs < p.down.packs && s.downs < p.allow[r * (p.up.packs + 1) + s.ups])
-      down = std::max(s.free, out.down[s.downs * stages + r]);
+      down = std::max(s.free, down_at[s.downs * stages + r]);
     if (s.ups < p.up.packs) {
       if (r < last)
-        up = std::max(s.free, out.up[s.ups * stages + r]);
+        up = std::max(s.free, up_at[s.ups * stages + r]);
       else if (s.downs >= p.need[s.ups])
         up = s.free;
     }
@@ -145,29 +147,32 @@ inline run schedule(const pipeline& p, const run* prior) {
   for (std::size_t r = 0; r < stages; ++r) decide(r);
   for (std::size_t left = (p.down.packs + p.up.packs) * stages; left > 0; --left) {
     std::size_t r = 0;
+    double start = next[0];
     for (std::size_t other = 1; other < stages; ++other)
-      if (next[other] < next[r]) r = other;
-    stage_state& s = state[r];
-    const double start = next[r];
+      if (next[other] < start) start = next[other], r = other;
     SLIMPACK_ASSERT(start != never, "memory_cap::check passed, so some stage can go on");
+    stage_state& s = state[r];
+    // A neighbour decides anew only if what now arrives is what it waits for.
     if (s.up_next) {
       out.programs[r].push_back({pass::backward, {s.ups}, 0});
-      const std::size_t cell = s.ups++ * stages + r;
-      out.up[cell] = start;
+      const std::size_t cell = s.ups * stages + r;
+      up_at[cell] = start;
       s.free = start + p.up.time[cell];
       if (r > 0) {
-        out.up[cell - 1] = s.free + p.up.message[cell];
-        decide(r - 1);
+        up_at[cell - 1] = s.free + p.up.message[cell];
+        if (state[r - 1].ups == s.ups) decide(r - 1);
       }
+      ++s.ups;
     } else {
       out.programs[r].push_back({pass::forward, {s.downs}, 0});
-      const std::size_t cell = s.downs++ * stages + r;
-      out.down[cell] = start;
+      const std::size_t cell = s.downs * stages + r;
+      down_at[cell] = start;
       s.free = start + p.down.time[cell];
       if (r < last) {
-        out.down[cell + 1] = s.free + p.down.message[cell];
-        decide(r + 1);
+        down_at[cell + 1] = s.free + p.down.message[cell];
+        if (state[r + 1].downs == s.downs) decide(r + 1);
       }
+      ++s.downs;
     }
     out.makespan = std::max(out.makespan, s.free);
     decide(r);

@@ -75,7 +75,8 @@ class local_search {
 
   [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
   [[nodiscard]] bool spent() const {
-    return nodes_ >= budget_.nodes || candidates_ >= budget_.candidates || batch_.stop.stop_requested();
+    const std::uint64_t next = graph_.size();  // about as large as the last
+    return nodes_ + next > budget_.nodes || candidates_ >= budget_.candidates || batch_.stop.stop_requested();
   }
 
   /// What candidates share: the work of the batch, of a quantum, and what memory leaves room for.

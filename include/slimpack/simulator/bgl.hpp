@@ -1,7 +1,9 @@
 #ifndef SLIMPACK_SIMULATOR_BGL_HPP
 #define SLIMPACK_SIMULATOR_BGL_HPP
 
+#include <slimpack/core/plan.hpp>
 #include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/workload_of.hpp>
 
 #include <boost/graph/dag_shortest_paths.hpp>
 #include <boost/graph/graph_traits.hpp>
@@ -17,6 +19,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -117,6 +120,22 @@ namespace slimpack::simulator {
   }
   for (node n = 0; n < size; ++n) makespan = std::max(makespan, latest[n] + graph.tasks()[n].duration.value);
   return seconds{makespan};
+}
+
+/// Whether Boost.Graph finds the makespan of each of a plan's replicas that the plan claims, to the last bit.
+/// Errors    invalid_input: it does not; those of task_graph::assign and certified_makespan
+/// Complexity O(instructions)
+[[nodiscard]] inline result<void> certify(const plan& p) {
+  for (std::size_t r = 0; r < p.replicas.size(); ++r) {
+    task_graph graph;
+    if (result<void> built = graph.assign(workload_of(p, r), p.replicas[r].programs); !built) return built;
+    const result<seconds> makespan = certified_makespan(graph);
+    if (!makespan) return makespan.error();
+    if (makespan.value() != p.replicas[r].makespan)
+      return error{errc::invalid_input, "replica " + std::to_string(r) + " claims a makespan of " + std::to_string(p.replicas[r].makespan.value) +
+                                            " s, Boost.Graph finds " + std::to_string(makespan.value().value)};
+  }
+  return boost::outcome_v2::success();
 }
 
 }  // namespace slimpack::simulator

@@ -18,7 +18,7 @@ namespace slimpack::simulator {
 template <class Visit>
 void follow_memory(const workload& work, const program& code, int stage, Visit&& visit) {
   const memory_rates& rates = work.rates[static_cast<std::size_t>(stage)];
-  const double share = 1.0 / work.shape.chunks;
+  const double chunks = work.shape.chunks;
   std::vector<std::int64_t> gradient(static_cast<std::size_t>(work.shape.chunks), 0);  // per chunk
   std::int64_t live = 0;       // in (token, chunk)
   std::int64_t gradients = 0;  // sum over chunks
@@ -26,7 +26,7 @@ void follow_memory(const workload& work, const program& code, int stage, Visit&&
     const std::size_t pack = i.pack.value;
     const pass_timing& timing = work.of(i.pass);
     const std::int64_t size = timing.before[pack + 1] - timing.before[pack];
-    const auto at = [&](std::int64_t n) { return static_cast<double>(n) * share; };
+    const auto at = [&](std::int64_t n) { return static_cast<double>(n) / chunks; };
     if (i.pass == pass::forward) {
       live += size;
       visit(i, rates.in_forward(at(live), at(gradients), at(size)));
