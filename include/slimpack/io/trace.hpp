@@ -136,6 +136,7 @@ class trace_writer {
 
   void write_memory(std::size_t replica, std::size_t stage, const workload& work, const simulator::timeline& t) {
     const bool bytes = plan_.memory_unit == memory_unit::byte;
+    const char* unit = bytes ? "bytes" : "tokens";
     if (bytes && plan_.replicas[replica].rates.empty()) return;  // read from a file: only the peaks are known
     const std::string title = "memory of stage " + std::to_string(stage);
     std::size_t at = 0;
@@ -147,7 +148,7 @@ class trace_writer {
                                shown = held;
                                begin("C", replica, stage, title);
                                json_.field("ts", static_cast<double>(nanoseconds(start)) / 1e3);
-                               json_.key("args").open('{').field(bytes ? "bytes" : "tokens", held).close('}').close('}');
+                               json_.key("args").open('{').field(unit, held).close('}').close('}');
                              });
   }
 

@@ -81,7 +81,8 @@ function drawMemory(c, plan, lane, y, h, top) {
     if (i > 0) raise((lane.end[i - 1] - show.t0) * scale, x0, Math.min(lane.memory[i - 1], lane.memory[i]));
     raise(x0, (lane.end[i] - show.t0) * scale, lane.memory[i]);
   }
-  const first = most.findIndex(held => held >= 0), end = most.length - most.slice().reverse().findIndex(held => held >= 0);
+  const known = held => held >= 0, first = most.findIndex(known);
+  const end = most.length - most.slice().reverse().findIndex(known);
   if (first >= 0) {
     const at = column => y + h - h * Math.max(0, most[column]) / top;
     const curve = new Path2D();
@@ -180,7 +181,7 @@ function drawPath(c, replica, r, from) {
   const row = new Map(rows.filter(x => x.lane.r === r).map(x => [x.lane.stage, x])), runs = replica.critical.runs;
   c.beginPath();
   for (let k = 0; k < runs.length; k += 3) {
-    const {lane, y, h} = row.get(runs[k]), at = y - from + Math.round(.8 * h);
+    const {lane, y, h} = row.get(runs[k]), at = y - from + h - 2;
     const x0 = xOf(lane.start[runs[k + 1]]), x1 = xOf(lane.end[runs[k + 1] + runs[k + 2] - 1]);
     if (k === 0) c.moveTo(x0, at); else c.lineTo(x0, at);
     c.lineTo(x1, at);

@@ -25,13 +25,15 @@ function details(lane, i) {
   for (let k = all.first[pack]; k < all.first[pack + 1] && slices.length < 8; ++k) {
     const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
-    slices.push(element('span', 'sequence ' + sequence), element('span', range + ' of ' + count(data.lengths[sequence])));
+    const whole = ' of ' + count(data.lengths[sequence]);
+    slices.push(element('span', 'sequence ' + sequence), element('span', range + whole));
   }
   const part = (lane.unit[i] >> 1) * plan.stages + lane.stage;
   const last = part === (pass === 0 ? plan.stages * plan.chunks - 1 : 0);
   const [idle, waited, input] = waitedFor(plan, lane, i);
   const lines = [
-    ['start', instantText(lane.start[i])], ['end', instantText(lane.end[i])], ['duration', timeText(lane.end[i] - lane.start[i])],
+    ['start', instantText(lane.start[i])], ['end', instantText(lane.end[i])],
+    ['duration', timeText(lane.end[i] - lane.start[i])],
     ['waited', idle > 2 ? timeText(idle) + ' for ' + waited : 'not at all, after ' + waited],
     ...(input ? [['input', input]] : []),
     ...(last ? [] : [['output', 'on its way for ' + timeText(cell(all.message, part, pack))]]),
@@ -49,8 +51,12 @@ function select(found) {
   const same = found && hover ? found.lane === hover.lane && found.i === hover.i : found === hover;
   if (same) return;
   hover = found;
-  journey = !found ? [] : lanesOf(plans[show.tab]).filter(l => l.r === found.lane.r)
-      .map(lane => ({lane, i: indexOf(lane, found.lane.unit[found.i], found.lane.pack[found.i])})).filter(x => x.i >= 0);
+  journey = [];  // the pack on every stage
+  if (found)
+    for (const lane of lanesOf(plans[show.tab]).filter(l => l.r === found.lane.r)) {
+      const i = indexOf(lane, found.lane.unit[found.i], found.lane.pack[found.i]);
+      if (i >= 0) journey.push({lane, i});
+    }
   if (found) $('tip').replaceChildren(...details(found.lane, found.i));
   redraw();
 }
@@ -61,7 +67,8 @@ function placeTip() {
   tip.hidden = !row || hover.lane.end[hover.i] <= show.t0 || hover.lane.start[hover.i] >= show.t1 ||
       row.y + row.h <= from || row.y >= from + scroller.clientHeight;
   if (tip.hidden) return;
-  const chart = $('chart'), x = xOf(Math.max(show.t0, hover.lane.start[hover.i])), y = scroller.offsetTop + row.y - from;
+  const chart = $('chart'), y = scroller.offsetTop + row.y - from;
+  const x = xOf(Math.max(show.t0, hover.lane.start[hover.i]));
   const under = y + row.h + 10, over = y - tip.offsetHeight - 10;
   const fits = chart.getBoundingClientRect().top + under + tip.offsetHeight <= window.innerHeight;
   tip.style.left = Math.max(8, Math.min(x, chart.clientWidth - tip.offsetWidth - 8)) + 'px';

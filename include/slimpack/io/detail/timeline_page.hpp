@@ -122,8 +122,11 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
     <label><input type="checkbox" id="critical"> critical path</label>
     <label class="memory"><input type="checkbox" id="memory"> memory</label>
     <label class="several"><input type="checkbox" id="same"> same scale</label>
-    <span class="group"><button id="out" title="Zoom out (-)">&minus;</button><button id="in" title="Zoom in (+)">+</button>
-      <button id="fit" title="Show the whole step (0)">whole step</button></span>
+    <span class="group">
+      <button id="out" title="Zoom out (-)">&minus;</button>
+      <button id="in" title="Zoom in (+)">+</button>
+      <button id="fit" title="Show the whole step (0)">whole step</button>
+    </span>
   </div>
   <canvas id="overview" role="img"></canvas>
   <div id="scroller"><canvas id="lanes" role="img"></canvas><div id="spacer"></div></div>

@@ -21,7 +21,8 @@ function timeText(ns) {
 }
 // An instant, to the microsecond or finer: neighbouring packs must not look alike.
 function instantText(ns) {
-  return ns >= 1e9 ? digits(ns / 1e9, 6) + ' s' : ns >= 1e6 ? digits(ns / 1e6, 4) + ' ms' : digits(ns / 1e3, 3) + ' \u00b5s';
+  if (ns >= 1e9) return digits(ns / 1e9, 6) + ' s';
+  return ns >= 1e6 ? digits(ns / 1e6, 4) + ' ms' : digits(ns / 1e3, 3) + ' \u00b5s';
 }
 function memoryText(plan, held) {
   if (!plan.bytes) return count(held) + ' tokens';
@@ -122,7 +123,10 @@ function writeAddress() {
   if (show.critical) at.push('critical=1');
   if (!show.memory) at.push('memory=0');
   if (!show.same) at.push('same=0');
-  if (show.pick) at.push('pick=' + packName(show.pick.lane, show.pick.i) + '@' + show.pick.lane.r + '.' + show.pick.lane.stage);
+  if (show.pick) {
+    const {lane, i} = show.pick;
+    at.push('pick=' + packName(lane, i) + '@' + lane.r + '.' + lane.stage);
+  }
   history.replaceState(null, '', '#' + at.join('&'));
 }
 function setRange(t0, t1) {
@@ -174,9 +178,8 @@ function showFigures(plan) {
      element('code', plan.hash + (plan.truncated ? ', truncated' : ''))],
   ];
   $('figures').replaceChildren(...figures.map(([name, value, note]) => {
-    const [number, ...unit] = value.split(/ (?=[a-z\u00b5])/i);
-    return element('div', [element('dt', name), element('dd', [number, element('small', ' ' + unit.join(' '))]),
-                           element('dd', note)]);
+    const [, number, unit] = /^([^a-z\u00b5]+)( .+)$/i.exec(value) || [null, value, ''];
+    return element('div', [element('dt', name), element('dd', [number, element('small', unit)]), element('dd', note)]);
   }));
   $('figures').children[3].classList.toggle('over', plan.limit !== null && peak > plan.limit);
 }

@@ -1,0 +1,247 @@
+"""Opens timeline pages in headless Chromium and uses them as a reader would.
+
+    timeline_page_test.py PAGE.html...     pages that write_timeline wrote
+
+Exit status 77, with the reason, where Chromium is not installed. Python's standard library only: the browser is
+driven over its debugging pipe, so nothing listens on a port.
+"""
+
+import fcntl
+import functools
+import json
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+         "--disable-background-networking", "--disable-component-update", "--disable-extensions",
+         "--disable-dev-shm-usage", "--window-size=1600,1000", "--remote-debugging-pipe"]
+
+
+class Browser:
+    """One Chromium with one page, spoken to in the DevTools protocol."""
+
+    def __init__(self, executable, profile):
+        to_browser, self.out = os.pipe()
+        self.into, from_browser = os.pipe()
+
+        def take_pipes():  # the browser reads file descriptor 3 and writes 4
+            ends = [fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in (to_browser, from_browser)]
+            os.dup2(ends[0], 3)
+            os.dup2(ends[1], 4)
+
+        self.process = subprocess.Popen([executable, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
+                                        preexec_fn=take_pipes, close_fds=False, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(from_browser)
+        self.buffer, self.last, self.session, self.events = b"", 0, None, []
+        page = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(domain + ".enable")
+
+    def receive(self, deadline):
+        while b"\0" not in self.buffer:
+            if not select.select([self.into], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise TimeoutError("Chromium did not answer within a minute")
+            more = os.read(self.into, 1 << 20)
+            if not more:
+                raise ConnectionError("Chromium ended")
+            self.buffer += more
+        message, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(message)
+
+    def call(self, method, **parameters):
+        self.last += 1
+        message = {"id": self.last, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.out, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + 60
+        while True:
+            answer = self.receive(deadline)
+            if answer.get("id") == self.last:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self.events.append(answer)
+
+    def evaluate(self, expression):
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def settle(self):
+        """Waits for what the last input asked to be drawn."""
+        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def open(self, address):
+        self.call("Page.navigate", url="about:blank")
+        self.events.clear()
+        self.call("Page.navigate", url=address)
+        deadline = time.monotonic() + 60
+        while not self.evaluate("document.readyState === 'complete' && location.protocol === 'file:'"):
+            if time.monotonic() > deadline:
+                raise TimeoutError("the page did not load within a minute")
+            time.sleep(0.05)
+        self.settle()
+
+    def mouse(self, kind, x, y, **more):
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+        self.settle()
+
+    def key(self, key):
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+        self.settle()
+
+    def close(self):
+        os.close(self.out)
+        os.close(self.into)
+        self.process.terminate()
+        self.process.wait(30)
+
+
+def on_each_page(test):
+    @functools.wraps(test)
+    def run(self):
+        for page in self.pages:
+            with self.subTest(page=page.name):
+                self.browser.open(page.as_uri())
+                test(self, page)
+    return run
+
+
+class TimelinePage(unittest.TestCase):
+    browser = None
+    pages = []
+
+    def pack_centre(self, row=0, instruction=0):
+        """Where an instruction is on the screen."""
+        return self.browser.evaluate(f"""(() => {{
+            const {{lane, y, h}} = rows[{row}], box = $('lanes').getBoundingClientRect();
+            return [box.left + xOf((lane.start[{instruction}] + lane.end[{instruction}]) / 2), box.top + y + h / 2];
+        }})()""")
+
+    @on_each_page
+    def test_loads_without_errors_or_requests(self, page):
+        names = [e.get("method") for e in self.browser.events]
+        self.assertNotIn("Runtime.exceptionThrown", names)
+        self.assertNotIn("Log.entryAdded", names)
+        asked = [e["params"]["request"]["url"] for e in self.browser.events
+                 if e.get("method") == "Network.requestWillBeSent"]
+        self.assertEqual(asked, [page.as_uri()])
+
+    @on_each_page
+    def test_draws_a_lane_per_stage_and_replica(self, page):
+        lanes, stages = self.browser.evaluate("[rows.length, plans[0].stages * plans[0].replicas.length]")
+        self.assertEqual(lanes, stages)
+        label = self.browser.evaluate("$('lanes').getAttribute('aria-label')")
+        self.assertTrue(label.startswith(f"Timeline of {stages} stage"), label)
+
+    @on_each_page
+    def test_lanes_end_with_the_makespan_of_their_replica(self, page):
+        late = self.browser.evaluate("""plans.flatMap(p => p.replicas.map((r, k) => Math.abs(r.makespan -
+            Math.max(...lanesOf(p).filter(l => l.r === k).map(l => l.end[l.n - 1])))))""")
+        self.assertLess(max(late), 5, "nanoseconds")
+
+    @on_each_page
+    def test_hovering_a_pack_tells_about_it(self, page):
+        self.assertTrue(self.browser.evaluate("$('tip').hidden"))
+        self.browser.evaluate("move(0, 4 * rows[0].lane.end[0])")
+        self.browser.settle()
+        self.browser.mouse("mouseMoved", *self.pack_centre())
+        text = self.browser.evaluate("$('tip').hidden ? '' : $('tip').textContent")
+        for word in ("F0", "forward pack 0", "stage 0", "duration", "tokens", "sequence"):
+            self.assertIn(word, text)
+
+    @on_each_page
+    def test_a_clicked_pack_stays_until_escape(self, page):
+        self.browser.evaluate("move(0, 4 * rows[0].lane.end[0])")
+        self.browser.settle()
+        x, y = self.pack_centre()
+        for kind in ("mousePressed", "mouseReleased"):
+            self.browser.mouse(kind, x, y, button="left", clickCount=1)
+        self.browser.mouse("mouseMoved", 5, 5)
+        self.assertFalse(self.browser.evaluate("$('tip').hidden"))
+        self.assertIn("pick=F0", self.browser.evaluate("location.hash"))
+        self.browser.key("Escape")
+        self.assertTrue(self.browser.evaluate("$('tip').hidden"))
+
+    @on_each_page
+    def test_the_wheel_zooms_where_the_mouse_is(self, page):
+        left, top, width = self.browser.evaluate("(b => [b.left, b.top, b.width])($('lanes').getBoundingClientRect())")
+        x, y = round(left + width / 3), round(top + 20)
+        at = f"timeAt({x} - $('lanes').getBoundingClientRect().left)"
+        before, span = self.browser.evaluate(f"[{at}, show.t1 - show.t0]")
+        self.browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-400)
+        after, zoomed = self.browser.evaluate(f"[{at}, show.t1 - show.t0]")
+        self.assertLess(zoomed, 0.7 * span)
+        self.assertLess(abs(after - before), 0.01 * zoomed)
+
+    @on_each_page
+    def test_keys_reach_every_view(self, page):
+        self.browser.evaluate("move(0, 1000)")
+        self.browser.key("0")
+        self.assertTrue(self.browser.evaluate("show.t0 === 0 && show.t1 === fullEnd()"))
+        self.browser.key("c")
+        self.assertTrue(self.browser.evaluate("show.critical && $('critical').checked"))
+        self.browser.key("m")
+        self.assertTrue(self.browser.evaluate("!show.memory && rows.every(row => row.strip === 0)"))
+
+    @on_each_page
+    def test_the_address_restores_the_view(self, page):
+        end = self.browser.evaluate("plans[0].step / 1e9")
+        self.browser.evaluate(f"location.hash = 't0={end / 4!r}&t1={end / 2!r}&critical=1&memory=0'")
+        self.browser.settle()
+        t0, t1, critical, memory = self.browser.evaluate("[show.t0, show.t1, show.critical, show.memory]")
+        self.assertAlmostEqual(t0 / (end * 1e9), 0.25, 9)
+        self.assertAlmostEqual(t1 / (end * 1e9), 0.5, 9)
+        self.assertEqual((critical, memory), (True, False))
+
+    @on_each_page
+    def test_every_plan_can_be_chosen(self, page):
+        for k in range(self.browser.evaluate("plans.length")):
+            self.browser.key(str(k + 1))
+            title, planner = self.browser.evaluate(f"[document.title, plans[{k}].planner]")
+            self.assertTrue(title.startswith(planner), title)
+
+    @on_each_page
+    def test_follows_the_colour_scheme(self, page):
+        drawn = []
+        for scheme in ("light", "dark"):
+            self.browser.call("Emulation.setEmulatedMedia",
+                              features=[{"name": "prefers-color-scheme", "value": scheme}])
+            self.browser.settle()
+            drawn.append(self.browser.evaluate("colour.lane"))
+        self.browser.call("Emulation.setEmulatedMedia", features=[])
+        self.assertNotEqual(*drawn)
+
+
+def main():
+    TimelinePage.pages = [pathlib.Path(name).resolve(strict=True) for name in sys.argv[1:]]
+    if not TimelinePage.pages:
+        sys.exit("usage: timeline_page_test.py PAGE.html...")
+    executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if executable is None:
+        print("skipped: Chromium is not installed, so the timeline page was not opened")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        TimelinePage.browser = Browser(executable, profile)
+        try:
+            outcome = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
+        finally:
+            TimelinePage.browser.close()
+    sys.exit(0 if outcome.wasSuccessful() else 1)
+
+
+if __name__ == "__main__":
+    main()
