@@ -96,37 +96,40 @@ struct pipeline {
   }
 };
 
-/// When each stage starts each pack, and in which order: packs that take no time start together with their next.
-/// Shapes    down, up: [pack * stages + stage]; programs: one per stage, down as forward
+/// What the rule decided: one program per stage, with down packs as forward; and the end of the last.
 struct run {
-  std::vector<double> down;
-  std::vector<double> up;
   std::vector<program> programs;
   double makespan{};
 };
 
-/// Runs the rule. With `prior`, a stage that may choose between a ready up and a ready down takes the one that
-/// started earlier there; without, the up.
+/// Runs the rule. With `prior`, a stage that may choose between a ready up and a ready down takes the one that comes
+/// earlier in its program there; without, the up.
 inline run schedule(const pipeline& p, const run* prior) {
   constexpr double never = std::numeric_limits<double>::infinity();
   const std::size_t stages = p.stages;
   const std::size_t last = stages - 1;
+  // When a pack's input arrives at a stage; of the first stage's downs, the start of the step.
+  std::vector<double> down_at(p.down.packs * stages, never);
+  std::vector<double> up_at(p.up.packs * stages, never);
+  for (std::size_t i = 0; i < p.down.packs; ++i) down_at[i * stages] = 0;
   run out;
-  out.down.assign(p.down.packs * stages, never);  // holds arrivals until the start is known
-  out.up.assign(p.up.packs * stages, never);
-  for (std::size_t i = 0; i < p.down.packs; ++i) out.down[i * stages] = 0;
   out.programs.resize(stages);
   for (program& code : out.programs) code.reserve(p.down.packs + p.up.packs);
   struct stage_state {
     double free{};
     std::uint32_t downs{};
     std::uint32_t ups{};
+    std::uint32_t prior_at{};  // first instruction of the prior program that has not run here
     bool up_next{};
   };
   std::vector<stage_state> state(stages);
   std::vector<double> next(stages, never);
-  double* const down_at = out.down.data();
-  double* const up_at = out.up.data();
+  const auto prior_says_up = [&](std::size_t r) {
+    stage_state& s = state[r];
+    const program& code = prior->programs[r];
+    while (code[s.prior_at].pack.value < (code[s.prior_at].pass == pass::backward ? s.ups : s.downs)) ++s.prior_at;
+    return code[s.prior_at].pass == pass::backward;
+  };
   const auto decide = [&](std::size_t r) {
     stage_state& s = state[r];
     double down = never;
@@ -139,9 +142,7 @@ inline run schedule(const pipeline& p, const run* prior) {
       else if (s.downs >= p.need[s.ups])
         up = s.free;
     }
-    s.up_next = up <= down;
-    if (prior && up == down && up != never)
-      s.up_next = prior->up[s.ups * stages + r] <= prior->down[s.downs * stages + r];
+    s.up_next = up < down || (up == down && (!prior || up == never || prior_says_up(r)));
     next[r] = std::min(up, down);
   };
   for (std::size_t r = 0; r < stages; ++r) decide(r);
@@ -154,20 +155,18 @@ inline run schedule(const pipeline& p, const run* prior) {
     stage_state& s = state[r];
     // A neighbour decides anew only if what now arrives is what it waits for.
     if (s.up_next) {
-      out.programs[r].push_back({pass::backward, {s.ups}, 0});
       const std::size_t cell = s.ups * stages + r;
-      up_at[cell] = start;
       s.free = start + p.up.time[cell];
+      out.programs[r].push_back({pass::backward, {s.ups}, 0});
       if (r > 0) {
         up_at[cell - 1] = s.free + p.up.message[cell];
         if (state[r - 1].ups == s.ups) decide(r - 1);
       }
       ++s.ups;
     } else {
-      out.programs[r].push_back({pass::forward, {s.downs}, 0});
       const std::size_t cell = s.downs * stages + r;
-      down_at[cell] = start;
       s.free = start + p.down.time[cell];
+      out.programs[r].push_back({pass::forward, {s.downs}, 0});
       if (r < last) {
         down_at[cell + 1] = s.free + p.down.message[cell];
         if (state[r + 1].downs == s.downs) decide(r + 1);
@@ -180,21 +179,10 @@ inline run schedule(const pipeline& p, const run* prior) {
   return out;
 }
 
-/// A run of p.mirrored() as a run of p: starts become makespan - end.
+/// A run of p.mirrored() as a run of p.
 inline run mirrored(const pipeline& p, const run& image) {
   run out;
   out.makespan = image.makespan;
-  const auto turn = [&](const flow& f, const std::vector<double>& start) {
-    std::vector<double> turned(start.size());
-    for (std::size_t i = 0; i < f.packs; ++i)
-      for (std::size_t r = 0; r < p.stages; ++r) {
-        const std::size_t cell = i * p.stages + r;
-        turned[cell] = image.makespan - (start[(f.packs - 1 - i) * p.stages + r] + f.time[cell]);
-      }
-    return turned;
-  };
-  out.down = turn(p.down, image.up);
-  out.up = turn(p.up, image.down);
   for (const program& code : image.programs) {
     program turned;
     turned.reserve(code.size());
