@@ -1,18 +1,17 @@
 #ifndef SLIMPACK_IO_TRACE_HPP
 #define SLIMPACK_IO_TRACE_HPP
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/simulator/workload_of.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <ostream>
 #include <string>
 #include <utility>
 
@@ -21,7 +20,9 @@ namespace slimpack {
 namespace detail {
 
 /// Whole nanoseconds: what trace viewers count in. Rounding instants, not durations, keeps neighbours from overlapping.
-[[nodiscard]] inline std::int64_t nanoseconds(seconds s) noexcept { return std::llround(s.value * 1e9); }
+[[nodiscard]] inline std::int64_t nanoseconds(seconds s) noexcept {
+  return std::llround(s.value * 1e9);
+}
 
 /// "F12", with chunks "F12.1": the names of design section 9.
 [[nodiscard]] inline std::string name_of(const instruction& i, const shape& s) {
@@ -120,8 +121,8 @@ class trace_writer {
     const int part = static_cast<int>(i.chunk) * plan_.shape.stages + static_cast<int>(stage);
     const bool first = part == (i.pass == pass::forward ? 0 : plan_.shape.parts() - 1);
     const bool last = part == (i.pass == pass::forward ? plan_.shape.parts() - 1 : 0);
-    const std::uint64_t id = 2 * (std::uint64_t{i.pack.value} * plan_.replicas.size() + replica) +
-                             (i.pass == pass::forward ? 1 : 2);
+    const std::uint64_t id =
+        2 * (std::uint64_t{i.pack.value} * plan_.replicas.size() + replica) + (i.pass == pass::forward ? 1 : 2);
     json_.field("bind_id", id);
     if (!first) json_.field("flow_in", true);
     if (!last) json_.field("flow_out", true);

@@ -68,6 +68,7 @@ class json_out {
   /// The shortest digits that read back exactly, without an exponent, which some readers of traces do not take.
   json_out& value(double number) {
     if (!std::isfinite(number)) return null();
+    if (number == 0 && std::signbit(number)) return word("-0.0");  // "-0" is a whole number, which has no sign
     char digits[400];
     const auto end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::fixed).ptr;
     return word({digits, static_cast<std::size_t>(end - digits)});

@@ -194,11 +194,10 @@ function drawPath(c, replica, r, from) {
   }
 }
 function draw() {
-  const began = performance.now(), plan = plans[show.tab], lanes = shownLanes();
+  const plan = plans[show.tab], lanes = shownLanes();
   const height = layout(lanes, plan);
   const [c, width] = context($('lanes'), height), from = $('scroller').scrollTop, w = plotWidth();
-  // A limit far above is left out of the strips: it would flatten the curves.
-  const peak = Math.max(1, peakOf(plan)), top = Math.min(1.08 * Math.max(plan.limit || 0, peak), 1.8 * peak);
+  const top = memoryTop(plan);
   const inView = rows.filter(row => row.y - 30 < from + height && row.memory + row.strip > from);
   const ticks = axisTicks();
   for (const {lane, title, y, h, memory, strip} of inView) {
@@ -247,7 +246,6 @@ function draw() {
   drawOverview(lanes);
   $('lanes').setAttribute('aria-label', 'Timeline of ' + several(lanes.length, 'stage') + ' with ' +
       several(lanes.reduce((sum, lane) => sum + lane.n, 0), 'instruction'));
-  $('lanes').dataset.milliseconds = (performance.now() - began).toFixed(1);  // read by the page's test
 }
 let due = false;
 function redraw() {

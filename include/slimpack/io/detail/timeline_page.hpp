@@ -77,15 +77,17 @@ canvas { display: block; width: 100%; touch-action: pan-y; }
 #scroller { overflow-y: auto; position: relative; }
 #lanes { position: sticky; top: 0; cursor: grab; }
 #lanes:active { cursor: grabbing; }
-#cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 10px; margin-top: 12px;
+#cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(390px, 1fr)); gap: 10px; margin-top: 12px;
          background: none; border: 0; }
-article { padding: 11px 14px 12px; }
+article { padding: 11px 14px 12px; overflow-x: auto; }
+#compared { grid-column: 1 / -1; }
 table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums; }
 th { text-align: right; color: var(--muted); font-weight: 400; }
 td { text-align: right; padding: 3px 0 3px 12px; border-top: 1px solid var(--line); white-space: nowrap; }
 th { padding: 0 0 3px 12px; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; white-space: normal; overflow-wrap: anywhere; }
 tr.main td { font-weight: 620; }
+td.over { color: var(--limit); }
 .share { display: flex; height: 14px; border-radius: 4px; overflow: hidden; margin-bottom: 8px; gap: 1px; }
 td i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 7px; }
 kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var(--line); border-radius: 4px;
@@ -133,9 +135,9 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
   <div id="tip" role="status" hidden></div>
 </section>
 <section id="cards">
+  <article id="compared"></article>
   <article id="path"></article>
   <article id="bounds"></article>
-  <article id="compared"></article>
   <article id="keys"><h2>Finding your way</h2>
     <p>Wheel or <kbd>+</kbd> <kbd>&minus;</kbd> zooms, drag or <kbd>&larr;</kbd> <kbd>&rarr;</kbd> moves,
        <kbd>0</kbd> shows the whole step.</p>

@@ -147,6 +147,9 @@ function table(head, rows) {
   return element('table', [element('thead', row(head, 'th')), element('tbody', rows.map(cells => row(cells, 'td')))]);
 }
 const peakOf = plan => Math.max(...plan.replicas.flatMap(r => r.peak));
+const overMemory = plan => plan.limit !== null && peakOf(plan) > plan.limit;
+// Height of the memory strips. A limit far above the peak is left out of them: it would flatten the curves.
+const memoryTop = plan => Math.max(1, Math.min(1.08 * Math.max(plan.limit || 0, peakOf(plan)), 1.8 * peakOf(plan)));
 function showTabs() {
   $('tabs').hidden = plans.length < 2;
   $('tabs').replaceChildren(...plans.map((p, k) => {
@@ -181,7 +184,7 @@ function showFigures(plan) {
     const [, number, unit] = /^([^a-z\u00b5]+)( .+)$/i.exec(value) || [null, value, ''];
     return element('div', [element('dt', name), element('dd', [number, element('small', unit)]), element('dd', note)]);
   }));
-  $('figures').children[3].classList.toggle('over', plan.limit !== null && peak > plan.limit);
+  $('figures').children[3].classList.toggle('over', overMemory(plan));
 }
 function showCards(plan) {
   const r = pathReplica(), replica = plan.replicas[r], c = replica.critical;
@@ -206,8 +209,10 @@ function showCards(plan) {
   $('compared').replaceChildren(element('h2', 'The same batch, planned ' + plans.length + ' ways'),
       table(['planner', 'step', 'against first', 'bubble', 'efficiency', 'peak'], plans.map(p =>
           [p.planner, timeText(p.step), digits(p.step / plans[0].step, 3) + ' \u00d7', percent(p.bubble),
-           percent(p.efficiency), memoryText(p, peakOf(p))])));
-  $('compared').querySelectorAll('tbody tr')[show.tab].className = 'main';
+           percent(p.efficiency), memoryText(p, peakOf(p)) + (overMemory(p) ? ', over memory' : '')])));
+  const rows = $('compared').querySelectorAll('tbody tr');
+  rows[show.tab].className = 'main';
+  plans.forEach((p, k) => rows[k].lastChild.classList.toggle('over', overMemory(p)));
 }
 function showControls(plan) {
   const many = plan.replicas.length > 1;
@@ -217,7 +222,8 @@ function showControls(plan) {
   $('replica').value = show.replica;
   for (const name of ['critical', 'memory', 'same']) $(name).checked = show[name];
   const known = plan.replicas.some(r => r.stages.some(s => s.memory));
-  const visible = {critical: show.critical, memory: known, limit: known && show.memory && plan.limit !== null,
+  const limited = plan.limit !== null && plan.limit < memoryTop(plan);
+  const visible = {critical: show.critical, memory: known, limit: known && show.memory && limited,
                    reduce: plan.reduce > 0, several: plans.length > 1};
   for (const [name, yes] of Object.entries(visible))
     for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';
