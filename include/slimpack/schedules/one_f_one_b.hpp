@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/workload.hpp>
+#include <slimpack/detail/amount.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/memory.hpp>
 
@@ -17,37 +18,43 @@
 namespace slimpack::schedules {
 
 /// One forward, one backward: stage r runs a_r(i) = min(M, phi(i) + 1 + lead (p - 1 - r)) forwards before backward i.
-/// With chunks, forwards and backwards are counted in (pack, chunk) units in Megatron-LM's interleaved order: p packs
-/// pass a chunk before they pass the next; a lead of 2 is then its warm-up of 2 (p - 1 - r) + (chunks - 1) p units.
+///
+/// Under a memory limit the lead falls, on the first stages first: at most k forwards ahead, for the largest k that
+/// fits. With chunks, forwards and backwards are counted in (pack, chunk) units in Megatron-LM's interleaved order: p
+/// packs pass a chunk before they pass the next; a lead of 2 is then its warm-up of 2 (p - 1 - r) + (chunks - 1) p units.
 /// That order may wait for itself where packs are no multiple of p, which Megatron-LM requires, or share sequences;
-/// then every stage runs p units more ahead, again and again, until it does not. With all forwards first it cannot.
+/// then every stage runs further ahead, p units and twice as many each time. With all forwards first it cannot.
 /// Source    1F1B; the form for packs that share sequences is derived (design rule 5, with its proof of no deadlock);
 ///           SlimPipe (arXiv:2504.14519) doubles the lead, which hides the messages
-/// Law       under a memory limit the lead falls until the programs fit
 /// Requires  lead >= 0; with chunks > 1 a lead of at least 2
-/// Errors    out_of_memory: not even lead 0 fits; the detail has the shortfall
-/// Complexity O(packs * parts) for each lead tried
+/// Errors    out_of_memory: not even the smallest lead fits; the detail has the shortfall
+/// Complexity O(packs * parts) for each lead tried, log(lead * stages) of them
 struct one_f_one_b {
   int lead{2};
 
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
-    const int least = work.shape.chunks > 1 ? 2 : 0;
+    const bool interleaved = work.shape.chunks > 1;
+    const int least = interleaved ? 2 : 0;
     if (lead < least)
       return error{errc::invalid_input, "one_f_one_b needs a lead of at least " + std::to_string(least) + ", got " + std::to_string(lead)};
     const auto stages = static_cast<std::size_t>(work.shape.stages);
-    double over = 0;
-    bool runs = false;
-    for (std::size_t extra = 0; !runs; extra += stages) {
-      for (int w = lead; w >= least; --w) {
-        std::vector<program> found = with_lead(work, w, extra);
-        if (!ends(work, found)) continue;
-        runs = true;
-        over = excess(work, found);
-        if (over <= 0) return found;
+    std::size_t most = static_cast<std::size_t>(lead) * (stages - 1);
+    std::size_t extra = 0;
+    std::vector<program> found = ordered(work, most, extra);
+    while (!ends(work, found)) found = ordered(work, most, extra = std::max(stages, 2 * extra));
+    double over = excess(work, found);
+    if (over <= 0) return found;
+    std::size_t fitting = 0;  // bisection: memory grows with the lead
+    if (!interleaved && (over = excess(work, ordered(work, fitting, 0))) <= 0) {
+      while (most - fitting > 1) {
+        const std::size_t middle = fitting + (most - fitting) / 2;
+        (excess(work, ordered(work, middle, 0)) <= 0 ? fitting : most) = middle;
       }
+      return ordered(work, fitting, 0);
     }
-    return error{errc::out_of_memory, "1F1B exceeds the memory limit of " + std::to_string(work.shape.memory->amount) + " by " +
-                                          std::to_string(over) + " at its smallest lead"};
+    return error{errc::out_of_memory, "1F1B at its smallest lead exceeds the memory limit of " +
+                                          detail::amount(work.shape.memory->amount, work.shape.memory->unit) + " by " +
+                                          detail::amount(over, work.shape.memory->unit)};
   }
 
   friend constexpr bool operator==(const one_f_one_b&, const one_f_one_b&) = default;
@@ -71,7 +78,8 @@ struct one_f_one_b {
     return order;
   }
 
-  static std::vector<program> with_lead(const workload& work, int w, std::size_t extra) {
+  /// `most`: units that a stage may be ahead; `extra`: units that every stage is ahead besides.
+  [[nodiscard]] std::vector<program> ordered(const workload& work, std::size_t most, std::size_t extra) const {
     const std::vector<instruction> forward = units(work, pass::forward);
     const std::vector<instruction> backward = units(work, pass::backward);
     const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
@@ -83,7 +91,7 @@ struct one_f_one_b {
     for (std::size_t r = 0; r < programs.size(); ++r) {
       program& code = programs[r];
       code.reserve(forward.size() + backward.size());
-      const std::size_t ahead = static_cast<std::size_t>(w) * (programs.size() - 1 - r) + extra;
+      const std::size_t ahead = std::min(static_cast<std::size_t>(lead) * (programs.size() - 1 - r), most) + extra;
       std::size_t run = 0;
       std::size_t need = 0;
       for (const instruction& b : backward) {
