@@ -22,39 +22,36 @@ namespace slimpack::schedules {
 /// Under a memory limit the lead falls, on the first stages first: at most k forwards ahead, for the largest k that
 /// fits. With chunks, forwards and backwards are counted in (pack, chunk) units in Megatron-LM's interleaved order: p
 /// packs pass a chunk before they pass the next; a lead of 2 is then its warm-up of 2 (p - 1 - r) + (chunks - 1) p units.
-/// That order may wait for itself where packs are no multiple of p, which Megatron-LM requires, or share sequences;
-/// then every stage runs further ahead, p units and twice as many each time. With all forwards first it cannot.
+/// Where that order would wait for itself (packs that are no multiple of p, which Megatron-LM requires, or that share
+/// sequences), k falls too. At k = 0 it cannot: with units in one order for all stages, and each backward put right
+/// after the forwards it needs, an instruction depends only on earlier units, or on its own unit on another stage.
 /// Source    1F1B; the form for packs that share sequences is derived (design rule 5, with its proof of no deadlock);
 ///           SlimPipe (arXiv:2504.14519) doubles the lead, which hides the messages
-/// Requires  lead >= 0; with chunks > 1 a lead of at least 2
+/// Requires  lead >= 0
 /// Errors    out_of_memory: not even the smallest lead fits; the detail has the shortfall
 /// Complexity O(packs * parts) for each lead tried, log(lead * stages) of them
 struct one_f_one_b {
   int lead{2};
 
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
-    const bool interleaved = work.shape.chunks > 1;
-    const int least = interleaved ? 2 : 0;
-    if (lead < least)
-      return error{errc::invalid_input, "one_f_one_b needs a lead of at least " + std::to_string(least) + ", got " + std::to_string(lead)};
+    if (lead < 0) return error{errc::invalid_input, "one_f_one_b needs a lead of at least 0, got " + std::to_string(lead)};
     const auto stages = static_cast<std::size_t>(work.shape.stages);
     std::size_t most = static_cast<std::size_t>(lead) * (stages - 1);
-    std::size_t extra = 0;
-    std::vector<program> found = ordered(work, most, extra);
-    while (!ends(work, found)) found = ordered(work, most, extra = std::max(stages, 2 * extra));
-    double over = excess(work, found);
-    if (over <= 0) return found;
-    std::size_t fitting = 0;  // bisection: memory grows with the lead
-    if (!interleaved && (over = excess(work, ordered(work, fitting, 0))) <= 0) {
-      while (most - fitting > 1) {
-        const std::size_t middle = fitting + (most - fitting) / 2;
-        (excess(work, ordered(work, middle, 0)) <= 0 ? fitting : most) = middle;
-      }
-      return ordered(work, fitting, 0);
+    std::vector<program> found = ordered(work, most);
+    while (!ends(work, found)) found = ordered(work, most = most > stages ? stages : most / 2);
+    if (excess(work, found) <= 0) return found;
+    const std::vector<program> least = ordered(work, 0);
+    if (const double over = excess(work, least); over > 0)
+      return error{errc::out_of_memory, "1F1B at its smallest lead exceeds the memory limit of " +
+                                            detail::amount(work.shape.memory->amount, work.shape.memory->unit) + " by " +
+                                            detail::amount(over, work.shape.memory->unit)};
+    std::size_t fitting = 0;
+    while (most - fitting > 1) {  // memory grows with the lead
+      const std::size_t middle = fitting + (most - fitting) / 2;
+      const std::vector<program> tried = ordered(work, middle);
+      (ends(work, tried) && excess(work, tried) <= 0 ? fitting : most) = middle;
     }
-    return error{errc::out_of_memory, "1F1B at its smallest lead exceeds the memory limit of " +
-                                          detail::amount(work.shape.memory->amount, work.shape.memory->unit) + " by " +
-                                          detail::amount(over, work.shape.memory->unit)};
+    return ordered(work, fitting);
   }
 
   friend constexpr bool operator==(const one_f_one_b&, const one_f_one_b&) = default;
@@ -78,8 +75,8 @@ struct one_f_one_b {
     return order;
   }
 
-  /// `most`: units that a stage may be ahead; `extra`: units that every stage is ahead besides.
-  [[nodiscard]] std::vector<program> ordered(const workload& work, std::size_t most, std::size_t extra) const {
+  /// The programs with no stage more than `most` units ahead.
+  [[nodiscard]] std::vector<program> ordered(const workload& work, std::size_t most) const {
     const std::vector<instruction> forward = units(work, pass::forward);
     const std::vector<instruction> backward = units(work, pass::backward);
     const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
@@ -87,17 +84,22 @@ struct one_f_one_b {
     std::vector<std::size_t> through(work.forward.size());
     for (std::size_t k = 0; k < forward.size(); ++k)
       if (forward[k].chunk == last_chunk) through[forward[k].pack.value] = k + 1;
+    std::vector<std::size_t> need(backward.size());  // per backward, units that the last stage must have run
+    for (std::size_t k = 0; k < backward.size(); ++k)
+      need[k] = std::max(k == 0 ? 0 : need[k - 1], through[work.turn[backward[k].pack.value]]);
+    // Interleaved, at most one forward goes between two backwards, as Megatron-LM runs them: in bursts they would wait
+    // for chunks that come back from the last stage.
+    if (last_chunk > 0)
+      for (std::size_t k = need.size(); k-- > 1;) need[k - 1] = std::max(need[k - 1], need[k] - 1);
     std::vector<program> programs(static_cast<std::size_t>(work.shape.stages));
     for (std::size_t r = 0; r < programs.size(); ++r) {
       program& code = programs[r];
       code.reserve(forward.size() + backward.size());
       const std::size_t ahead = std::min(static_cast<std::size_t>(lead) * (programs.size() - 1 - r), most) + extra;
       std::size_t run = 0;
-      std::size_t need = 0;
-      for (const instruction& b : backward) {
-        need = std::max(need, through[work.turn[b.pack.value]]);
-        for (; run < std::min(forward.size(), need + ahead); ++run) code.push_back(forward[run]);
-        code.push_back(b);
+      for (std::size_t k = 0; k < backward.size(); ++k) {
+        for (; run < std::min(forward.size(), need[k] + ahead); ++run) code.push_back(forward[run]);
+        code.push_back(backward[k]);
       }
     }
     return programs;
