@@ -1,9 +1,6 @@
 #ifndef SLIMPACK_TESTS_IO_SAMPLE_PLAN_HPP
 #define SLIMPACK_TESTS_IO_SAMPLE_PLAN_HPP
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -12,6 +9,10 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/timeline.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>

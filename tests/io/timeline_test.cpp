@@ -1,4 +1,11 @@
+#include <slimpack/io/timeline.hpp>
+
+#include "sample_plan.hpp"
+
+#include <slimpack/simulator/timeline.hpp>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -6,15 +13,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ios>
-#include <nlohmann/json.hpp>
-#include <slimpack/io/timeline.hpp>
-#include <slimpack/simulator/timeline.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "sample_plan.hpp"
 
 namespace slimpack {
 namespace {

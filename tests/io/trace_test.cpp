@@ -1,18 +1,19 @@
+#include <slimpack/io/trace.hpp>
+
+#include "sample_plan.hpp"
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <ios>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <slimpack/io/trace.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "sample_plan.hpp"
 
 namespace slimpack {
 namespace {

@@ -1,13 +1,6 @@
 #ifndef SLIMPACK_IO_TIMELINE_HPP
 #define SLIMPACK_IO_TIMELINE_HPP
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <ostream>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
@@ -20,6 +13,14 @@
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/workload_of.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <ostream>
 #include <span>
 #include <string>
 #include <utility>

@@ -1,18 +1,21 @@
 #ifndef SLIMPACK_IO_TRACE_HPP
 #define SLIMPACK_IO_TRACE_HPP
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <ostream>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/simulator/workload_of.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace slimpack {

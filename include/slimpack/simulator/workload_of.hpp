@@ -1,11 +1,12 @@
 #ifndef SLIMPACK_SIMULATOR_WORKLOAD_OF_HPP
 #define SLIMPACK_SIMULATOR_WORKLOAD_OF_HPP
 
-#include <cstddef>
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/price.hpp>
+
+#include <cstddef>
 
 namespace slimpack::simulator {
 
