@@ -61,6 +61,8 @@ TEST(GpuFile, ThatIsMissingIsUnreadable) {
   EXPECT_EQ(read_gpu(data("gpus/none.json")).error().code, errc::unreadable);
 }
 
-TEST(Gpus, OfUnknownNameAreNone) { EXPECT_FALSE(gpus::named("H100 ")); }
+TEST(Gpus, OfUnknownNameAreNone) {
+  EXPECT_FALSE(gpus::named("H100 "));
+}
 
 }  // namespace

@@ -34,7 +34,9 @@ std::string patched(std::string text, std::size_t at, std::string_view bytes) {
   return text.replace(at, bytes.size(), bytes);
 }
 
-std::string tiny() { return content_of(data("megatron/tiny.idx")); }
+std::string tiny() {
+  return content_of(data("megatron/tiny.idx"));
+}
 
 TEST(TextLengths, AreReadInFileOrder) {
   const scratch s;
@@ -81,7 +83,8 @@ TEST(TextLengths, AreRefusedWithTheirLineNumber) {
 
 TEST(TextLengths, OfBinaryDataAreRefusedInPrintableText) {
   const scratch s;
-  EXPECT_EQ(refusal(s, std::string(3, '\x01')), "line 1: \"???\" is not a whole number, expected one decimal length a line");
+  EXPECT_EQ(refusal(s, std::string(3, '\x01')),
+            "line 1: \"???\" is not a whole number, expected one decimal length a line");
 }
 
 TEST(TextLengths, OfAnEmptyFileAreRefused) {
@@ -93,8 +96,7 @@ TEST(TextLengths, OfAnEmptyFileAreRefused) {
 TEST(TextLengths, OfAMissingFileOrAFolderAreUnreadable) {
   const scratch s;
   const auto missing = s.folder() / "missing.txt";
-  EXPECT_EQ(complaint(read_lengths(missing), missing, errc::unreadable),
-            "cannot be opened: No such file or directory");
+  EXPECT_EQ(complaint(read_lengths(missing), missing, errc::unreadable), "cannot be opened: No such file or directory");
   EXPECT_EQ(complaint(read_lengths(s.folder()), s.folder(), errc::unreadable), "is a folder, expected a file");
 }
 
@@ -106,8 +108,9 @@ TEST(JsonLengths, AreNumbersOrCountedTokens) {
 
 TEST(JsonLengths, WithoutAFieldPreferLengthThenTokensThenInputIds) {
   const scratch s;
-  const auto file = s.file("list", "{\"input_ids\": [1], \"tokens\": [1, 2], \"length\": 3}\n"
-                                   "{\"input_ids\": [1], \"tokens\": [1, 2]}\n{\"input_ids\": [1]}\n");
+  const auto file = s.file("list",
+                           "{\"input_ids\": [1], \"tokens\": [1, 2], \"length\": 3}\n"
+                           "{\"input_ids\": [1], \"tokens\": [1, 2]}\n{\"input_ids\": [1]}\n");
   EXPECT_EQ(read_lengths(file).value(), of({3, 2, 1}));
 }
 
@@ -122,14 +125,14 @@ TEST(JsonLengths, AreRefusedWithTheirLineNumber) {
   EXPECT_EQ(refusal(s, "{\"length\": 1}\n", lengths_format::jsonl, "n"), "line 1: lacks the key \"n\"");
   EXPECT_EQ(refusal(s, "{\"length\": 0}\n"), "line 1: length is 0, expected a whole number from 1 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"length\": -2}\n"), "line 1: length is -2, expected a whole number from 1 to 2147483647");
-  EXPECT_EQ(refusal(s, "{\"length\": \"7\"}\n"), "line 1: length is \"7\", expected a whole number from 1 to 2147483647");
+  EXPECT_EQ(refusal(s, "{\"length\": \"7\"}\n"),
+            "line 1: length is \"7\", expected a whole number from 1 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"length\": 2.5}\n"), "line 1: length is 2.5, expected a whole number from 1 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"length\": 18446744073709551615}\n"),
             "line 1: length is 18446744073709551615, expected a whole number from 1 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"tokens\": []}\n"),
             "line 1: tokens is an array, expected at least one token: leave empty sequences out");
-  EXPECT_EQ(refusal(s, "{\"length\": 1}\n{\"length\": \n"),
-            "line 2: not JSON, or cut short: syntax error at byte 11");
+  EXPECT_EQ(refusal(s, "{\"length\": 1}\n{\"length\": \n"), "line 2: not JSON, or cut short: syntax error at byte 11");
   EXPECT_EQ(refusal(s, "[1, 2]\n", lengths_format::jsonl), "line 1: the document is an array, expected an object");
 }
 
@@ -160,17 +163,21 @@ TEST(IndexLengths, AreRefusedWithTheByteOffset) {
   EXPECT_EQ(refused(0, "X"), "offset 0: does not begin with MMIDIDX: not a Megatron-LM index");
   EXPECT_EQ(refused(9, "\x02"), "offset 9: version 2, expected 1");
   EXPECT_EQ(refused(17, "\x09"), "offset 17: token type 9, expected 1 to 8");
-  EXPECT_EQ(refused(18, "\x0d"), "offset 18: 13 sequences and 6 document entries do not make a file of 226 bytes: "
-                                 "truncated or corrupt");
-  EXPECT_EQ(refused(34, "\xff\xff\xff\xff"), "offset 34: sequence 0 has length -1, expected at least 1: leave empty "
-                                             "sequences out of the dataset");
-  EXPECT_EQ(refused(82, "\x04"), "offset 82: sequence 0 lies at byte 4 of the token file, the lengths before it say 0: "
-                                 "corrupt");
+  EXPECT_EQ(refused(18, "\x0d"),
+            "offset 18: 13 sequences and 6 document entries do not make a file of 226 bytes: "
+            "truncated or corrupt");
+  EXPECT_EQ(refused(34, "\xff\xff\xff\xff"),
+            "offset 34: sequence 0 has length -1, expected at least 1: leave empty "
+            "sequences out of the dataset");
+  EXPECT_EQ(refused(82, "\x04"),
+            "offset 82: sequence 0 lies at byte 4 of the token file, the lengths before it say 0: "
+            "corrupt");
   EXPECT_EQ(refused(17, "\x04").substr(0, 29), "offset 90: sequence 1 lies at");  // int32 tokens, offsets of uint16
   EXPECT_EQ(refused(178, "\x01"), "offset 178: document entry 0 is 1, expected 0: corrupt");
   EXPECT_EQ(refused(194, "\x01"), "offset 194: document entry 2 is 1, less than the one before it: corrupt");
-  EXPECT_EQ(refused(218, "\x0b"), "offset 218: document entry 5 is 11, expected the number of sequences, 12: the dataset "
-                                  "was not finished, end its last document and write it again");
+  EXPECT_EQ(refused(218, "\x0b"),
+            "offset 218: document entry 5 is 11, expected the number of sequences, 12: the dataset "
+            "was not finished, end its last document and write it again");
 }
 
 TEST(IndexLengths, OfCountsThatOverflowAreRefusedBeforeAllocating) {

@@ -16,7 +16,9 @@ using slimpack::errc;
 using slimpack::read_model;
 using slimpack::costs::model_shape;
 
-json config(const std::string& name) { return json::parse(content_of(data("models/" + name + ".json"))); }
+json config(const std::string& name) {
+  return json::parse(content_of(data("models/" + name + ".json")));
+}
 
 /// The shape of a shipped model with some of its keys replaced.
 model_shape changed(json config, const json& changes) {
@@ -67,18 +69,42 @@ TEST(ModelConfig, OfEveryShippedModelCountsToItsPublishedSize) {
 }
 
 TEST(ModelConfig, OfGroupedQueriesIsReadWhole) {
-  const model_shape expected{.name = "llama-3.1-70b", .layers = 80, .hidden = 8192, .heads = 64, .kv_heads = 8,
-                             .head_dim = 128, .value_dim = 128, .intermediate = 28672, .vocabulary = 128256,
-                             .gated = true, .tied = false, .max_positions = 131072};
+  const model_shape expected{.name = "llama-3.1-70b",
+                             .layers = 80,
+                             .hidden = 8192,
+                             .heads = 64,
+                             .kv_heads = 8,
+                             .head_dim = 128,
+                             .value_dim = 128,
+                             .intermediate = 28672,
+                             .vocabulary = 128256,
+                             .gated = true,
+                             .tied = false,
+                             .max_positions = 131072};
   EXPECT_EQ(read_model(data("models/llama-3.1-70b.json")).value(), expected);
 }
 
 TEST(ModelConfig, OfLatentAttentionAndExpertsIsReadWhole) {
-  const model_shape expected{.name = "deepseek-v3", .layers = 61, .hidden = 7168, .heads = 128, .kv_heads = 128,
-                             .head_dim = 192, .value_dim = 128, .intermediate = 18432, .vocabulary = 129280,
-                             .gated = true, .tied = false, .max_positions = 163840, .experts = 256,
-                             .experts_per_token = 8, .shared_experts = 1, .expert_intermediate = 2048,
-                             .dense_layers = 3, .query_rank = 1536, .kv_rank = 512, .rope_dim = 64};
+  const model_shape expected{.name = "deepseek-v3",
+                             .layers = 61,
+                             .hidden = 7168,
+                             .heads = 128,
+                             .kv_heads = 128,
+                             .head_dim = 192,
+                             .value_dim = 128,
+                             .intermediate = 18432,
+                             .vocabulary = 129280,
+                             .gated = true,
+                             .tied = false,
+                             .max_positions = 163840,
+                             .experts = 256,
+                             .experts_per_token = 8,
+                             .shared_experts = 1,
+                             .expert_intermediate = 2048,
+                             .dense_layers = 3,
+                             .query_rank = 1536,
+                             .kv_rank = 512,
+                             .rope_dim = 64};
   EXPECT_EQ(read_model(data("models/deepseek-v3.json")).value(), expected);
 }
 
@@ -127,8 +153,10 @@ TEST(ModelConfig, OfGpt2HasItsOwnNames) {
 }
 
 TEST(ModelConfig, OfQwenExpertsCountsSharedWidthInExperts) {
-  const model_shape m = changed(config("qwen2.5-7b"), {{"num_experts", 60}, {"num_experts_per_tok", 4},
-                                                       {"moe_intermediate_size", 1408}, {"decoder_sparse_step", 1},
+  const model_shape m = changed(config("qwen2.5-7b"), {{"num_experts", 60},
+                                                       {"num_experts_per_tok", 4},
+                                                       {"moe_intermediate_size", 1408},
+                                                       {"decoder_sparse_step", 1},
                                                        {"shared_expert_intermediate_size", 5632}});
   EXPECT_EQ(m.shared_experts, 4);
   EXPECT_EQ(m.expert_intermediate, 1408);
@@ -140,8 +168,8 @@ TEST(ModelConfig, OfFalconWithOneKeyHeadForAllQueries) {
 }
 
 TEST(ModelConfig, IsRefusedWithoutAKeyItNeeds) {
-  for (const char* key : {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size", "intermediate_size",
-                          "hidden_act"})
+  for (const char* key :
+       {"num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size", "intermediate_size", "hidden_act"})
     EXPECT_EQ(refusal(config("llama-3.1-8b"), {{key, nullptr}}), "lacks the key \"" + std::string(key) + "\"");
   for (const char* key : {"num_experts_per_tok", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"})
     EXPECT_EQ(refusal(config("deepseek-v3"), {{key, nullptr}}), "lacks the key \"" + std::string(key) + "\"");
@@ -155,15 +183,17 @@ TEST(ModelConfig, IsRefusedForNonsense) {
             "hidden_size is -4096, expected a whole number from 1 to 1048576");
   EXPECT_EQ(refusal(llama, {{"hidden_size", "4096"}}),
             "hidden_size is \"4096\", expected a whole number from 1 to 1048576");
-  EXPECT_EQ(refusal(llama, {{"vocab_size", 1e30}}), "vocab_size is 1e+30, expected a whole number from 1 to 2147483647");
+  EXPECT_EQ(refusal(llama, {{"vocab_size", 1e30}}),
+            "vocab_size is 1e+30, expected a whole number from 1 to 2147483647");
   EXPECT_EQ(refusal(llama, {{"num_attention_heads", 33}, {"num_key_value_heads", 33}}),
             "num_attention_heads is 33, expected a divisor of hidden_size (4096), or a head_dim");
   EXPECT_EQ(refusal(llama, {{"num_key_value_heads", 7}}),
             "num_key_value_heads is 7, expected a divisor of the 32 attention heads");
   EXPECT_EQ(refusal(llama, {{"num_key_value_heads", 64}}),
             "num_key_value_heads is 64, expected a whole number from 1 to 32");
-  EXPECT_EQ(refusal(llama, {{"head_dim", 1 << 20}}), "num_attention_heads is 32, expected heads x head width of at most "
-                                                     "1048576");
+  EXPECT_EQ(refusal(llama, {{"head_dim", 1 << 20}}),
+            "num_attention_heads is 32, expected heads x head width of at most "
+            "1048576");
   EXPECT_EQ(refusal(llama, {{"tie_word_embeddings", 1}}), "tie_word_embeddings is 1, expected true or false");
   EXPECT_EQ(refusal(llama, {{"hidden_act", 3}}), "hidden_act is 3, expected a string");
 }

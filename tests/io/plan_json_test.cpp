@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,9 @@ using namespace slimpack;
 using json = nlohmann::ordered_json;
 
 /// Numbers without a short decimal form, so that a reader or writer that rounds is found out.
-seconds awkward(std::size_t i) { return {0.1 / (3.0 + static_cast<double>(i))}; }
+seconds awkward(std::size_t i) {
+  return {0.1 / (3.0 + static_cast<double>(i))};
+}
 
 /// Two sequences, 300 and 1000 tokens, forward in three packs and backward in two.
 /// Times and messages are made up: a plan file says what was planned, and does not judge it.
@@ -30,7 +33,12 @@ plan sample(int stages, int chunks, bool uneven_messages) {
   p.model = "模型";
   p.gpu = "<h100>";
   p.lengths = {{300}, {1000}};
-  p.shape = {.stages = stages, .replicas = 2, .tensor = 4, .context = 2, .chunks = chunks, .quantum = {64},
+  p.shape = {.stages = stages,
+             .replicas = 2,
+             .tensor = 4,
+             .context = 2,
+             .chunks = chunks,
+             .quantum = {64},
              .memory = memory_limit{memory_unit::token, 65536.5}};
   const auto parts = static_cast<std::size_t>(p.shape.parts());
   replica_plan r;
@@ -57,7 +65,8 @@ plan sample(int stages, int chunks, bool uneven_messages) {
   r.programs.resize(static_cast<std::size_t>(stages));
   for (program& stage : r.programs)
     for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk)
-      stage.insert(stage.end(), {{pass::forward, {0}, chunk}, {pass::forward, {2}, chunk}, {pass::backward, {1}, chunk}});
+      stage.insert(stage.end(),
+                   {{pass::forward, {0}, chunk}, {pass::forward, {2}, chunk}, {pass::backward, {1}, chunk}});
   r.peak_memory.assign(static_cast<std::size_t>(stages), 1300);
   r.peak_memory.back() = 1e22 / 3;
   r.makespan = {1e-9 / 7};
@@ -68,7 +77,7 @@ plan sample(int stages, int chunks, bool uneven_messages) {
   p.step_time = {123456789.123456789};
   p.bounds = {{"work", {2.0 / 3}}, {"chain", {5e-324}}, {"area", {0}}};  // not in alphabetical order
   p.lower_bound = {2.0 / 3};
-  p.efficiency = 0.9 - 0.01;
+  p.efficiency = -0.0;  // equal to 0, but hashed as what it is
   p.bubble = -1e-17;
   p.planning_time = {0.012345678901234567};
   p.hash = hash_of(p);
@@ -157,10 +166,11 @@ TEST(PlanJson, HasTheFieldsOfItsFormatInOrder) {
     return names;
   };
   EXPECT_EQ(keys(document),
-            (std::vector<std::string>{"format", "hash", "truncated", "planner", "cost", "model", "gpu", "lengths",
-                                      "stages", "dp", "tp", "cp", "vpp", "quantum", "replicas", "merges", "reduce_time",
-                                      "step_time", "bounds", "lower_bound", "efficiency", "bubble", "memory_unit",
-                                      "memory_limit", "planning_seconds"}));
+            (std::vector<std::string>{"format",     "hash",        "truncated",   "planner",      "cost",
+                                      "model",      "gpu",         "lengths",     "stages",       "dp",
+                                      "tp",         "cp",          "vpp",         "quantum",      "replicas",
+                                      "merges",     "reduce_time", "step_time",   "bounds",       "lower_bound",
+                                      "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds"}));
   EXPECT_EQ(keys(document["replicas"][0]),
             (std::vector<std::string>{"sequences", "forward", "backward", "message", "programs", "peak_memory",
                                       "makespan", "lower_bound"}));
@@ -212,15 +222,18 @@ TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
   EXPECT_EQ(refusal([](json& d) { d["stages"] = 3; }),
             "replicas[0].forward[0].time has size 2, expected 3, one per stage");
   EXPECT_EQ(refusal([](json& d) { d["dp"] = 3; }), "replicas has size 2, expected 3, one per data-parallel rank");
-  EXPECT_EQ(refusal([](json& d) { d["vpp"] = 2; }), "replicas[0].forward[0].time[0] is 0.03333333333333333, expected an "
-                                                    "array");
+  EXPECT_EQ(refusal([](json& d) { d["vpp"] = 2; }),
+            "replicas[0].forward[0].time[0] is 0.03333333333333333, expected an "
+            "array");
   EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["backward"][0]["slices"][0][0] = 2; }),
             "replicas[1].backward[0].slices[0][0] is 2, expected a whole number from 0 to 1");
   EXPECT_EQ(refusal([](json& d) { d["replicas"][1]["backward"][0]["slices"][0][2] = 745; }),
             "replicas[1].backward[0].slices[0][2] is 745, expected a whole number from 1 to 744");
   EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["slices"] = json::array(); }),
             "replicas[0].forward[0].slices is an array, expected at least one slice");
-  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["forward"][0]["weight_time"] = json{1, 1}; }),
+  EXPECT_EQ(refusal([](json& d) {
+              d["replicas"][0]["forward"][0]["weight_time"] = json{1, 1};
+            }),
             "replicas[0].forward[0].weight_time is not a known key");
   EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["message"]["forward"].erase(0); }),
             "replicas[0].message.forward has size 2, expected 3, one per pack");

@@ -6,16 +6,17 @@
 #include <optional>
 #include <string_view>
 
-/// GPUs that need no file. examples/data/gpus holds the same figures as JSON, to start a description of another GPU from.
+/// GPUs that need no file. examples/data/gpus has the same figures as JSON, to start a description of another GPU from.
 ///
-/// Source    memory, peak, bandwidth, multiprocessors: NVIDIA's data sheets and architecture papers of each GPU (SXM
-///           boards; the dense peak is half of the sparse one that the sheets of H100 and H200 print).
-///           Measured, from published tables: gemm_efficiency is the median over bf16 products of at least 2048 x 4096 x
-///           4096; attention_efficiency the median over causal head-128 forwards of at least 8192 tokens and 8 heads
-///           (ai-dynamo/aiconfigurator); backward_attention_ratio that of the longest sequences there are
-///           (NVIDIA/cudnn-frontend, meta-pytorch/tritonbench); inside is the smallest latency and the largest bus
-///           bandwidth of all-gather over 8 GPUs (aiconfigurator); between that of send and receive between two nodes
-///           (microsoft/vidur). The H200 has the H100's multiprocessors and links, so it takes the H100's figures.
+/// Source    memory, peak, bandwidth, multiprocessors: NVIDIA's data sheets and architecture papers, SXM boards. The
+///           dense peak is half of the sparse one that the sheets of H100 and H200 print.
+///           The rest is measured, from published tables; examples/data/README.md names them:
+///           gemm_efficiency           median of bf16 products of at least 2048 x 4096 x 4096
+///           attention_efficiency      median of causal forwards of at least 8192 tokens and 8 heads of 128
+///           backward_attention_ratio  of the longest sequences measured
+///           inside                    all-gather over 8 GPUs: least latency, largest bus bandwidth
+///           between                   send and receive between two nodes, likewise
+///           The H200 has the chip and the links of the H100, and so its figures.
 namespace slimpack::costs::gpus {
 
 [[nodiscard]] inline gpu a100() {
@@ -30,8 +31,9 @@ namespace slimpack::costs::gpus {
           .backward_attention_ratio = 3.1,
           .inside = {{1.6e-5}, 205e9},
           .between = {{2.4e-5}, 7.8e9},
-          .source = "NVIDIA A100 80GB data sheet and Ampere white paper; medians of aiconfigurator GEMM, attention and "
-                    "NCCL tables; cudnn-frontend backward; vidur send_recv between two DGX A100"};
+          .source =
+              "NVIDIA A100 80GB data sheet and Ampere white paper; medians of aiconfigurator GEMM, attention and "
+              "NCCL tables; cudnn-frontend backward; vidur send_recv between two DGX A100"};
 }
 
 [[nodiscard]] inline gpu h100() {
@@ -46,8 +48,9 @@ namespace slimpack::costs::gpus {
           .backward_attention_ratio = 3.2,
           .inside = {{1.0e-5}, 335e9},
           .between = {{1.7e-5}, 36e9},
-          .source = "NVIDIA H100 data sheet and Hopper white paper; medians of aiconfigurator GEMM, attention and NCCL "
-                    "tables; tritonbench FlashAttention-3 backward; vidur send_recv between two DGX H100"};
+          .source =
+              "NVIDIA H100 data sheet and Hopper white paper; medians of aiconfigurator GEMM, attention and NCCL "
+              "tables; tritonbench FlashAttention-3 backward; vidur send_recv between two DGX H100"};
 }
 
 [[nodiscard]] inline gpu h200() {
@@ -55,7 +58,8 @@ namespace slimpack::costs::gpus {
   g.name = "H200-SXM5-141GB";
   g.memory = {141e9};
   g.memory_bandwidth = 4.8e12;
-  g.source = "NVIDIA H200 data sheet; peak, multiprocessors, efficiencies and links as the H100's, which has the same chip";
+  g.source =
+      "NVIDIA H200 data sheet; peak, multiprocessors, efficiencies and links as the H100's, which has the same chip";
   return g;
 }
 

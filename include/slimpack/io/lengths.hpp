@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <istream>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>

@@ -32,9 +32,9 @@ struct model_family {
   bool tied{};   ///< input and output embeddings are one, where tie_word_embeddings is absent
 };
 
-/// Rule      gpt2, gpt_neo, gpt_neox, gptj, gpt_bigcode, opt, bloom, falcon and phi are plain, whatever their activation;
-///           gemma's are gated, with gelu (GeGLU); others are gated when the activation is silu (SwiGLU), and plain when
-///           it is gelu, relu and the like. Plain families and gemma's tie their embeddings.
+/// Rule      gpt2, gpt_neo, gpt_neox, gptj, gpt_bigcode, opt, bloom, falcon and phi are plain, whatever the
+///           activation; gemma and its successors are gated, with gelu (GeGLU); any other is gated when the activation
+///           is silu (SwiGLU) and plain when it is gelu, relu and the like. Plain families and gemma tie embeddings.
 [[nodiscard]] inline model_family family_of(const json_place& config) {
   const std::optional<json_place> type = config.find({"model_type"});
   const std::string_view name = type ? std::string_view{type->text()} : std::string_view{};

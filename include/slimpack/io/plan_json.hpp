@@ -25,6 +25,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 /// Plan files, format "slimpack-plan/1": field for field the plan of core/plan.hpp, but for replica_plan::rates, which
 /// are an input of peak_memory. Whoever has the file can run the plan again: slices are [sequence, begin, length],
@@ -159,15 +160,10 @@ class plan_writer {
     json_.line();
     json_.open('[');
     for (const instruction& i : stage) {
-      char name[32];
-      char* end = name;
-      *end++ = i.pass == pass::forward ? 'F' : 'B';
-      end = std::to_chars(end, name + sizeof name, i.pack.value).ptr;
-      if (plan_.shape.chunks > 1) {
-        *end++ = '.';
-        end = std::to_chars(end, name + sizeof name, i.chunk).ptr;
-      }
-      json_.value(std::string_view(name, static_cast<std::size_t>(end - name)));
+      std::string name(1, i.pass == pass::forward ? 'F' : 'B');
+      name += std::to_string(i.pack.value);
+      if (plan_.shape.chunks > 1) name += '.' + std::to_string(i.chunk);
+      json_.value(name);
     }
     json_.close(']');
   }
@@ -273,13 +269,12 @@ inline void read_packs(const json_place& list, const json_place& messages, const
 }
 
 [[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p) {
-  place.must_only_have({"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan",
-                        "lower_bound"});
+  place.must_only_have(
+      {"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan", "lower_bound"});
   replica_plan r;
   const json_place sequences = place["sequences"];
   for (std::size_t i = 0; i < sequences.size(); ++i)
-    r.sequences.push_back(
-        {sequences.at(i).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)});
+    r.sequences.push_back({sequences.at(i).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)});
   const json_place message = place["message"];
   message.must_only_have({"forward", "backward"});
   read_packs(place["forward"], message["forward"], p, pass::forward, r.partition.forward, r.forward);
@@ -303,9 +298,11 @@ inline void read_packs(const json_place& list, const json_place& messages, const
 [[nodiscard]] inline plan plan_in(const json_place& file) {
   if (const json_place format = file["format"]; format.text() != plan_format)
     format.expected("\"" + std::string(plan_format) + "\"");
-  file.must_only_have({"format", "hash", "truncated", "planner", "cost", "model", "gpu", "lengths", "stages", "dp", "tp",
-                       "cp", "vpp", "quantum", "replicas", "merges", "reduce_time", "step_time", "bounds",
-                       "lower_bound", "efficiency", "bubble", "memory_unit", "memory_limit", "planning_seconds"});
+  file.must_only_have({"format",     "hash",        "truncated",   "planner",      "cost",
+                       "model",      "gpu",         "lengths",     "stages",       "dp",
+                       "tp",         "cp",          "vpp",         "quantum",      "replicas",
+                       "merges",     "reduce_time", "step_time",   "bounds",       "lower_bound",
+                       "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();

@@ -67,8 +67,8 @@ class json_place {
   }
   void must_have(std::size_t elements, const char* meaning) const {
     if (size() != elements)
-      throw malformed(path() + " has size " + std::to_string(size()) + ", expected " + std::to_string(elements) +
-                      ", " + meaning);
+      throw malformed(path() + " has size " + std::to_string(size()) + ", expected " + std::to_string(elements) + ", " +
+                      meaning);
   }
   /// Rejects members of other names: a misspelt key would otherwise be ignored.
   void must_only_have(keys known) const {
@@ -159,7 +159,8 @@ auto read_json(Input&& in, const std::string& name, Read&& read)
   } catch (const malformed& m) {
     return error{errc::invalid_input, name + ": " + m.what()};
   } catch (const json::parse_error& e) {
-    return error{errc::invalid_input, name + ": not JSON, or cut short: syntax error at byte " + std::to_string(e.byte)};
+    return error{errc::invalid_input,
+                 name + ": not JSON, or cut short: syntax error at byte " + std::to_string(e.byte)};
   } catch (const json::out_of_range&) {
     return error{errc::invalid_input, name + ": holds a number too large for a double"};
   }

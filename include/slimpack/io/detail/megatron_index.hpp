@@ -59,8 +59,7 @@ class megatron_index {
       return wrong(9, "version " + std::to_string(version) + ", expected 1");
     constexpr std::array<std::uint64_t, 9> sizes{0, 1, 1, 2, 4, 8, 8, 4, 2};  // by token type code, from 1
     const auto type = next<std::uint8_t>();
-    if (type == 0 || type >= sizes.size())
-      return wrong(17, "token type " + std::to_string(type) + ", expected 1 to 8");
+    if (type == 0 || type >= sizes.size()) return wrong(17, "token type " + std::to_string(type) + ", expected 1 to 8");
     token_size_ = sizes[type];
     sequences_ = next<std::uint64_t>();
     entries_ = next<std::uint64_t>();
