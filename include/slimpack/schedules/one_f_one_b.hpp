@@ -95,7 +95,7 @@ struct one_f_one_b {
     for (std::size_t r = 0; r < programs.size(); ++r) {
       program& code = programs[r];
       code.reserve(forward.size() + backward.size());
-      const std::size_t ahead = std::min(static_cast<std::size_t>(lead) * (programs.size() - 1 - r), most) + extra;
+      const std::size_t ahead = std::min(static_cast<std::size_t>(lead) * (programs.size() - 1 - r), most);
       std::size_t run = 0;
       for (std::size_t k = 0; k < backward.size(); ++k) {
         for (; run < std::min(forward.size(), need[k] + ahead); ++run) code.push_back(forward[run]);
