@@ -1,0 +1,118 @@
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/testing/random_replica.hpp>
+
+#include "../laws/cases.hpp"
+#include "../simulator/workloads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+using schedules::list;
+
+seconds makespan(const workload& work, const list& rule) {
+  simulator::task_graph graph;
+  graph.assign(work, rule.programs(work).value()).value();
+  std::vector<seconds> start;
+  return graph.sweep(start);
+}
+
+TEST(ListSchedule, TakesTheClosedFormOfUniformPacks) {
+  for (const int p : {1, 2, 4, 8})
+    for (const std::uint32_t m : {1u, 4u, 16u})
+      for (const double b : {1.0, 2.0, 3.0})
+        EXPECT_EQ(makespan(tests::uniform_work(p, m, {{1}, {b}}), list{}), seconds{(m + p - 1) * (1 + b)}) << p << ' ' << m;
+}
+
+// With 1F1B's memory of p packs on stage 0, it is no slower than 1F1B: (m+p-1)(f+b).
+TEST(ListSchedule, NeedsNoMoreMemoryThan1F1BForTheSameTime) {
+  for (const int p : {2, 4, 8}) {
+    workload work = tests::uniform_work(p, 16, {{1}, {2}});
+    work.shape.memory = memory_limit{memory_unit::token, 128.0 * p};
+    EXPECT_EQ(makespan(work, list{}), seconds{(16.0 + p - 1) * 3});
+  }
+}
+
+TEST(ListSchedule, IsNotHurtByTheMirroredPass) {
+  testing::generator random(61);
+  for (int i = tests::cases(100); i > 0; --i) {
+    const workload work = testing::any_replica({.longest = {32768}}, random).work;
+    EXPECT_LE(makespan(work, list{}), makespan(work, list{.improve = false})) << "seed 61";
+  }
+}
+
+// Backward first suits the fill and spoils some drains; those the mirrored pass repairs.
+TEST(ListSchedule, IsHelpedByTheMirroredPass) {
+  testing::generator random(62);
+  int better = 0;
+  for (int i = 0; i < 100; ++i) {
+    const workload work = testing::any_replica({.longest = {32768}}, random).work;
+    better += makespan(work, list{}) < makespan(work, list{.improve = false});
+  }
+  EXPECT_GT(better, 0);
+}
+
+TEST(ListSchedule, KeepsALimitThatItMeetsExactly) {
+  testing::generator random(63);
+  for (int i = tests::cases(60); i > 0; --i) {
+    workload work = testing::any_replica({.longest = {16384}}, random).work;
+    const schedules::one_f_one_b least{.lead = 0};  // holds what the turns need and nothing more
+    const std::vector<double> peak = simulator::peak_memory(work, least.programs(work).value());
+    const double cap = *std::max_element(peak.begin(), peak.end());
+    work.shape.memory = memory_limit{memory_unit::byte, cap};
+    const result<std::vector<program>> at_cap = list{}.programs(work);
+    ASSERT_TRUE(at_cap.has_value()) << at_cap.error().detail << " (seed 63)";
+    for (const double held : simulator::peak_memory(work, at_cap.value())) EXPECT_LE(held, cap) << "seed 63";
+  }
+}
+
+// In tokens, what lead 0 holds is what every program holds at least.
+TEST(ListSchedule, RefusesOneTokenLess) {
+  testing::generator random(64);
+  for (int i = tests::cases(60); i > 0; --i) {
+    workload work = testing::any_replica({.longest = {16384}}, random).work;
+    for (memory_rates& r : work.rates) r = {};
+    const std::vector<double> peak = simulator::peak_memory(work, schedules::one_f_one_b{.lead = 0}.programs(work).value());
+    work.shape.memory = memory_limit{memory_unit::token, *std::max_element(peak.begin(), peak.end()) - 1};
+    const result<std::vector<program>> answer = list{}.programs(work);
+    ASSERT_FALSE(answer.has_value()) << "seed 64";
+    EXPECT_EQ(answer.error().code, errc::out_of_memory);
+  }
+}
+
+// Packs that take no time start together; the order in which they were decided must survive.
+TEST(ListSchedule, KeepsItsOrderWherePacksTakeNoTime) {
+  workload work = tests::uniform_work(3, 8, {{0}, {0}});
+  work.shape.memory = memory_limit{memory_unit::token, 3 * 128};
+  for (const bool improve : {false, true}) {
+    const std::vector<program> programs = list{.improve = improve}.programs(work).value();
+    EXPECT_TRUE(simulator::task_graph{}.assign(work, programs).has_value());
+    for (const double held : simulator::peak_memory(work, programs)) EXPECT_LE(held, 3 * 128);
+  }
+}
+
+TEST(ListSchedule, RefusesVirtualStages) {
+  EXPECT_EQ(list{}.programs(tests::uniform_work(2, 2, {}, 2)).error().code, errc::invalid_input);
+}
+
+TEST(ListSchedule, GivesEmptyProgramsForNoPacks) {
+  EXPECT_EQ(list{}.programs(tests::uniform_work(3, 0, {})).value(), std::vector<program>(3));
+}
+
+TEST(ListSchedule, PrintsWhatWouldBuildIt) {
+  std::ostringstream text;
+  text << list{};
+  EXPECT_EQ(text.str(), "schedules::list{.improve = true}");
+}
+
+}  // namespace
+}  // namespace slimpack

@@ -1,0 +1,111 @@
+#include <slimpack/schedules/memory_cap.hpp>
+#include <slimpack/testing/random_replica.hpp>
+
+#include "../laws/cases.hpp"
+#include "../simulator/workloads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+using schedules::memory_cap;
+
+std::vector<std::uint32_t> allowed(const workload& work, std::size_t stage) {
+  const memory_cap cap(work);
+  return {cap.allowed(stage), cap.allowed(stage) + work.backward.size() + 1};
+}
+
+workload limited(workload work, double limit) {
+  work.shape.memory = memory_limit{memory_unit::byte, limit};
+  return work;
+}
+
+TEST(MemoryCap, AllowsEverythingWithoutALimit) {
+  EXPECT_EQ(allowed(tests::uniform_work(2, 3, {}), 1), (std::vector<std::uint32_t>{3, 3, 3, 3}));
+}
+
+// Room for 2 packs of 128 tokens: two ahead of the backwards, and never more than there are.
+TEST(MemoryCap, CountsForwardsThatFitBesideThoseNotYetBackward) {
+  EXPECT_EQ(allowed(limited(tests::uniform_work(1, 4, {}), 256), 0), (std::vector<std::uint32_t>{2, 3, 4, 4, 4}));
+  EXPECT_EQ(allowed(limited(tests::uniform_work(1, 4, {}), 255), 0), (std::vector<std::uint32_t>{1, 2, 3, 4, 4}));
+}
+
+// 5 for each token of a running backward: B needs 128 + 5 x 128 with one pack live, 768; two live packs are 896.
+TEST(MemoryCap, LeavesRoomForWhatABackwardNeeds) {
+  workload work = tests::uniform_work(1, 3, {});
+  work.rates[0].backward_token = 5;
+  EXPECT_EQ(allowed(limited(work, 768), 0), (std::vector<std::uint32_t>{1, 2, 3, 3}));
+  EXPECT_EQ(allowed(limited(work, 896), 0), (std::vector<std::uint32_t>{2, 3, 3, 3}));
+}
+
+TEST(MemoryCap, NamesTheNumbersOfWhatDoesNotFit) {
+  const workload work = limited(tests::sliced_work(2, 1, 4, {}), 511);
+  const result<void> fits = memory_cap(work).check(work);
+  ASSERT_FALSE(fits.has_value());
+  EXPECT_EQ(fits.error().code, errc::out_of_memory);
+  EXPECT_NE(fits.error().detail.find("512"), std::string::npos) << fits.error().detail;
+  EXPECT_NE(fits.error().detail.find("511"), std::string::npos) << fits.error().detail;
+  EXPECT_TRUE(memory_cap(limited(work, 512)).check(work).has_value());
+}
+
+// Forwards of 1024 and 128 tokens are left when another sequence's accumulators open: the second fits beside them and
+// the first, with 4 more for each running token, no longer does. So neither may wait until then.
+TEST(MemoryCap, ChecksEveryForwardThatMayStillRun) {
+  partition packs;
+  for (const slice& s : {slice{{0}, {0}, {512}}, slice{{1}, {0}, {1024}}, slice{{2}, {0}, {128}}}) {
+    packs.forward.push(s);
+    packs.forward.close();
+  }
+  for (const slice& s : {slice{{0}, {384}, {128}}, slice{{0}, {0}, {384}}, slice{{1}, {0}, {1024}}, slice{{2}, {0}, {128}}}) {
+    packs.backward.push(s);
+    packs.backward.close();
+  }
+  const memory_rates rates{.live_token = 1, .gradient_token = 10, .forward_token = 4};
+  const workload work = limited(price(packs, tests::per_slice{}, tests::pipeline(1), {rates}), 5632);
+  // Before B0: F1 holds 1536 + 4 x 1024 = 5632, which fits, and F2 1664 + 4 x 128.
+  // Between B0 and B1, 384 accumulators: F1 holds 1408 + 3840 + 4096, which does not fit. B0 itself, with all three
+  // forwards done: 1664 + 10 x 512 = 6784, which does not fit; with two: 6656, nor; with one: 5632.
+  EXPECT_EQ(allowed(work, 0), (std::vector<std::uint32_t>{1, 1, 3, 3, 3}));
+}
+
+// The definition, by brute force: with i backwards done, whatever forward may run fits, and so does backward i after
+// as many forwards as are allowed.
+TEST(MemoryCap, HoldsInEveryStateThatItAllows) {
+  testing::generator random(71);
+  for (int n = tests::cases(200); n > 0; --n) {
+    workload work = testing::any_replica({.longest = {8192}}, random).work;
+    for (memory_rates& r : work.rates)
+      for (double memory_rates::*rate : {&memory_rates::gradient_token, &memory_rates::forward_token, &memory_rates::backward_token})
+        r.*rate = static_cast<double>(random.between(0, 9));
+    const double tokens_of_all = static_cast<double>(work.forward.before.back());
+    work = limited(work, std::floor(tokens_of_all * 9 * random.ratio()));
+    const memory_cap cap(work);
+    if (!cap.check(work)) continue;
+    const std::vector<std::int64_t>& f = work.forward.before;
+    const std::vector<std::int64_t>& b = work.backward.before;
+    const auto number = [](std::int64_t x) { return static_cast<double>(x); };
+    for (std::size_t r = 0; r < work.rates.size(); ++r) {
+      for (std::size_t i = 0; i <= work.backward.size(); ++i) {
+        const std::uint32_t most = cap.allowed(r)[i];
+        EXPECT_GE(most, cap.allowed(r)[i == 0 ? 0 : i - 1]) << "seed 71";
+        for (std::uint32_t j = i == 0 ? 0 : work.turn[i - 1] + 1; j < most; ++j)
+          EXPECT_LE(work.rates[r].in_forward(number(f[j + 1] - b[i]), number(work.gradient_before[i]), number(f[j + 1] - f[j])),
+                    work.shape.memory->amount)
+              << "forward " << j << " with " << i << " backwards done (seed 71)";
+        if (i == work.backward.size()) continue;
+        EXPECT_LE(work.rates[r].in_backward(number(f[most] - b[i]), number(work.gradient_running[i]), number(b[i + 1] - b[i])),
+                  work.shape.memory->amount)
+            << "backward " << i << " after " << most << " forwards (seed 71)";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace slimpack
