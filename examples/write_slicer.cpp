@@ -1,0 +1,34 @@
+// A slicer of one's own: cuts long sequences in halves and leaves short ones whole. Checked by the laws, then used.
+#include <slimpack/planner.hpp>
+#include <slimpack/testing/slicer_laws.hpp>
+
+#include <iostream>
+
+struct halves {
+  slimpack::tokens whole_up_to{4096};
+
+  template <class Cost>
+  slimpack::slice next(const slimpack::sequence& s, slimpack::tokens at, slimpack::pass p,
+                       const slimpack::cut_budget& left, const Cost& cost) const {
+    const std::int64_t middle = s.length > whole_up_to ? s.length.value / 2 / left.quantum.value * left.quantum.value : 0;
+    slimpack::slice half{s.id, at, {0}};
+    if (p == slimpack::pass::forward) {
+      half.length = {at.value < middle ? middle - at.value : s.length.value - at.value};
+    } else {
+      half.begin = {at.value > middle ? middle : 0};
+      half.length = at - half.begin;
+    }
+    const bool fits = half.length <= left.size && (left.empty || cost.time(half, p, left.part) <= left.time);
+    return fits ? half : slimpack::slice{s.id, at, {0}};
+  }
+};
+
+int main() {
+  std::cout << slimpack::testing::slicer_laws(halves{}, slimpack::costs::quadratic{});
+
+  slimpack::planner plan_batch{{.stages = 4}, halves{}};
+  const std::vector<slimpack::tokens> lengths{{65536}, {30000}, {3000}, {2000}, {20000}, {900}};
+  const slimpack::plan plan = plan_batch(lengths).value();
+  std::cout << plan.replicas[0].partition.forward.slices().size() << " forward slices, efficiency "
+            << static_cast<int>(100 * plan.efficiency) << " %\n";
+}
