@@ -1,5 +1,5 @@
 // A user's program in two translation units: whatever is defined in a header must be defined once in it.
-#include <slimpack/planner.hpp>
+#include <slimpack/slimpack.hpp>
 
 #include <iostream>
 #include <vector>

@@ -1,4 +1,4 @@
-#include <slimpack/planner.hpp>
+#include <slimpack/slimpack.hpp>
 
 #include <vector>
 
