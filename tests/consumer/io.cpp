@@ -9,6 +9,6 @@ int main() {
   const std::vector<slimpack::tokens> lengths{{4096}, {512}, {20000}, {128}};
   const slimpack::plan made = slimpack::planner{{.stages = 2}}(lengths).value();
   std::stringstream file;
-  slimpack::write_plan(file, made).value();
-  return slimpack::read_plan(file).value().hash == made.hash ? 0 : 1;
+  slimpack::io::write_plan(file, made).value();
+  return slimpack::io::read_plan(file).value().hash == made.hash ? 0 : 1;
 }

@@ -13,7 +13,7 @@
 namespace {
 
 using slimpack::errc;
-using slimpack::write_file;
+using slimpack::io::write_file;
 namespace fs = std::filesystem;
 
 std::ptrdiff_t files_in(const fs::path& folder) {

@@ -12,7 +12,7 @@
 namespace {
 
 using slimpack::errc;
-using slimpack::read_gpu;
+using slimpack::io::read_gpu;
 namespace gpus = slimpack::costs::gpus;
 
 /// The shipped H100 with one piece of its text replaced.

@@ -13,8 +13,8 @@
 namespace {
 
 using slimpack::errc;
-using slimpack::lengths_format;
-using slimpack::read_lengths;
+using slimpack::io::lengths_format;
+using slimpack::io::read_lengths;
 using slimpack::tokens;
 
 std::vector<tokens> of(std::initializer_list<std::int64_t> values) {

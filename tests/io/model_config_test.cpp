@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 using slimpack::errc;
-using slimpack::read_model;
+using slimpack::io::read_model;
 using slimpack::costs::model_shape;
 
 json config(const std::string& name) {

@@ -16,6 +16,7 @@
 namespace {
 
 using namespace slimpack;
+using namespace slimpack::io;
 using json = nlohmann::ordered_json;
 
 /// Numbers without a short decimal form, so that a reader or writer that rounds is found out.

@@ -19,6 +19,8 @@
 #include <vector>
 
 namespace slimpack {
+
+using io::write_timeline;
 namespace {
 
 plan small_plan(int stages = 3) {

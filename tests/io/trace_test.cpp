@@ -16,6 +16,8 @@
 #include <vector>
 
 namespace slimpack {
+
+using io::write_trace;
 namespace {
 
 plan two_replicas() {

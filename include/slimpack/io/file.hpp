@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace slimpack {
+namespace slimpack::io {
 
 namespace detail {
 
@@ -92,6 +92,6 @@ result<void> write_file(const std::filesystem::path& file, Write&& write) {
   return boost::outcome_v2::success();
 }
 
-}  // namespace slimpack
+}  // namespace slimpack::io
 
 #endif

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <utility>
 
-namespace slimpack {
+namespace slimpack::io {
 
 namespace detail {
 
@@ -65,6 +65,6 @@ namespace detail {
   return detail::read_json(in.value(), file.string(), detail::gpu_of);
 }
 
-}  // namespace slimpack
+}  // namespace slimpack::io
 
 #endif

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::io {
 
 /// How a file lists the lengths of sequences.
 enum class lengths_format : unsigned char {
@@ -131,6 +131,6 @@ class numbered_lines {
   return lengths;
 }
 
-}  // namespace slimpack
+}  // namespace slimpack::io
 
 #endif

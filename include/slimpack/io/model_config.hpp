@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-namespace slimpack {
+namespace slimpack::io {
 
 namespace detail {
 
@@ -143,6 +143,6 @@ inline void read_experts(const json_place& config, costs::model_shape& m) {
   });
 }
 
-}  // namespace slimpack
+}  // namespace slimpack::io
 
 #endif

@@ -30,7 +30,7 @@
 /// Plan files, format "slimpack-plan/1": field for field the plan of core/plan.hpp, but for replica_plan::rates, which
 /// are an input of peak_memory. Whoever has the file can run the plan again: slices are [sequence, begin, length],
 /// times are seconds. One pack or stage a line, so that large files are read by people and by line tools.
-namespace slimpack {
+namespace slimpack::io {
 
 namespace detail {
 
@@ -360,6 +360,6 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   return read_plan(in.value(), file.string());
 }
 
-}  // namespace slimpack
+}  // namespace slimpack::io
 
 #endif

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::io {
 
 namespace detail {
 
@@ -243,6 +243,6 @@ class timeline_writer {
   return boost::outcome_v2::success();
 }
 
-}  // namespace slimpack
+}  // namespace slimpack::io
 
 #endif

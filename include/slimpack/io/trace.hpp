@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-namespace slimpack {
+namespace slimpack::io {
 
 namespace detail {
 
@@ -173,6 +173,6 @@ class trace_writer {
   return boost::outcome_v2::success();
 }
 
-}  // namespace slimpack
+}  // namespace slimpack::io
 
 #endif

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack::detail {
+namespace slimpack::io::detail {
 
 using json = nlohmann::ordered_json;  ///< members in file order: a plan's bounds are listed, and hashed, in it
 
@@ -166,6 +166,6 @@ auto read_json(Input&& in, const std::string& name, Read&& read)
   }
 }
 
-}  // namespace slimpack::detail
+}  // namespace slimpack::io::detail
 
 #endif

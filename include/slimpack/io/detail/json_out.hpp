@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace slimpack::detail {
+namespace slimpack::io::detail {
 
 /// Length of the well-formed UTF-8 character at the front of `text`, 0 when there is none.
 [[nodiscard]] inline std::size_t utf8_length(std::string_view text) noexcept {
@@ -127,6 +127,6 @@ class json_out {
   bool comma_{};
 };
 
-}  // namespace slimpack::detail
+}  // namespace slimpack::io::detail
 
 #endif

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack::detail {
+namespace slimpack::io::detail {
 
 /// Reads the lengths in the index of a Megatron-LM indexed dataset, and checks all that the index says of itself.
 /// Source    Megatron-LM, megatron/core/datasets/indexed_dataset.py: the index writer and reader
@@ -143,6 +143,6 @@ class megatron_index {
   std::uint64_t entries_{};
 };
 
-}  // namespace slimpack::detail
+}  // namespace slimpack::io::detail
 
 #endif

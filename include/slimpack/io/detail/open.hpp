@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-namespace slimpack::detail {
+namespace slimpack::io::detail {
 
 /// What the operating system said last, for the end of a sentence; empty when it said nothing.
 [[nodiscard]] inline std::string system_reason(int number) {
@@ -28,6 +28,6 @@ namespace slimpack::detail {
   return in;
 }
 
-}  // namespace slimpack::detail
+}  // namespace slimpack::io::detail
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_IO_DETAIL_TIMELINE_DRAWING_HPP
 #define SLIMPACK_IO_DETAIL_TIMELINE_DRAWING_HPP
 
-namespace slimpack::detail {
+namespace slimpack::io::detail {
 
 /// The page's script, second part: drawing. Only what is in view is drawn, packs thinner than a pixel as the share of
 /// it that they fill, so that a step of 20,000 packs stays fluid.
@@ -259,6 +259,6 @@ function redraw() {
 }
 )js";
 
-}  // namespace slimpack::detail
+}  // namespace slimpack::io::detail
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_IO_DETAIL_TIMELINE_INPUT_HPP
 #define SLIMPACK_IO_DETAIL_TIMELINE_INPUT_HPP
 
-namespace slimpack::detail {
+namespace slimpack::io::detail {
 
 /// The page's script, last part: details of a pack, mouse, keyboard and the controls.
 inline constexpr char timeline_input[] = R"js(
@@ -182,6 +182,6 @@ readAddress();
 refresh();
 )js";
 
-}  // namespace slimpack::detail
+}  // namespace slimpack::io::detail
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_IO_DETAIL_TIMELINE_PAGE_HPP
 #define SLIMPACK_IO_DETAIL_TIMELINE_PAGE_HPP
 
-namespace slimpack::detail {
+namespace slimpack::io::detail {
 
 /// What a timeline page shows before its data: style and elements. Its content policy forbids every request, so that
 /// the page loads nothing wherever it is opened. Colours are told apart by readers with any colour vision: blue and
@@ -150,6 +150,6 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
 <noscript>This page draws with JavaScript; it loads nothing from anywhere.</noscript>
 )html";
 
-}  // namespace slimpack::detail
+}  // namespace slimpack::io::detail
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_IO_DETAIL_TIMELINE_SCRIPT_HPP
 #define SLIMPACK_IO_DETAIL_TIMELINE_SCRIPT_HPP
 
-namespace slimpack::detail {
+namespace slimpack::io::detail {
 
 /// The page's script, first part: the data unpacked, figures as text, what is shown and its address.
 /// All times are nanoseconds. Text from the plan reaches the page as text nodes only.
@@ -230,6 +230,6 @@ function showControls(plan) {
 }
 )js";
 
-}  // namespace slimpack::detail
+}  // namespace slimpack::io::detail
 
 #endif
