@@ -54,9 +54,9 @@ TEST(MemoryCap, NamesTheNumbersOfWhatDoesNotFit) {
   EXPECT_TRUE(memory_cap(limited(work, 512)).check(work).has_value());
 }
 
-// Forwards of 1024 and 128 tokens are left when another sequence's accumulators open: the second fits beside them and
-// the first, with 4 more for each running token, no longer does. So neither may wait until then.
-TEST(MemoryCap, ChecksEveryForwardThatMayStillRun) {
+// Sequence 0 (512 tokens) runs backward in two slices, so between B0 and B1 accumulators are open, beside which F0
+// would not fit: 512 - 128 + 10 x 384 + 4 x 512 > 5632. But B0 follows F0, so F0 has run by then.
+TEST(MemoryCap, DoesNotAskAgainOfWhatHasRun) {
   partition packs;
   for (const slice& s : {slice{{0}, {0}, {512}}, slice{{1}, {0}, {1024}}, slice{{2}, {0}, {128}}}) {
     packs.forward.push(s);
@@ -68,9 +68,8 @@ TEST(MemoryCap, ChecksEveryForwardThatMayStillRun) {
   }
   const memory_rates rates{.live_token = 1, .gradient_token = 10, .forward_token = 4};
   const workload work = limited(price(packs, tests::per_slice{}, tests::pipeline(1), {rates}), 5632);
-  // Before B0: F1 holds 1536 + 4 x 1024 = 5632, which fits, and F2 1664 + 4 x 128.
-  // Between B0 and B1, 384 accumulators: F1 holds 1408 + 3840 + 4096, which does not fit. B0 itself, with all three
-  // forwards done: 1664 + 10 x 512 = 6784, which does not fit; with two: 6656, nor; with one: 5632.
+  // B0 after one forward holds 512 + 10 x 512 = 5632, which fits; after two it would hold 1536 + 10 x 512.
+  // Between B0 and B1, F1 would hold 1408 + 10 x 384 + 4 x 1024; once B1 has closed the accumulators, 1024 + 4 x 1024.
   EXPECT_EQ(allowed(work, 0), (std::vector<std::uint32_t>{1, 1, 3, 3, 3}));
 }
 

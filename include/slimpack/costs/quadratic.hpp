@@ -19,7 +19,7 @@ namespace slimpack::costs {
 /// Errors    none            Complexity  O(1)
 struct quadratic {
   double linear{1e-6};            ///< seconds per query token
-  double attention{4.069e-11};    ///< seconds per attended pair; the default equals `linear` at 49152 keys a token
+  double attention{4.069e-11};    ///< seconds per attended pair; as much as `linear` over 49152 tokens
   double backward_linear{2.0};    ///< backward over forward, linear layers
   double backward_attention{2.5}; ///< backward over forward, flash attention by operation count
   seconds per_pack{0.0};          ///< launch and framework time of a pack, forward and backward alike

@@ -1,0 +1,118 @@
+#include <slimpack/core/plan_hash.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+plan example() {
+  plan p;
+  p.planner = "slimpack";
+  p.cost = "quadratic";
+  p.model = "llama";
+  p.gpu = "h100";
+  p.lengths = {{256}, {128}};
+  p.shape.memory = memory_limit{memory_unit::token, 1024};
+  replica_plan r;
+  r.sequences = {{0}, {1}};
+  for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) {
+    packs->push({{0}, {0}, {256}});
+    packs->close();
+    packs->push({{1}, {0}, {128}});
+    packs->close();
+  }
+  r.forward = {{{1}, {2}}, {{0}, {0}}, {0, 256, 384}};
+  r.backward = {{{2}, {4}}, {{0}, {0}}, {0, 256, 384}};
+  r.programs = {{{pass::forward, {0}, 0}, {pass::backward, {0}, 0}, {pass::forward, {1}, 0}, {pass::backward, {1}, 0}}};
+  r.peak_memory = {256};
+  r.makespan = {9};
+  r.lower_bound = {9};
+  p.replicas = {r};
+  p.step_time = {9};
+  p.bounds = {{"stage 0", {9}}};
+  p.lower_bound = {9};
+  p.efficiency = 1;
+  return p;
+}
+
+using change = std::function<void(plan&)>;
+
+TEST(PlanHash, ChangesWithEveryField) {
+  const std::vector<std::pair<std::string, change>> changes = {
+      {"planner", [](plan& p) { p.planner = "megatron"; }},
+      {"cost", [](plan& p) { p.cost = "transformer"; }},
+      {"model", [](plan& p) { p.model = "qwen"; }},
+      {"gpu", [](plan& p) { p.gpu = "a100"; }},
+      {"text moved to the next field", [](plan& p) { p.planner = "slimpackq", p.cost = "uadratic"; }},
+      {"lengths", [](plan& p) { p.lengths[1] = {127}; }},
+      {"stages", [](plan& p) { p.shape.stages = 2; }},
+      {"replicas", [](plan& p) { p.shape.replicas = 2; }},
+      {"tensor", [](plan& p) { p.shape.tensor = 2; }},
+      {"context", [](plan& p) { p.shape.context = 2; }},
+      {"chunks", [](plan& p) { p.shape.chunks = 2; }},
+      {"quantum", [](plan& p) { p.shape.quantum = {64}; }},
+      {"limit", [](plan& p) { p.shape.memory->amount = 1025; }},
+      {"no limit", [](plan& p) { p.shape.memory.reset(); }},
+      {"unit", [](plan& p) { p.memory_unit = memory_unit::byte; }},
+      {"sequences", [](plan& p) { std::swap(p.replicas[0].sequences[0], p.replicas[0].sequences[1]); }},
+      {"one pack more", [](plan& p) { p.replicas[0].partition.forward.push({{1}, {128}, {1}}), p.replicas[0].partition.forward.close(); }},
+      {"backward packs", [](plan& p) { p.replicas[0].partition.backward = {}; }},
+      {"forward time", [](plan& p) { p.replicas[0].forward.time[1] = {2.5}; }},
+      {"backward time", [](plan& p) { p.replicas[0].backward.time[0] = {2.5}; }},
+      {"forward message", [](plan& p) { p.replicas[0].forward.message[0] = {1}; }},
+      {"backward message", [](plan& p) { p.replicas[0].backward.message[0] = {1}; }},
+      {"program order", [](plan& p) { std::swap(p.replicas[0].programs[0][1], p.replicas[0].programs[0][2]); }},
+      {"program chunk", [](plan& p) { p.replicas[0].programs[0][1].chunk = 1; }},
+      {"peak", [](plan& p) { p.replicas[0].peak_memory[0] = 257; }},
+      {"makespan", [](plan& p) { p.replicas[0].makespan = {10}; }},
+      {"replica's lower bound", [](plan& p) { p.replicas[0].lower_bound = {8}; }},
+      {"one replica more", [](plan& p) { p.replicas.push_back({}); }},
+      {"reduce time", [](plan& p) { p.reduce_time = {1}; }},
+      {"step time", [](plan& p) { p.step_time = {10}; }},
+      {"bound's name", [](plan& p) { p.bounds[0].name = "stage 1"; }},
+      {"bound's time", [](plan& p) { p.bounds[0].time = {8}; }},
+      {"lower bound", [](plan& p) { p.lower_bound = {8}; }},
+      {"efficiency", [](plan& p) { p.efficiency = 0.5; }},
+      {"bubble", [](plan& p) { p.bubble = 0.5; }},
+  };
+  std::set<std::uint64_t> seen{hash_of(example())};
+  for (const auto& [name, apply] : changes) {
+    plan p = example();
+    apply(p);
+    EXPECT_TRUE(seen.insert(hash_of(p)).second) << name << " does not count";
+  }
+}
+
+TEST(PlanHash, LeavesOutItselfTheTimeAndTheTruncatedMark) {
+  plan p = example();
+  p.hash = 1;
+  p.planning_time = {2};
+  p.truncated = true;
+  EXPECT_EQ(hash_of(p), hash_of(example()));
+}
+
+// What memory was counted with is not in the plan file, so a plan that is read back lacks it.
+TEST(PlanHash, LeavesOutWhatThePlanFileLacks) {
+  plan p = example();
+  p.replicas[0].rates = {{}};
+  EXPECT_EQ(hash_of(p), hash_of(example()));
+}
+
+// FNV-1a's published value for the empty input, and for 8 zero bytes by its definition: the basis times the prime^8.
+TEST(PlanHash, IsFnv1a) {
+  detail::fnv1a h;
+  EXPECT_EQ(h.value(), 0xcbf29ce484222325ULL);
+  h.add(std::uint64_t{0});
+  std::uint64_t expected = 0xcbf29ce484222325ULL;
+  for (int i = 0; i < 8; ++i) expected *= 0x100000001b3ULL;
+  EXPECT_EQ(h.value(), expected);
+}
+
+}  // namespace
+}  // namespace slimpack

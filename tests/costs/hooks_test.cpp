@@ -1,0 +1,68 @@
+#include <slimpack/costs/hooks.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+const slice ten{{0}, {0}, {10}};
+const slice four{{1}, {0}, {4}};
+const std::vector<slice> both{ten, four};
+
+/// A second a token, two backward: the one question that a cost model must answer.
+struct plain {
+  [[nodiscard]] seconds time(const slice& s, pass p, int) const {
+    return {static_cast<double>(s.length.value) * (p == pass::forward ? 1 : 2)};
+  }
+};
+
+/// Answers them all.
+struct full {
+  [[nodiscard]] seconds time(const slice& s, pass, int part) const { return {static_cast<double>(s.length.value + part)}; }
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass, int) const { return {1000.0 * static_cast<double>(pack.size())}; }
+  [[nodiscard]] seconds overhead(pass p, int part) const { return {p == pass::forward ? 100.0 + part : 200.0 + part}; }
+  [[nodiscard]] seconds useful(const slice&, pass, int part) const { return {0.5 + part}; }
+  [[nodiscard]] seconds message(tokens size, pass p, int part) const {
+    return {static_cast<double>(size.value) + (p == pass::forward ? 0.25 : 0.5) + part};
+  }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_rates{.fixed = 7.0 + stage}; }
+  [[nodiscard]] seconds reduce_time() const { return {9}; }
+  [[nodiscard]] int parts() const { return 12; }
+  [[nodiscard]] seconds weight_time(const slice&, int part) const { return {3.0 + part}; }
+};
+
+TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
+  EXPECT_EQ(pack_overhead(plain{}, pass::forward, 0), seconds{0});
+  EXPECT_EQ(pack_time(plain{}, std::span<const slice>(both), pass::backward, 0), seconds{28});
+  EXPECT_EQ(useful_time(plain{}, ten, pass::backward, 0), seconds{20});
+  EXPECT_EQ(message_time(plain{}, {10}, pass::forward, 0), seconds{0});
+  EXPECT_EQ(memory_of(plain{}, 0), std::nullopt);
+  EXPECT_EQ(reduce_time_of(plain{}), seconds{0});
+  EXPECT_EQ(parts_of(plain{}), std::nullopt);
+  EXPECT_EQ(weight_time(plain{}, ten, 0), seconds{10});
+}
+
+TEST(CostHooks, AreReplacedByMembers) {
+  EXPECT_EQ(pack_overhead(full{}, pass::backward, 2), seconds{202});
+  EXPECT_EQ(pack_time(full{}, std::span<const slice>(both), pass::forward, 0), seconds{2000});
+  EXPECT_EQ(useful_time(full{}, ten, pass::forward, 3), seconds{3.5});
+  EXPECT_EQ(message_time(full{}, {10}, pass::backward, 1), seconds{11.5});
+  EXPECT_EQ(memory_of(full{}, 1)->fixed, 8);
+  EXPECT_EQ(reduce_time_of(full{}), seconds{9});
+  EXPECT_EQ(parts_of(full{}), 12);
+  EXPECT_EQ(weight_time(full{}, ten, 2), seconds{5});
+}
+
+struct with_overhead : plain {
+  [[nodiscard]] seconds overhead(pass, int) const { return {100}; }
+};
+
+TEST(CostHooks, AddTheOverheadOncePerPack) {
+  EXPECT_EQ(pack_time(with_overhead{}, std::span<const slice>(both), pass::forward, 0), seconds{114});
+}
+
+}  // namespace
+}  // namespace slimpack

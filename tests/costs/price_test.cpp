@@ -1,0 +1,102 @@
+#include <slimpack/costs/price.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+/// A second a token, and 100 more on each later part; messages take a tenth of a second a token.
+struct by_part {
+  [[nodiscard]] seconds time(const slice& s, pass, int part) const { return {static_cast<double>(s.length.value + 100 * part)}; }
+  [[nodiscard]] seconds message(tokens size, pass, int) const { return {0.1 * static_cast<double>(size.value)}; }
+};
+
+struct with_bytes : by_part {
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_rates{.fixed = 1.0 + stage}; }
+};
+
+/// Sequence 0 has 30 tokens in two slices, sequence 1 has 5 in one.
+partition example() {
+  partition packs;
+  packs.forward.push({{0}, {0}, {20}});
+  packs.forward.push({{1}, {0}, {5}});
+  packs.forward.close();
+  packs.forward.push({{0}, {20}, {10}});
+  packs.forward.close();
+  packs.backward.push({{1}, {0}, {5}});
+  packs.backward.close();
+  packs.backward.push({{0}, {15}, {15}});
+  packs.backward.close();
+  packs.backward.push({{0}, {0}, {15}});
+  packs.backward.close();
+  return packs;
+}
+
+shape on(int stages, int chunks = 1) {
+  shape s;
+  s.stages = stages;
+  s.chunks = chunks;
+  return s;
+}
+
+TEST(Price, SumsEachPackOnEachPart) {
+  const workload w = price(example(), by_part{}, on(2), std::vector<memory_rates>(2));
+  EXPECT_EQ(w.forward.time, (std::vector<seconds>{{25}, {225}, {10}, {110}}));
+  EXPECT_EQ(w.backward.time, (std::vector<seconds>{{5}, {105}, {15}, {115}, {15}, {115}}));
+  EXPECT_EQ(w.forward.before, (std::vector<std::int64_t>{0, 25, 35}));
+  EXPECT_EQ(w.backward.before, (std::vector<std::int64_t>{0, 5, 20, 35}));
+  EXPECT_EQ(w.forward.size(), 2u);
+}
+
+TEST(Price, SendsNoMessageFromTheEndOfAPass) {
+  const workload w = price(example(), by_part{}, on(1, 3), std::vector<memory_rates>(1));
+  EXPECT_EQ(w.forward.message, (std::vector<seconds>{{2.5}, {2.5}, {0}, {1}, {1}, {0}}));
+  EXPECT_EQ(w.backward.message, (std::vector<seconds>{{0}, {0.5}, {0.5}, {0}, {1.5}, {1.5}, {0}, {1.5}, {1.5}}));
+}
+
+// Sequence 1 needs forward pack 0; from sequence 0 on, pack 1 is needed.
+TEST(Price, FindsTheForwardPackThatEachBackwardWaitsFor) {
+  EXPECT_EQ(price(example(), by_part{}, on(1), {{}}).turn, (std::vector<std::uint32_t>{0, 1, 1}));
+}
+
+// Sequence 1 runs backward in one slice: no accumulators. Sequence 0 opens 30, of which 15 remain after B1.
+TEST(Price, CountsAccumulatorsFromASequencesFirstBackwardToItsLast) {
+  const workload w = price(example(), by_part{}, on(1), {{}});
+  EXPECT_EQ(w.gradient_running, (std::vector<std::int64_t>{0, 30, 15}));
+  EXPECT_EQ(w.gradient_before, (std::vector<std::int64_t>{0, 0, 15, 0}));
+}
+
+TEST(Price, OfNothingIsEmpty) {
+  const workload w = price({}, by_part{}, on(2), std::vector<memory_rates>(2));
+  EXPECT_EQ(w.forward.size(), 0u);
+  EXPECT_EQ(w.forward.before, std::vector<std::int64_t>{0});
+  EXPECT_TRUE(w.turn.empty());
+}
+
+TEST(RatesOf, CountTokensUnderALimitInTokens) {
+  shape s = on(2);
+  s.memory = memory_limit{memory_unit::token, 10};
+  EXPECT_EQ(rates_of(with_bytes{}, s).value()[1].fixed, 0);
+  EXPECT_EQ(unit_of(with_bytes{}, s), memory_unit::token);
+}
+
+TEST(RatesOf, CountBytesWhereTheModelKnowsThem) {
+  EXPECT_EQ(rates_of(with_bytes{}, on(2)).value()[1].fixed, 2);
+  EXPECT_EQ(unit_of(with_bytes{}, on(2)), memory_unit::byte);
+  EXPECT_EQ(rates_of(by_part{}, on(2)).value()[1].live_token, 1);
+  EXPECT_EQ(unit_of(by_part{}, on(2)), memory_unit::token);
+}
+
+TEST(RatesOf, RefuseALimitInBytesUnderAModelThatKnowsNone) {
+  shape s = on(2);
+  s.memory = memory_limit{memory_unit::byte, 1e9};
+  EXPECT_EQ(rates_of(by_part{}, s).error().code, errc::invalid_input);
+  EXPECT_TRUE(rates_of(with_bytes{}, s).has_value());
+}
+
+}  // namespace
+}  // namespace slimpack

@@ -1,0 +1,86 @@
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/testing/generator.hpp>
+
+#include "../laws/cases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <sstream>
+
+namespace slimpack {
+namespace {
+
+const costs::quadratic second_a_token{.linear = 1, .attention = 0, .backward_linear = 1};
+const costs::quadratic second_a_pair{.linear = 0, .attention = 1, .backward_attention = 1};
+
+slice next(const sequence& s, tokens at, pass p, seconds time, tokens room, bool empty, const costs::quadratic& cost) {
+  return slicers::equal_cost{}.next(s, at, p, {.time = time, .size = room, .quantum = {100}, .empty = empty}, cost);
+}
+
+TEST(EqualCostSlicer, TakesAllThatTheBudgetPays) {
+  const sequence s{{7}, {950}};
+  EXPECT_EQ(next(s, {0}, pass::forward, {399}, {2000}, false, second_a_token), (slice{{7}, {0}, {300}}));
+  EXPECT_EQ(next(s, {300}, pass::forward, {400}, {2000}, false, second_a_token), (slice{{7}, {300}, {400}}));
+  EXPECT_EQ(next(s, {700}, pass::forward, {250}, {2000}, false, second_a_token), (slice{{7}, {700}, {250}}));
+}
+
+// Backward the first cut lies on the quantum below the sequence's end: 950 - 900.
+TEST(EqualCostSlicer, CutsOnTheQuantumFromTheEndToo) {
+  const sequence s{{7}, {950}};
+  EXPECT_EQ(next(s, {950}, pass::backward, {149}, {2000}, false, second_a_token), (slice{{7}, {900}, {50}}));
+  EXPECT_EQ(next(s, {950}, pass::backward, {150}, {2000}, false, second_a_token), (slice{{7}, {800}, {150}}));
+  EXPECT_EQ(next(s, {100}, pass::backward, {150}, {2000}, false, second_a_token), (slice{{7}, {0}, {100}}));
+}
+
+// Pairs of [0, 100 k): 5050, 20100, 45150, 80200. A budget of 45150 pays 300 tokens at the front, and 100 at 400,
+// where they cost 100 x (2 x 400 + 101) / 2 = 45050.
+TEST(EqualCostSlicer, GivesThinnerSlicesOfTheSameCostBehindALongPrefix) {
+  const sequence s{{7}, {1000}};
+  EXPECT_EQ(next(s, {0}, pass::forward, {45150}, {2000}, false, second_a_pair).length, tokens{300});
+  EXPECT_EQ(next(s, {400}, pass::forward, {45150}, {2000}, false, second_a_pair).length, tokens{100});
+}
+
+TEST(EqualCostSlicer, KeepsTheTokenCap) {
+  const sequence s{{7}, {950}};
+  EXPECT_EQ(next(s, {0}, pass::forward, {1e9}, {299}, false, second_a_token).length, tokens{200});
+  EXPECT_EQ(next(s, {0}, pass::forward, {1e9}, {99}, true, second_a_token).length, tokens{0});
+}
+
+TEST(EqualCostSlicer, OvershootsOnlyAnEmptyPackAndByOneQuantum) {
+  const sequence s{{7}, {950}};
+  EXPECT_EQ(next(s, {0}, pass::forward, {0}, {2000}, false, second_a_token), (slice{{7}, {0}, {0}}));
+  EXPECT_EQ(next(s, {0}, pass::forward, {0}, {2000}, true, second_a_token), (slice{{7}, {0}, {100}}));
+  EXPECT_EQ(next(s, {950}, pass::backward, {0}, {2000}, true, second_a_token), (slice{{7}, {900}, {50}}));
+}
+
+TEST(EqualCostSlicer, FindsTheLargestSliceThatFits) {
+  testing::generator random(81);
+  const costs::quadratic cost;
+  for (int i = testing::options{}.cases * tests::cases(1); i > 0; --i) {
+    const sequence s{{0}, random.length({60000})};
+    const tokens quantum{random.between(1, 512)};
+    const pass p = random.once_in(2) ? pass::forward : pass::backward;
+    const tokens at = p == pass::forward ? tokens{0} : s.length;
+    const seconds budget = cost.time({s.id, {0}, s.length}, p, 0) * random.ratio();
+    const cut_budget left{.time = budget, .size = {random.between(1, 70000)}, .quantum = quantum};
+    const slice given = slicers::equal_cost{}.next(s, at, p, left, cost);
+    slice best{s.id, at, {0}};  // every cut, one after the other
+    for (std::int64_t cut = 0; cut <= s.length.value + quantum.value; cut += quantum.value) {
+      const tokens border{std::min(cut, s.length.value)};
+      const slice tried = p == pass::forward ? slice{s.id, at, border} : slice{s.id, border, at - border};
+      if (tried.length > best.length && tried.length <= left.size && cost.time(tried, p, 0) <= budget) best = tried;
+    }
+    EXPECT_EQ(given, best) << "seed 81";
+  }
+}
+
+TEST(EqualCostSlicer, PrintsWhatWouldBuildIt) {
+  std::ostringstream text;
+  text << slicers::equal_cost{};
+  EXPECT_EQ(text.str(), "slicers::equal_cost{}");
+}
+
+}  // namespace
+}  // namespace slimpack
