@@ -19,3 +19,12 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_compile_options(slimpack_warnings INTERFACE -fpch-preprocess)
   endif()
 endif()
+
+# The component of slimpack that a source file includes.
+function(slimpack_component_of source out)
+  set(${out} slimpack::slimpack PARENT_SCOPE)
+  file(STRINGS ${source} includes REGEX "^#include <slimpack/io/")
+  if(includes)
+    set(${out} slimpack::io PARENT_SCOPE)
+  endif()
+endfunction()
