@@ -159,7 +159,7 @@ result<void> check_writable(const std::filesystem::path& path) {
                     : access(folder.c_str(), W_OK) != 0              ? "its folder is not writable"
                                                                      : nullptr;
   if (!why) return boost::outcome_v2::success();
-  return error{errc::unwritable, "cannot write " + path.string() + ": " + why};
+  return error{errc::unwritable, path.string() + ": cannot be written: " + why};
 }
 
 result<void> write_outputs(const options& o, const std::vector<row>& rows, std::size_t batch) {

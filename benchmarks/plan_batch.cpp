@@ -1,0 +1,96 @@
+// How close to the best possible are plans of real batches, and how long does planning take?
+//
+// Uniform pipeline cost (linear 1e-6 s a token, 4.069e-11 s a pair, backward 2 and 2.5, 64 us a pack, 24 us a message),
+// 8 stages, one replica, the first 512 lengths of each list in file order, cut at 262144 tokens, memory limit 1.25 x the
+// longest, at least 65536 tokens. Beside it, on the same batch and limit: whole sequences packed first-fit decreasing
+// under 1F1B (megatron), and equal token chunks with a lead of 2 (chunked).
+//
+//   slimpack-bench-plan_batch [LIST.txt ...]     default: every list in examples/data/lengths, from the project's root
+#include <slimpack/io/lengths.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/bgl.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/chunked.hpp>
+#include <slimpack/solvers/megatron.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace slimpack;
+
+/// Median seconds of `runs` calls.
+template <class Call>
+double median_time(int runs, const Call& call) {
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    call();
+    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+  return times[static_cast<std::size_t>(runs) / 2];
+}
+
+/// Step time of a baseline, without the limit where it does not fit; marked then.
+template <class Slicer, class Solver>
+std::string baseline(shape on, const Slicer& slicer, const costs::quadratic& cost, const Solver& solver, int lead,
+                     const std::vector<tokens>& lengths, seconds best) {
+  const schedules::one_f_one_b order{lead};
+  result<plan> made = planner{on, slicer, cost, solver, order}(lengths);
+  const bool over = !made;
+  if (over) {
+    on.memory.reset();
+    made = planner{on, slicer, cost, solver, order}(lengths);
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f x%s", made.value().step_time / best, over ? " *" : "");
+  return text;
+}
+
+void measure(const std::filesystem::path& list) {
+  std::vector<tokens> lengths = io::read_lengths(list).value();
+  lengths.resize(std::min<std::size_t>(lengths.size(), 512));
+  for (tokens& length : lengths) length = std::min(length, tokens{262144});
+  const auto longest = static_cast<double>(std::max_element(lengths.begin(), lengths.end())->value);
+  const costs::quadratic cost{.linear = 1e-6, .attention = 4.069e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}};
+  const shape on{.stages = 8, .memory = memory_limit{memory_unit::token, std::max(65536.0, static_cast<double>(static_cast<std::int64_t>(1.25 * longest)))}};
+  const planner plan_batch{on, slicers::equal_cost{}, cost};
+
+  const plan p = plan_batch(lengths).value();
+  const replica_plan& r = p.replicas[0];
+  const double planning = median_time(5, [&] { simulator::certify(plan_batch(lengths).value()).value(); });
+  const workload work = simulator::workload_of(p, 0);
+  simulator::task_graph graph;
+  std::vector<seconds> start;
+  const double simulation = median_time(21, [&] {
+    graph.assign(work, r.programs).value();
+    graph.sweep(start);
+  });
+  const double peak = *std::max_element(r.peak_memory.begin(), r.peak_memory.end());
+  std::printf("%-22s %8.4f %10.4f %8.0f /%8.0f %6zu +%6zu %9.2f ms %8.0f %9.1f M %10s %10s\n", list.stem().c_str(), 1 - p.bubble,
+              p.efficiency, peak, on.memory->amount, r.partition.forward.size(), r.partition.backward.size(), 1e3 * planning,
+              planning / simulation, static_cast<double>(graph.size()) / simulation / 1e6,
+              baseline(on, slicers::whole{}, cost, solvers::megatron{}, 1, lengths, p.step_time).c_str(),
+              baseline(on, slicers::equal_cost{}, cost, solvers::chunked{}, 2, lengths, p.step_time).c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::filesystem::path> lists(argv + 1, argv + argc);
+  if (lists.empty())
+    for (const auto& file : std::filesystem::directory_iterator("examples/data/lengths")) lists.push_back(file.path());
+  std::sort(lists.begin(), lists.end());
+  std::printf("8 stages, first 512 lengths in file order; useful: work over stages x makespan; sims: planning over one simulation of the plan\n");
+  std::printf("%-22s %8s %10s %8s /%8s %6s +%6s %12s %8s %11s %10s %10s\n", "list", "useful", "efficiency", "peak", "limit", "F", "B", "planning",
+              "sims", "nodes/s", "megatron", "chunked");
+  for (const std::filesystem::path& list : lists) measure(list);
+  std::printf("* over memory: without the limit\n");
+}

@@ -1,0 +1,78 @@
+// How many task-graph nodes a second does the simulator build and sweep on one core, beside Boost.Graph on the same graph?
+//
+// 512 sequences of 16384 tokens, forward packs of 2048 tokens and backward packs of 1024, 1F1B with a lead of 2,
+// 8 stages; no randomness. The items of a row are graph nodes (instructions and messages).
+#include <slimpack/costs/price.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/bgl.hpp>
+#include <slimpack/simulator/graph.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+using namespace slimpack;
+
+struct uniform_step {
+  workload work;
+  std::vector<program> programs;
+
+  uniform_step() {
+    partition packs;
+    constexpr std::int64_t length = 16384;
+    for (std::uint32_t s = 0; s < 512; ++s) {
+      for (std::int64_t at = 0; at < length; at += 2048) packs.forward.push({{s}, {at}, {2048}}), packs.forward.close();
+      for (std::int64_t at = length; at > 0; at -= 1024) packs.backward.push({{s}, {at - 1024}, {1024}}), packs.backward.close();
+    }
+    const shape on{.stages = 8};
+    const costs::quadratic cost{.per_pack = {6.4e-5}, .hop = {2.4e-5}};
+    work = price(packs, cost, on, rates_of(cost, on).value());
+    programs = schedules::one_f_one_b{}.programs(work).value();
+  }
+};
+
+const uniform_step& step() {
+  static const uniform_step one;
+  return one;
+}
+
+void count(benchmark::State& state, const simulator::task_graph& graph) {
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(graph.size()));
+  state.counters["nodes"] = static_cast<double>(graph.size());
+}
+
+void build_and_sweep(benchmark::State& state) {
+  simulator::task_graph graph;
+  std::vector<seconds> start;
+  for (auto _ : state) {
+    graph.assign(step().work, step().programs).value();
+    benchmark::DoNotOptimize(graph.sweep(start));
+  }
+  count(state, graph);
+}
+BENCHMARK(build_and_sweep)->Unit(benchmark::kMillisecond);
+
+void sweep(benchmark::State& state) {
+  simulator::task_graph graph;
+  graph.assign(step().work, step().programs).value();
+  std::vector<seconds> start;
+  for (auto _ : state) benchmark::DoNotOptimize(graph.sweep(start));
+  count(state, graph);
+}
+BENCHMARK(sweep)->Unit(benchmark::kMillisecond);
+
+void boost_graph_sorts_and_paths(benchmark::State& state) {
+  simulator::task_graph graph;
+  graph.assign(step().work, step().programs).value();
+  for (auto _ : state) benchmark::DoNotOptimize(simulator::certified_makespan(graph).value());
+  count(state, graph);
+}
+BENCHMARK(boost_graph_sorts_and_paths)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""The command line's contract: exit status, one clear line on standard error, nothing written when it fails."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+DATA = pathlib.Path(__file__).parent.parent / "examples" / "data"
+QUADRATIC = ["--cost", "quadratic:1e-6,4.069e-11,2,2.5,6.4e-5", "--hop", "2.4e-5"]
+MODEL = ["--model", str(DATA / "models" / "llama-3.1-8b.json"), "--gpu", "h100"]
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.temporary.name)
+        self.inputs = self.folder / "in"
+        self.outputs = self.folder / "out"
+        self.inputs.mkdir()
+        self.outputs.mkdir()
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def file(self, name, content):
+        path = self.inputs / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    def run_plan(self, *arguments):
+        return subprocess.run([os.environ["SLIMPACK_PLAN"], *map(str, arguments)], capture_output=True, text=True, cwd=self.folder)
+
+    def fails(self, status, says, *arguments):
+        """Exit status, a single line that says all of `says`, and no output file."""
+        outputs = ["--json", self.outputs / "p.json", "--trace", self.outputs / "t.json", "--timeline", self.outputs / "t.html"]
+        run = self.run_plan(*arguments, *([] if "--json" in arguments else outputs))
+        self.assertEqual(status, run.returncode, run.stderr)
+        self.assertEqual(1, run.stderr.count("\n"), run.stderr)
+        self.assertTrue(run.stderr.startswith("slimpack-plan: "), run.stderr)
+        for word in says:
+            self.assertIn(word, run.stderr)
+        self.assertEqual([], list(self.outputs.iterdir()))
+
+    def plans(self, *arguments):
+        run = self.run_plan(*arguments)
+        self.assertEqual(0, run.returncode, run.stderr)
+        return run.stdout
+
+    def test_help_and_no_arguments(self):
+        run = self.run_plan("--help")
+        self.assertEqual((0, ""), (run.returncode, run.stderr))
+        for option in ("lengths format field model batch batches seed max-context over-long quantum gpu dp pp tp cp vpp memory "
+                       "recompute hop cost planner compare effort time-limit json trace timeline").split():
+            self.assertIn("--" + option, run.stdout)
+        run = self.run_plan()
+        self.assertEqual(2, run.returncode)
+        self.assertIn("--help", run.stderr)
+        self.assertEqual(1, run.stderr.count("\n"))
+
+    def test_bad_lengths_name_file_and_line(self):
+        for content, says in (("", ["no lengths"]), ("\n\n", ["no lengths"]), ("5\n0\n", ["line 2"]), ("5\n-3\n", ["line 2"]), ("5\n7\nabc\n", ["line 3"]),
+                              ("12.5\n", ["line 1"]), ("99999999999999999999\n", ["line 1"]), ("3000000000\n", ["line 1"])):
+            with self.subTest(content=content):
+                self.fails(2, ["bad.txt", *says], "--lengths", self.file("bad.txt", content), *QUADRATIC)
+        self.fails(2, ["nowhere.txt"], "--lengths", self.inputs / "nowhere.txt", *QUADRATIC)
+        self.fails(2, [], "--lengths", self.inputs, *QUADRATIC)
+
+    def test_json_lines(self):
+        path = self.file("batch.jsonl", '{"n": 300, "ids": [1, 2, 3]}\n{"n": 500, "ids": [1]}\n')
+        self.assertIn("2 sequences, 800 tokens", self.plans("--lengths", path, "--field", "n", *QUADRATIC))
+        self.assertIn("2 sequences, 4 tokens", self.plans("--lengths", path, "--field", "ids", "--format", "jsonl", *QUADRATIC))
+        self.fails(2, ["line 1", "m"], "--lengths", path, "--field", "m", *QUADRATIC)
+        self.fails(2, ["line 2"], "--lengths", self.file("b.jsonl", '{"length": 3}\n{"length": \n'), *QUADRATIC)
+
+    def test_megatron_index(self):
+        whole = (DATA / "megatron" / "tiny.idx").read_bytes()
+        lengths = [int(x) for x in (DATA / "megatron" / "tiny.lengths.txt").read_text().split()]
+        self.assertIn(f"{len(lengths)} sequences, {sum(lengths)} tokens", self.plans("--lengths", DATA / "megatron" / "tiny.idx", *QUADRATIC))
+        for size in (5, 20, 33, 40, len(whole) - 1):
+            self.fails(2, ["cut.idx"], "--lengths", self.file("cut.idx", whole[:size]), "--format", "idx", *QUADRATIC)
+        self.fails(2, ["bad.idx"], "--lengths", self.file("bad.idx", whole[:18] + b"\xff" * 8 + whole[26:]), *QUADRATIC)
+
+    def test_over_long(self):
+        path = self.file("long.txt", "100\n900\n300\n")
+        self.fails(2, ["1 of 3", "500", "--over-long"], "--lengths", path, *QUADRATIC, "--max-context", "500")
+        out = self.plans("--lengths", path, *QUADRATIC, "--max-context", "500", "--over-long", "truncate")
+        self.assertIn("1 of 3", out)
+        self.assertIn("3 sequences, 900 tokens", out)
+        out = self.plans("--lengths", path, *QUADRATIC, "--max-context", "500", "--over-long", "drop")
+        self.assertIn("1 of 3", out)
+        self.assertIn("2 sequences, 400 tokens", out)
+        self.fails(2, ["nothing is left"], "--lengths", path, *QUADRATIC, "--max-context", "50", "--over-long", "drop")
+
+    def test_batches(self):
+        path = self.file("four.txt", "1\n2\n4\n8\n")
+        self.fails(2, ["4 sequences", "5"], "--lengths", path, *QUADRATIC, "--batch", "5")
+        self.fails(2, ["4 sequences"], "--lengths", path, *QUADRATIC, "--batch", "2", "--batches", "3")
+        self.plans("--lengths", path, *QUADRATIC, "--batch", "2", "--batches", "2", "--json", self.outputs / "p.json")
+        lengths = [json.loads((self.outputs / f"p-{i}.json").read_text())["lengths"] for i in (0, 1)]
+        self.assertEqual([[1, 2], [4, 8]], lengths)
+        self.plans("--lengths", path, *QUADRATIC, "--seed", "1", "--json", self.outputs / "s.json")
+        self.assertEqual([1, 2, 4, 8], sorted(json.loads((self.outputs / "s.json").read_text())["lengths"]))
+
+    def test_bad_models_and_gpus(self):
+        lengths = self.file("l.txt", "100\n200\n")
+        good = json.loads((DATA / "models" / "llama-3.1-8b.json").read_text())
+        for key, value in (("hidden_size", None), ("num_hidden_layers", None), ("num_attention_heads", 0), ("vocab_size", -5),
+                           ("num_hidden_layers", "many"), ("num_key_value_heads", 7), ("intermediate_size", 1e300)):
+            changed = {**good, key: value}
+            if value is None:
+                del changed[key]
+            with self.subTest(key=key, value=value):
+                self.fails(2, ["config.json", key], "--lengths", lengths, "--model", self.file("config.json", json.dumps(changed)), "--gpu", "h100")
+        self.fails(2, ["config.json"], "--lengths", lengths, "--model", self.file("config.json", "{ not json"), "--gpu", "h100")
+        self.fails(2, ["v100", "h100, a100, h200"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", "v100")
+        self.fails(2, ["gpu.json"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", self.file("gpu.json", "{}"))
+        self.fails(2, ["--model", "--gpu"], "--lengths", lengths)
+
+    def test_bad_shapes(self):
+        lengths = self.file("l.txt", "100\n200\n")
+        self.fails(2, ["--pp 33", "32 layers"], "--lengths", lengths, *MODEL, "--pp", "33")
+        self.fails(2, ["--pp 33", "32 layers"], "--lengths", lengths, *MODEL, *QUADRATIC, "--pp", "33")
+        self.fails(2, ["--vpp 2", "32 layers"], "--lengths", lengths, *MODEL, "--pp", "17", "--vpp", "2")
+        self.fails(2, ["3", "32 query heads"], "--lengths", lengths, *MODEL, "--tp", "3")
+        for option in ("--pp", "--dp", "--tp", "--cp", "--vpp", "--quantum", "--batch", "--batches", "--max-context", "--time-limit"):
+            self.fails(2, [option, "--help"], "--lengths", lengths, *QUADRATIC, option, "0")
+            self.fails(2, [option, "--help"], "--lengths", lengths, *QUADRATIC, option, "two")
+
+    def test_bad_usage(self):
+        lengths = self.file("l.txt", "100\n200\n")
+        self.fails(2, ["best", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked"], "--lengths", lengths, *QUADRATIC, "--planner", "best")
+        self.fails(2, ["best", "slimpack, megatron"], "--lengths", lengths, *QUADRATIC, "--compare", "megatron,best")
+        self.fails(2, ["--help"], "--lengths", lengths, *QUADRATIC, "--no-such-option")
+        self.fails(2, ["--lengths"], *QUADRATIC)
+        self.fails(2, ["--hop"], "--lengths", lengths, "--cost", "quadratic:1,2,3,4,5")
+        self.fails(2, ["five numbers"], "--lengths", lengths, "--hop", "0", "--cost", "quadratic:1,2,3,4")
+        self.fails(2, ["five numbers"], "--lengths", lengths, "--hop", "0", "--cost", "quadratic:1,2,3,4,-1")
+        self.fails(2, ["--cost"], "--lengths", lengths, "--cost", "magic")
+        for amount in ("80", "80XB", "-3GiB", "12.5tokens", "manytokens", "0tokens"):
+            self.fails(2, ["--memory", amount], "--lengths", lengths, *QUADRATIC, "--memory", amount)
+        self.fails(2, ["--memory", "tokens"], "--lengths", lengths, *QUADRATIC, "--memory", "80GiB")
+
+    def test_memory_that_cannot_hold_a_sequence(self):
+        path = self.file("l.txt", "100\n5000\n")
+        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory", "--max-context"], "--lengths", path, *QUADRATIC,
+                   "--memory", "4000tokens")
+        self.fails(3, ["GiB", "missing", "--recompute"], "--lengths", self.file("m.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4")
+        self.fails(3, ["GiB", "missing", "change several"], "--lengths", path, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json")
+        self.fails(3, ["1F1B", "exceeds"], "--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--planner", "megatron",
+                   "--max-context", "4000", "--memory", "3000tokens")
+
+    def test_unwritable_outputs(self):
+        lengths = self.file("l.txt", "100\n200\n")
+        for path in (self.folder / "missing" / "p.json", self.outputs, "/proc/p.json"):
+            self.fails(2, ["cannot be written", str(path)], "--lengths", lengths, *QUADRATIC, "--json", path)
+        run = self.run_plan("--lengths", lengths, *QUADRATIC, "--json", "/dev/full")
+        self.assertEqual(2, run.returncode)
+        self.assertIn("/dev/full", run.stderr)
+
+    def test_outputs_and_table(self):
+        lengths = self.file("l.txt", "100\n2000\n300\n4000\n500\n")
+        out = self.plans("--lengths", lengths, *QUADRATIC, "--pp", "2", "--compare", "megatron,dp_balanced,karmarkar_karp,chunked",
+                         "--json", self.outputs / "p.json", "--trace", self.outputs / "t.json", "--timeline", self.outputs / "t.html")
+        for word in ("step time", "speed-up", "bubble", "efficiency", "peak memory", "planning", "slimpack", "megatron", "dp_balanced",
+                     "karmarkar_karp", "chunked", "p.json", "t.json", "t.html", "cuts no sequence", "makespan"):
+            self.assertIn(word, out)
+        self.assertEqual({"p.json", "t.json", "t.html"}, {p.name for p in self.outputs.iterdir()})
+        self.assertTrue(json.loads((self.outputs / "t.json").read_text()))
+        self.assertNotIn("http", (self.outputs / "t.html").read_text().replace("http-equiv", ""))
+
+    def test_over_memory_baselines_are_marked(self):
+        out = self.plans("--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--pp", "4", "--compare", "megatron", "--max-context", "4000",
+                         "--memory", "3000tokens")
+        self.assertRegex(out, r"megatron .* - .* tokens \*")
+        self.assertIn("over memory", out)
+
+    def test_time_limit_marks_the_plan(self):
+        path = self.outputs / "p.json"
+        self.plans("--lengths", DATA / "lengths" / "azure_code_2023.txt", "--batch", "512", *QUADRATIC, "--pp", "8", "--effort", "high",
+                   "--time-limit", "50", "--json", path)
+        made = json.loads(path.read_text())
+        self.assertTrue(made["truncated"])
+        self.assertLess(made["planning_seconds"], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Plans a matrix of planners, shapes, costs and lists, and replays every plan file with replay.py.
+
+SLIMPACK_PLAN names the program under test. SLIMPACK_FULL=1 runs the whole matrix instead of a seeded part of it.
+"""
+import itertools
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import replay  # noqa: E402
+
+DATA = pathlib.Path(__file__).parent.parent / "examples" / "data"
+PLANNERS = ["slimpack", "megatron", "dp_balanced", "karmarkar_karp", "chunked"]
+LISTS = ["gsm8k_sft", "azure_code_2023", "azure_chat_2023", "mooncake_conversation", "linux_source", "narrativeqa_stories"]
+QUADRATIC = ["--cost", "quadratic:1e-6,4.069e-11,2,2.5,6.4e-5", "--hop", "2.4e-5"]
+TRANSFORMER = ["--model", str(DATA / "models" / "llama-3.1-8b.json"), "--gpu", "h200"]
+SEED = 20260
+
+
+def plan(arguments):
+    """Runs the program; returns its exit status, its standard error and the plan it wrote, if any."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "plan.json"
+        run = subprocess.run([os.environ["SLIMPACK_PLAN"], *arguments, "--json", str(path)], capture_output=True, text=True)
+        return run.returncode, run.stderr, json.loads(path.read_text()) if path.exists() else None
+
+
+class Replay(unittest.TestCase):
+    def replays(self, arguments):
+        status, errors, made = plan(arguments)
+        self.assertEqual(0, status, f"{' '.join(arguments)}: {errors}")
+        try:
+            replay.replay(made)
+        except replay.Wrong as wrong:
+            self.fail(f"{' '.join(arguments)}: {wrong}")
+        return made
+
+    def test_every_planner_shape_and_list(self):
+        matrix = list(itertools.product(PLANNERS, LISTS, [(1, 1), (1, 8), (2, 4), (3, 5), (8, 2)], [1, 2], [128, 1000]))
+        if not os.environ.get("SLIMPACK_FULL"):
+            # Each planner on each list once, its shape, chunks and quantum drawn.
+            drawn = random.Random(SEED)
+            matrix = [drawn.choice([m for m in matrix if m[:2] == pair]) for pair in itertools.product(PLANNERS, LISTS)]
+        print(f"{len(matrix)} plans, seed {SEED}")
+        for planner, lengths, (dp, pp), vpp, quantum in matrix:
+            with self.subTest(planner=planner, lengths=lengths, dp=dp, pp=pp, vpp=vpp, quantum=quantum):
+                made = self.replays(["--lengths", str(DATA / "lengths" / f"{lengths}.txt"), *QUADRATIC, "--planner", planner,
+                                     "--batch", "128", "--max-context", "131072", "--over-long", "truncate", "--dp", str(dp),
+                                     "--pp", str(pp), "--vpp", str(vpp), "--quantum", str(quantum), "--effort", "fast"])
+                self.assertEqual((planner, pp, dp, vpp, quantum), (made["planner"], made["stages"], made["dp"], made["vpp"], made["quantum"]))
+
+    def test_memory_caps_are_never_exceeded(self):
+        drawn = random.Random(SEED + 1)
+        for lengths, pp in itertools.product(LISTS, [4, 8]):
+            lines = (DATA / "lengths" / f"{lengths}.txt").read_text().split()[:256]
+            longest = min(max(map(int, lines)), 262144)
+            cap = drawn.randint(longest, 2 * longest)
+            made = self.replays(["--lengths", str(DATA / "lengths" / f"{lengths}.txt"), *QUADRATIC, "--batch", "256", "--pp", str(pp),
+                                 "--max-context", "262144", "--over-long", "truncate", "--memory", f"{cap}tokens", "--effort", "fast"])
+            self.assertEqual(cap, made["memory_limit"])
+            self.assertLessEqual(max(made["replicas"][0]["peak_memory"]), cap)
+
+    def test_transformer_plans(self):
+        for planner, vpp, recompute in itertools.product(PLANNERS, [1, 2], ["none", "selective"]):
+            made = self.replays(["--lengths", str(DATA / "lengths" / "azure_code_2023.txt"), *TRANSFORMER, "--planner", planner, "--batch",
+                                 "256", "--dp", "2", "--pp", "4", "--tp", "2", "--vpp", str(vpp), "--recompute", recompute, "--seed", "7"])
+            self.assertEqual("bytes", made["memory_unit"])
+
+    def test_forward_and_backward_packs_differ(self):
+        made = self.replays(["--lengths", str(DATA / "lengths" / "mooncake_conversation.txt"), *QUADRATIC, "--batch", "64", "--pp", "4"])
+        slices = [[p["slices"] for p in made["replicas"][0][kind]] for kind in ("forward", "backward")]
+        self.assertNotEqual(slices[0], slices[1])
+        self.assertNotEqual(sorted(sum(slices[0], [])), sorted(sum(slices[1], [])))
+
+    def test_equal_inputs_give_equal_plans(self):
+        arguments = ["--lengths", str(DATA / "lengths" / "linux_source.txt"), *QUADRATIC, "--batch", "200", "--pp", "4", "--dp", "2", "--seed", "3"]
+        first, second = self.replays(arguments), self.replays(arguments)
+        for made in (first, second):
+            del made["planning_seconds"]
+        self.assertEqual(first, second)
+
+    def test_a_changed_plan_is_found_out(self):
+        made = self.replays(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--batch", "64", "--pp", "3"])
+        replica = made["replicas"][0]
+        changes = [lambda: replica.update(makespan=replica["makespan"] * 1.001), lambda: replica["peak_memory"].__setitem__(0, 1),
+                   lambda: replica["forward"][0]["slices"].pop(), lambda: replica["programs"][1].reverse(),
+                   lambda: made.update(lower_bound=made["lower_bound"] / 2), lambda: made.update(memory_limit=1)]
+        for number, change in enumerate(changes):
+            kept = json.dumps(made)
+            change()
+            with self.subTest(change=number), self.assertRaises(replay.Wrong):
+                replay.replay(made)
+            made = json.loads(kept)
+            replica = made["replicas"][0]
+
+
+if __name__ == "__main__":
+    unittest.main()
