@@ -1,7 +1,6 @@
-#include <slimpack/core/error.hpp>
-
 #include <gtest/gtest.h>
 
+#include <slimpack/core/error.hpp>
 #include <string>
 
 namespace slimpack {

@@ -1,14 +1,15 @@
-#include <slimpack/core/micropack.hpp>
-#include <slimpack/core/partition.hpp>
-
 #include <gtest/gtest.h>
 
+#include <slimpack/core/micropack.hpp>
+#include <slimpack/core/partition.hpp>
 #include <vector>
 
 namespace slimpack {
 namespace {
 
-std::vector<slice> pack(const micropacks& packs, std::size_t i) { return {packs[i].begin(), packs[i].end()}; }
+std::vector<slice> pack(const micropacks& packs, std::size_t i) {
+  return {packs[i].begin(), packs[i].end()};
+}
 
 TEST(Micropacks, KeepPacksInRunOrder) {
   micropacks packs;

@@ -1,9 +1,8 @@
-#include <slimpack/core/plan_hash.hpp>
-
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <set>
+#include <slimpack/core/plan_hash.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,7 +60,10 @@ TEST(PlanHash, ChangesWithEveryField) {
       {"no limit", [](plan& p) { p.shape.memory.reset(); }},
       {"unit", [](plan& p) { p.memory_unit = memory_unit::byte; }},
       {"sequences", [](plan& p) { std::swap(p.replicas[0].sequences[0], p.replicas[0].sequences[1]); }},
-      {"one pack more", [](plan& p) { p.replicas[0].partition.forward.push({{1}, {128}, {1}}), p.replicas[0].partition.forward.close(); }},
+      {"one pack more",
+       [](plan& p) {
+         p.replicas[0].partition.forward.push({{1}, {128}, {1}}), p.replicas[0].partition.forward.close();
+       }},
       {"backward packs", [](plan& p) { p.replicas[0].partition.backward = {}; }},
       {"forward time", [](plan& p) { p.replicas[0].forward.time[1] = {2.5}; }},
       {"backward time", [](plan& p) { p.replicas[0].backward.time[0] = {2.5}; }},

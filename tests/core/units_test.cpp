@@ -1,21 +1,24 @@
+#include <gtest/gtest.h>
+
+#include <concepts>
+#include <cstdint>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
-#include <gtest/gtest.h>
-
-#include <concepts>
-#include <cstdint>
-
 namespace slimpack {
 namespace {
 
 template <class A, class B>
-concept adds = requires(A a, B b) { a + b; };
+concept adds = requires(A a, B b) {
+  a + b;
+};
 template <class A, class B>
-concept compares = requires(A a, B b) { a < b; };
+concept compares = requires(A a, B b) {
+  a < b;
+};
 
 static_assert(adds<tokens, tokens>);
 static_assert(!adds<tokens, seconds> && !adds<seconds, bytes>, "units do not mix");
@@ -34,7 +37,9 @@ TEST(Quantity, AddsSubtractsScalesAndCompares) {
   EXPECT_EQ(tokens{}, tokens{0});
 }
 
-TEST(Quantity, DividesIntoARatio) { EXPECT_EQ(tokens{1} / tokens{4}, 0.25); }
+TEST(Quantity, DividesIntoARatio) {
+  EXPECT_EQ(tokens{1} / tokens{4}, 0.25);
+}
 
 // Query i of a slice at b attends to b + i + 1 keys. Counted one by one.
 TEST(Slice, CountsCausalPairs) {
@@ -52,7 +57,9 @@ TEST(Slice, CountsPairsOfTheLongestSequence) {
   EXPECT_DOUBLE_EQ((slice{{0}, {0}, longest_supported}).pairs(), n * (n + 1) / 2);
 }
 
-TEST(Slice, EndsWhereTheNextBegins) { EXPECT_EQ((slice{{3}, {128}, {64}}).end(), tokens{192}); }
+TEST(Slice, EndsWhereTheNextBegins) {
+  EXPECT_EQ((slice{{3}, {128}, {64}}).end(), tokens{192});
+}
 
 TEST(Shape, CutsTheModelIntoStagesTimesChunks) {
   shape on;
@@ -65,11 +72,13 @@ TEST(Shape, CutsTheModelIntoStagesTimesChunks) {
 
 // 100 + 10 x 4 + 2 x 3 + 5 x 1 forward, and 7 x 1 for a backward.
 TEST(MemoryRates, CountWhatRunsOnlyWhileItRuns) {
-  constexpr memory_rates rates{.fixed = 100, .live_token = 10, .gradient_token = 2, .forward_token = 5, .backward_token = 7};
+  constexpr memory_rates rates{
+      .fixed = 100, .live_token = 10, .gradient_token = 2, .forward_token = 5, .backward_token = 7};
   static_assert(rates.in_forward(4, 3, 1) == 151);
   static_assert(rates.in_backward(4, 3, 1) == 153);
   constexpr memory_rates in_tokens;
-  static_assert(in_tokens.in_forward(4, 3, 1) == 4 && in_tokens.in_backward(4, 3, 1) == 4, "by default, live tokens alone");
+  static_assert(in_tokens.in_forward(4, 3, 1) == 4 && in_tokens.in_backward(4, 3, 1) == 4,
+                "by default, live tokens alone");
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include <slimpack/costs/hooks.hpp>
-
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <slimpack/costs/hooks.hpp>
 #include <vector>
 
 namespace slimpack {
@@ -21,8 +20,12 @@ struct plain {
 
 /// Answers them all.
 struct full {
-  [[nodiscard]] seconds time(const slice& s, pass, int part) const { return {static_cast<double>(s.length.value + part)}; }
-  [[nodiscard]] seconds time(std::span<const slice> pack, pass, int) const { return {1000.0 * static_cast<double>(pack.size())}; }
+  [[nodiscard]] seconds time(const slice& s, pass, int part) const {
+    return {static_cast<double>(s.length.value + part)};
+  }
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass, int) const {
+    return {1000.0 * static_cast<double>(pack.size())};
+  }
   [[nodiscard]] seconds overhead(pass p, int part) const { return {p == pass::forward ? 100.0 + part : 200.0 + part}; }
   [[nodiscard]] seconds useful(const slice&, pass, int part) const { return {0.5 + part}; }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {

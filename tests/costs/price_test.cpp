@@ -1,9 +1,8 @@
-#include <slimpack/costs/price.hpp>
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
+#include <slimpack/costs/price.hpp>
 #include <vector>
 
 namespace slimpack {
@@ -11,7 +10,9 @@ namespace {
 
 /// A second a token, and 100 more on each later part; messages take a tenth of a second a token.
 struct by_part {
-  [[nodiscard]] seconds time(const slice& s, pass, int part) const { return {static_cast<double>(s.length.value + 100 * part)}; }
+  [[nodiscard]] seconds time(const slice& s, pass, int part) const {
+    return {static_cast<double>(s.length.value + 100 * part)};
+  }
   [[nodiscard]] seconds message(tokens size, pass, int) const { return {0.1 * static_cast<double>(size.value)}; }
 };
 

@@ -1,7 +1,6 @@
-#include <slimpack/costs/quadratic.hpp>
-
 #include <gtest/gtest.h>
 
+#include <slimpack/costs/quadratic.hpp>
 #include <sstream>
 
 namespace slimpack {
@@ -40,9 +39,11 @@ TEST(Quadratic, BalancesLinearAndAttentionOver49152TokensByDefault) {
 
 TEST(Quadratic, PrintsWhatWouldBuildIt) {
   std::ostringstream text;
-  text << quadratic{.linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, .per_pack = {5}, .hop = {6}};
-  EXPECT_EQ(text.str(), "costs::quadratic{.linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, "
-                        ".per_pack = {5}, .hop = {6}}");
+  text << quadratic{
+      .linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, .per_pack = {5}, .hop = {6}};
+  EXPECT_EQ(text.str(),
+            "costs::quadratic{.linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, "
+            ".per_pack = {5}, .hop = {6}}");
 }
 
 }  // namespace

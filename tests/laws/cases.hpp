@@ -6,7 +6,9 @@
 namespace slimpack::tests {
 
 /// How many random cases to try: few by default, twenty times as many where SLIMPACK_FULL is set.
-[[nodiscard]] inline int cases(int few) { return std::getenv("SLIMPACK_FULL") != nullptr ? 20 * few : few; }
+[[nodiscard]] inline int cases(int few) {
+  return std::getenv("SLIMPACK_FULL") != nullptr ? 20 * few : few;
+}
 
 }  // namespace slimpack::tests
 

@@ -1,13 +1,12 @@
 #ifndef SLIMPACK_TESTS_LAWS_ROUND_ROBIN_HPP
 #define SLIMPACK_TESTS_LAWS_ROUND_ROBIN_HPP
 
+#include <cstddef>
+#include <cstdint>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/solution.hpp>
 #include <slimpack/costs/price.hpp>
-
-#include <cstddef>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -16,7 +15,8 @@ namespace slimpack::tests {
 /// The simplest solver that obeys the laws: sequence s goes to replica s mod replicas, whole, in a pack of its own.
 struct round_robin {
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer&, const Cost& cost, const Schedule& schedule) const {
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer&, const Cost& cost,
+                                       const Schedule& schedule) const {
     solution all(static_cast<std::size_t>(batch.shape.replicas));
     for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
       replica_solution& one = all[s % all.size()];

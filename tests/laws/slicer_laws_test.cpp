@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
@@ -5,8 +7,6 @@
 #include <slimpack/testing/slicer_laws.hpp>
 
 #include "cases.hpp"
-
-#include <gtest/gtest.h>
 
 namespace slimpack {
 namespace {
@@ -22,7 +22,8 @@ struct uniform_one_token : slicers::uniform {
   uniform_one_token() : uniform{.at_most = {1}} {}
 };
 
-using shipped = ::testing::Types<uniform_8192, uniform_off_the_quantum, uniform_one_token, slicers::equal_cost, slicers::whole>;
+using shipped =
+    ::testing::Types<uniform_8192, uniform_off_the_quantum, uniform_one_token, slicers::equal_cost, slicers::whole>;
 TYPED_TEST_SUITE(SlicerLaws, shipped);
 
 /// Free but for its launch: every budget of time is either enough for all or for nothing.

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -6,8 +8,6 @@
 
 #include "cases.hpp"
 #include "round_robin.hpp"
-
-#include <gtest/gtest.h>
 
 namespace slimpack {
 namespace {

@@ -1,18 +1,17 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/testing/random_replica.hpp>
+#include <sstream>
+#include <vector>
 
 #include "../laws/cases.hpp"
 #include "../simulator/workloads.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <sstream>
-#include <vector>
 
 namespace slimpack {
 namespace {
@@ -30,7 +29,8 @@ TEST(ListSchedule, TakesTheClosedFormOfUniformPacks) {
   for (const int p : {1, 2, 4, 8})
     for (const std::uint32_t m : {1u, 4u, 16u})
       for (const double b : {1.0, 2.0, 3.0})
-        EXPECT_EQ(makespan(tests::uniform_work(p, m, {{1}, {b}}), list{}), seconds{(m + p - 1) * (1 + b)}) << p << ' ' << m;
+        EXPECT_EQ(makespan(tests::uniform_work(p, m, {{1}, {b}}), list{}), seconds{(m + p - 1) * (1 + b)})
+            << p << ' ' << m;
 }
 
 // With 1F1B's memory of p packs on stage 0, it is no slower than 1F1B: (m+p-1)(f+b).
@@ -81,7 +81,8 @@ TEST(ListSchedule, RefusesOneTokenLess) {
   for (int i = tests::cases(60); i > 0; --i) {
     workload work = testing::any_replica({.longest = {16384}}, random).work;
     for (memory_rates& r : work.rates) r = {};
-    const std::vector<double> peak = simulator::peak_memory(work, schedules::one_f_one_b{.lead = 0}.programs(work).value());
+    const std::vector<double> peak =
+        simulator::peak_memory(work, schedules::one_f_one_b{.lead = 0}.programs(work).value());
     work.shape.memory = memory_limit{memory_unit::token, *std::max_element(peak.begin(), peak.end()) - 1};
     const result<std::vector<program>> answer = list{}.programs(work);
     ASSERT_FALSE(answer.has_value()) << "seed 64";

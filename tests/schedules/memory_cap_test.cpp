@@ -1,15 +1,14 @@
-#include <slimpack/schedules/memory_cap.hpp>
-#include <slimpack/testing/random_replica.hpp>
-
-#include "../laws/cases.hpp"
-#include "../simulator/workloads.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <slimpack/schedules/memory_cap.hpp>
+#include <slimpack/testing/random_replica.hpp>
 #include <vector>
+
+#include "../laws/cases.hpp"
+#include "../simulator/workloads.hpp"
 
 namespace slimpack {
 namespace {
@@ -62,7 +61,8 @@ TEST(MemoryCap, DoesNotAskAgainOfWhatHasRun) {
     packs.forward.push(s);
     packs.forward.close();
   }
-  for (const slice& s : {slice{{0}, {384}, {128}}, slice{{0}, {0}, {384}}, slice{{1}, {0}, {1024}}, slice{{2}, {0}, {128}}}) {
+  for (const slice& s :
+       {slice{{0}, {384}, {128}}, slice{{0}, {0}, {384}}, slice{{1}, {0}, {1024}}, slice{{2}, {0}, {128}}}) {
     packs.backward.push(s);
     packs.backward.close();
   }
@@ -80,7 +80,8 @@ TEST(MemoryCap, HoldsInEveryStateThatItAllows) {
   for (int n = tests::cases(200); n > 0; --n) {
     workload work = testing::any_replica({.longest = {8192}}, random).work;
     for (memory_rates& r : work.rates)
-      for (double memory_rates::*rate : {&memory_rates::gradient_token, &memory_rates::forward_token, &memory_rates::backward_token})
+      for (double memory_rates::*rate :
+           {&memory_rates::gradient_token, &memory_rates::forward_token, &memory_rates::backward_token})
         r.*rate = static_cast<double>(random.between(0, 9));
     const double tokens_of_all = static_cast<double>(work.forward.before.back());
     work = limited(work, std::floor(tokens_of_all * 9 * random.ratio()));
@@ -94,11 +95,13 @@ TEST(MemoryCap, HoldsInEveryStateThatItAllows) {
         const std::uint32_t most = cap.allowed(r)[i];
         EXPECT_GE(most, cap.allowed(r)[i == 0 ? 0 : i - 1]) << "seed 71";
         for (std::uint32_t j = i == 0 ? 0 : work.turn[i - 1] + 1; j < most; ++j)
-          EXPECT_LE(work.rates[r].in_forward(number(f[j + 1] - b[i]), number(work.gradient_before[i]), number(f[j + 1] - f[j])),
+          EXPECT_LE(work.rates[r].in_forward(number(f[j + 1] - b[i]), number(work.gradient_before[i]),
+                                             number(f[j + 1] - f[j])),
                     work.shape.memory->amount)
               << "forward " << j << " with " << i << " backwards done (seed 71)";
         if (i == work.backward.size()) continue;
-        EXPECT_LE(work.rates[r].in_backward(number(f[most] - b[i]), number(work.gradient_running[i]), number(b[i + 1] - b[i])),
+        EXPECT_LE(work.rates[r].in_backward(number(f[most] - b[i]), number(work.gradient_running[i]),
+                                            number(b[i + 1] - b[i])),
                   work.shape.memory->amount)
             << "backward " << i << " after " << most << " forwards (seed 71)";
       }

@@ -1,17 +1,16 @@
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/testing/random_replica.hpp>
-
-#include "../laws/cases.hpp"
-#include "../simulator/workloads.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/testing/random_replica.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "../laws/cases.hpp"
+#include "../simulator/workloads.hpp"
 
 namespace slimpack {
 namespace {
@@ -21,7 +20,8 @@ using schedules::one_f_one_b;
 /// Forwards that a stage runs before its first backward.
 std::size_t warm_up(const program& code) {
   return static_cast<std::size_t>(
-      std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; }) - code.begin());
+      std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; }) -
+      code.begin());
 }
 
 seconds makespan(const workload& work, int lead) {
@@ -94,7 +94,8 @@ TEST(OneFOneB, WarmsUpAsMegatronWhenInterleaved) {
       const std::vector<program> programs =
           one_f_one_b{}.programs(tests::uniform_work(p, static_cast<std::uint32_t>(4 * p), {}, v)).value();
       for (int r = 0; r < p; ++r)
-        EXPECT_EQ(warm_up(programs[static_cast<std::size_t>(r)]), static_cast<std::size_t>(2 * (p - r - 1) + (v - 1) * p + 1))
+        EXPECT_EQ(warm_up(programs[static_cast<std::size_t>(r)]),
+                  static_cast<std::size_t>(2 * (p - r - 1) + (v - 1) * p + 1))
             << "p " << p << " v " << v << " rank " << r;
     }
 }
@@ -124,7 +125,8 @@ TEST(OneFOneB, RunsAnyNumberOfPacksWhenInterleaved) {
   for (std::uint32_t m = 1; m <= 9; ++m)
     for (const int p : {2, 3, 4}) {
       const workload work = tests::uniform_work(p, m, {}, 3);
-      EXPECT_TRUE(simulator::task_graph{}.assign(work, one_f_one_b{}.programs(work).value()).has_value()) << p << ' ' << m;
+      EXPECT_TRUE(simulator::task_graph{}.assign(work, one_f_one_b{}.programs(work).value()).has_value())
+          << p << ' ' << m;
     }
 }
 

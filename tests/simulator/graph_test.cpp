@@ -1,16 +1,15 @@
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/memory.hpp>
-
-#include "workloads.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/memory.hpp>
 #include <string>
 #include <vector>
+
+#include "workloads.hpp"
 
 namespace slimpack {
 namespace {
@@ -80,7 +79,8 @@ TEST(TaskGraph, UniformSlicesLeaveTheirClosedFormBubble) {
             const std::vector<program> programs = slice_level_1f1b(work, n, lead);
             const seconds step = makespan(work, programs);
             const double packs = m * n;
-            EXPECT_EQ(step, seconds{(packs + p - 1) * (1 + b)}) << "p " << p << " m " << m << " n " << n << " lead " << lead;
+            EXPECT_EQ(step, seconds{(packs + p - 1) * (1 + b)})
+                << "p " << p << " m " << m << " n " << n << " lead " << lead;
             EXPECT_NEAR(1 - packs * (1 + b) / step.value, (p - 1) / (p - 1 + packs), 1e-12);
             for (int r = 0; r < p; ++r)
               EXPECT_EQ(simulator::peak_memory(work, programs)[static_cast<std::size_t>(r)],
@@ -144,7 +144,8 @@ errc refusal(const workload& work, const std::vector<program>& programs, const s
 TEST(TaskGraph, RefusesProgramsThatDoNotRunEachPackOnce) {
   const workload work = tests::uniform_work(2, 2, {});
   EXPECT_EQ(refusal(work, {code("FFBB")}, "1 programs for 2 stages"), errc::invalid_input);
-  EXPECT_EQ(refusal(work, {code("FFBB"), code("FFB")}, "stage 1 runs 3 instructions, its packs need 4"), errc::invalid_input);
+  EXPECT_EQ(refusal(work, {code("FFBB"), code("FFB")}, "stage 1 runs 3 instructions, its packs need 4"),
+            errc::invalid_input);
   EXPECT_EQ(refusal(work, {code("FFFB"), code("FBFB")}, "stage 0, instruction 2"), errc::invalid_input);
   program swapped = code("FFBB");
   std::swap(swapped[0], swapped[1]);

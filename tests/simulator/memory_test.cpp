@@ -1,10 +1,3 @@
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/testing/random_replica.hpp>
-
-#include "../laws/cases.hpp"
-#include "workloads.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/testing/random_replica.hpp>
 #include <tuple>
 #include <vector>
+
+#include "../laws/cases.hpp"
+#include "workloads.hpp"
 
 namespace slimpack {
 namespace {
@@ -22,7 +21,8 @@ namespace {
 double peak_of_tokens(const partition& packs, const program& code, const memory_rates& rates, int chunks) {
   using token = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // chunk, sequence, position
   std::map<std::uint32_t, std::int64_t> length;
-  for (const slice& s : packs.forward.slices()) length[s.sequence.value] = std::max(length[s.sequence.value], s.end().value);
+  for (const slice& s : packs.forward.slices())
+    length[s.sequence.value] = std::max(length[s.sequence.value], s.end().value);
   std::set<token> live;
   std::set<token> gradients;
   double peak = rates.fixed;
@@ -37,7 +37,8 @@ double peak_of_tokens(const partition& packs, const program& code, const memory_
         if (s.end().value == length[s.sequence.value] && s.begin.value > 0)
           for (std::int64_t t = 0; t < s.end().value; ++t) gradients.insert({i.chunk, s.sequence.value, t});
     const auto share = [&](std::size_t n) { return static_cast<double>(n) / chunks; };
-    peak = std::max(peak, rates.fixed + rates.live_token * share(live.size()) + rates.gradient_token * share(gradients.size()) +
+    peak = std::max(peak, rates.fixed + rates.live_token * share(live.size()) +
+                              rates.gradient_token * share(gradients.size()) +
                               (i.pass == pass::forward ? rates.forward_token : rates.backward_token) *
                                   share(static_cast<std::size_t>(running)));
     if (i.pass == pass::forward) continue;
@@ -57,7 +58,8 @@ TEST(PeakMemory, EqualsACountTokenByToken) {
     const std::vector<program> programs = schedules::one_f_one_b{}.programs(made.work).value();
     const std::vector<double> peak = simulator::peak_memory(made.work, programs);
     for (std::size_t r = 0; r < programs.size(); ++r)
-      EXPECT_EQ(peak[r], peak_of_tokens(made.packs, programs[r], made.work.rates[r], made.work.shape.chunks)) << "seed 31";
+      EXPECT_EQ(peak[r], peak_of_tokens(made.packs, programs[r], made.work.rates[r], made.work.shape.chunks))
+          << "seed 31";
   }
 }
 

@@ -1,16 +1,15 @@
-#include <slimpack/schedules/list.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/timeline.hpp>
-#include <slimpack/testing/random_replica.hpp>
-
-#include "../laws/cases.hpp"
-#include "workloads.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/testing/random_replica.hpp>
 #include <vector>
+
+#include "../laws/cases.hpp"
+#include "workloads.hpp"
 
 namespace slimpack {
 namespace {
@@ -18,7 +17,8 @@ namespace {
 // p = 4, m = 8: every stage works for 8 of 11 rounds, so 3/11 of the step is bubble.
 TEST(Timeline, LeavesTheClosedFormIdle) {
   const workload work = tests::uniform_work(4, 8, {{1}, {2}});
-  const simulator::timeline t = simulator::simulate(work, schedules::one_f_one_b{.lead = 1}.programs(work).value()).value();
+  const simulator::timeline t =
+      simulator::simulate(work, schedules::one_f_one_b{.lead = 1}.programs(work).value()).value();
   EXPECT_EQ(t.makespan, seconds{33});
   for (std::size_t r = 0; r < 4; ++r) EXPECT_NEAR(t.idle(r), 3.0 / 11, 1e-12);
 }
@@ -52,7 +52,8 @@ TEST(Timeline, RunsEachProgramInOrderWithoutOverlap) {
 }
 
 TEST(Timeline, PassesOnWhatIsWrongWithThePrograms) {
-  EXPECT_EQ(simulator::simulate(tests::uniform_work(2, 1, {}), std::vector<program>(2)).error().code, errc::invalid_input);
+  EXPECT_EQ(simulator::simulate(tests::uniform_work(2, 1, {}), std::vector<program>(2)).error().code,
+            errc::invalid_input);
 }
 
 }  // namespace

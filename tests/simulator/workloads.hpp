@@ -1,11 +1,10 @@
 #ifndef SLIMPACK_TESTS_SIMULATOR_WORKLOADS_HPP
 #define SLIMPACK_TESTS_SIMULATOR_WORKLOADS_HPP
 
+#include <cstdint>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/price.hpp>
-
-#include <cstdint>
 #include <vector>
 
 /// Workloads whose step time and memory are known by hand.
@@ -19,7 +18,9 @@ struct per_slice {
   seconds backward{2};
   seconds hop{};
 
-  [[nodiscard]] constexpr seconds time(const slice&, pass p, int) const { return p == pass::forward ? forward : backward; }
+  [[nodiscard]] constexpr seconds time(const slice&, pass p, int) const {
+    return p == pass::forward ? forward : backward;
+  }
   [[nodiscard]] constexpr seconds message(tokens, pass, int) const { return hop; }
 };
 
@@ -44,8 +45,10 @@ struct per_slice {
 }
 
 /// `sliced` on a pipeline, memory counted in tokens.
-[[nodiscard]] inline workload sliced_work(int stages, std::uint32_t m, std::int64_t n, const per_slice& cost, int chunks = 1) {
-  return price(sliced(m, n), cost, pipeline(stages, chunks), std::vector<memory_rates>(static_cast<std::size_t>(stages)));
+[[nodiscard]] inline workload sliced_work(int stages, std::uint32_t m, std::int64_t n, const per_slice& cost,
+                                          int chunks = 1) {
+  return price(sliced(m, n), cost, pipeline(stages, chunks),
+               std::vector<memory_rates>(static_cast<std::size_t>(stages)));
 }
 
 /// m sequences of one slice each: what closed forms of pipelines are about.

@@ -1,8 +1,7 @@
-#include <slimpack/costs/quadratic.hpp>
-#include <slimpack/slicers/whole.hpp>
-
 #include <gtest/gtest.h>
 
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/slicers/whole.hpp>
 #include <sstream>
 
 namespace slimpack {

@@ -1,17 +1,16 @@
 #ifndef SLIMPACK_TESTING_COST_MODEL_LAWS_HPP
 #define SLIMPACK_TESTING_COST_MODEL_LAWS_HPP
 
-#include <slimpack/concepts.hpp>
-#include <slimpack/costs/hooks.hpp>
-#include <slimpack/testing/generator.hpp>
-#include <slimpack/testing/options.hpp>
-#include <slimpack/testing/report.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <slimpack/concepts.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/options.hpp>
+#include <slimpack/testing/report.hpp>
 #include <span>
 #include <vector>
 
@@ -22,9 +21,15 @@ namespace detail {
 /// Sums of the same numbers in another order differ in the last digits; a broken law differs in the first ones.
 inline constexpr double rounding = 1e-9;
 
-[[nodiscard]] inline bool is_time(seconds t) { return std::isfinite(t.value) && t.value >= 0; }
-[[nodiscard]] inline bool at_most(seconds a, seconds b) { return a.value <= b.value * (1 + rounding); }
-[[nodiscard]] inline bool about(double a, double b) { return std::abs(a - b) <= rounding * std::max(std::abs(a), std::abs(b)); }
+[[nodiscard]] inline bool is_time(seconds t) {
+  return std::isfinite(t.value) && t.value >= 0;
+}
+[[nodiscard]] inline bool at_most(seconds a, seconds b) {
+  return a.value <= b.value * (1 + rounding);
+}
+[[nodiscard]] inline bool about(double a, double b) {
+  return std::abs(a - b) <= rounding * std::max(std::abs(a), std::abs(b));
+}
 
 /// A question to a cost model, to be asked again.
 struct priced {
@@ -39,8 +44,8 @@ void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, 
   const seconds t = cost.time(s, p, part);
   r.check(1, is_time(t), "times are finite and not negative", "time", t, "of slice", s, p, "on part", part);
   const seconds useful = useful_time(cost, s, p, part);
-  r.check(1, is_time(useful) && at_most(useful, t), "the useful share of a time is from 0 to all of it", "useful", useful,
-          "of", t, "for slice", s, p, "on part", part);
+  r.check(1, is_time(useful) && at_most(useful, t), "the useful share of a time is from 0 to all of it", "useful",
+          useful, "of", t, "for slice", s, p, "on part", part);
   if (p == pass::backward) {
     const seconds weights = weight_time(cost, s, part);
     r.check(1, is_time(weights) && at_most(weights, t), "the weight gradients take from 0 to all of a backward time",
@@ -62,10 +67,11 @@ void check_messages(report& r, const Cost& cost, tokens size, pass p, int part) 
   const seconds overhead = pack_overhead(cost, p, part);
   r.check(1, is_time(overhead), "times are finite and not negative", "overhead", overhead, p, "on part", part);
   const seconds t = message_time(cost, size, p, part);
-  r.check(1, is_time(t), "times are finite and not negative", "message of", size, "tokens takes", t, p, "from part", part);
+  r.check(1, is_time(t), "times are finite and not negative", "message of", size, "tokens takes", t, p, "from part",
+          part);
   const seconds u = message_time(cost, size + size, p, part);
-  r.check(3, at_most(t, u), "a message does not get faster as it grows", "tokens", size, "take", t, "twice as many", u, p,
-          "from part", part);
+  r.check(3, at_most(t, u), "a message does not get faster as it grows", "tokens", size, "take", t, "twice as many", u,
+          p, "from part", part);
 }
 
 }  // namespace detail
@@ -115,8 +121,9 @@ template <cost_model Cost>
           largest = std::max(largest, cost.time(pack.back(), p, part));
         }
         const seconds together = pack_time(cost, std::span<const slice>(pack), p, part);
-        r.check(2, detail::is_time(together) && detail::at_most(largest, together), "a pack costs no less than its largest member",
-                "pack of", pack.size(), "slices takes", together, "its largest member", largest, p, "on part", part);
+        r.check(2, detail::is_time(together) && detail::at_most(largest, together),
+                "a pack costs no less than its largest member", "pack of", pack.size(), "slices takes", together,
+                "its largest member", largest, p, "on part", part);
 
         if (!o.analytic) continue;
         seconds sum{};
@@ -127,8 +134,8 @@ template <cost_model Cost>
           at += n;
         }
         const seconds uncut = cost.time(whole, p, part);
-        r.check(4, detail::about(sum.value, uncut.value), "the times of a sequence's slices add up to its own", "sum", sum,
-                "uncut", uncut, "for", s.length, "tokens", p, "on part", part);
+        r.check(4, detail::about(sum.value, uncut.value), "the times of a sequence's slices add up to its own", "sum",
+                sum, "uncut", uncut, "for", s.length, "tokens", p, "on part", part);
       }
     }
   }

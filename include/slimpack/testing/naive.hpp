@@ -1,17 +1,16 @@
 #ifndef SLIMPACK_TESTING_NAIVE_HPP
 #define SLIMPACK_TESTING_NAIVE_HPP
 
-#include <slimpack/core/memory_rates.hpp>
-#include <slimpack/core/partition.hpp>
-#include <slimpack/core/program.hpp>
-#include <slimpack/core/sequence.hpp>
-#include <slimpack/core/shape.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/shape.hpp>
 #include <span>
 #include <string>
 #include <tuple>
@@ -52,7 +51,8 @@ namespace slimpack::testing::naive {
   std::map<std::pair<pass, std::uint32_t>, std::size_t> done;
   for (const instruction& i : code) {
     std::size_t& next = done[{i.pass, i.chunk}];
-    if (i.chunk >= static_cast<std::uint32_t>(on.chunks)) return text(i) + " of " + std::to_string(on.chunks) + " chunks";
+    if (i.chunk >= static_cast<std::uint32_t>(on.chunks))
+      return text(i) + " of " + std::to_string(on.chunks) + " chunks";
     if (i.pack.value != next) return text(i) + " where pack " + std::to_string(next) + " is next";
     ++next;
   }
@@ -67,7 +67,7 @@ namespace slimpack::testing::naive {
 struct outcome {
   std::optional<std::string> stuck;  ///< which instruction each stage waits for, if they wait for ever
   seconds makespan;
-  std::vector<seconds> busy;         ///< per stage
+  std::vector<seconds> busy;  ///< per stage
 };
 
 /// Runs the programs by rules 1 to 3, slice by slice: an instruction runs when its tokens have arrived from the part
@@ -80,8 +80,8 @@ template <class Time, class Message>
   const std::size_t parts = static_cast<std::size_t>(on.parts());
   std::map<sequence_id, tokens> length;
   for (const slice& s : packs.forward.slices()) length[s.sequence] = std::max(length[s.sequence], s.end());
-  std::vector<std::map<sequence_id, tokens>> front(parts);         // tokens [0, front) have run forward
-  std::vector<std::map<sequence_id, tokens>> back(parts, length);  // tokens [back, length) have run backward
+  std::vector<std::map<sequence_id, tokens>> front(parts);                  // tokens [0, front) have run forward
+  std::vector<std::map<sequence_id, tokens>> back(parts, length);           // tokens [back, length) have run backward
   std::map<std::tuple<pass, std::uint32_t, std::size_t>, seconds> arrival;  // of (pass, pack) at a part
   std::vector<std::size_t> next(programs.size(), 0);
   std::vector<seconds> free(programs.size());
@@ -109,7 +109,8 @@ template <class Time, class Message>
     free[r] = start + duration;
     found.busy[r] += duration;
     found.makespan = std::max(found.makespan, free[r]);
-    if (!last) arrival[{i.pass, i.pack.value, forward ? part + 1 : part - 1}] = free[r] + message(i.pass, i.pack.value, part);
+    if (!last)
+      arrival[{i.pass, i.pack.value, forward ? part + 1 : part - 1}] = free[r] + message(i.pass, i.pack.value, part);
     ++next[r];
     return true;
   };
@@ -164,7 +165,9 @@ template <class Time, class Message>
 }
 
 /// Equal up to rounding: less than a token or a byte in any memory that exists.
-[[nodiscard]] inline bool at_most(double held, double limit) { return held <= limit * (1 + 1e-12); }
+[[nodiscard]] inline bool at_most(double held, double limit) {
+  return held <= limit * (1 + 1e-12);
+}
 
 }  // namespace slimpack::testing::naive
 

@@ -1,9 +1,8 @@
 #ifndef SLIMPACK_TESTING_OPTIONS_HPP
 #define SLIMPACK_TESTING_OPTIONS_HPP
 
-#include <slimpack/core/units.hpp>
-
 #include <cstdint>
+#include <slimpack/core/units.hpp>
 
 namespace slimpack::testing {
 

@@ -1,6 +1,11 @@
 #ifndef SLIMPACK_TESTING_PLAN_LAWS_HPP
 #define SLIMPACK_TESTING_PLAN_LAWS_HPP
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
@@ -8,11 +13,6 @@
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 #include <slimpack/testing/report.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <vector>
 
 namespace slimpack::testing {
@@ -23,7 +23,9 @@ namespace detail {
 [[nodiscard]] inline bool same_figure(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::max({1e-300, std::abs(a), std::abs(b)});
 }
-[[nodiscard]] inline bool no_less(double a, double b) { return a >= b || same_figure(a, b); }
+[[nodiscard]] inline bool no_less(double a, double b) {
+  return a >= b || same_figure(a, b);
+}
 
 /// Whether the times of a pass fit its packs, one per pack and part.
 [[nodiscard]] inline bool is_priced(const pass_timing& t, const micropacks& packs, const shape& on) {
@@ -31,18 +33,20 @@ namespace detail {
   return t.time.size() == cells && t.message.size() == cells;
 }
 
-/// Law 4, memory as written, and law 5, times as a replay finds them. Returns the seconds in which stages are busy.
-inline seconds check_replica(report& r, const plan& p, const replica_plan& replica) {
+/// Law 4, memory as written, and law 5, times as a replay finds them.
+/// Returns   the seconds in which stages are busy, if the programs can be replayed
+inline std::optional<seconds> check_replica(report& r, const plan& p, const replica_plan& replica) {
   const replica_view view{replica.sequences, replica.partition, replica.programs};
   const bool priced = is_priced(replica.forward, replica.partition.forward, p.shape) &&
                       is_priced(replica.backward, replica.partition.backward, p.shape);
   r.check(5, priced, "each pack has a time and a message on each part", replica.partition.forward.size(), "forward and",
           replica.partition.backward.size(), "backward packs");
-  if (!check_programs(r, p.shape, view) || !priced) return {};
+  if (!check_programs(r, p.shape, view) || !priced) return std::nullopt;
 
   const auto stages = static_cast<std::size_t>(p.shape.stages);
   const bool measured = replica.rates.size() == stages && replica.peak_memory.size() == stages;
-  r.check(4, measured, "each stage has memory rates and a peak", replica.rates.size(), replica.peak_memory.size(), "for", stages);
+  r.check(4, measured, "each stage has memory rates and a peak", replica.rates.size(), replica.peak_memory.size(),
+          "for", stages);
   if (measured) {
     check_memory(r, p.shape, view, replica.rates);
     for (std::size_t stage = 0; stage < stages; ++stage) {
@@ -52,53 +56,62 @@ inline seconds check_replica(report& r, const plan& p, const replica_plan& repli
     }
   }
 
-  const auto cell = [&](std::uint32_t pack, std::size_t part) { return pack * static_cast<std::size_t>(p.shape.parts()) + part; };
+  const auto cell = [&](std::uint32_t pack, std::size_t part) {
+    return pack * static_cast<std::size_t>(p.shape.parts()) + part;
+  };
   const naive::outcome found = naive::run(
       replica.partition, replica.programs, p.shape,
       [&](pass d, std::uint32_t pack, std::size_t part) { return replica.of(d).time[cell(pack, part)]; },
       [&](pass d, std::uint32_t pack, std::size_t part) { return replica.of(d).message[cell(pack, part)]; });
-  r.check(5, found.makespan == replica.makespan, "the makespan is that of a replay, exactly", "replay", found.makespan, "written",
-          replica.makespan);
+  r.check(5, found.makespan == replica.makespan, "the makespan is that of a replay, exactly", "replay", found.makespan,
+          "written", replica.makespan);
   r.check(5, no_less(p.step_time.value, (replica.makespan + p.reduce_time).value),
           "the step is no shorter than a replica's critical path", "step", p.step_time, "replica", replica.makespan);
-  r.check(6, no_less(replica.makespan.value, replica.lower_bound.value), "a replica is no faster than its lower bound", "makespan",
-          replica.makespan, "bound", replica.lower_bound);
+  r.check(6, no_less(replica.makespan.value, replica.lower_bound.value), "a replica is no faster than its lower bound",
+          "makespan", replica.makespan, "bound", replica.lower_bound);
   seconds busy{};
   for (std::size_t stage = 0; stage < stages; ++stage) {
-    r.check(5, no_less(p.step_time.value, found.busy[stage].value), "the step is no shorter than the busiest stage", "step",
-            p.step_time, "stage", stage, "is busy", found.busy[stage]);
+    r.check(5, no_less(p.step_time.value, found.busy[stage].value), "the step is no shorter than the busiest stage",
+            "step", p.step_time, "stage", stage, "is busy", found.busy[stage]);
     busy += found.busy[stage];
   }
   return busy;
 }
 
-inline seconds check_plan(report& r, const plan& p) {
+/// All but the bubble. Returns the seconds in which stages are busy, if all programs can be replayed.
+inline std::optional<seconds> check_plan(report& r, const plan& p) {
   std::vector<replica_view> replicas;
   for (const replica_plan& one : p.replicas) replicas.push_back({one.sequences, one.partition, one.programs});
-  seconds busy{};
-  seconds slowest{};
+  std::optional<seconds> busy;
   if (check_slices(r, p.lengths, p.shape, replicas)) {
+    busy = seconds{};
+    seconds slowest{};
     for (const replica_plan& one : p.replicas) {
-      busy += check_replica(r, p, one);
+      const std::optional<seconds> replayed = check_replica(r, p, one);
+      busy = busy && replayed ? std::optional(*busy + *replayed) : std::nullopt;
       slowest = std::max(slowest, one.makespan);
     }
-    r.check(5, same_figure(p.step_time.value, (slowest + p.reduce_time).value), "the step is the slowest replica and the reduction",
-            "step", p.step_time, "slowest", slowest, "reduction", p.reduce_time);
+    r.check(5, same_figure(p.step_time.value, (slowest + p.reduce_time).value),
+            "the step is the slowest replica and the reduction", "step", p.step_time, "slowest", slowest, "reduction",
+            p.reduce_time);
   }
   seconds largest{};
   for (const bound& b : p.bounds) largest = std::max(largest, b.time);
-  r.check(6, p.lower_bound == largest, "the lower bound is the largest of the bounds", "written", p.lower_bound, "largest", largest);
-  r.check(6, no_less(p.step_time.value, p.lower_bound.value), "no plan is faster than the lower bound", "step", p.step_time,
-          "bound", p.lower_bound);
+  r.check(6, p.lower_bound == largest, "the lower bound is the largest of the bounds", "written", p.lower_bound,
+          "largest", largest);
+  r.check(6, no_less(p.step_time.value, p.lower_bound.value), "no plan is faster than the lower bound", "step",
+          p.step_time, "bound", p.lower_bound);
   if (p.step_time > seconds{})
-    r.check(6, same_figure(p.efficiency, p.lower_bound / p.step_time), "efficiency is lower bound over step time", p.efficiency,
-            "of", p.lower_bound / p.step_time);
+    r.check(6, same_figure(p.efficiency, p.lower_bound / p.step_time), "efficiency is lower bound over step time",
+            p.efficiency, "of", p.lower_bound / p.step_time);
   r.check(7, p.hash == hash_of(p), "the hash is that of the plan", "written", p.hash, "computed", hash_of(p));
   return busy;
 }
 
 /// Stages times step time: what the bubble is a share of.
-[[nodiscard]] inline seconds stage_seconds(const plan& p) { return p.step_time * static_cast<double>(p.shape.stages * p.shape.replicas); }
+[[nodiscard]] inline seconds stage_seconds(const plan& p) {
+  return p.step_time * static_cast<double>(p.shape.stages * p.shape.replicas);
+}
 
 }  // namespace detail
 
@@ -113,10 +126,10 @@ inline seconds check_plan(report& r, const plan& p) {
 /// Errors    none            Complexity  O(instructions * stages), with maps
 [[nodiscard]] inline report plan_laws(const plan& p) {
   report r("plan laws", 0);
-  const seconds busy = detail::check_plan(r, p);
-  if (p.step_time > seconds{})  // useful work is at most what the stages are busy for
-    r.check(6, detail::no_less(p.bubble, 1 - busy / detail::stage_seconds(p)) && p.bubble <= 1,
-            "the bubble is at least the idle share, and at most all", "bubble", p.bubble, "busy", busy, "of",
+  const std::optional<seconds> busy = detail::check_plan(r, p);
+  if (busy && p.step_time > seconds{})  // useful work is at most what the stages are busy for
+    r.check(6, detail::no_less(p.bubble, 1 - *busy / detail::stage_seconds(p)) && p.bubble <= 1,
+            "the bubble is at least the idle share, and at most all", "bubble", p.bubble, "busy", *busy, "of",
             detail::stage_seconds(p));
   return r;
 }
@@ -131,8 +144,9 @@ template <cost_model Cost>
       for (const pass d : {pass::forward, pass::backward})
         useful += useful_time(cost, {{static_cast<std::uint32_t>(s)}, {0}, p.lengths[s]}, d, part);
   if (p.step_time > seconds{})
-    r.check(6, std::abs(p.bubble - (1 - useful / detail::stage_seconds(p))) <= 1e-9, "the bubble is what useful work leaves", "bubble",
-            p.bubble, "useful", useful, "of", detail::stage_seconds(p));
+    r.check(6, std::abs(p.bubble - (1 - useful / detail::stage_seconds(p))) <= 1e-9,
+            "the bubble is what useful work leaves", "bubble", p.bubble, "useful", useful, "of",
+            detail::stage_seconds(p));
   return r;
 }
 

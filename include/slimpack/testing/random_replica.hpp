@@ -1,6 +1,9 @@
 #ifndef SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 #define SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/workload.hpp>
@@ -11,10 +14,6 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -50,8 +49,8 @@ struct random_replica {
     if (random.once_in(2))
       (void)slimpack::detail::fill(side, order, p, slicers::equal_cost{}, cost, base, budget, turns_alone);
     else
-      (void)slimpack::detail::fill(side, order, p, slicers::uniform{quantum * random.between(1, 64)}, cost, base, budget,
-                                   turns_alone);
+      (void)slimpack::detail::fill(side, order, p, slicers::uniform{quantum * random.between(1, 64)}, cost, base,
+                                   budget, turns_alone);
   }
   return packs;
 }

@@ -1,17 +1,16 @@
 #ifndef SLIMPACK_TESTING_REPLICA_LAWS_HPP
 #define SLIMPACK_TESTING_REPLICA_LAWS_HPP
 
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/report.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,8 +30,8 @@ struct replica_view {
 /// Returns   whether all slices are of known sequences, so that the programs can be run
 inline bool check_slices(report& r, std::span<const tokens> lengths, const shape& on,
                          std::span<const replica_view> replicas) {
-  r.check(1, replicas.size() == static_cast<std::size_t>(on.replicas), "there is one entry per replica", replicas.size(),
-          "for", on.replicas);
+  r.check(1, replicas.size() == static_cast<std::size_t>(on.replicas), "there is one entry per replica",
+          replicas.size(), "for", on.replicas);
   std::map<sequence_id, int> owners;
   bool known = true;
   for (const replica_view& v : replicas) {
@@ -52,10 +51,11 @@ inline bool check_slices(report& r, std::span<const tokens> lengths, const shape
         std::vector<slice> sorted = run;
         std::sort(sorted.begin(), sorted.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
         const std::optional<std::string> hole = naive::gap(sorted, length, pass::forward);
-        r.check(1, !hole, "every token is once in a pack of each pass", "sequence", s, "of", length, p, hole.value_or(""));
+        r.check(1, !hole, "every token is once in a pack of each pass", "sequence", s, "of", length, p,
+                hole.value_or(""));
         const std::optional<std::string> disorder = naive::gap(run, length, p);
-        r.check(3, !disorder, "slices run in order forward and in reverse order backward", "sequence", s, "of", length, p,
-                disorder.value_or(""));
+        r.check(3, !disorder, "slices run in order forward and in reverse order backward", "sequence", s, "of", length,
+                p, disorder.value_or(""));
         for (const slice& each : run)
           for (const tokens cut : {each.begin, each.end()})
             r.check(2, cut.value % on.quantum.value == 0 || cut == length, "cuts fall on the quantum", "slice", each, p,

@@ -1,13 +1,12 @@
 #ifndef SLIMPACK_TESTING_REPORT_HPP
 #define SLIMPACK_TESTING_REPORT_HPP
 
-#include <slimpack/core/slice.hpp>
-#include <slimpack/core/units.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <ostream>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/units.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -26,8 +25,12 @@ template <class Unit, class Rep>
 void put(std::ostream& out, quantity<Unit, Rep> q) {
   out << q.value;
 }
-inline void put(std::ostream& out, sequence_id s) { out << s.value; }
-inline void put(std::ostream& out, pass p) { out << (p == pass::forward ? "forward" : "backward"); }
+inline void put(std::ostream& out, sequence_id s) {
+  out << s.value;
+}
+inline void put(std::ostream& out, pass p) {
+  out << (p == pass::forward ? "forward" : "backward");
+}
 inline void put(std::ostream& out, const slice& s) {
   out << '[' << s.sequence.value << ", " << s.begin.value << ", " << s.length.value << ']';
 }

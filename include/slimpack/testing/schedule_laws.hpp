@@ -1,6 +1,10 @@
 #ifndef SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
 #define SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
 #include <slimpack/concepts.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/testing/generator.hpp>
@@ -8,11 +12,6 @@
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/random_replica.hpp>
 #include <slimpack/testing/report.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,8 +50,8 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   }
   if (!sound) return std::nullopt;
   const std::optional<std::string> stuck = naive::run(made.packs, programs, on).stuck;
-  r.check(2, !stuck, "the programs are free of deadlock", "on", on.stages, "stages of", on.chunks, "chunks, stuck:",
-          stuck.value_or(""));
+  r.check(2, !stuck, "the programs are free of deadlock", "on", on.stages, "stages of", on.chunks,
+          "chunks, stuck:", stuck.value_or(""));
   simulator::task_graph graph;
   const result<void> built = graph.assign(made.work, programs);
   r.check(2, built.has_value(), "the task graph is acyclic", built ? std::string{} : built.error().detail);

@@ -1,15 +1,14 @@
 #ifndef SLIMPACK_TESTING_SLICER_LAWS_HPP
 #define SLIMPACK_TESTING_SLICER_LAWS_HPP
 
+#include <algorithm>
+#include <cstdint>
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/report.hpp>
-
-#include <algorithm>
-#include <cstdint>
 
 namespace slimpack::testing {
 
@@ -50,15 +49,17 @@ void cut_through(report& r, const Slicer& slicer, const Cost& cost, const sequen
       refused = true;
       continue;
     }
-    r.check(3, given.length <= left.size, "a slice never exceeds the budget's size", "slice", given, p, "room for", left.size);
+    r.check(3, given.length <= left.size, "a slice never exceeds the budget's size", "slice", given, p, "room for",
+            left.size);
     const bool within = given.begin >= tokens{0} && given.length > tokens{0} && given.end() <= s.length;
     const bool adjacent = given.sequence == s.id && within && (forward ? given.begin : given.end()) == at;
-    r.check(1, adjacent, "slices tile the sequence, in order of the pass", "slice", given, p, "at", at, "of sequence", s.id,
-            "with", s.length, "tokens");
+    r.check(1, adjacent, "slices tile the sequence, in order of the pass", "slice", given, p, "at", at, "of sequence",
+            s.id, "with", s.length, "tokens");
     if (!adjacent) return;
     at = forward ? given.end() : given.begin;
     const bool cut_ok = at == goal || at.value % quantum.value == 0;
-    r.check(2, cut_ok, "cuts fall on multiples of the quantum or on the sequence's ends", "slice", given, p, "quantum", quantum);
+    r.check(2, cut_ok, "cuts fall on multiples of the quantum or on the sequence's ends", "slice", given, p, "quantum",
+            quantum);
     if (!cut_ok) return;
     refused = false;
   }

@@ -1,18 +1,17 @@
 #ifndef SLIMPACK_TESTING_SOLVER_LAWS_HPP
 #define SLIMPACK_TESTING_SOLVER_LAWS_HPP
 
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <slimpack/concepts.hpp>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 #include <slimpack/testing/report.hpp>
-
-#include <algorithm>
-#include <cctype>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,8 @@ namespace slimpack::testing {
 namespace detail {
 
 [[nodiscard]] inline bool names_numbers(const error& e) {
-  return std::any_of(e.detail.begin(), e.detail.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
+  return std::any_of(e.detail.begin(), e.detail.end(),
+                     [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
 }
 
 [[nodiscard]] inline bool equal(const replica_solution& a, const replica_solution& b) {

@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <span>
+#include <sstream>
+#include <slimpack/testing/cost_model_laws.hpp>
+
+namespace slimpack {
+namespace {
+
+/// Obeys every law; the others below break one.
+struct lawful {
+  [[nodiscard]] seconds time(const slice& s, pass, int) const { return {static_cast<double>(s.length.value)}; }
+};
+
+testing::report report_of(const auto& cost) {
+  return testing::cost_model_laws(cost, 2, {.cases = 20});
+}
+
+/// Exactly the laws given are broken.
+void expect_broken(const auto& cost, std::initializer_list<int> laws) {
+  const testing::report r = report_of(cost);
+  for (int law = 1; law <= 5; ++law)
+    EXPECT_EQ(r.broken(law) > 0, std::find(laws.begin(), laws.end(), law) != laws.end()) << "law " << law << '\n' << r;
+}
+
+TEST(CostModelLawsReport, AcceptsALawfulModel) {
+  expect_broken(lawful{}, {});
+}
+
+struct negative {
+  [[nodiscard]] seconds time(const slice& s, pass, int) const { return {static_cast<double>(s.length.value) - 1.5}; }
+};
+struct endless : lawful {
+  [[nodiscard]] seconds overhead(pass, int) const { return {std::numeric_limits<double>::infinity()}; }
+};
+struct early_message : lawful {
+  [[nodiscard]] seconds message(tokens, pass, int) const { return {-1e-9}; }
+};
+struct more_useful_than_long : lawful {
+  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const { return time(s, p, part) * 1.01; }
+};
+struct all_weights : lawful {
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const { return time(s, pass::backward, part) * 1.01; }
+};
+struct undefined_on_part_1 : lawful {
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    return part == 1 && s.length.value == 1 ? seconds{std::nan("")} : lawful::time(s, p, part);
+  }
+};
+
+TEST(CostModelLawsReport, FindsTimesThatAreNone) {
+  EXPECT_GT(report_of(negative{}).broken(1), 0);
+  EXPECT_GT(report_of(undefined_on_part_1{}).broken(1), 0);
+  EXPECT_GT(report_of(endless{}).broken(1), 0);
+  expect_broken(early_message{}, {1, 3});  // twice a negative message is no larger
+  expect_broken(more_useful_than_long{}, {1});
+  expect_broken(all_weights{}, {1});
+}
+
+struct mean_of_pack : lawful {
+  using lawful::time;
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
+    seconds sum{};
+    for (const slice& s : pack) sum += time(s, p, part);
+    return sum * (1.0 / static_cast<double>(pack.size()));
+  }
+};
+
+TEST(CostModelLawsReport, FindsPacksCheaperThanAMember) {
+  expect_broken(mean_of_pack{}, {2});
+}
+
+struct faster_with_prefix {
+  [[nodiscard]] seconds time(const slice& s, pass, int) const {
+    return {static_cast<double>(s.length.value) / static_cast<double>(1 + s.begin.value)};
+  }
+};
+struct cliff {  // thin slices run slowly, and a quantum more is faster: a table that was not made monotone
+  [[nodiscard]] seconds time(const slice& s, pass, int) const {
+    return {static_cast<double>(s.length.value) * (s.length.value < 1024 ? 8 : 1)};
+  }
+};
+struct bulk_messages : lawful {
+  [[nodiscard]] seconds message(tokens size, pass, int) const { return {1 / static_cast<double>(size.value)}; }
+};
+
+TEST(CostModelLawsReport, FindsTimesThatFallAsASliceGrows) {
+  expect_broken(faster_with_prefix{}, {3, 4});
+  expect_broken(cliff{}, {3, 4});
+  expect_broken(bulk_messages{}, {3});
+}
+
+struct launch_per_slice {
+  [[nodiscard]] seconds time(const slice& s, pass, int) const { return {1000.0 + static_cast<double>(s.length.value)}; }
+};
+
+TEST(CostModelLawsReport, FindsWorkThatCuttingChanges) {
+  expect_broken(launch_per_slice{}, {4});
+}
+
+TEST(CostModelLawsReport, AsksMeasuredModelsForNoConservation) {
+  const testing::report r = testing::cost_model_laws(launch_per_slice{}, 1, {.cases = 20, .analytic = false});
+  EXPECT_TRUE(r) << r;
+  EXPECT_EQ(r.checks(4), 0);
+}
+
+struct warming_up {
+  std::shared_ptr<int> asked = std::make_shared<int>(0);
+  [[nodiscard]] seconds time(const slice& s, pass, int) const {
+    return {static_cast<double>(s.length.value) * (1 + 1e-13 * static_cast<double>((*asked)++))};
+  }
+};
+
+TEST(CostModelLawsReport, FindsAnswersThatChange) {
+  expect_broken(warming_up{}, {5});
+}
+
+TEST(CostModelLawsReport, IsTheSameForTheSameSeed) {
+  const testing::options o{.seed = 9, .cases = 10};
+  std::ostringstream first;
+  std::ostringstream again;
+  first << testing::cost_model_laws(cliff{}, 1, o);
+  again << testing::cost_model_laws(cliff{}, 1, o);
+  EXPECT_EQ(first.str(), again.str());
+  EXPECT_NE(first.str().find("(seed 9)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace slimpack
