@@ -49,16 +49,19 @@ class local_search {
     if (group_.empty()) return replica_solution{{}, {}, std::vector<program>(stages())};
     budget_ = budget;
     std::optional<error> failure;
-    for (const order o : {order::pipe, order::rising, order::falling}) {
+    for (const order o : {order::pipe, order::rising}) {
       if (best_ && spent()) break;
       if (std::optional<error> e = consider({start, o}); e && !failure) failure = std::move(e);
     }
-    // Nothing fits: smaller packs need less memory beside the longest sequence.
-    for (double shrink = 0.5; !best_ && shrink > 1e-3; shrink *= 0.25) {
+    // Nothing fits: smaller packs need less memory beside the longest sequence. Packs of one slice need the least,
+    // since then no sequence waits for another: whatever fits alone fits.
+    for (double share = 0.5; !best_; share *= 0.25) {
+      const bool least = share * steady_ < 0.01;  // quanta; short sequences share packs of less than one
       candidate small{start, order::rising};
       for (solvers::pack_sizes* p : {&small.sizes.forward, &small.sizes.backward})
-        p->steady *= shrink, p->turn_least *= shrink, p->turn *= shrink;
-      consider(small);
+        for (double* size : {&p->steady, &p->turn_least, &p->turn}) *size *= least ? 0 : share;
+      failure = consider(small);
+      if (least) break;
     }
     if (!best_) return std::move(*failure);
     descend();
@@ -67,7 +70,7 @@ class local_search {
 
  private:
   /// In which order sequences enter; all are legal.
-  enum class order : std::size_t { pipe, rising, falling };  // short at both ends, short first, long first
+  enum class order : std::size_t { pipe, rising };  // short at both ends, short first
   struct candidate {
     local_search::sizes sizes;
     order sequences{};
@@ -96,10 +99,12 @@ class local_search {
     room = std::max(room, longest);
     room_ = room;
     const double quantum = static_cast<double>(batch_.shape.quantum.value);
-    for (const pass p : {pass::forward, pass::backward})
-      grain_[p == pass::backward] = cost_.time({{}, {0}, batch_.shape.quantum}, p, part_).value;
-    // Without a limit, the same shapes as with half as much again as the longest sequence, or an even share.
-    const double wanted = std::min(room, std::max(1.5 * longest, total / batch_.shape.stages));
+    grain_ = cost_.time({{}, {0}, batch_.shape.quantum}, pass::forward, part_).value;
+    // Without a limit, the same shapes as with half as much again as the longest sequence, or an even share; and packs
+    // of 50 times their overhead, or short sequences would drown in it.
+    const double overhead = pack_overhead(cost_, pass::forward, part_).value;
+    const double quiet = grain_ > 0 ? 50 * overhead / grain_ * quantum * batch_.shape.stages : 0;
+    const double wanted = std::min(room, std::max({1.5 * longest, total / batch_.shape.stages, quiet}));
     steady_ = wanted / quantum / batch_.shape.stages;
     beside_ = std::max(0.0, std::min(room, 2 * wanted) - longest) / quantum / batch_.shape.stages;
   }
@@ -111,7 +116,6 @@ class local_search {
     std::vector<sequence>& rising = arranged(order::rising);
     rising = local_;
     std::stable_sort(rising.begin(), rising.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
-    arranged(order::falling).assign(rising.rbegin(), rising.rend());
     std::vector<sequence>& pipe = arranged(order::pipe);
     pipe.reserve(rising.size());
     for (std::size_t i = 0; i < rising.size(); i += 2) pipe.push_back(rising[i]);
@@ -146,16 +150,15 @@ class local_search {
     const bool backward = p == pass::backward;
     const solvers::pack_sizes& size = backward ? all.backward : all.forward;
     const double total = work_[backward];
-    const double grain = grain_[0];  // both passes are sized in forward work; the ratio of passes is in the defaults
     const double depth = std::max(1.0, batch_.shape.parts() - 1.0);
     const auto turning = std::max_element(sequences.begin(), sequences.end(),
                                           [](const sequence& a, const sequence& b) { return a.length < b.length; });
     double turn = 0;  // work before the longest sequence's turn
     for (auto s = sequences.begin(); s != turning; ++s) turn += time_of(*s, p);
     if (!backward) turn += time_of(*turning, p);
-    const double steady = size.steady * steady_ * grain;
-    const double least = size.ramp_least * grain;
-    const double turn_least = size.turn_least * beside_ * grain;
+    const double steady = size.steady * steady_ * grain_;
+    const double least = size.ramp_least * grain_;
+    const double turn_least = size.turn_least * beside_ * grain_;
     const auto budget = [&](seconds done) {
       const double to_end = backward ? total - done.value : done.value;
       return seconds{std::min({steady, least + size.ramp * to_end / depth,
@@ -213,11 +216,11 @@ class local_search {
   const Schedule& schedule_;
   std::vector<memory_rates> rates_;
   std::vector<sequence> local_;
-  std::vector<sequence> arranged_[3];  // by order
+  std::vector<sequence> arranged_[2];  // by order
 
   int part_{};          // the busiest
   double work_[2]{};    // seconds on it, by pass
-  double grain_[2]{};   // of the first quantum of a sequence
+  double grain_{};      // forward seconds of a sequence's first quantum: both passes are sized in it
   double room_{};       // tokens
   double steady_{};     // quanta in a steady pack of size 1
   double beside_{};     // quanta beside the longest sequence, over p
