@@ -47,9 +47,10 @@ inline std::vector<std::vector<std::uint32_t>> largest_differencing(std::span<co
     std::vector<subset>& a = pool[keep].subsets;
     std::vector<subset>& b = pool[gone].subsets;
     // a[k] meets b[bins - 1 - k]; only the tails overlap.
+    const std::size_t held = a.size();
     for (std::size_t k = 0; k < b.size(); ++k) {
       const std::size_t partner = bins - 1 - k;
-      if (partner < a.size()) {
+      if (partner < held) {
         a[partner].sum += b[k].sum;
         a[partner].items.insert(a[partner].items.end(), b[k].items.begin(), b[k].items.end());
       } else {
