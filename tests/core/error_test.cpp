@@ -1,6 +1,7 @@
+#include <slimpack/core/error.hpp>
+
 #include <gtest/gtest.h>
 
-#include <slimpack/core/error.hpp>
 #include <string>
 
 namespace slimpack {

@@ -1,7 +1,8 @@
-#include <gtest/gtest.h>
-
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/partition.hpp>
+
+#include <gtest/gtest.h>
+
 #include <vector>
 
 namespace slimpack {

@@ -1,8 +1,9 @@
+#include <slimpack/core/plan_hash.hpp>
+
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <set>
-#include <slimpack/core/plan_hash.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,12 +1,13 @@
-#include <gtest/gtest.h>
-
-#include <concepts>
-#include <cstdint>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
+
+#include <gtest/gtest.h>
+
+#include <concepts>
+#include <cstdint>
 
 namespace slimpack {
 namespace {

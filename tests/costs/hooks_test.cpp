@@ -1,7 +1,8 @@
+#include <slimpack/costs/hooks.hpp>
+
 #include <gtest/gtest.h>
 
 #include <optional>
-#include <slimpack/costs/hooks.hpp>
 #include <vector>
 
 namespace slimpack {

@@ -1,8 +1,9 @@
+#include <slimpack/costs/price.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
-#include <slimpack/costs/price.hpp>
 #include <vector>
 
 namespace slimpack {

@@ -1,6 +1,7 @@
+#include <slimpack/costs/quadratic.hpp>
+
 #include <gtest/gtest.h>
 
-#include <slimpack/costs/quadratic.hpp>
 #include <sstream>
 
 namespace slimpack {

@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/testing/cost_model_laws.hpp>
 
 #include "cases.hpp"
+
+#include <gtest/gtest.h>
 
 namespace slimpack {
 namespace {

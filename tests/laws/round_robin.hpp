@@ -1,12 +1,13 @@
 #ifndef SLIMPACK_TESTS_LAWS_ROUND_ROBIN_HPP
 #define SLIMPACK_TESTS_LAWS_ROUND_ROBIN_HPP
 
-#include <cstddef>
-#include <cstdint>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/solution.hpp>
 #include <slimpack/costs/price.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 

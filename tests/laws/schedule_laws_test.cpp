@@ -1,10 +1,10 @@
-#include <gtest/gtest.h>
-
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/testing/schedule_laws.hpp>
 
 #include "cases.hpp"
+
+#include <gtest/gtest.h>
 
 namespace slimpack {
 namespace {

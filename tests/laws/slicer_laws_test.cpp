@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
@@ -7,6 +5,8 @@
 #include <slimpack/testing/slicer_laws.hpp>
 
 #include "cases.hpp"
+
+#include <gtest/gtest.h>
 
 namespace slimpack {
 namespace {

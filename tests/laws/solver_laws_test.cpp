@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -8,6 +6,8 @@
 
 #include "cases.hpp"
 #include "round_robin.hpp"
+
+#include <gtest/gtest.h>
 
 namespace slimpack {
 namespace {

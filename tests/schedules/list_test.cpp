@@ -1,17 +1,18 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/testing/random_replica.hpp>
-#include <sstream>
-#include <vector>
 
 #include "../laws/cases.hpp"
 #include "../simulator/workloads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+#include <vector>
 
 namespace slimpack {
 namespace {
@@ -29,7 +30,7 @@ TEST(ListSchedule, TakesTheClosedFormOfUniformPacks) {
   for (const int p : {1, 2, 4, 8})
     for (const std::uint32_t m : {1u, 4u, 16u})
       for (const double b : {1.0, 2.0, 3.0})
-        EXPECT_EQ(makespan(tests::uniform_work(p, m, {{1}, {b}}), list{}), seconds{(m + p - 1) * (1 + b)})
+        EXPECT_EQ(makespan(tests::uniform_work(p, m, {{1}, {b}}), list{}), seconds{(m - 1.0 + p) * (1 + b)})
             << p << ' ' << m;
 }
 

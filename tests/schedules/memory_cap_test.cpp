@@ -1,14 +1,15 @@
+#include <slimpack/schedules/memory_cap.hpp>
+#include <slimpack/testing/random_replica.hpp>
+
+#include "../laws/cases.hpp"
+#include "../simulator/workloads.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <slimpack/schedules/memory_cap.hpp>
-#include <slimpack/testing/random_replica.hpp>
 #include <vector>
-
-#include "../laws/cases.hpp"
-#include "../simulator/workloads.hpp"
 
 namespace slimpack {
 namespace {

@@ -1,16 +1,18 @@
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/testing/random_replica.hpp>
+
+#include "../laws/cases.hpp"
+#include "../simulator/workloads.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/testing/random_replica.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "../laws/cases.hpp"
-#include "../simulator/workloads.hpp"
 
 namespace slimpack {
 namespace {

@@ -1,16 +1,17 @@
-#include <gtest/gtest.h>
-
-#include <boost/concept/assert.hpp>
-#include <boost/graph/graph_concepts.hpp>
-#include <cstdint>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/bgl.hpp>
 #include <slimpack/testing/random_replica.hpp>
-#include <vector>
 
 #include "../laws/cases.hpp"
 #include "workloads.hpp"
+
+#include <boost/concept/assert.hpp>
+#include <boost/graph/graph_concepts.hpp>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
 
 namespace slimpack {
 namespace {

@@ -1,13 +1,14 @@
-#include <gtest/gtest.h>
-
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/testing/random_replica.hpp>
-#include <vector>
 
 #include "../laws/cases.hpp"
 #include "workloads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
 
 namespace slimpack {
 namespace {

@@ -1,15 +1,17 @@
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/memory.hpp>
+
+#include "workloads.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/memory.hpp>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "workloads.hpp"
 
 namespace slimpack {
 namespace {
@@ -39,7 +41,7 @@ TEST(TaskGraph, UniformOneFOneBTakesItsClosedForm) {
     for (const std::uint32_t m : {1u, 2u, 5u, 8u, 32u})
       for (const double f : {1.0, 3.0})
         for (const double b : {1.0, 2.0, 5.0})
-          EXPECT_EQ(one_f_one_b(tests::uniform_work(p, m, {{f}, {b}}), 1), seconds{(m + p - 1) * (f + b)})
+          EXPECT_EQ(one_f_one_b(tests::uniform_work(p, m, {{f}, {b}}), 1), seconds{(m - 1.0 + p) * (f + b)})
               << "p " << p << " m " << m << " f " << f << " b " << b;
 }
 

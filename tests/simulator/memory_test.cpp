@@ -1,3 +1,10 @@
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/testing/random_replica.hpp>
+
+#include "../laws/cases.hpp"
+#include "workloads.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,14 +12,8 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/testing/random_replica.hpp>
 #include <tuple>
 #include <vector>
-
-#include "../laws/cases.hpp"
-#include "workloads.hpp"
 
 namespace slimpack {
 namespace {

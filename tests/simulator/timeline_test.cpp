@@ -1,15 +1,16 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstddef>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/testing/random_replica.hpp>
-#include <vector>
 
 #include "../laws/cases.hpp"
 #include "workloads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace slimpack {
 namespace {

@@ -1,10 +1,11 @@
 #ifndef SLIMPACK_TESTS_SIMULATOR_WORKLOADS_HPP
 #define SLIMPACK_TESTS_SIMULATOR_WORKLOADS_HPP
 
-#include <cstdint>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/price.hpp>
+
+#include <cstdint>
 #include <vector>
 
 /// Workloads whose step time and memory are known by hand.

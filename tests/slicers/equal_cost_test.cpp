@@ -1,12 +1,13 @@
-#include <gtest/gtest.h>
-
-#include <cstdint>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/testing/generator.hpp>
-#include <sstream>
 
 #include "../laws/cases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <sstream>
 
 namespace slimpack {
 namespace {

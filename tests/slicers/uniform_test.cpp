@@ -1,8 +1,9 @@
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/slicers/uniform.hpp>
+
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <slimpack/costs/quadratic.hpp>
-#include <slimpack/slicers/uniform.hpp>
 #include <sstream>
 
 namespace slimpack {

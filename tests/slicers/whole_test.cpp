@@ -1,7 +1,8 @@
-#include <gtest/gtest.h>
-
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/slicers/whole.hpp>
+
+#include <gtest/gtest.h>
+
 #include <sstream>
 
 namespace slimpack {

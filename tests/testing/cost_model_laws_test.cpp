@@ -1,3 +1,5 @@
+#include <slimpack/testing/cost_model_laws.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <memory>
 #include <span>
 #include <sstream>
-#include <slimpack/testing/cost_model_laws.hpp>
 
 namespace slimpack {
 namespace {

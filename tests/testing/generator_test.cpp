@@ -1,10 +1,11 @@
+#include <slimpack/testing/generator.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <set>
-#include <slimpack/testing/generator.hpp>
 #include <vector>
 
 namespace slimpack {

@@ -1,9 +1,3 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/detail/fill.hpp>
@@ -12,6 +6,13 @@
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/testing/plan_laws.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
+#include <slimpack/testing/report.hpp>
+
 #include <gtest/gtest.h>
 
-#include <slimpack/testing/report.hpp>
 #include <sstream>
 #include <string>
 

@@ -1,10 +1,11 @@
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/testing/schedule_laws.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/testing/schedule_laws.hpp>
 #include <utility>
 #include <vector>
 

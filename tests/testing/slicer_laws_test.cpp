@@ -1,13 +1,14 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <initializer_list>
-#include <memory>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/testing/slicer_laws.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
 
 namespace slimpack {
 namespace {

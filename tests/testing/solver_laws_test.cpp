@@ -1,15 +1,16 @@
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/testing/solver_laws.hpp>
+
+#include "../laws/round_robin.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
-#include <slimpack/costs/quadratic.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/slicers/whole.hpp>
-#include <slimpack/testing/solver_laws.hpp>
 #include <utility>
-
-#include "../laws/round_robin.hpp"
 
 namespace slimpack {
 namespace {

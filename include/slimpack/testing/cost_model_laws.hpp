@@ -1,16 +1,17 @@
 #ifndef SLIMPACK_TESTING_COST_MODEL_LAWS_HPP
 #define SLIMPACK_TESTING_COST_MODEL_LAWS_HPP
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <slimpack/concepts.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 

@@ -1,14 +1,15 @@
 #ifndef SLIMPACK_TESTING_GENERATOR_HPP
 #define SLIMPACK_TESTING_GENERATOR_HPP
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <random>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/testing/options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
 #include <utility>
 #include <vector>
 

@@ -1,16 +1,17 @@
 #ifndef SLIMPACK_TESTING_NAIVE_HPP
 #define SLIMPACK_TESTING_NAIVE_HPP
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>

@@ -1,8 +1,9 @@
 #ifndef SLIMPACK_TESTING_OPTIONS_HPP
 #define SLIMPACK_TESTING_OPTIONS_HPP
 
-#include <cstdint>
 #include <slimpack/core/units.hpp>
+
+#include <cstdint>
 
 namespace slimpack::testing {
 

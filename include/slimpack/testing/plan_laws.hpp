@@ -1,11 +1,6 @@
 #ifndef SLIMPACK_TESTING_PLAN_LAWS_HPP
 #define SLIMPACK_TESTING_PLAN_LAWS_HPP
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
@@ -13,6 +8,12 @@
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 #include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace slimpack::testing {

@@ -1,9 +1,7 @@
 #ifndef SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 #define SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
+#include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/workload.hpp>
@@ -14,6 +12,11 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 

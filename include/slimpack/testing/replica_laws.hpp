@@ -1,16 +1,17 @@
 #ifndef SLIMPACK_TESTING_REPLICA_LAWS_HPP
 #define SLIMPACK_TESTING_REPLICA_LAWS_HPP
 
-#include <algorithm>
-#include <cstddef>
-#include <map>
-#include <optional>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>

@@ -1,12 +1,13 @@
 #ifndef SLIMPACK_TESTING_REPORT_HPP
 #define SLIMPACK_TESTING_REPORT_HPP
 
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/units.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <ostream>
-#include <slimpack/core/slice.hpp>
-#include <slimpack/core/units.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>

@@ -1,10 +1,6 @@
 #ifndef SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
 #define SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <optional>
 #include <slimpack/concepts.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/testing/generator.hpp>
@@ -12,6 +8,11 @@
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/random_replica.hpp>
 #include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,14 +1,15 @@
 #ifndef SLIMPACK_TESTING_SLICER_LAWS_HPP
 #define SLIMPACK_TESTING_SLICER_LAWS_HPP
 
-#include <algorithm>
-#include <cstdint>
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cstdint>
 
 namespace slimpack::testing {
 

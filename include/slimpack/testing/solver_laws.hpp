@@ -1,17 +1,18 @@
 #ifndef SLIMPACK_TESTING_SOLVER_LAWS_HPP
 #define SLIMPACK_TESTING_SOLVER_LAWS_HPP
 
-#include <algorithm>
-#include <cctype>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <slimpack/concepts.hpp>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 #include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
