@@ -36,7 +36,8 @@ std::vector<double> random_weights(testing::generator& random, std::int64_t most
   std::vector<double> weight;
   const bool ties = random.once_in(3);
   for (std::int64_t n = random.between(1, most); n > 0; --n)
-    weight.push_back(ties ? static_cast<double>(random.between(0, 5)) : static_cast<double>(random.length({100000}).value));
+    weight.push_back(ties ? static_cast<double>(random.between(0, 5))
+                          : static_cast<double>(random.length({100000}).value));
   return weight;
 }
 

@@ -35,11 +35,16 @@ inline constexpr costs::quadratic per_token{.linear = 1, .attention = 0};
   for (std::int64_t n = random.between(1, most); n > 0; --n) {
     const auto length = [&]() -> tokens {
       switch (kind) {
-        case 0: return random.length(longest);
-        case 1: return {random.between(1, longest.value)};
-        case 2: return random.once_in(3) ? tokens{longest.value / 2} : longest;
-        case 3: return random.once_in(8) ? random.length(longest) : tokens{1};
-        default: return {longest.value / random.between(1, 5)};
+        case 0:
+          return random.length(longest);
+        case 1:
+          return {random.between(1, longest.value)};
+        case 2:
+          return random.once_in(3) ? tokens{longest.value / 2} : longest;
+        case 3:
+          return random.once_in(8) ? random.length(longest) : tokens{1};
+        default:
+          return {longest.value / random.between(1, 5)};
       }
     };
     lengths.push_back(std::max(tokens{1}, length()));

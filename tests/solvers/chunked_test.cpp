@@ -23,7 +23,8 @@ using packing = std::vector<std::vector<std::int64_t>>;
 
 template <class Slicer = slicers::equal_cost>
 result<solution> solved(const std::vector<tokens>& lengths, const shape& on, tokens chunk, Slicer slicer = {}) {
-  return solvers::chunked{.chunk = chunk}.solve(problem{lengths, on}, slicer, costs::quadratic{}, schedules::one_f_one_b{});
+  return solvers::chunked{.chunk = chunk}.solve(problem{lengths, on}, slicer, costs::quadratic{},
+                                                schedules::one_f_one_b{});
 }
 
 std::vector<double> peaks(const replica_solution& r, const shape& on) {
@@ -44,7 +45,9 @@ TEST(Chunked, FillsPacksToTheLastTokenUnderAQuantumOfOne) {
 TEST(Chunked, LeavesLessThanAQuantumInEveryPackButTheLast) {
   testing::generator random(81);
   for (int i = tests::cases(60); i > 0; --i) {
-    const shape on{.stages = 3, .replicas = static_cast<int>(random.between(1, 3)), .quantum = {std::int64_t{1} << random.between(0, 8)}};
+    const shape on{.stages = 3,
+                   .replicas = static_cast<int>(random.between(1, 3)),
+                   .quantum = {std::int64_t{1} << random.between(0, 8)}};
     const tokens chunk{on.quantum.value * random.between(1, 12) + random.between(0, on.quantum.value - 1)};
     const solution found = solved(tests::random_lengths(random, 40, {8192}), on, chunk).value();
     for (const replica_solution& r : found) {
@@ -60,7 +63,8 @@ TEST(Chunked, LeavesLessThanAQuantumInEveryPackButTheLast) {
 }
 
 TEST(Chunked, BalancesReplicasByTokensInArrivalOrder) {
-  const solution found = solved(tests::lengths_of({100, 300, 200, 600}), {.replicas = 2, .quantum = {1}}, {1000}).value();
+  const solution found =
+      solved(tests::lengths_of({100, 300, 200, 600}), {.replicas = 2, .quantum = {1}}, {1000}).value();
   EXPECT_EQ(tests::members(found[0].partition.forward), (packing{{600}}));
   EXPECT_EQ(tests::members(found[1].partition.forward), (packing{{100, 300, 200}}));
 }

@@ -47,7 +47,9 @@ TEST(DpBalanced, GivesEveryReplicaTheSameNumberOfPacksInArrivalOrder) {
   testing::generator random(71);
   for (int i = tests::cases(80); i > 0; --i) {
     const std::vector<tokens> lengths = tests::random_lengths(random, 60, {4096});
-    const shape on{.stages = 2, .replicas = static_cast<int>(random.between(1, 5)), .chunks = static_cast<int>(random.between(1, 2))};
+    const shape on{.stages = 2,
+                   .replicas = static_cast<int>(random.between(1, 5)),
+                   .chunks = static_cast<int>(random.between(1, 2))};
     const tokens context = tests::longest_of(lengths) + tokens{random.between(0, 8192)};
     const std::vector<std::vector<slice>> packs = dealt_packs(solved(lengths, on, context).value());
     std::uint32_t next = 0;

@@ -13,9 +13,10 @@ namespace slimpack::detail {
 
 /// Fills packs from sequences taken one after the other, each cut by the slicer where a pack is full.
 /// `base` gives quantum, part and the token cap of a pack; `budget(done)` the next pack's time, `done` being the work
-/// in the packs before it. A sequence runs front to back forward and back to front backward, so every order of
-/// sequences is a legal run order. Where `apart(sequence)`, no other sequence shares a pack with its turn: the last
-/// forward and the first backward pack of it hold no later and no earlier sequence.
+/// in the packs before it. A pack that has used up its time takes no more, even from a slicer that ignores time.
+/// A sequence runs front to back forward and back to front backward, so every order of sequences is a legal run
+/// order. Where `apart(sequence)`, no other sequence shares a pack with its turn: the last forward and the first
+/// backward pack of it hold no later and no earlier sequence.
 /// Errors    out_of_memory: a slice that the slicer insists on exceeds the token cap
 template <class Slicer, class Cost, class Budget, class Apart>
 result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, const Slicer& slicer, const Cost& cost,
@@ -36,6 +37,7 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
     const bool alone = apart(s);
     if (alone && p == pass::backward && !empty) close();
     while (left > tokens{0}) {
+      if (used > room) close();
       const tokens at = p == pass::forward ? s.length - left : left;
       const slice next = slicer.next(s, at, p, {room - used, base.size - held, base.quantum, base.part, empty}, cost);
       if (next.length == tokens{0}) {

@@ -1,0 +1,213 @@
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/slicers/uniform.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/testing/plan_laws.hpp>
+
+#include "../laws/cases.hpp"
+#include "batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+/// A quadratic model that also knows bytes.
+struct with_bytes : costs::quadratic {
+  memory_rates rates;
+  [[nodiscard]] std::optional<memory_rates> memory(int) const { return rates; }
+};
+
+/// The least that a stage holds for a sequence, run alone in packs of one quantum.
+double least_memory(const memory_rates& rates, tokens longest, tokens quantum) {
+  const auto all = static_cast<double>(longest.value);
+  const auto one = static_cast<double>(std::min(longest, quantum).value);
+  return std::max(rates.in_forward(all, 0, one), rates.in_backward(all, longest > quantum ? all : 0, one));
+}
+
+seconds step_time(const std::vector<tokens>& lengths, const shape& on, solvers::search_budget effort) {
+  return planner{on, slicers::equal_cost{}, costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}},
+                 solvers::two_phase{.effort = effort}}(lengths)
+      .value()
+      .step_time;
+}
+
+/// Random shapes with a random batch for each, which `check` is given.
+template <class Check>
+void each_batch(std::uint64_t seed, int cases, const Check& check) {
+  testing::generator random(seed);
+  for (int i = cases; i > 0; --i) {
+    const shape on{.stages = static_cast<int>(random.between(1, 5)),
+                   .replicas = static_cast<int>(random.between(1, 4)),
+                   .quantum = {std::int64_t{1} << random.between(0, 8)}};
+    check(random, on, tests::random_lengths(random, 40, on.quantum * random.between(1, 300)));
+  }
+}
+
+// Sequences may run one after the other, so a limit that holds the longest holds them all.
+TEST(TwoPhase, PlansUnderEveryTokenLimitThatHoldsTheLongestSequence) {
+  const auto fits = [](const auto& slicer, const auto& schedule) {
+    each_batch(91, tests::cases(60), [&](testing::generator& random, shape on, const std::vector<tokens>& lengths) {
+      const std::int64_t longest = tests::longest_of(lengths).value;
+      const std::int64_t beside[] = {0, 1, on.quantum.value, longest / 4};
+      on.memory = memory_limit{memory_unit::token, static_cast<double>(longest + beside[random.between(0, 3)])};
+      const costs::quadratic cost{.linear = random.once_in(4) ? 0 : 1e-6, .attention = random.once_in(4) ? 0 : 4e-11};
+      const result<plan> made = planner{on, slicer, cost, solvers::two_phase{}, schedule}(lengths);
+      ASSERT_TRUE(made) << "seed 91: " << made.error().detail;
+      const testing::report found = testing::plan_laws(made.value());
+      EXPECT_TRUE(found) << "seed 91\n" << found;
+    });
+  };
+  fits(slicers::equal_cost{}, schedules::list{});
+  fits(slicers::equal_cost{}, schedules::one_f_one_b{});
+  fits(slicers::uniform{{512}}, schedules::list{});
+  fits(slicers::whole{}, schedules::list{});
+}
+
+TEST(TwoPhase, PlansUnderEveryByteLimitThatHoldsTheLongestSequence) {
+  each_batch(92, tests::cases(60), [](testing::generator& random, shape on, const std::vector<tokens>& lengths) {
+    with_bytes cost;
+    for (double memory_rates::*rate : {&memory_rates::fixed, &memory_rates::live_token, &memory_rates::gradient_token,
+                                       &memory_rates::forward_token, &memory_rates::backward_token})
+      cost.rates.*rate = static_cast<double>(random.between(1, 5) * (random.once_in(4) ? 10 : 1));
+    const double least = least_memory(cost.rates, tests::longest_of(lengths), on.quantum);
+    on.memory = memory_limit{memory_unit::byte, least * (random.once_in(2) ? 1 : 1 + 0.1 * random.ratio())};
+    const result<plan> made = planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}}(lengths);
+    ASSERT_TRUE(made) << "seed 92: " << made.error().detail;
+    const testing::report found = testing::plan_laws(made.value());
+    EXPECT_TRUE(found) << "seed 92\n" << found;
+  });
+}
+
+// A token that runs takes a thousand times the memory of one that waits, so only packs of one quantum fit beside
+// 8192 quanta: a share of the limit's packs that no fixed list of shares reaches.
+TEST(TwoPhase, PlansWhereOnlyPacksOfOneQuantumFit) {
+  with_bytes cost;
+  cost.attention = 0;
+  cost.rates = {.live_token = 1, .gradient_token = 0.1, .forward_token = 1000, .backward_token = 1000};
+  const std::vector<tokens> lengths = tests::lengths_of({1048576, 524288, 1000, 64, 64});
+  shape on;
+  on.memory = memory_limit{memory_unit::byte, least_memory(cost.rates, lengths[0], on.quantum)};
+  const result<plan> made = planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}}(lengths);
+  ASSERT_TRUE(made) << made.error().detail;
+  EXPECT_LE(made.value().replicas[0].peak_memory[0], on.memory->amount);
+}
+
+TEST(TwoPhase, RefusesALimitThatASequenceExceedsAlone) {
+  shape on{.stages = 2};
+  on.memory = memory_limit{memory_unit::token, 999};
+  const result<plan> made = planner{on}(tests::lengths_of({10, 1000, 20}));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, errc::out_of_memory);
+  EXPECT_EQ(made.error().detail,
+            "a sequence of 1000 tokens needs 1000 tokens on stage 0, the limit is 999 tokens: 1 tokens are missing");
+}
+
+// A slicer that ignores time would give a batch to one pack, were packs not closed when their time is used up.
+TEST(TwoPhase, ClosesPacksOfASlicerThatIgnoresTime) {
+  const std::vector<tokens> lengths(20, tokens{4096});
+  const plan made = planner{{.stages = 4}, slicers::uniform{{1024}}}(lengths).value();
+  EXPECT_GE(made.replicas[0].partition.forward.size(), 16u);
+  EXPECT_GE(made.replicas[0].partition.backward.size(), 16u);
+}
+
+TEST(TwoPhase, CutsForwardAndBackwardApart) {
+  const plan made = planner{{.stages = 4}}(tests::lengths_of({65536, 300, 9000, 2000, 128, 700, 40000, 1})).value();
+  EXPECT_NE(tests::members(made.replicas[0].partition.forward), tests::members(made.replicas[0].partition.backward));
+}
+
+// The search is one path, which a larger budget follows further.
+TEST(TwoPhase, IsNoWorseForALargerBudget) {
+  each_batch(93, tests::cases(15), [](testing::generator&, const shape& on, const std::vector<tokens>& lengths) {
+    seconds before = step_time(lengths, on, {0, 1});
+    for (const solvers::search_budget effort :
+         {solvers::search_budget{0, 0}, solvers::search_budget::fast(), solvers::search_budget::normal(),
+          solvers::search_budget{4'000'000, 60}}) {
+      const seconds after = step_time(lengths, on, effort);
+      EXPECT_LE(after, before) << "seed 93, " << effort;
+      before = after;
+    }
+  });
+}
+
+TEST(TwoPhase, FindsBetterPlansThanItsFirst) {
+  testing::generator random(94);
+  const std::vector<tokens> lengths = tests::random_lengths(random, 40, {65536});
+  const shape on{.stages = 4};
+  EXPECT_LT(step_time(lengths, on, solvers::search_budget::normal()), step_time(lengths, on, {0, 1}));
+}
+
+TEST(TwoPhase, StopsAtItsFirstCandidateWhenAsked) {
+  const std::vector<tokens> lengths = tests::lengths_of({65536, 300, 9000, 2000, 128, 700, 40000, 1});
+  std::stop_source stop;
+  stop.request_stop();
+  const problem batch{lengths, {.stages = 4}, stop.get_token()};
+  const problem unhurried{lengths, {.stages = 4}};
+  const solvers::two_phase first{.effort = {0, 1}};
+  const solution stopped =
+      solvers::two_phase{}.solve(batch, slicers::equal_cost{}, costs::quadratic{}, schedules::list{}).value();
+  const solution once = first.solve(unhurried, slicers::equal_cost{}, costs::quadratic{}, schedules::list{}).value();
+  EXPECT_EQ(stopped[0].partition, once[0].partition);
+  EXPECT_EQ(stopped[0].programs, once[0].programs);
+}
+
+TEST(TwoPhase, LeavesReplicasEmptyWhenSequencesAreFew) {
+  const plan made = planner{{.stages = 3, .replicas = 4}}(tests::lengths_of({700, 500})).value();
+  const testing::report found = testing::plan_laws(made);
+  EXPECT_TRUE(found) << found;
+  EXPECT_EQ(std::count_if(made.replicas.begin(), made.replicas.end(),
+                          [](const replica_plan& r) { return r.sequences.empty(); }),
+            2);
+}
+
+TEST(TwoPhase, PacksManySingleTokens) {
+  const std::vector<tokens> lengths(100'000, tokens{1});
+  const plan made = planner{{.stages = 4, .replicas = 2}}(lengths).value();
+  for (const replica_plan& r : made.replicas) {
+    EXPECT_EQ(r.sequences.size(), 50'000u);
+    EXPECT_LT(r.partition.forward.size(), 1000u);
+  }
+  EXPECT_GT(made.efficiency, 0.9);
+}
+
+/// Lists that look for a weakness; the rest of a batch is what hides its longest sequence's turn.
+TEST(TwoPhase, IsNoSlowerThanMegatronOnAdversarialLists) {
+  std::vector<std::vector<tokens>> lists{std::vector<tokens>(64, tokens{4096}),
+                                         {},
+                                         tests::lengths_of({131072, 131072}),
+                                         tests::lengths_of({131072, 131072, 1, 1, 1})};
+  for (int power = 0; power <= 17; ++power) lists[1].push_back({std::int64_t{1} << power});
+  for (const std::vector<tokens>& lengths : lists) {
+    for (const int replicas : {1, 2}) {
+      const shape on{.stages = 4, .replicas = replicas};
+      const costs::quadratic cost{.per_pack = {6e-5}, .hop = {2e-5}};
+      const plan ours = planner{on, slicers::equal_cost{}, cost}(lengths).value();
+      const plan theirs =
+          planner{on, slicers::whole{}, cost, solvers::megatron{}, schedules::one_f_one_b{.lead = 1}}(lengths).value();
+      const testing::report found = testing::plan_laws(ours);
+      EXPECT_TRUE(found) << found;
+      EXPECT_LE(ours.step_time, theirs.step_time) << lengths.size() << " sequences, " << replicas << " replicas";
+    }
+  }
+}
+
+TEST(TwoPhase, PrintsWhatWouldBuildIt) {
+  std::ostringstream out;
+  out << solvers::two_phase{.effort = {5, 2}};
+  EXPECT_NE(out.str().find("solvers::two_phase{.forward = {.steady = "), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find(".effort = {.nodes = 5, .candidates = 2}}"), std::string::npos) << out.str();
+}
+
+}  // namespace
+}  // namespace slimpack
