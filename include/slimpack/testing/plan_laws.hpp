@@ -129,7 +129,7 @@ inline std::optional<seconds> check_plan(report& r, const plan& p) {
   report r("plan laws", 0);
   const std::optional<seconds> busy = detail::check_plan(r, p);
   if (busy && p.step_time > seconds{})  // useful work is at most what the stages are busy for
-    r.check(6, detail::no_less(p.bubble, 1 - *busy / detail::stage_seconds(p)) && p.bubble <= 1,
+    r.check(6, detail::no_less(busy->value, (1 - p.bubble) * detail::stage_seconds(p).value) && p.bubble <= 1,
             "the bubble is at least the idle share, and at most all", "bubble", p.bubble, "busy", *busy, "of",
             detail::stage_seconds(p));
   return r;
