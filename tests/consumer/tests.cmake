@@ -7,7 +7,7 @@ set(consumer ${CMAKE_CURRENT_SOURCE_DIR}/consumer)
 function(slimpack_add_consumer name program)
   add_test(NAME consumer.${name}
            COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${consumer} ${scratch}/${name}
-                   --build-generator ${CMAKE_GENERATOR}
+                   --build-generator ${CMAKE_GENERATOR} --build-target ${program}
                    --build-options -D CMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} ${ARGN}
                    --test-command ${program})
 endfunction()
