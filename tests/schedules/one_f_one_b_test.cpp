@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,23 +40,34 @@ workload limited(workload work, double limit) {
   return work;
 }
 
-TEST(OneFOneB, RunsPhiPlusOnePlusLeadForwardsBeforeEachBackward) {
+TEST(OneFOneB, IsPhiPlusOnePlusLeadAheadAndGetsThereOneForwardAtATime) {
   testing::generator random(51);
   for (int i = tests::cases(40); i > 0; --i) {
     const workload work = testing::any_replica({.longest = {16384}}, random).work;
     const int lead = static_cast<int>(random.between(0, 4));
     const std::vector<program> programs = one_f_one_b{.lead = lead}.programs(work).value();
     for (std::size_t r = 0; r < programs.size(); ++r) {
-      std::size_t forwards = 0;
+      const auto ahead = static_cast<std::int64_t>(lead) * static_cast<std::int64_t>(programs.size() - 1 - r);
+      std::int64_t forwards = 0;
       for (const instruction& k : programs[r]) {
         if (k.pass == pass::forward) {
           ++forwards;
           continue;
         }
-        const std::size_t ahead = static_cast<std::size_t>(lead) * (programs.size() - 1 - r);
-        EXPECT_EQ(forwards, std::min(work.forward.size(), work.turn[k.pack.value] + 1 + ahead)) << "seed 51";
+        std::int64_t wanted = 0;
+        for (std::size_t j = k.pack.value; j < work.backward.size(); ++j)
+          wanted = std::max(wanted, work.turn[j] + 1 - static_cast<std::int64_t>(j - k.pack.value));
+        EXPECT_EQ(forwards, std::min(static_cast<std::int64_t>(work.forward.size()), wanted + ahead)) << "seed 51";
       }
     }
+  }
+}
+
+// m sequences of n equal slices, f = 1 and b = 2, messages free: a stage is busy 3 m n of 3 (m n + p - 1) seconds.
+TEST(OneFOneB, TakesTheClosedFormOfUniformSlices) {
+  for (const auto& [p, m, n] : {std::tuple{4, 3, 8}, {8, 4, 16}, {2, 5, 3}, {8, 1, 16}}) {
+    const workload work = tests::sliced_work(p, static_cast<std::uint32_t>(m), n, {});
+    EXPECT_NEAR(makespan(work, 2).value, 3.0 * (m * n + p - 1), 1e-9) << p << ' ' << m << ' ' << n;
   }
 }
 

@@ -13,18 +13,23 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace slimpack::schedules {
 
-/// One forward, one backward: stage r runs a_r(i) = min(M, phi(i) + 1 + lead (p - 1 - r)) forwards before backward i.
+/// One forward, one backward: stage r is phi(i) + 1 + lead (p - 1 - r) forwards ahead of backward i, and gets there one
+/// forward at a time: where a sequence of many slices follows, phi jumps, and running its forwards in one burst would
+/// starve the stages after. So a_r(i) = max over j >= i of min(M, phi(j) + 1 + lead (p - 1 - r)) - (j - i), which for
+/// equal slices is SlimPipe's order, with its bubble of (p - 1) / (p - 1 + m n).
 ///
 /// Under a memory limit the lead falls, on the first stages first: at most k forwards ahead, for the largest k that
-/// fits. With chunks, forwards and backwards are counted in (pack, chunk) units in Megatron-LM's interleaved order: p
-/// packs pass a chunk before they pass the next; a lead of 2 is then its warm-up of 2 (p - 1 - r) + (chunks - 1) p units.
-/// Where that order would wait for itself (packs that are no multiple of p, which Megatron-LM requires, or that share
-/// sequences), k falls too. At k = 0 it cannot: with units in one order for all stages, and each backward put right
-/// after the forwards it needs, an instruction depends only on earlier units, or on its own unit on another stage.
+/// fits; where none does, forwards run as late as they may. With chunks, forwards and backwards are counted in (pack,
+/// chunk) units in Megatron-LM's interleaved order: p packs pass a chunk before they pass the next; a lead of 2 is then
+/// its warm-up of 2 (p - 1 - r) + (chunks - 1) p units. Where that order would wait for itself (packs that are no
+/// multiple of p, which Megatron-LM requires, or that share sequences), k falls too. At k = 0 with late forwards it
+/// cannot: with units in one order for all stages, and each backward put right after the forwards it needs, an
+/// instruction depends only on earlier units, or on its own unit on another stage.
 /// Source    1F1B; the form for packs that share sequences is derived (design rule 5, with its proof of no deadlock);
 ///           SlimPipe (arXiv:2504.14519) doubles the lead, which hides the messages
 /// Requires  lead >= 0
@@ -35,23 +40,26 @@ struct one_f_one_b {
 
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
     if (lead < 0) return error{errc::invalid_input, "one_f_one_b needs a lead of at least 0, got " + std::to_string(lead)};
-    const auto stages = static_cast<std::size_t>(work.shape.stages);
-    std::size_t most = static_cast<std::size_t>(lead) * (stages - 1);
-    std::vector<program> found = ordered(work, most);
-    while (!ends(work, found)) found = ordered(work, most = most > stages ? stages : most / 2);
-    if (excess(work, found) <= 0) return found;
-    const std::vector<program> least = ordered(work, 0);
-    if (const double over = excess(work, least); over > 0)
-      return error{errc::out_of_memory, "1F1B at its smallest lead exceeds the memory limit of " +
-                                            detail::amount(work.shape.memory->amount, work.shape.memory->unit) + " by " +
-                                            detail::amount(over, work.shape.memory->unit)};
-    std::size_t fitting = 0;
-    while (most - fitting > 1) {  // memory grows with the lead
-      const std::size_t middle = fitting + (most - fitting) / 2;
-      const std::vector<program> tried = ordered(work, middle);
-      (ends(work, tried) && excess(work, tried) <= 0 ? fitting : most) = middle;
+    const std::size_t most = static_cast<std::size_t>(lead) * (static_cast<std::size_t>(work.shape.stages) - 1);
+    for (const start forwards : {start::gradual, start::late}) {
+      std::vector<program> found = ordered(work, most, forwards);
+      if (fits(work, found)) return found;
+      if (found = ordered(work, 0, forwards); !fits(work, found)) continue;
+      std::size_t fitting = 0;
+      for (std::size_t over = most; over - fitting > 1;) {  // memory grows with the lead
+        const std::size_t middle = fitting + (over - fitting) / 2;
+        std::vector<program> tried = ordered(work, middle, forwards);
+        if (fits(work, tried))
+          fitting = middle, found = std::move(tried);
+        else
+          over = middle;
+      }
+      return found;
     }
-    return ordered(work, fitting);
+    const double over = excess(work, ordered(work, 0, start::late));
+    return error{errc::out_of_memory, "1F1B at its smallest lead exceeds the memory limit of " +
+                                          detail::amount(work.shape.memory->amount, work.shape.memory->unit) + " by " +
+                                          detail::amount(over, work.shape.memory->unit)};
   }
 
   friend constexpr bool operator==(const one_f_one_b&, const one_f_one_b&) = default;
@@ -61,6 +69,9 @@ struct one_f_one_b {
   }
 
  private:
+  /// Whether forwards of a sequence that follows start one by one before they are needed, or when they are.
+  enum class start { gradual, late };
+
   /// (pack, chunk) units of a pass: groups of `stages` packs pass chunk after chunk, backward from the last chunk.
   static std::vector<instruction> units(const workload& work, pass p) {
     std::vector<instruction> order;
@@ -76,7 +87,7 @@ struct one_f_one_b {
   }
 
   /// The programs with no stage more than `most` units ahead.
-  [[nodiscard]] std::vector<program> ordered(const workload& work, std::size_t most) const {
+  [[nodiscard]] std::vector<program> ordered(const workload& work, std::size_t most, start forwards) const {
     const std::vector<instruction> forward = units(work, pass::forward);
     const std::vector<instruction> backward = units(work, pass::backward);
     const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
@@ -87,9 +98,7 @@ struct one_f_one_b {
     std::vector<std::size_t> need(backward.size());  // per backward, units that the last stage must have run
     for (std::size_t k = 0; k < backward.size(); ++k)
       need[k] = std::max(k == 0 ? 0 : need[k - 1], through[work.turn[backward[k].pack.value]]);
-    // Interleaved, at most one forward goes between two backwards, as Megatron-LM runs them: in bursts they would wait
-    // for chunks that come back from the last stage.
-    if (last_chunk > 0)
+    if (forwards == start::gradual)
       for (std::size_t k = need.size(); k-- > 1;) need[k - 1] = std::max(need[k - 1], need[k] - 1);
     std::vector<program> programs(static_cast<std::size_t>(work.shape.stages));
     for (std::size_t r = 0; r < programs.size(); ++r) {
@@ -105,8 +114,9 @@ struct one_f_one_b {
     return programs;
   }
 
-  /// Whether no stage waits for ever. With one chunk that is proven (design rule 5).
-  static bool ends(const workload& work, const std::vector<program>& programs) {
+  /// Whether no stage waits for ever, which with one chunk is proven (design rule 5), and the memory limit holds.
+  static bool fits(const workload& work, const std::vector<program>& programs) {
+    if (excess(work, programs) > 0) return false;
     if (work.shape.chunks == 1) return true;
     const result<void> built = simulator::task_graph{}.assign(work, programs);
     return built || built.error().code != errc::cyclic_schedule;
