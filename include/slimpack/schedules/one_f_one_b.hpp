@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,8 @@ namespace slimpack::schedules {
 /// equal slices is SlimPipe's order, with its bubble of (p - 1) / (p - 1 + m n).
 ///
 /// Under a memory limit the lead falls, on the first stages first: at most k forwards ahead, for the largest k that
-/// fits; where none does, forwards run as late as they may. With chunks, forwards and backwards are counted in (pack,
+/// fits. Then forwards that run as late as they may leave room for a longer lead, so the shorter step of gradual and
+/// late starts is kept. With chunks, forwards and backwards are counted in (pack,
 /// chunk) units in Megatron-LM's interleaved order: p packs pass a chunk before they pass the next; a lead of 2 is then
 /// its warm-up of 2 (p - 1 - r) + (chunks - 1) p units. Where that order would wait for itself (packs that are no
 /// multiple of p, which Megatron-LM requires, or that share sequences), k falls too. At k = 0 with late forwards it
@@ -41,21 +43,11 @@ struct one_f_one_b {
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
     if (lead < 0) return error{errc::invalid_input, "one_f_one_b needs a lead of at least 0, got " + std::to_string(lead)};
     const std::size_t most = static_cast<std::size_t>(lead) * (static_cast<std::size_t>(work.shape.stages) - 1);
-    for (const start forwards : {start::gradual, start::late}) {
-      std::vector<program> found = ordered(work, most, forwards);
-      if (fits(work, found)) return found;
-      if (found = ordered(work, 0, forwards); !fits(work, found)) continue;
-      std::size_t fitting = 0;
-      for (std::size_t over = most; over - fitting > 1;) {  // memory grows with the lead
-        const std::size_t middle = fitting + (over - fitting) / 2;
-        std::vector<program> tried = ordered(work, middle, forwards);
-        if (fits(work, tried))
-          fitting = middle, found = std::move(tried);
-        else
-          over = middle;
-      }
-      return found;
-    }
+    std::vector<program> whole = ordered(work, most, start::gradual);
+    if (fits(work, whole)) return whole;
+    std::vector<program> gradual = lowered(work, most, start::gradual);
+    std::vector<program> late = lowered(work, most, start::late);
+    if (!late.empty()) return gradual.empty() || makespan(work, late) < makespan(work, gradual) ? late : gradual;
     const double over = excess(work, ordered(work, 0, start::late));
     return error{errc::out_of_memory, "1F1B at its smallest lead exceeds the memory limit of " +
                                           detail::amount(work.shape.memory->amount, work.shape.memory->unit) + " by " +
@@ -112,6 +104,28 @@ struct one_f_one_b {
       }
     }
     return programs;
+  }
+
+  /// The programs of the longest lead that fits, at most `most`; empty when none does.
+  [[nodiscard]] std::vector<program> lowered(const workload& work, std::size_t most, start forwards) const {
+    std::vector<program> found = ordered(work, 0, forwards);
+    if (!fits(work, found)) return {};
+    std::size_t fitting = 0;
+    for (std::size_t over = most + 1; over - fitting > 1;) {  // memory grows with the lead
+      const std::size_t middle = fitting + (over - fitting) / 2;
+      std::vector<program> tried = ordered(work, middle, forwards);
+      if (fits(work, tried))
+        fitting = middle, found = std::move(tried);
+      else
+        over = middle;
+    }
+    return found;
+  }
+
+  static seconds makespan(const workload& work, const std::vector<program>& programs) {
+    simulator::task_graph graph;
+    std::vector<seconds> start;
+    return graph.assign(work, programs) ? graph.sweep(start) : seconds{std::numeric_limits<double>::infinity()};
   }
 
   /// Whether no stage waits for ever, which with one chunk is proven (design rule 5), and the memory limit holds.
