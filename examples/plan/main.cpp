@@ -76,6 +76,8 @@ result<setting> prepare(const options& o) {
 /// What would make the longest sequence fit, for a plan that needs too many bytes; or tokens.
 std::string advice(const options& o, const setting& s, std::span<const tokens> lengths) {
   const tokens longest = *std::max_element(lengths.begin(), lengths.end());
+  if (o.planner != "slimpack" && plan_named({"slimpack", s.shape, {}, solvers::search_budget::fast()}, lengths, s.cost))
+    return "--planner slimpack fits";
   if (s.shape.memory->unit == memory_unit::token)
     return "raise --memory (the longest sequence alone has " + std::to_string(longest.value) + " tokens) or lower --max-context";
   const auto fits = [&](shape on, costs::recompute r) {

@@ -3,7 +3,7 @@
 
 #include <slimpack/costs/model_shape.hpp>
 
-#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace slimpack::costs {
@@ -28,7 +28,7 @@ struct layer {
     const auto t = static_cast<double>(tensor);
     const auto h = static_cast<double>(m.hidden);
     const double heads = m.heads / t;
-    const double kv_heads = m.kv_rank > 0 ? heads : std::max(m.kv_heads / t, 1.0);
+    const double kv_heads = m.kv_rank > 0 ? heads : std::ceil(m.kv_heads / t);
     const auto qk = static_cast<double>(m.head_dim);
     const auto v = static_cast<double>(m.value_dim);
     double attention = heads * v * h;  // output projection

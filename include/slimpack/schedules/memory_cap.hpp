@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/workload.hpp>
+#include <slimpack/detail/amount.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,9 +42,10 @@ class memory_cap {
         const double live = static_cast<double>(work.forward.before[work.turn[i] + 1] - work.backward.before[i]);
         const double size = static_cast<double>(work.backward.before[i + 1] - work.backward.before[i]);
         const double held = work.rates[r].in_backward(live, static_cast<double>(work.gradient_running[i]), size);
-        return error{errc::out_of_memory, "stage " + std::to_string(r) + " needs " + std::to_string(held) + " before backward pack " +
-                                              std::to_string(i) + ", the limit is " +
-                                              std::to_string(work.shape.memory->amount)};
+        const memory_limit& limit = *work.shape.memory;
+        return error{errc::out_of_memory, "stage " + std::to_string(r) + " holds at least " + detail::amount(held, limit.unit) +
+                                              " when backward pack " + std::to_string(i) + " starts, the limit is " +
+                                              detail::amount(limit.amount, limit.unit)};
       }
     }
     return boost::outcome_v2::success();
