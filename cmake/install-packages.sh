@@ -23,7 +23,7 @@ commands="apt-get update; apt-get install -y --no-install-recommends ${missing[*
 echo "Installing ${missing[*]}"
 if ((EUID == 0)); then
   DEBIAN_FRONTEND=noninteractive sh -c "$commands"
-elif ! command -v sudo > /dev/null || ! sudo DEBIAN_FRONTEND=noninteractive sh -c "$commands"; then
+elif ! command -v sudo > /dev/null || ! sudo env DEBIAN_FRONTEND=noninteractive sh -c "$commands"; then
   echo "Packages are missing. As root, run: $commands" >&2
   exit 1
 fi
