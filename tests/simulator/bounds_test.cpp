@@ -1,0 +1,211 @@
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/bounds.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/chunked.hpp>
+#include <slimpack/solvers/dp_balanced.hpp>
+#include <slimpack/solvers/karmarkar_karp.hpp>
+#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/testing/generator.hpp>
+
+#include "../laws/cases.hpp"
+#include "every_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+/// A second a token, two backward; two a pack, one a message.
+constexpr costs::quadratic plain{.linear = 1, .attention = 0, .per_pack = {2}, .hop = {1}};
+
+/// Everything that a cost model may do to a bound: parts of different speed, messages that grow, packs that take at
+/// least so long, a reduction.
+struct crooked : costs::quadratic {
+  crooked() : quadratic{.linear = 1, .attention = 0.03, .per_pack = {1.5}} {}
+  [[nodiscard]] static double weight(int part) { return part % 2 == 0 ? 1 : 1.7; }
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    return quadratic::time(s, p, part) * weight(part);
+  }
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
+    seconds sum{};
+    for (const slice& s : pack) sum += time(s, p, part);
+    return overhead(p, part) + std::max(sum, seconds{9});
+  }
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const {
+    return quadratic::weight_time(s, part) * weight(part);
+  }
+  [[nodiscard]] seconds message(tokens n, pass, int part) const {
+    return {0.5 + 0.1 * static_cast<double>(n.value * (part + 1))};
+  }
+  [[nodiscard]] seconds reduce_time() const { return {7}; }
+};
+
+std::vector<sequence> batch_of(const std::vector<tokens>& lengths) {
+  return solvers::sequences_of(lengths);
+}
+
+template <class Cost>
+seconds largest_bound(const Cost& cost, const shape& on, std::span<const sequence> batch) {
+  seconds largest{};
+  for (const bound& b : simulator::lower_bounds(cost, on, batch)) largest = std::max(largest, b.time);
+  return largest;
+}
+
+// Sequences of 10 and 20 tokens on two stages; the first slice of the shortest is 10 tokens: F 10, B 20, of it W 10.
+//   stage 0   packs 2 + 2, F + B of 30 tokens                                      4 + 90 = 94
+//   stage 1   fill 2 + 10 + 1, packs 4, and the larger of F + B + W 90 and F + B 60 with the drain 1 + 2 + 20 - 10
+//                                                                            13 + 4 + 90 = 107
+//   chain     of 20 tokens: fill 13, F 2 + 20, B 2 + 40 - 20, drain 13              70
+TEST(LowerBounds, AddUpOnTwoStages) {
+  const shape on{.stages = 2, .quantum = {10}};
+  const std::vector<bound> bounds = simulator::lower_bounds(plain, on, batch_of({{10}, {20}}));
+  EXPECT_EQ(bounds, (std::vector<bound>{{"stage 0: fill + work + drain", {94}},
+                                        {"stage 1: fill + work + drain", {107}},
+                                        {"sequence 1: there, turn and back", {70}}}));
+}
+
+// One sequence of 10 tokens on three stages. Stage 2: fill 2 (2 + 10 + 1), packs 4, F + B - W 20, drain 2 (1 + 2 + 10)
+// = 76, for the drain outlasts W. Stage 1: 13 + 4 + 20 + 13 = 50, stage 0: 4 + 30 = 34.
+TEST(LowerBounds, CountTheDrainWhereItOutlastsTheWeightGradients) {
+  const shape on{.stages = 3, .quantum = {10}};
+  const std::vector<bound> bounds = simulator::lower_bounds(plain, on, batch_of({{10}}));
+  ASSERT_EQ(bounds.size(), 4u);
+  EXPECT_EQ(bounds[0].time, seconds{34});
+  EXPECT_EQ(bounds[1].time, seconds{50});
+  EXPECT_EQ(bounds[2].time, seconds{76});
+  EXPECT_EQ(bounds[3].time, seconds{76});
+}
+
+// Two replicas share 90 s of work: 13 + 4 + max(45, 30 + 13) = 62 on stage 1. A merge may share any sequence, so no
+// sequence's own way counts.
+TEST(LowerBounds, ShareWorkOverReplicas) {
+  const shape on{.stages = 2, .replicas = 2, .quantum = {10}};
+  const std::vector<bound> bounds = simulator::lower_bounds(plain, on, batch_of({{10}, {20}}));
+  ASSERT_EQ(bounds.size(), 2u);
+  EXPECT_EQ(bounds[0].time, seconds{4 + 45});
+  EXPECT_EQ(bounds[1].time, seconds{62});
+}
+
+TEST(LowerBounds, IncludeTheReductionOfSeveralReplicas) {
+  const std::vector<sequence> batch = batch_of({{10}, {20}});
+  struct reduced : costs::quadratic {
+    [[nodiscard]] seconds reduce_time() const { return {100}; }
+  };
+  const reduced cost{plain};
+  EXPECT_EQ(largest_bound(cost, {.stages = 2, .quantum = {10}}, batch), seconds{107});
+  EXPECT_EQ(largest_bound(cost, {.stages = 2, .replicas = 2, .quantum = {10}}, batch), seconds{162});
+}
+
+// Two chunks on one stage: both chunks' work and packs, 2 (90 + 4), and fill and drain before part 0 are nothing.
+TEST(LowerBounds, AddUpTheChunksOfAStage) {
+  const shape on{.chunks = 2, .quantum = {10}};
+  EXPECT_EQ(simulator::lower_bounds(plain, on, batch_of({{10}, {20}}))[0].time, seconds{188});
+}
+
+TEST(LowerBounds, AreNoneForAnEmptyBatch) {
+  EXPECT_TRUE(simulator::lower_bounds(plain, {}, {}).empty());
+}
+
+// The oracle itself. One way for one slice on three stages: 3 (2 + 10) + 3 (2 + 20) + 4 hops = 106. Two equal slices on
+// two stages: (m + p - 1)(f + b) = 3 x 3 without overhead or hop.
+TEST(EveryPlan, FindsClosedForms) {
+  EXPECT_EQ(tests::shortest_step(plain, {.stages = 3, .quantum = {10}}, batch_of({{10}}), false), seconds{106});
+  constexpr costs::quadratic bare{.linear = 1, .attention = 0};
+  EXPECT_EQ(tests::shortest_step(bare, {.stages = 2, .quantum = {1}}, batch_of({{1}, {1}}), false), seconds{9});
+}
+
+// Stage 1 sends its B back before it runs W: F 12, message 1, F 12, B 2 + 10, message 1, and B and W together on stage
+// 0
+// 22. Its own W, 2 + 10 more on stage 1, ends earlier.
+TEST(EveryPlan, TakesWeightGradientsApart) {
+  const shape on{.stages = 2, .quantum = {10}};
+  EXPECT_EQ(tests::shortest_step(plain, on, batch_of({{10}}), false), seconds{12 + 1 + 12 + 22 + 1 + 22});
+  EXPECT_EQ(tests::shortest_step(plain, on, batch_of({{10}}), true), seconds{12 + 1 + 12 + 12 + 1 + 22});
+}
+
+template <class Cost>
+void no_plan_beats_the_bounds(const Cost& cost, std::uint64_t seed) {
+  testing::generator random(seed);
+  for (int i = tests::cases(12); i > 0; --i) {
+    const int chunks = random.once_in(5) ? 2 : 1;
+    const shape on{.stages = static_cast<int>(random.between(1, chunks == 2 ? 2 : 3)),
+                   .replicas = static_cast<int>(random.between(1, 2)),
+                   .chunks = chunks,
+                   .quantum = {10}};
+    std::vector<tokens> lengths;
+    std::int64_t quanta = on.parts() < 3 ? 4 : on.parts() == 3 ? 3 : 2;  // few enough to try every plan
+    while (quanta > 0 && lengths.size() < 3) {
+      const std::int64_t own = random.between(1, std::min<std::int64_t>(3, quanta));
+      lengths.push_back({10 * own - (random.once_in(2) ? random.between(0, 9) : 0)});
+      quanta -= own;
+    }
+    const std::vector<sequence> batch = batch_of(lengths);
+    const seconds whole = tests::shortest_step(cost, on, batch, false);
+    const seconds apart = tests::shortest_step(cost, on, batch, true);
+    EXPECT_LE(apart, whole);
+    for (const bound& b : simulator::lower_bounds(cost, on, batch))
+      EXPECT_LE(b.time.value, apart.value * (1 + 1e-12)) << b.name << ", seed " << seed << ", case " << i;
+    const schedules::one_f_one_b schedule{};
+    const result<plan> made =
+        planner{on, slicers::equal_cost{}, cost, solvers::chunked{.chunk = {10}}, schedule}(lengths);
+    ASSERT_TRUE(made) << made.error().detail;
+    EXPECT_GE(made.value().step_time.value, whole.value * (1 - 1e-12)) << "the oracle misses a plan, seed " << seed;
+  }
+}
+
+TEST(LowerBounds, HoldForEveryPlanOfPlainCosts) {
+  no_plan_beats_the_bounds(plain, 101);
+}
+TEST(LowerBounds, HoldForEveryPlanOfAttention) {
+  no_plan_beats_the_bounds(costs::quadratic{.linear = 0.2, .attention = 0.05, .per_pack = {1}, .hop = {2}}, 102);
+}
+TEST(LowerBounds, HoldForEveryPlanOfUnevenParts) {
+  no_plan_beats_the_bounds(crooked{}, 103);
+}
+
+// One stage, one replica: nothing can be better than to run all work in one pack of each pass.
+TEST(LowerBounds, AreReachedOnOneStage) {
+  const plan made = planner{shape{}, slicers::whole{}, plain, solvers::megatron{.context = {1000}},
+                            schedules::one_f_one_b{}}(std::vector<tokens>{{100}, {200}, {300}})
+                        .value();
+  EXPECT_EQ(made.step_time, made.lower_bound);
+  EXPECT_EQ(made.efficiency, 1);
+}
+
+TEST(LowerBounds, HoldForThePlansOfEveryPlanner) {
+  testing::generator random(104);
+  for (int i = tests::cases(20); i > 0; --i) {
+    std::vector<tokens> lengths;
+    for (std::int64_t n = random.between(1, 40); n > 0; --n) lengths.push_back(random.length({65536}));
+    const shape on{.stages = static_cast<int>(random.between(1, 6)),
+                   .replicas = static_cast<int>(random.between(1, 3))};
+    const costs::quadratic cost{.attention = 4e-11 * static_cast<double>(random.between(0, 2)),
+                                .per_pack = {1e-4 * random.ratio()},
+                                .hop = {1e-4 * random.ratio()}};
+    const schedules::one_f_one_b classic{.lead = 1};
+    const auto holds = [](const result<plan>& made) {
+      ASSERT_TRUE(made) << made.error().detail;
+      EXPECT_LE(made.value().efficiency, 1 + 1e-12) << "seed 104";
+      EXPECT_GT(made.value().efficiency, 0);
+      for (const replica_plan& r : made.value().replicas)
+        EXPECT_LE(r.lower_bound.value, r.makespan.value * (1 + 1e-12)) << "seed 104";
+    };
+    holds(planner{on, slicers::equal_cost{}, cost}(lengths));
+    holds(
+        planner{on, slicers::equal_cost{}, cost, solvers::chunked{.chunk = {4096}}, schedules::one_f_one_b{}}(lengths));
+    holds(planner{on, slicers::whole{}, cost, solvers::megatron{}, classic}(lengths));
+    holds(planner{on, slicers::whole{}, cost, solvers::dp_balanced{}, classic}(lengths));
+    holds(planner{on, slicers::whole{}, cost, solvers::karmarkar_karp{}, classic}(lengths));
+  }
+}
+
+}  // namespace
+}  // namespace slimpack
