@@ -165,7 +165,8 @@ class local_search {
                                turn_least + size.turn * std::abs(done.value - turn) / depth})};
     };
     const double crowded = room_ / 2;
-    const auto apart = [&](const sequence& s) { return static_cast<double>(s.length.value) > crowded; };
+    // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
+    const auto apart = [&](const sequence& s) { return steady <= 0 || static_cast<double>(s.length.value) > crowded; };
     const tokens cap{room_ < 9e15 ? static_cast<std::int64_t>(room_) : std::numeric_limits<std::int64_t>::max()};
     return fill(packs, sequences, p, slicer_, cost_, {{}, cap, batch_.shape.quantum, part_, true}, budget, apart);
   }
