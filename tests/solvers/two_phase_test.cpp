@@ -109,7 +109,7 @@ TEST(TwoPhase, PlansUnderALimitWhereNothingTakesTime) {
   on.memory = memory_limit{memory_unit::token, 1000};
   const costs::quadratic free{.linear = 0, .attention = 0};
   const result<plan> made =
-      planner{on, slicers::equal_cost{}, free}(tests::lengths_of({400, 300, 1000, 400, 400, 300}));
+      planner{on, slicers::equal_cost{}, free}(tests::lengths_of({450, 300, 1000, 450, 450, 300}));
   ASSERT_TRUE(made) << made.error().detail;
   EXPECT_EQ(made.value().replicas[0].peak_memory, (std::vector<double>{1000, 1000}));
 }
