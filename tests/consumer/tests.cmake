@@ -26,7 +26,8 @@ endif()
 
 set(sources "${consumer}/main.cpp ${consumer}/second.cpp")
 add_test(NAME consumer.include_path
-         COMMAND sh -c "${CMAKE_CXX_COMPILER} -std=c++20 -I ${PROJECT_SOURCE_DIR}/include ${sources} -o plain && ./plain")
+         COMMAND sh -c "${CMAKE_CXX_COMPILER} -std=c++20 -I ${PROJECT_SOURCE_DIR}/include ${sources} -o by_path && \
+./by_path")
 
 find_program(PKG_CONFIG_PROGRAM pkg-config)
 mark_as_advanced(PKG_CONFIG_PROGRAM)
