@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds and tests slimpack on Debian 12, from any working directory; installs the packages that are missing.
 #
-#   bash tests/run.sh          the whole suite optimised, then the unit tests with sanitizers, and with clang if it is there
+#   bash tests/run.sh          the whole suite optimised; the unit tests with sanitizers, and with clang if it is there
 #   bash tests/run.sh --full   the same with whole matrices and many more random cases
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
