@@ -50,6 +50,8 @@ class planner {
                                        {"tensor", shape_.tensor}, {"context", shape_.context}, {"chunks", shape_.chunks}})
       if (degree < 1) return error{errc::invalid_input, std::string("shape.") + name + " is " + std::to_string(degree) + ", it must be at least 1"};
     if (shape_.quantum < tokens{1}) return error{errc::invalid_input, "shape.quantum must be at least 1 token"};
+    if (shape_.memory && !(shape_.memory->amount >= 0))
+      return error{errc::invalid_input, "shape.memory is " + std::to_string(shape_.memory->amount) + ", it must be at least 0"};
     if (const std::optional<int> parts = parts_of(cost_); parts && *parts != shape_.parts())
       return error{errc::invalid_input, "the cost model prices " + std::to_string(*parts) + " parts, the shape has " +
                                             std::to_string(shape_.parts())};
@@ -97,13 +99,14 @@ class planner {
     const std::vector<sequence> batch = solvers::sequences_of(lengths);
     p.bounds = simulator::lower_bounds(cost_, shape_, batch);
     for (const bound& b : p.bounds) p.lower_bound = std::max(p.lower_bound, b.time);
-    p.efficiency = p.lower_bound / p.step_time;
     seconds useful{};
     for (const sequence& s : batch)
       for (int part = 0; part < shape_.parts(); ++part)
         for (const pass direction : {pass::forward, pass::backward})
           useful += useful_time(cost_, {s.id, {0}, s.length}, direction, part);
-    p.bubble = 1 - useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages));
+    const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
+    p.efficiency = timed ? p.lower_bound / p.step_time : 1;
+    p.bubble = timed ? 1 - useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
     return p;
   }
 
