@@ -9,15 +9,15 @@ namespace slimpack::costs {
 
 /// One kind of connection between two GPUs.
 struct link {
-  seconds latency;
+  seconds latency{};
   double bandwidth{};  ///< bytes per second, one direction, as one GPU sees it
   friend constexpr bool operator==(const link&, const link&) = default;
 };
 
 /// A GPU and its node, as a JSON file describes them (io/gpu.hpp).
 struct gpu {
-  std::string name;
-  bytes memory;
+  std::string name{};
+  bytes memory{};
   double peak_bf16_flops{};           ///< dense, per second
   double memory_bandwidth{};          ///< bytes per second
   int multiprocessors{};
@@ -25,9 +25,9 @@ struct gpu {
   double gemm_efficiency{};           ///< of the peak, large products
   double attention_efficiency{};      ///< of the peak, long causal slices, forward
   double backward_attention_ratio{};  ///< attention backward over forward, time
-  link inside;                        ///< within a node
-  link between;                       ///< between nodes
-  std::string source;
+  link inside{};                      ///< within a node
+  link between{};                     ///< between nodes
+  std::string source{};
   friend bool operator==(const gpu&, const gpu&) = default;
 };
 

@@ -9,7 +9,7 @@ namespace slimpack::costs {
 /// The dimensions of a decoder-only transformer, as a Hugging Face config.json gives them (io/model_config.hpp).
 /// Units     counts and widths in elements
 struct model_shape {
-  std::string name;              ///< for reports
+  std::string name{};            ///< for reports
   int layers{};                  ///< num_hidden_layers
   std::int64_t hidden{};         ///< hidden_size
   int heads{};                   ///< num_attention_heads

@@ -4,8 +4,6 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/gpu.hpp>
 
-#include <algorithm>
-
 namespace slimpack::costs {
 
 /// What messages and collectives cost on nodes of GPUs: latency + bytes / bandwidth, by whether a node is left.
@@ -27,25 +25,38 @@ struct network {
   /// With chunks, messages also go from the last stage to the first, and every boundary has the worst link's price.
   [[nodiscard]] const link& boundary(const shape& s, int r) const {
     const int ranks = s.tensor * s.context;
-    if (s.chunks > 1) return s.stages * ranks * s.replicas <= gpus_per_node ? inside : between;
-    for (int first = 0; first < s.replicas * s.stages * ranks; first += s.stages * ranks)
-      for (int rank = first + r * ranks; rank < first + (r + 1) * ranks; ++rank)
-        if (rank / gpus_per_node != (rank + ranks) / gpus_per_node) return between;
+    for (int from = 0; from < s.replicas * s.stages * ranks; ++from) {
+      const int stage = from / ranks % s.stages;
+      const int to = from + (stage + 1 < s.stages ? ranks : (1 - s.stages) * ranks);
+      if ((stage == r || s.chunks > 1) && apart(from, to)) return between;
+    }
     return inside;
   }
 
-  /// The link between the tensor-parallel ranks of a stage.
-  [[nodiscard]] const link& of_tensor(const shape& s) const { return s.tensor <= gpus_per_node ? inside : between; }
+  /// The link between the tensor-parallel ranks of a stage, the worst over all.
+  [[nodiscard]] const link& of_tensor(const shape& s) const {
+    for (int first = 0; first < s.replicas * s.stages * s.context * s.tensor; first += s.tensor)
+      if (apart(first, first + s.tensor - 1)) return between;
+    return inside;
+  }
 
-  /// The link between copies of a stage's weights: its context-parallel ranks and all replicas.
+  /// The link between copies of a stage's weights, its context-parallel ranks on all replicas; the worst over stages.
   [[nodiscard]] const link& of_replicas(const shape& s) const {
-    return s.tensor * s.context * s.stages * s.replicas <= gpus_per_node ? inside : between;
+    const int ranks = s.tensor * s.context;
+    const int last_copy = (s.replicas - 1) * s.stages * ranks + ranks - s.tensor;
+    for (int r = 0; r < s.stages; ++r)
+      for (int first = r * ranks; first < r * ranks + s.tensor; ++first)
+        if (apart(first, first + last_copy)) return between;
+    return inside;
   }
 
   /// All-gather or reduce-scatter over n ranks; `size` is the gathered buffer.
   [[nodiscard]] static seconds gather(const link& l, bytes size, int n) {
     return n < 2 ? seconds{} : over(l, size * ((n - 1.0) / n));
   }
+
+ private:
+  [[nodiscard]] bool apart(int rank, int other) const noexcept { return rank / gpus_per_node != other / gpus_per_node; }
 };
 
 }  // namespace slimpack::costs
