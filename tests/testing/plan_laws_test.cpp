@@ -1,6 +1,6 @@
 #include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/detail/fill.hpp>
+#include <slimpack/solvers/detail/fill.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/timeline.hpp>

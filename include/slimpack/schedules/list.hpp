@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/workload.hpp>
-#include <slimpack/detail/greedy.hpp>
+#include <slimpack/schedules/detail/greedy.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/solution.hpp>
 #include <slimpack/costs/price.hpp>
-#include <slimpack/detail/fill.hpp>
+#include <slimpack/solvers/detail/fill.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/balance.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/solution.hpp>
-#include <slimpack/detail/whole_packs.hpp>
+#include <slimpack/solvers/detail/whole_packs.hpp>
 #include <slimpack/solvers/assign.hpp>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/solution.hpp>
-#include <slimpack/detail/differencing.hpp>
-#include <slimpack/detail/whole_packs.hpp>
+#include <slimpack/solvers/detail/differencing.hpp>
+#include <slimpack/solvers/detail/whole_packs.hpp>
 #include <slimpack/solvers/assign.hpp>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/solution.hpp>
 #include <slimpack/costs/price.hpp>
-#include <slimpack/detail/local_search.hpp>
+#include <slimpack/solvers/detail/local_search.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_budget.hpp>

@@ -7,7 +7,7 @@
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/detail/fill.hpp>
+#include <slimpack/solvers/detail/fill.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/testing/generator.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_DETAIL_FILL_HPP
-#define SLIMPACK_DETAIL_FILL_HPP
+#ifndef SLIMPACK_SOLVERS_DETAIL_FILL_HPP
+#define SLIMPACK_SOLVERS_DETAIL_FILL_HPP
 
 #include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/error.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_DETAIL_GREEDY_HPP
-#define SLIMPACK_DETAIL_GREEDY_HPP
+#ifndef SLIMPACK_SCHEDULES_DETAIL_GREEDY_HPP
+#define SLIMPACK_SCHEDULES_DETAIL_GREEDY_HPP
 
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/program.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_DETAIL_WHOLE_PACKS_HPP
-#define SLIMPACK_DETAIL_WHOLE_PACKS_HPP
+#ifndef SLIMPACK_SOLVERS_DETAIL_WHOLE_PACKS_HPP
+#define SLIMPACK_SOLVERS_DETAIL_WHOLE_PACKS_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/problem.hpp>

@@ -1,12 +1,12 @@
-#ifndef SLIMPACK_DETAIL_LOCAL_SEARCH_HPP
-#define SLIMPACK_DETAIL_LOCAL_SEARCH_HPP
+#ifndef SLIMPACK_SOLVERS_DETAIL_LOCAL_SEARCH_HPP
+#define SLIMPACK_SOLVERS_DETAIL_LOCAL_SEARCH_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/solution.hpp>
 #include <slimpack/costs/price.hpp>
-#include <slimpack/detail/fill.hpp>
+#include <slimpack/solvers/detail/fill.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
