@@ -1,0 +1,133 @@
+#include <slimpack/costs/memory.hpp>
+
+#include "models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+using costs::layer;
+using costs::recompute;
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+
+/// What a stage of an even pipeline holds.
+memory_rates stage_of(const costs::model_shape& m, const shape& on, costs::memory rule, int embeddings, bool has_head) {
+  const std::vector<layer> layers(static_cast<std::size_t>(m.layers / on.stages), layer::of(m, false, on.tensor));
+  return rule.of(m, on, layers, embeddings, has_head);
+}
+
+memory_rates tiny(costs::memory rule, const shape& on = {.stages = 2}, bool has_head = false) {
+  return stage_of(tests::tiny(), on, rule, 0, has_head);
+}
+
+/// Bytes of weights and gradients: what is fixed, less the 12 of 18 bytes that an unsharded optimizer takes.
+double weights_and_gradients(const costs::model_shape& m, int tensor, int stages) {
+  return stage_of(m, {.stages = stages, .tensor = tensor}, {.distributed_optimizer = false}, 1, false).fixed * 6 / 18;
+}
+
+// One layer of 144 weights: 6 + 12 bytes each; 104 bytes a live token; dK and dV 2 x 4 bytes.
+TEST(Memory, CountsByHand) {
+  const memory_rates r = tiny({});
+  EXPECT_EQ(r.fixed, 144 * 18);
+  EXPECT_EQ(r.live_token, 104);
+  EXPECT_EQ(r.gradient_token, 8);
+  EXPECT_EQ(r.forward_token, 0);
+  EXPECT_EQ(r.backward_token, 0);
+}
+
+// The head adds the last norm's input, 2 x 4, and fp32 logits, 4 x 10, to a running token, and an embedding 10 x 4
+// weights.
+TEST(Memory, CountsLogitsWhereTheHeadIs) {
+  const memory_rates r = stage_of(tests::tiny(), {.stages = 2}, {}, 1, true);
+  EXPECT_EQ(r.fixed, (144 + 40) * 18);
+  EXPECT_EQ(r.live_token, 112);
+  EXPECT_EQ(r.forward_token, 40);
+  EXPECT_EQ(r.backward_token, 40);
+}
+
+// Selective drops 16 of norms and 48 of the MLP; full keeps each layer's input, 2 x 4. What is dropped is there again
+// while a token runs backward: for full, a whole layer.
+TEST(Memory, KeepsLessTheMoreIsComputedAgain) {
+  const memory_rates selective = tiny({.recompute = recompute::selective});
+  EXPECT_EQ(selective.live_token, 104 - 16 - 48);
+  EXPECT_EQ(selective.backward_token, 16 + 48);
+  const memory_rates full = tiny({.recompute = recompute::full});
+  EXPECT_EQ(full.live_token, 8);
+  EXPECT_EQ(full.backward_token, 104);
+  EXPECT_EQ(full.gradient_token, 8);
+}
+
+TEST(Memory, OrdersRecomputeVariantsOfRealModels) {
+  for (const costs::model_shape& m : {tests::llama_3_1_8b(), tests::slimpipe_70b(), tests::gpt_3_175b()}) {
+    const auto live = [&](recompute r) {
+      return stage_of(m, {.stages = 4, .tensor = 8}, {.recompute = r}, 1, true).live_token;
+    };
+    EXPECT_GT(live(recompute::none), live(recompute::selective)) << m.name;
+    EXPECT_GT(live(recompute::selective), live(recompute::full)) << m.name;
+  }
+}
+
+// Optimizer states: 12 bytes a parameter, over 3 replicas of 2 context ranks when distributed: 6 + 2.
+TEST(Memory, ShardsADistributedOptimizer) {
+  const shape on{.stages = 2, .replicas = 3, .context = 2};
+  EXPECT_EQ(tiny({}, on).fixed, 144 * (6 + 2));
+  EXPECT_EQ(tiny({.distributed_optimizer = false}, on).fixed, 144 * 18);
+}
+
+TEST(Memory, SharesTokensOverContextRanks) {
+  const memory_rates alone = tiny({.recompute = recompute::full}, {.stages = 2}, true);
+  const memory_rates shared = tiny({.recompute = recompute::full}, {.stages = 2, .context = 2}, true);
+  EXPECT_EQ(shared.live_token, alone.live_token / 2);
+  EXPECT_EQ(shared.gradient_token, alone.gradient_token / 2);
+  EXPECT_EQ(shared.forward_token, alone.forward_token / 2);
+  EXPECT_EQ(shared.backward_token, alone.backward_token / 2);
+}
+
+// SlimPipe's evaluation (arXiv:2504.14519), its planner's tables to the last digit printed; 256K tokens.
+
+TEST(SlimPipeTables, GiveWeightsAndGradients) {
+  EXPECT_NEAR(weights_and_gradients(tests::slimpipe_13b(), 8, 1) / gib, 9.32, 0.005);
+  EXPECT_NEAR(weights_and_gradients(tests::slimpipe_13b(), 8, 4) / gib, 2.67, 0.005);
+  EXPECT_NEAR(weights_and_gradients(tests::slimpipe_13b(), 8, 8) / gib, 1.57, 0.005);
+  EXPECT_NEAR(weights_and_gradients(tests::slimpipe_70b(), 8, 8) / gib, 6.71, 0.005);
+  EXPECT_NEAR(weights_and_gradients(tests::slimpipe_70b(), 8, 16) / gib, 3.72, 0.005);
+}
+
+TEST(SlimPipeTables, GiveLogits) {
+  const auto logits = [](int context) {
+    return stage_of(tests::slimpipe_13b(), {.tensor = 8, .context = context}, {}, 1, true).forward_token * 262144 / gib;
+  };
+  EXPECT_NEAR(logits(4), 3.914, 0.0005);
+  EXPECT_NEAR(logits(8), 1.957, 0.0005);
+  EXPECT_NEAR(logits(16), 0.979, 0.0005);
+}
+
+/// Activations of the first stage: n v slices of a sequence on p v parts of the model and 2 (p - 1) of the next,
+/// M_a / (t c p) (1 + 2 (p - 1) / (n v)).
+double slimpipe_activations(const costs::model_shape& m, int tensor, int context, int stages, int slices, int chunks) {
+  const memory_rates r = stage_of(m, {.stages = stages, .tensor = tensor, .context = context}, {}, 1, false);
+  return r.live_token * 262144 * (1 + 2 * (stages - 1.0) / (slices * chunks)) / gib;
+}
+
+TEST(SlimPipeTables, GiveActivations) {
+  EXPECT_NEAR(slimpipe_activations(tests::slimpipe_13b(), 8, 1, 8, 16, 5), 29.56, 0.005);
+  EXPECT_NEAR(slimpipe_activations(tests::slimpipe_13b(), 8, 1, 8, 32, 5), 27.36, 0.005);
+  EXPECT_NEAR(slimpipe_activations(tests::slimpipe_13b(), 8, 2, 4, 8, 10), 27.04, 0.005);
+  EXPECT_NEAR(slimpipe_activations(tests::slimpipe_13b(), 8, 2, 2, 4, 20), 51.57, 0.005);
+  EXPECT_NEAR(slimpipe_activations(tests::slimpipe_70b(), 8, 2, 8, 16, 10), 45.54, 0.005);
+  EXPECT_NEAR(slimpipe_activations(tests::slimpipe_70b(), 8, 1, 16, 64, 5), 45.80, 0.005);
+}
+
+// p (1 + (p - 1) / (p v)) sequences' worth of a stage.
+TEST(SlimPipeTables, GiveActivationsOfInterleaved1F1B) {
+  const memory_rates r = stage_of(tests::slimpipe_13b(), {.stages = 4, .tensor = 4, .context = 8}, {}, 1, false);
+  EXPECT_NEAR(r.live_token * 4 * 262144 * (1 + 3.0 / (4 * 10)) / gib, 54.09, 0.005);
+}
+
+}  // namespace
+}  // namespace slimpack
