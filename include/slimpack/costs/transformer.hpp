@@ -41,13 +41,15 @@ struct transformer_options {
 ///           pack  = launches + max(sum of slices, weight bytes / memory bandwidth)
 /// Limits    context parallelism divides work and memory; its exchange of keys and values counts as hidden
 /// Law       analytic: cutting a sequence conserves its times
-/// Errors    invalid_input: more parts than layers, tensor ranks that do not divide the heads, or a list of layers
-///           that does not add up            Complexity  O(1) a slice
+/// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, or a
+///           list of layers that does not add up            Complexity  O(1) a slice
 class transformer {
  public:
   using options = transformer_options;
 
   static result<transformer> make(model_shape model, gpu device, const shape& on, options with = {}) {
+    if (std::min({on.stages, on.replicas, on.tensor, on.context, on.chunks}) < 1)
+      return error{errc::invalid_input, "every degree of the shape must be at least 1"};
     if (on.parts() > model.layers)
       return error{errc::invalid_input, std::to_string(on.stages) + " stages x " + std::to_string(on.chunks) + " chunks exceed the " +
                                             std::to_string(model.layers) + " layers of " + model.name};
@@ -79,7 +81,7 @@ class transformer {
   }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {
     if (hop_) return *hop_;
-    const auto boundary = static_cast<std::size_t>((p == pass::forward ? part : part - 1) % shape_.stages);
+    const auto boundary = static_cast<std::size_t>((p == pass::forward ? part : part - 1 + shape_.stages) % shape_.stages);
     return network::over(links_[boundary], bytes{message_token_ * static_cast<double>(size.value)});
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_[static_cast<std::size_t>(stage)]; }
