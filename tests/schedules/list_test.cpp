@@ -77,14 +77,17 @@ TEST(ListSchedule, KeepsALimitThatItMeetsExactly) {
 }
 
 // In tokens, what lead 0 holds is what every program holds at least.
-TEST(ListSchedule, RefusesOneTokenLess) {
+TEST(ListSchedule, FitsTheLeastThatAnyOrderNeedsAndRefusesOneTokenLess) {
   testing::generator random(64);
   for (int i = tests::cases(60); i > 0; --i) {
     workload work = testing::any_replica({.longest = {16384}}, random).work;
     for (memory_rates& r : work.rates) r = {};
-    const std::vector<double> peak =
-        simulator::peak_memory(work, schedules::one_f_one_b{.lead = 0}.programs(work).value());
-    work.shape.memory = memory_limit{memory_unit::token, *std::max_element(peak.begin(), peak.end()) - 1};
+    std::int64_t least = 0;  // every backward right after the forwards it needs
+    for (std::size_t b = 0; b < work.backward.size(); ++b)
+      least = std::max(least, work.forward.before[work.turn[b] + 1] - work.backward.before[b]);
+    work.shape.memory = memory_limit{memory_unit::token, static_cast<double>(least)};
+    EXPECT_TRUE(list{}.programs(work).has_value()) << "seed 64";
+    work.shape.memory->amount -= 1;
     const result<std::vector<program>> answer = list{}.programs(work);
     ASSERT_FALSE(answer.has_value()) << "seed 64";
     EXPECT_EQ(answer.error().code, errc::out_of_memory);

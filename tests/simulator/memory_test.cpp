@@ -73,12 +73,13 @@ TEST(PeakMemory, IsRule6) {
     const std::vector<program> programs = schedules::one_f_one_b{}.programs(work).value();
     const std::vector<double> peak = simulator::peak_memory(work, programs);
     for (std::size_t r = 0; r < programs.size(); ++r) {
-      std::size_t done = 0;
+      std::size_t forwards = 0;  // a_r(b), once backward b is reached
       std::int64_t most = 0;
-      for (std::size_t b = 0; b < work.backward.size(); ++b) {
-        const std::size_t ahead = work.turn[b] + 1 + 2 * (programs.size() - 1 - r);
-        done = std::min(work.forward.size(), ahead);
-        most = std::max(most, work.forward.before[done] - work.backward.before[b]);
+      for (const instruction& k : programs[r]) {
+        if (k.pass == pass::forward)
+          ++forwards;
+        else
+          most = std::max(most, work.forward.before[forwards] - work.backward.before[k.pack.value]);
       }
       EXPECT_EQ(peak[r], static_cast<double>(most)) << "seed 32";
     }
