@@ -41,7 +41,7 @@ double peak_of_tokens(const partition& packs, const program& code, const memory_
     peak = std::max(peak, rates.fixed + rates.live_token * share(live.size()) +
                               rates.gradient_token * share(gradients.size()) +
                               (i.pass == pass::forward ? rates.forward_token : rates.backward_token) *
-                                  share(static_cast<std::size_t>(running)));
+                                  static_cast<double>(running));
     if (i.pass == pass::forward) continue;
     for (const slice& s : pack)
       for (std::int64_t t = s.begin.value; t < s.end().value; ++t) {
@@ -127,6 +127,17 @@ TEST(PeakMemory, CountsATokenOfAChunkAsItsShare) {
   const workload work = tests::uniform_work(2, 8, {}, 2);
   EXPECT_EQ(simulator::peak_memory(work, schedules::one_f_one_b{}.programs(work).value()),
             (std::vector<double>{5 * 64, 3 * 64}));
+}
+
+// One pack of 128 tokens through two chunks of one stage, 3 a token while it runs forward and 5 backward, 1 live:
+// 64 + 3 x 128, 128 + 3 x 128, 128 + 5 x 128, 64 + 5 x 128. Half of 3 and 5 would be half of the logits.
+TEST(PeakMemory, CountsARunningTokenWholeOnEveryChunk) {
+  workload work = tests::uniform_work(1, 1, {}, 2);
+  work.rates = {{.live_token = 1, .forward_token = 3, .backward_token = 5}};
+  std::vector<double> held;
+  simulator::follow_memory(work, schedules::one_f_one_b{}.programs(work).value()[0], 0,
+                           [&](const instruction&, double h) { held.push_back(h); });
+  EXPECT_EQ(held, (std::vector<double>{64 + 384, 128 + 384, 128 + 640, 64 + 640}));
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 namespace slimpack::simulator {
 
 /// Calls visit(instruction, held) for each instruction of a stage's program with what the stage holds while it runs.
-/// A live (token, chunk) counts 1 / chunks token. Memory follows from order alone (design rule 6).
+/// A live (token, chunk) counts 1 / chunks token; a running one counts whole, since logits and a layer computed again
+/// are no smaller on a part of the model. Memory follows from order alone (design rule 6).
 /// Units     those of work.rates            Complexity  O(instructions)
 template <class Visit>
 void follow_memory(const workload& work, const program& code, int stage, Visit&& visit) {
@@ -29,10 +30,10 @@ void follow_memory(const workload& work, const program& code, int stage, Visit&&
     const auto at = [&](std::int64_t n) { return static_cast<double>(n) / chunks; };
     if (i.pass == pass::forward) {
       live += size;
-      visit(i, rates.in_forward(at(live), at(gradients), at(size)));
+      visit(i, rates.in_forward(at(live), at(gradients), static_cast<double>(size)));
     } else {
       const std::int64_t others = gradients - gradient[i.chunk];
-      visit(i, rates.in_backward(at(live), at(others + work.gradient_running[pack]), at(size)));
+      visit(i, rates.in_backward(at(live), at(others + work.gradient_running[pack]), static_cast<double>(size)));
       live -= size;
       gradient[i.chunk] = work.gradient_before[pack + 1];
       gradients = others + gradient[i.chunk];

@@ -148,7 +148,7 @@ template <class Time, class Message>
   double peak = rates.fixed;
   for (const instruction& i : code) {
     const std::span<const slice> pack = packs.of(i.pass)[i.pack.value];
-    const double running = static_cast<double>(size_of(pack).value) / on.chunks;
+    const auto running = static_cast<double>(size_of(pack).value);  // not shared: logits belong to one chunk
     if (i.pass == pass::forward) {
       for (const slice& s : pack) live[{i.chunk, s.sequence}] += s.length.value;
       peak = std::max(peak, rates.in_forward(total(live), total(opened), running));
