@@ -81,6 +81,8 @@ concept runs_plans = requires(E& e, const plan& p, int replica, int stage, Compu
 ///  4. with an empty pack and room for it, some slice is given
 ///  5. equal questions get equal slices
 /// testing/slicer_laws.hpp checks them. A slicer knows no devices and no order; see solver_for for those.
+/// Shipped   slicers::equal_cost (default) where the cost model says the pack is full; slicers::uniform every n tokens,
+///           where kernels want one shape; slicers::whole never, for baselines
 template <class S>
 concept slicer = std::copyable<S> &&
     (detail::cuts_sequences<S> ||
@@ -94,6 +96,8 @@ concept slicer = std::copyable<S> &&
 ///  4. analytic models conserve attention work: the times of a sequence's slices add up to its own
 ///  5. equal questions get equal answers
 /// testing/cost_model_laws.hpp checks them. A cost model knows no slicer, solver, schedule or simulator.
+/// Shipped   costs::quadratic (default) seconds per token and pair, to learn, to test and where you have measured them;
+///           costs::transformer from a model's dimensions and a GPU, before you have
 template <class C>
 concept cost_model = std::copyable<C> &&
     (detail::prices_slices<C> || detail::unmet<"a cost model offers seconds time(const slice&, pass, int part) const">());
@@ -104,6 +108,8 @@ concept cost_model = std::copyable<C> &&
 ///  2. the programs are free of deadlock (design rule 5; with chunks, the task graph is acyclic)
 ///  3. the workload's memory limit holds, or the answer is errc::out_of_memory
 /// testing/schedule_laws.hpp checks them.
+/// Shipped   schedules::list (default) event-driven under the memory limit; schedules::one_f_one_b any lead, where the
+///           trainer's order is fixed, and for virtual stages
 template <class S, class W = workload>
 concept schedule_for = std::copyable<S> &&
     (detail::orders_packs<S, W> ||
@@ -116,6 +122,7 @@ concept schedule_for = std::copyable<S> &&
 ///  4. the memory limit holds, or the answer is errc::out_of_memory with the shortfall in numbers
 ///  5. equal problems get equal solutions
 /// testing/solver_laws.hpp checks them.
+/// Shipped   solvers::two_phase (default); to compare with, solvers::megatron, dp_balanced, karmarkar_karp, chunked
 template <class S, class Slicer, class Cost, class Schedule>
 concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && schedule_for<Schedule> &&
     (detail::solves<S, Slicer, Cost, Schedule> ||

@@ -84,6 +84,14 @@ TEST(LowerBounds, CountTheDrainWhereItOutlastsTheWeightGradients) {
   EXPECT_EQ(bounds[3].time, seconds{76});
 }
 
+// Nothing can arrive on stage 1 before the shortest sequence, 4 tokens of a quantum of 10: fill 2 + 4 + 1, packs 4, 24
+// tokens 72.
+TEST(LowerBounds, FillWithTheShortestSequence) {
+  const std::vector<bound> bounds =
+      simulator::lower_bounds(plain, {.stages = 2, .quantum = {10}}, batch_of({{20}, {4}}));
+  EXPECT_EQ(bounds[1].time, seconds{7 + 4 + 72});
+}
+
 // Two replicas share 90 s of work: 13 + 4 + max(45, 30 + 13) = 62 on stage 1. A merge may share any sequence, so no
 // sequence's own way counts.
 TEST(LowerBounds, ShareWorkOverReplicas) {

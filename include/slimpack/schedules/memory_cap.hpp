@@ -17,9 +17,9 @@ namespace slimpack::schedules {
 ///
 /// Derivation: while backward i runs after a forwards, a stage holds in_backward(F(a) - B(i), ...), which grows with
 /// a; so there is a largest a for each i. Forwards are never undone, hence what is allowed at i is the least over
-/// all later backwards; and the forward that reaches a must itself fit. A program obeys the limit iff it never
-/// exceeds `allowed` (given that phi(i) + 1 is allowed for each i, which `check` tests). Then no stage waits for ever:
-/// a stage short of the forwards that the next backward needs is always allowed to run them.
+/// all later backwards; and the forward that reaches a must itself fit. A program that never exceeds `allowed` obeys
+/// the limit; where only live tokens count, the converse holds too. If phi(i) + 1 is allowed for each i, which `check`
+/// tests, no stage waits for ever: one short of the forwards that its next backward needs is always allowed to run them.
 class memory_cap {
  public:
   /// Complexity  O(stages * packs)
