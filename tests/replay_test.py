@@ -67,6 +67,21 @@ class Replay(unittest.TestCase):
             self.assertEqual(cap, made["memory_limit"])
             self.assertLessEqual(max(made["replicas"][0]["peak_memory"]), cap)
 
+    def test_figures_of_real_lists(self):
+        """Simulated figures are exact, so they may be held to: useful work, efficiency, and the limit to a token."""
+        for lengths, useful, efficiency in (("mooncake_conversation", 0.97, 0.97), ("narrativeqa_stories", 0.97, 0.97), ("azure_code_2023", 0, 0.95),
+                                            ("linux_source", 0, 0.95), ("gsm8k_sft", 0, 0.92)):
+            longest = min(max(map(int, (DATA / "lengths" / f"{lengths}.txt").read_text().split()[:512])), 262144)
+            cap = max(65536, int(1.25 * longest))
+            made = self.replays(["--lengths", str(DATA / "lengths" / f"{lengths}.txt"), *QUADRATIC, "--pp", "8", "--batch", "512",
+                                 "--max-context", "262144", "--over-long", "truncate", "--memory", f"{cap}tokens"])
+            peak = max(made["replicas"][0]["peak_memory"])
+            print(f"{lengths}: useful {1 - made['bubble']:.4f}, efficiency {made['efficiency']:.4f}, peak {peak:.0f} of {cap} tokens, "
+                  f"planned in {1e3 * made['planning_seconds']:.1f} ms")
+            self.assertGreaterEqual(1 - made["bubble"], useful, lengths)
+            self.assertGreaterEqual(made["efficiency"], efficiency, lengths)
+            self.assertLessEqual(peak, cap, lengths)
+
     def test_transformer_plans(self):
         for planner, vpp, recompute in itertools.product(PLANNERS, [1, 2], ["none", "selective"]):
             made = self.replays(["--lengths", str(DATA / "lengths" / "azure_code_2023.txt"), *TRANSFORMER, "--planner", planner, "--batch",
