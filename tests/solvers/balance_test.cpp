@@ -65,6 +65,29 @@ TEST(Balance, IsNeverHeavierThanLargestFirst) {
   }
 }
 
+// No item or pair would lower the heaviest bin if it went to, or changed places with one of, the lightest.
+TEST(Balance, LeavesNoExchangeUndone) {
+  testing::generator random(43);
+  for (int i = tests::cases(60); i > 0; --i) {
+    const std::vector<double> weight = random_weights(random, 40);
+    const auto bins = static_cast<std::size_t>(random.between(2, 5));
+    const std::vector<std::uint32_t> bin_of = solvers::balance(weight, bins);
+    std::vector<double> loads(bins, 0.0);
+    for (std::size_t k = 0; k < weight.size(); ++k) loads[bin_of[k]] += weight[k];
+    const auto heavy = std::max_element(loads.begin(), loads.end()) - loads.begin();
+    const auto light = std::min_element(loads.begin(), loads.end()) - loads.begin();
+    const double gap = loads[static_cast<std::size_t>(heavy)] - loads[static_cast<std::size_t>(light)];
+    for (std::size_t give = 0; give < weight.size(); ++give) {
+      if (bin_of[give] != heavy) continue;
+      for (std::size_t take = 0; take <= weight.size(); ++take) {
+        if (take < weight.size() && bin_of[take] != light) continue;
+        const double shift = weight[give] - (take < weight.size() ? weight[take] : 0);
+        EXPECT_LE(std::min(shift, gap - shift), gap * 1e-6) << "seed 43, case " << i;
+      }
+    }
+  }
+}
+
 // Largest first: 5 | 4, 5 | 4 4, 5 3 | 4 4, 5 3 3 | 4 4, 11 against 8. The 5 for a 4 makes it 10 against 9.
 TEST(Balance, ExchangesWhereLargestFirstIsStuck) {
   const std::vector<double> weight{5, 4, 4, 3, 3};

@@ -104,6 +104,21 @@ TEST(TwoPhase, PlansWhereOnlyPacksOfOneQuantumFit) {
   EXPECT_LE(made.value().replicas[0].peak_memory[0], on.memory->amount);
 }
 
+// Under attention alone a single token takes a pair and a quantum eight million, so ten thousand single tokens are less
+// work than a hundredth of a quantum, and still too many to run together.
+TEST(TwoPhase, PlansWhereOnlyPacksOfOneSequenceFit) {
+  with_bytes cost;
+  cost.linear = 0;
+  cost.rates = {.live_token = 1, .forward_token = 1000, .backward_token = 1000};
+  std::vector<tokens> lengths(10'000, tokens{1});
+  lengths.push_back({4096});
+  shape on{.quantum = {4096}};
+  on.memory = memory_limit{memory_unit::byte, least_memory(cost.rates, lengths.back(), on.quantum)};
+  const result<plan> made = planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}}(lengths);
+  ASSERT_TRUE(made) << made.error().detail;
+  EXPECT_LE(made.value().replicas[0].peak_memory[0], on.memory->amount);
+}
+
 TEST(TwoPhase, PlansUnderALimitWhereNothingTakesTime) {
   shape on{.stages = 2};
   on.memory = memory_limit{memory_unit::token, 1000};
