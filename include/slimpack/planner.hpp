@@ -10,8 +10,8 @@
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulator/bounds.hpp>
+#include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/timeline.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
@@ -112,10 +112,12 @@ class planner {
 
   result<replica_plan> simulated(std::span<const tokens> lengths, replica_solution&& solved,
                                  const std::vector<memory_rates>& rates) const {
-    const workload work = price(solved.partition, cost_, shape_, rates);
-    result<simulator::timeline> run = simulator::simulate(work, solved.programs);
-    if (!run) return std::move(run).error();
+    workload work = price(solved.partition, cost_, shape_, rates);
+    simulator::task_graph graph;
+    if (result<void> built = graph.assign(work, solved.programs); !built) return std::move(built).error();
+    std::vector<seconds> start;
     replica_plan r;
+    r.makespan = graph.sweep(start);
     r.peak_memory = simulator::peak_memory(work, solved.programs);
     if (shape_.memory) {
       const double peak = *std::max_element(r.peak_memory.begin(), r.peak_memory.end());
@@ -128,12 +130,11 @@ class planner {
     shape alone = shape_;
     alone.replicas = 1;
     for (const bound& b : simulator::lower_bounds(cost_, alone, own)) r.lower_bound = std::max(r.lower_bound, b.time);
-    r.makespan = run.value().makespan;
     r.sequences = std::move(solved.sequences);
     r.partition = std::move(solved.partition);
     r.programs = std::move(solved.programs);
-    r.forward = work.forward;
-    r.backward = work.backward;
+    r.forward = std::move(work.forward);
+    r.backward = std::move(work.backward);
     r.rates = rates;
     return r;
   }

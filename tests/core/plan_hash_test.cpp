@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <functional>
 #include <set>
 #include <string>
@@ -107,14 +108,19 @@ TEST(PlanHash, LeavesOutWhatThePlanFileLacks) {
   EXPECT_EQ(hash_of(p), hash_of(example()));
 }
 
-// FNV-1a's published value for the empty input, and for 8 zero bytes by its definition: the basis times the prime^8.
-TEST(PlanHash, IsFnv1a) {
-  detail::fnv1a h;
-  EXPECT_EQ(h.value(), 0xcbf29ce484222325ULL);
-  h.add(std::uint64_t{0});
-  std::uint64_t expected = 0xcbf29ce484222325ULL;
-  for (int i = 0; i < 8; ++i) expected *= 0x100000001b3ULL;
-  EXPECT_EQ(h.value(), expected);
+// The order of words counts, and so does every bit of each: flipping one flips about half of the 64.
+TEST(PlanHash, MixesWordsInOrder) {
+  const auto of = [](std::uint64_t first, std::uint64_t second) {
+    detail::word_hash h;
+    h.add(first), h.add(second);
+    return h.value();
+  };
+  EXPECT_NE(of(1, 2), of(2, 1));
+  for (int bit = 0; bit < 64; ++bit) {
+    const int flipped = std::popcount(of(7, 9) ^ of(7 ^ (std::uint64_t{1} << bit), 9));
+    EXPECT_GT(flipped, 12) << bit;
+    EXPECT_LT(flipped, 52) << bit;
+  }
 }
 
 }  // namespace

@@ -11,14 +11,13 @@ namespace slimpack {
 
 namespace detail {
 
-/// FNV-1a over 64-bit words. Source: Fowler, Noll, Vo; offset basis and prime of the 64-bit variant.
-class fnv1a {
+/// A fingerprint of 64-bit words in order: each is mixed in by a multiplication and a shift.
+/// Source    the multiply-xorshift step of splitmix64 (G. L. Steele, D. Lea and C. H. Flood, 2014)
+class word_hash {
  public:
   void add(std::uint64_t word) noexcept {
-    for (int byte = 0; byte < 8; ++byte) {
-      state_ = (state_ ^ (word & 0xff)) * 0x100000001b3ULL;
-      word >>= 8;
-    }
+    state_ = (state_ ^ word) * 0xbf58476d1ce4e5b9ULL;
+    state_ ^= state_ >> 31;
   }
   void add(std::int64_t n) noexcept { add(static_cast<std::uint64_t>(n)); }
   void add(std::uint32_t n) noexcept { add(std::uint64_t{n}); }
@@ -35,7 +34,7 @@ class fnv1a {
   [[nodiscard]] std::uint64_t value() const noexcept { return state_; }
 
  private:
-  std::uint64_t state_{0xcbf29ce484222325ULL};
+  std::uint64_t state_{0x9e3779b97f4a7c15ULL};
 };
 
 }  // namespace detail
@@ -44,7 +43,7 @@ class fnv1a {
 /// Equal on every compiler and build type: it reads values, not memory.
 /// Errors    none            Complexity  O(size of the plan)
 [[nodiscard]] inline std::uint64_t hash_of(const plan& p) noexcept {
-  detail::fnv1a h;
+  detail::word_hash h;
   const auto add_all = [&h](const auto& range) {
     h.add(std::uint64_t{range.size()});
     for (const auto& x : range) h.add(x);
