@@ -94,11 +94,14 @@ class planner {
       p.step_time = std::max(p.step_time, one.value().makespan);
       p.replicas.push_back(std::move(one).value());
     }
-    if (shape_.replicas > 1) p.reduce_time = reduce_time_of(cost_);
+    if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost_);  // between copies of the weights
     p.step_time += p.reduce_time;
     const std::vector<sequence> batch = solvers::sequences_of(lengths);
     p.bounds = simulator::lower_bounds(cost_, shape_, batch);
-    for (const bound& b : p.bounds) p.lower_bound = std::max(p.lower_bound, b.time);
+    for (bound& b : p.bounds) {
+      b.time += p.reduce_time;
+      p.lower_bound = std::max(p.lower_bound, b.time);
+    }
     seconds useful{};
     for (const sequence& s : batch)
       for (int part = 0; part < shape_.parts(); ++part)

@@ -227,13 +227,16 @@ TEST(Planner, LosesNothingWhereNothingTakesTime) {
   EXPECT_EQ(made.bubble, 0);
 }
 
-TEST(Planner, AddsTheReductionOfSeveralReplicas) {
+TEST(Planner, AddsTheReductionOverCopiesOfTheWeightsToTimeAndBounds) {
   const plan alone = planner{{.stages = 2}, slicers::equal_cost{}, with_bytes{}}(mixed).value();
   EXPECT_EQ(alone.reduce_time, seconds{0});
   EXPECT_EQ(alone.step_time, alone.replicas[0].makespan);
   const plan two = planner{{.stages = 2, .replicas = 2}, slicers::equal_cost{}, with_bytes{}}(mixed).value();
   EXPECT_EQ(two.reduce_time, seconds{0.5});
   EXPECT_EQ(two.step_time, std::max(two.replicas[0].makespan, two.replicas[1].makespan) + seconds{0.5});
+  const plan context = planner{{.stages = 2, .context = 2}, slicers::equal_cost{}, with_bytes{}}(mixed).value();
+  EXPECT_EQ(context.step_time, context.replicas[0].makespan + seconds{0.5});
+  EXPECT_EQ(context.lower_bound, context.replicas[0].lower_bound + seconds{0.5});
 }
 
 TEST(Planner, CountsMemoryInTheUnitOfTheLimitOrElseInBytesWhereItCan) {

@@ -45,18 +45,10 @@ struct crooked : costs::quadratic {
   [[nodiscard]] seconds message(tokens n, pass, int part) const {
     return {0.5 + 0.1 * static_cast<double>(n.value * (part + 1))};
   }
-  [[nodiscard]] seconds reduce_time() const { return {7}; }
 };
 
 std::vector<sequence> batch_of(const std::vector<tokens>& lengths) {
   return solvers::sequences_of(lengths);
-}
-
-template <class Cost>
-seconds largest_bound(const Cost& cost, const shape& on, std::span<const sequence> batch) {
-  seconds largest{};
-  for (const bound& b : simulator::lower_bounds(cost, on, batch)) largest = std::max(largest, b.time);
-  return largest;
 }
 
 // Sequences of 10 and 20 tokens on two stages; the first slice of the shortest is 10 tokens: F 10, B 20, of it W 10.
@@ -100,16 +92,6 @@ TEST(LowerBounds, ShareWorkOverReplicas) {
   ASSERT_EQ(bounds.size(), 2u);
   EXPECT_EQ(bounds[0].time, seconds{4 + 45});
   EXPECT_EQ(bounds[1].time, seconds{62});
-}
-
-TEST(LowerBounds, IncludeTheReductionOfSeveralReplicas) {
-  const std::vector<sequence> batch = batch_of({{10}, {20}});
-  struct reduced : costs::quadratic {
-    [[nodiscard]] seconds reduce_time() const { return {100}; }
-  };
-  const reduced cost{plain};
-  EXPECT_EQ(largest_bound(cost, {.stages = 2, .quantum = {10}}, batch), seconds{107});
-  EXPECT_EQ(largest_bound(cost, {.stages = 2, .replicas = 2, .quantum = {10}}, batch), seconds{162});
 }
 
 // Two chunks on one stage: both chunks' work and packs, 2 (90 + 4), and fill and drain before part 0 are nothing.

@@ -46,9 +46,9 @@ struct plan {
   std::vector<tokens> lengths;  ///< as planned; a sequence_id is an index into it
   slimpack::shape shape;
   std::vector<replica_plan> replicas;
-  seconds reduce_time;     ///< gradient reduction over the replicas, after the slowest of them
+  seconds reduce_time;     ///< gradient reduction over copies of the weights, after the slowest replica
   seconds step_time;       ///< slowest replica + reduce_time
-  std::vector<bound> bounds;
+  std::vector<bound> bounds;  ///< the reduction included
   seconds lower_bound;     ///< largest of bounds; no plan of this batch on this shape is faster
   double efficiency{};     ///< lower_bound / step_time
   double bubble{};         ///< 1 - useful work / (replicas * stages * step_time)

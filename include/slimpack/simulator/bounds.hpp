@@ -89,16 +89,15 @@ template <class Cost>
          cost.time(whole, pass::backward, last) - weight_time(cost, whole, last) + drain_time(cost, shape, s, last);
 }
 
-/// Every bound of a batch, named, the reduction included in each. The plan's lower bound is the largest.
+/// Every bound of a batch on its pipelines, named; gradient reduction comes on top, the same for every plan.
 /// Shapes    one per stage, and the largest chain when there is one replica
 /// Errors    none; an empty batch has no bounds            Complexity  O(sequences * parts)
 template <class Cost>
 [[nodiscard]] std::vector<bound> lower_bounds(const Cost& cost, const shape& shape, std::span<const sequence> batch) {
   std::vector<bound> bounds;
   if (batch.empty()) return bounds;
-  const seconds reduce = shape.replicas > 1 ? reduce_time_of(cost) : seconds{};
   for (int r = 0; r < shape.stages; ++r)
-    bounds.push_back({"stage " + std::to_string(r) + ": fill + work + drain", stage_bound(cost, shape, batch, r) + reduce});
+    bounds.push_back({"stage " + std::to_string(r) + ": fill + work + drain", stage_bound(cost, shape, batch, r)});
   if (shape.replicas == 1) {
     bound chain{};
     for (const sequence& s : batch)

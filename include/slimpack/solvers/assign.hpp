@@ -56,7 +56,7 @@ template <class Cost>
 /// Phase 1: sequences to replicas, balanced by forward and backward time on the busiest part. Every sequence must fit
 /// the memory limit alone: its activations are all live at its turn, on every stage.
 /// Shapes    one group per replica, each in batch order
-/// Errors    out_of_memory: a sequence does not fit; the detail says how much is missing and what would help
+/// Errors    out_of_memory: a sequence does not fit; the detail says how much is missing
 /// Complexity O(n log n)
 template <class Cost>
 result<std::vector<std::vector<sequence>>> assign(const problem& batch, const Cost& cost,
