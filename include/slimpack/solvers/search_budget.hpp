@@ -13,7 +13,7 @@ struct search_budget {
   std::uint64_t candidates{};  ///< plans tried
 
   static constexpr search_budget fast() noexcept { return {150'000, 3}; }
-  static constexpr search_budget normal() noexcept { return {600'000, 6}; }
+  static constexpr search_budget normal() noexcept { return {400'000, 6}; }
   static constexpr search_budget high() noexcept { return {40'000'000, 2'000}; }
 
   friend constexpr bool operator==(const search_budget&, const search_budget&) = default;

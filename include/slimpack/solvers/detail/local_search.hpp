@@ -156,7 +156,8 @@ class local_search {
     double turn = 0;  // work before the longest sequence's turn
     for (auto s = sequences.begin(); s != turning; ++s) turn += time_of(*s, p);
     if (!backward) turn += time_of(*turning, p);
-    const double steady = size.steady * steady_ * grain_;
+    // More than 1000 packs a stage cost planning time and gain less than they take.
+    const double steady = size.steady > 0 ? std::max(size.steady * steady_ * grain_, total / (1000.0 * batch_.shape.stages)) : 0;
     const double least = size.ramp_least * grain_;
     const double turn_least = size.turn_least * beside_ * grain_;
     const auto budget = [&](seconds done) {
