@@ -142,6 +142,29 @@ class CommandLine(unittest.TestCase):
             self.fails(2, ["--memory", amount], "--lengths", lengths, *QUADRATIC, "--memory", amount)
         self.fails(2, ["--memory", "tokens"], "--lengths", lengths, *QUADRATIC, "--memory", "80GiB")
 
+    def test_numbers_that_are_none(self):
+        lengths = self.file("l.txt", "100\n5000\n")
+        cost = ["--cost", "quadratic:1e-6,4e-11,2,2.5,6e-5"]
+        self.fails(2, ["--hop"], "--lengths", lengths, *cost, "--hop", "nan")
+        self.fails(2, ["--hop"], "--lengths", lengths, *cost, "--hop", "inf")
+        self.fails(2, ["times must be"], "--lengths", lengths, "--cost", "quadratic:1e308,1e308,2,2,1", "--hop", "1", "--pp", "2")
+        self.fails(2, ["--quantum"], "--lengths", lengths, *QUADRATIC, "--quantum", "9223372036854775807")
+        self.fails(2, ["--pp times --vpp"], "--lengths", lengths, *QUADRATIC, "--pp", "65536", "--vpp", "65536")
+        self.fails(2, ["--pp"], "--lengths", lengths, *QUADRATIC, "--pp", "2147483647")
+        self.fails(2, ["--memory"], "--lengths", lengths, *QUADRATIC, "--memory", "")
+        self.fails(2, ["a b"], "--lengths", lengths, *QUADRATIC, "--planner", "a\nb")
+
+    def test_outputs_never_replace_inputs_or_each_other(self):
+        lengths = self.file("l.txt", "100\n5000\n")
+        self.fails(2, ["l.txt", "an input"], "--lengths", lengths, *QUADRATIC, "--json", lengths)
+        out = self.outputs / "a"
+        self.fails(2, ["another output"], "--lengths", lengths, *QUADRATIC, "--json", out, "--trace", self.outputs / "." / "a")
+        self.assertEqual("100\n5000\n", pathlib.Path(lengths).read_text())
+
+    def test_a_pack_above_the_chunk_is_no_matter_of_memory(self):
+        lengths = self.file("l.txt", "13801\n28008\n")
+        self.plans("--lengths", lengths, *QUADRATIC, "--quantum", "1000000", "--planner", "chunked", "--pp", "2")
+
     def test_memory_that_cannot_hold_a_sequence(self):
         path = self.file("l.txt", "100\n5000\n")
         self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory", "--max-context"], "--lengths", path, *QUADRATIC,

@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -66,7 +67,12 @@ result<setting> prepare(const options& o) {
     return s;
   }
   constexpr double reserve = 4.0 * 1024 * 1024 * 1024;  // context, communication buffers, fragments
-  if (!s.shape.memory) s.shape.memory = memory_limit{memory_unit::byte, s.device->memory.value - reserve};
+  if (!s.shape.memory) {
+    if (s.device->memory.value <= reserve)
+      return error{errc::out_of_memory, s.device->name + " has " + detail::amount(s.device->memory.value, memory_unit::byte) +
+                                            ", less than the 4 GiB kept free; set --memory"};
+    s.shape.memory = memory_limit{memory_unit::byte, s.device->memory.value - reserve};
+  }
   result<costs::transformer> made = costs::transformer::make(*s.model, *s.device, s.shape, {.recompute = o.recompute, .hop = o.hop});
   if (!made) return std::move(made).error();
   s.cost = std::move(made).value();
@@ -78,13 +84,20 @@ std::string advice(const options& o, const setting& s, std::span<const tokens> l
   const tokens longest = *std::max_element(lengths.begin(), lengths.end());
   if (o.planner != "slimpack" && plan_named({"slimpack", s.shape, {}, solvers::search_budget::fast()}, lengths, s.cost))
     return "--planner slimpack fits";
+  if (!s.shape.memory) return "lower --quantum";
+  if (s.shape.chunks > 1) {
+    shape plain = s.shape;
+    plain.chunks = 1;
+    if (s.shape.memory->unit == memory_unit::token && plan_named({o.planner, plain, o.max_context.value_or(tokens{0}), solvers::search_budget::fast()}, lengths, s.cost))
+      return "--vpp 1 fits";
+  }
   if (s.shape.memory->unit == memory_unit::token)
     return "raise --memory (the longest sequence alone has " + std::to_string(longest.value) + " tokens) or lower --max-context";
   const auto fits = [&](shape on, costs::recompute r) {
     on.memory = s.shape.memory;
     const result<costs::transformer> made = costs::transformer::make(*s.model, *s.device, on, {.recompute = r});
     if (!made) return false;
-    const request asked{"slimpack", on, {}, solvers::search_budget::fast()};
+    const request asked{o.planner, on, o.max_context.value_or(tokens{0}), solvers::search_budget::fast()};
     return plan_named(asked, lengths, made.value()).has_value();
   };
   for (const auto& [name, r] : {std::pair{"selective", costs::recompute::selective}, {"full", costs::recompute::full}})
@@ -121,10 +134,10 @@ row plan_row(const std::string& name, bool main_plan, const options& o, const se
   const deadline limit(o.time_limit_ms);
   request asked{name, s.shape, o.max_context.value_or(tokens{0}), o.effort, limit.token()};
   row r{name, plan_named(asked, lengths, s.cost)};
-  if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan) {
+  if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan && s.shape.memory) {
     asked.shape.memory = memory_limit{s.shape.memory->unit, std::numeric_limits<double>::infinity()};
     r.plan = plan_named(asked, lengths, s.cost);
-    r.over_memory = true;
+    r.over_memory = r.plan.has_value();
     if (r.plan) r.plan.value().shape.memory.reset();
   }
   if (r.plan) {
@@ -156,7 +169,8 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t ba
 result<void> check_writable(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code failed;
-  const char* why = std::filesystem::is_directory(path, failed)      ? "it is a folder"
+  const char* why = path.empty()                                     ? "its name is empty"
+                    : std::filesystem::is_directory(path, failed)      ? "it is a folder"
                     : !std::filesystem::is_directory(folder, failed) ? "its folder does not exist"
                     : access(folder.c_str(), W_OK) != 0              ? "its folder is not writable"
                                                                      : nullptr;
@@ -183,15 +197,30 @@ result<void> write_outputs(const options& o, const std::vector<row>& rows, std::
   });
 }
 
-int fail(const error& e) {
-  std::cerr << "slimpack-plan: " << e.detail << "\n";
-  return e.code == errc::out_of_memory ? 3 : 2;
+int fail(const error& e) { return complain(e.detail, e.code == errc::out_of_memory ? 3 : 2); }
+
+/// Whether every file can be written, and none is an input or written twice.
+result<void> check_outputs(const options& o) {
+  std::vector<std::filesystem::path> taken{o.lengths};
+  if (o.model) taken.push_back(*o.model);
+  if (o.gpu) taken.emplace_back(*o.gpu);
+  std::error_code failed;
+  for (std::filesystem::path& path : taken) path = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
+  for (const auto& path : {o.json, o.trace, o.timeline})
+    for (std::size_t b = 0; path && b < o.batches; ++b) {
+      const std::filesystem::path name = numbered(*path, b, o.batches);
+      if (result<void> writable = check_writable(name); !writable) return writable;
+      const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(name), failed);
+      if (std::filesystem::exists(whole, failed) && !std::filesystem::is_regular_file(whole, failed)) continue;  // a pipe or device
+      if (std::find(taken.begin(), taken.end(), whole) != taken.end())
+        return error{errc::unwritable, name.string() + ": cannot be written: it is an input, or another output"};
+      taken.push_back(whole);
+    }
+  return boost::outcome_v2::success();
 }
 
 int run(const options& o) {
-  for (const auto& path : {o.json, o.trace, o.timeline})
-    if (path)
-      if (result<void> writable = check_writable(*path); !writable) return fail(writable.error());
+  if (result<void> writable = check_outputs(o); !writable) return fail(writable.error());
   result<setting> prepared = prepare(o);
   if (!prepared) return fail(prepared.error());
   const setting& s = prepared.value();
@@ -225,5 +254,11 @@ int run(const options& o) {
 int main(int argc, char** argv) {
   const std::variant<cli::options, int> parsed = cli::parse(argc, argv);
   if (const int* status = std::get_if<int>(&parsed)) return *status;
-  return cli::run(std::get<cli::options>(parsed));
+  try {
+    const int status = cli::run(std::get<cli::options>(parsed));
+    std::cout.flush();
+    return std::cout ? status : cli::complain("standard output cannot be written", 2);
+  } catch (const std::exception& e) {  // memory for absurdly large shapes, above all
+    return cli::complain(std::string("gave up: ") + e.what(), 2);
+  }
 }

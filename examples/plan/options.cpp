@@ -9,6 +9,7 @@
 #include <cmath>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <string_view>
 
 namespace cli {
@@ -74,7 +75,9 @@ void check_planner(const std::string& option, const std::string& name) {
 }
 
 /// What the texts mean, and which go together.
-void resolve(options& o, const std::string& cost, const std::string& memory, const std::string& compare) {
+void resolve(options& o, const std::string& cost, const std::optional<std::string>& memory, const std::optional<std::string>& compare) {
+  if (o.hop && !std::isfinite(o.hop->value)) throw bad_usage{"--hop must be a number of seconds"};
+  if (std::int64_t{o.shape.stages} * o.shape.chunks > 65536) throw bad_usage{"--pp times --vpp must be at most 65536"};
   o.cost_text = cost;
   if (cost.rfind("quadratic:", 0) == 0) {
     o.quadratic = quadratic_of(cost.substr(10));
@@ -90,22 +93,28 @@ void resolve(options& o, const std::string& cost, const std::string& memory, con
   } else if (!o.model || !o.gpu) {
     throw bad_usage{"--cost transformer needs --model CONFIG.json and --gpu NAME or FILE.json"};
   }
-  if (!memory.empty()) {
-    o.shape.memory = memory_of(memory);
+  if (memory) {
+    o.shape.memory = memory_of(*memory);
     if (o.quadratic && o.shape.memory->unit == slimpack::memory_unit::byte)
       throw bad_usage{"--memory in bytes needs --cost transformer; a quadratic cost knows no bytes, give it in tokens"};
   }
   check_planner("--planner", o.planner);
-  if (!compare.empty()) o.compare = split(compare, ',');
+  if (compare) o.compare = split(*compare, ',');
   for (const std::string& name : o.compare) check_planner("--compare", name);
 }
 
 }  // namespace
 
+int complain(std::string line, int status) {
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  std::cerr << "slimpack-plan: " << line << "\n";
+  return status;
+}
+
 std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) {
-    std::cerr << "slimpack-plan: nothing to do; see slimpack-plan --help\n";
-    return 2;
+    return complain("nothing to do; see slimpack-plan --help", 2);
   }
   options o;
   std::string cost = "transformer";
@@ -123,40 +132,41 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.name("slimpack-plan");
   app.set_help_flag("-h,--help", "Print this help and exit");
   using slimpack::io::lengths_format;
-  const auto positive = CLI::PositiveNumber;
+  const CLI::Range degree(1, 65536);
+  const CLI::Range count(std::int64_t{1}, std::int64_t{2147483647});
 
   app.add_option("--lengths", o.lengths, "Sequence lengths in tokens: a text file, JSON lines, or a Megatron-LM .idx")->required()->group("Batch");
-  app.add_option("--format", o.format, "auto, text, jsonl or idx; auto looks into the file")
-      ->transform(CLI::Transformer(std::map<std::string, lengths_format>{{"auto", lengths_format::automatic}, {"text", lengths_format::text}, {"jsonl", lengths_format::jsonl}, {"idx", lengths_format::idx}}))->type_name("FORMAT")->group("Batch");
+  std::string format = "auto";
+  app.add_option("--format", format, "auto, text, jsonl or idx; auto looks into the file")->check(CLI::IsMember({"auto", "text", "jsonl", "idx"}))->type_name("FORMAT")->group("Batch");
   app.add_option("--field", o.field, "Field of a JSON line: a length, or an array of tokens")->type_name("NAME")->group("Batch");
-  auto* batch_option = app.add_option("--batch", batch, "Sequences of a batch [the whole list]")->check(positive)->type_name("N")->group("Batch");
-  app.add_option("--batches", o.batches, "Batches to plan [1]; with more, -0, -1, ... is added to file names")->check(positive)->type_name("K")->group("Batch");
+  auto* batch_option = app.add_option("--batch", batch, "Sequences of a batch [the whole list]")->check(count)->type_name("N")->group("Batch");
+  app.add_option("--batches", o.batches, "Batches to plan [1]; with more, -0, -1, ... is added to file names")->check(count)->type_name("K")->group("Batch");
   auto* seed_option = app.add_option("--seed", seed, "Shuffle the list first, with this seed")->type_name("S")->group("Batch");
-  auto* context_option = app.add_option("--max-context", max_context, "Longest length allowed [no limit]")->check(positive)->type_name("TOKENS")->group("Batch");
-  app.add_option("--over-long", o.over_long, "What longer sequences are: reject, truncate or drop [reject]")
-      ->transform(CLI::Transformer(std::map<std::string, over_long>{{"reject", over_long::reject}, {"truncate", over_long::truncate}, {"drop", over_long::drop}}))->type_name("WHAT")->group("Batch");
-  app.add_option("--quantum", o.shape.quantum.value, "Cuts fall on multiples of this many tokens [128]")->check(positive)->type_name("TOKENS")->group("Batch");
+  auto* context_option = app.add_option("--max-context", max_context, "Longest length allowed [no limit]")->check(count)->type_name("TOKENS")->group("Batch");
+  std::string over = "reject";
+  app.add_option("--over-long", over, "What longer sequences are: reject, truncate or drop [reject]")->check(CLI::IsMember({"reject", "truncate", "drop"}))->type_name("WHAT")->group("Batch");
+  app.add_option("--quantum", o.shape.quantum.value, "Cuts fall on multiples of this many tokens [128]")->check(count)->type_name("TOKENS")->group("Batch");
 
   auto* model_option = app.add_option("--model", model, "Hugging Face config.json")->type_name("FILE")->group("Model and machine");
   auto* gpu_option = app.add_option("--gpu", gpu, "h100, a100, h200, or a GPU description in JSON")->type_name("NAME|FILE")->group("Model and machine");
-  app.add_option("--dp", o.shape.replicas, "Data-parallel replicas [1]")->check(positive)->type_name("D")->group("Model and machine");
-  app.add_option("--pp", o.shape.stages, "Pipeline stages [1]")->check(positive)->type_name("P")->group("Model and machine");
-  app.add_option("--tp", o.shape.tensor, "Tensor-parallel ranks of a stage [1]")->check(positive)->type_name("T")->group("Model and machine");
-  app.add_option("--cp", o.shape.context, "Context-parallel ranks of a stage [1]")->check(positive)->type_name("C")->group("Model and machine");
-  app.add_option("--vpp", o.shape.chunks, "Virtual stages on each stage [1]")->check(positive)->type_name("V")->group("Model and machine");
-  app.add_option("--memory", memory, "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less 4 GiB]")->type_name("AMOUNT")->group("Model and machine");
+  app.add_option("--dp", o.shape.replicas, "Data-parallel replicas [1]")->check(degree)->type_name("D")->group("Model and machine");
+  app.add_option("--pp", o.shape.stages, "Pipeline stages [1]")->check(degree)->type_name("P")->group("Model and machine");
+  app.add_option("--tp", o.shape.tensor, "Tensor-parallel ranks of a stage [1]")->check(degree)->type_name("T")->group("Model and machine");
+  app.add_option("--cp", o.shape.context, "Context-parallel ranks of a stage [1]")->check(degree)->type_name("C")->group("Model and machine");
+  app.add_option("--vpp", o.shape.chunks, "Virtual stages on each stage [1]")->check(degree)->type_name("V")->group("Model and machine");
+  auto* memory_option = app.add_option("--memory", memory, "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less 4 GiB]")->type_name("AMOUNT")->group("Model and machine");
   using slimpack::costs::recompute;
-  app.add_option("--recompute", o.recompute, "none, selective or full [none]")
-      ->transform(CLI::Transformer(std::map<std::string, recompute>{{"none", recompute::none}, {"selective", recompute::selective}, {"full", recompute::full}}))->type_name("WHAT")->group("Model and machine");
-  auto* hop_option = app.add_option("--hop", hop, "Time of a message between stages [from the network]")->check(CLI::NonNegativeNumber)->type_name("SECONDS")->group("Model and machine");
+  std::string again = "none";
+  app.add_option("--recompute", again, "none, selective or full [none]")->check(CLI::IsMember({"none", "selective", "full"}))->type_name("WHAT")->group("Model and machine");
+  auto* hop_option = app.add_option("--hop", hop, "Time of a message between stages [from the network]")->check(CLI::Range(0.0, 1e12))->type_name("SECONDS")->group("Model and machine");
   app.add_option("--cost", cost, "transformer, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD [transformer]")->type_name("COST")->group("Model and machine");
 
   app.add_option("--planner", o.planner, "slimpack, megatron, dp_balanced, karmarkar_karp or chunked [slimpack]")->type_name("NAME")->group("Planning");
-  app.add_option("--compare", compare, "More planners for the table, comma between them")->type_name("NAME,...")->group("Planning");
+  auto* compare_option = app.add_option("--compare", compare, "More planners for the table, comma between them")->type_name("NAME,...")->group("Planning");
   using slimpack::solvers::search_budget;
   std::string effort = "normal";
   app.add_option("--effort", effort, "How long to search: fast, normal or high [normal]")->check(CLI::IsMember({"fast", "normal", "high"}))->type_name("EFFORT")->group("Planning");
-  auto* limit_option = app.add_option("--time-limit", time_limit, "End the search after this time; the plan is marked truncated")->check(positive)->type_name("MS")->group("Planning");
+  auto* limit_option = app.add_option("--time-limit", time_limit, "End the search after this time; the plan is marked truncated")->check(count)->type_name("MS")->group("Planning");
   auto* json_option = app.add_option("--json", json, "Write the plan")->type_name("FILE")->group("Output");
   auto* trace_option = app.add_option("--trace", trace, "Write a trace for Perfetto or chrome://tracing")->type_name("FILE")->group("Output");
   auto* timeline_option = app.add_option("--timeline", timeline, "Write a page that shows the plan, and those compared")->type_name("FILE")->group("Output");
@@ -175,18 +185,17 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;
     o.effort = effort == "fast" ? search_budget::fast() : effort == "high" ? search_budget::high() : search_budget::normal();
-    resolve(o, cost, memory, compare);
+    o.format = format == "text" ? lengths_format::text : format == "jsonl" ? lengths_format::jsonl : format == "idx" ? lengths_format::idx : lengths_format::automatic;
+    o.over_long = over == "truncate" ? over_long::truncate : over == "drop" ? over_long::drop : over_long::reject;
+    o.recompute = again == "selective" ? recompute::selective : again == "full" ? recompute::full : recompute::none;
+    resolve(o, cost, *memory_option ? std::optional(memory) : std::nullopt, *compare_option ? std::optional(compare) : std::nullopt);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
     return 0;
   } catch (const CLI::ParseError& e) {
-    std::string line = e.what();
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    std::cerr << "slimpack-plan: " << line << "; see slimpack-plan --help\n";
-    return 2;
+    return complain(std::string(e.what()) + "; see slimpack-plan --help", 2);
   } catch (const bad_usage& e) {
-    std::cerr << "slimpack-plan: " << e.line << "; see slimpack-plan --help\n";
-    return 2;
+    return complain(e.line + "; see slimpack-plan --help", 2);
   }
   return o;
 }

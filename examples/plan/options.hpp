@@ -48,6 +48,9 @@ struct options {
   std::optional<std::filesystem::path> timeline;
 };
 
+/// Says one line on stderr, whatever characters it has, and returns the exit status.
+int complain(std::string line, int status);
+
 /// The options, or the exit status when there is nothing to plan (--help, or an error already said on stderr).
 std::variant<options, int> parse(int argc, char** argv);
 

@@ -18,8 +18,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,7 +35,8 @@ namespace slimpack {
 ///   slimpack::plan plan = plan_batch(lengths).value();
 ///
 /// Law       equal inputs give equal plans, planning_time apart; every plan satisfies testing/plan_laws.hpp
-/// Errors    invalid_input: an empty batch, a length below 1 or above 2^31 - 1, a degree below 1
+/// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
+///           model for another shape or with times that are no times; what solver and schedule refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
           schedule_for<workload> Schedule = schedules::list>
@@ -46,10 +49,16 @@ class planner {
 
   /// Whether a batch may be planned at all, before any work.
   [[nodiscard]] result<void> check(std::span<const tokens> lengths) const {
-    for (const auto& [name, degree] : {std::pair{"stages", shape_.stages}, {"replicas", shape_.replicas},
-                                       {"tensor", shape_.tensor}, {"context", shape_.context}, {"chunks", shape_.chunks}})
-      if (degree < 1) return error{errc::invalid_input, std::string("shape.") + name + " is " + std::to_string(degree) + ", it must be at least 1"};
-    if (shape_.quantum < tokens{1}) return error{errc::invalid_input, "shape.quantum must be at least 1 token"};
+    constexpr std::int64_t most = 65536;
+    for (const auto& [name, degree] : {std::pair{"stages", std::int64_t{shape_.stages}}, {"replicas", shape_.replicas},
+                                       {"tensor", shape_.tensor}, {"context", shape_.context}, {"chunks", shape_.chunks},
+                                       {"stages * chunks", std::int64_t{shape_.stages} * shape_.chunks},
+                                       {"replicas * context", std::int64_t{shape_.replicas} * shape_.context}})
+      if (degree < 1 || degree > most)
+        return error{errc::invalid_input, std::string("shape.") + name + " is " + std::to_string(degree) + ", it must be from 1 to " + std::to_string(most)};
+    if (shape_.quantum < tokens{1} || shape_.quantum > longest_supported)
+      return error{errc::invalid_input, "shape.quantum is " + std::to_string(shape_.quantum.value) + " tokens, it must be from 1 to " +
+                                            std::to_string(longest_supported.value)};
     if (shape_.memory && !(shape_.memory->amount >= 0))
       return error{errc::invalid_input, "shape.memory is " + std::to_string(shape_.memory->amount) + ", it must be at least 0"};
     if (const std::optional<int> parts = parts_of(cost_); parts && *parts != shape_.parts())
@@ -60,7 +69,7 @@ class planner {
       if (lengths[i] < tokens{1} || lengths[i] > longest_supported)
         return error{errc::invalid_input, "sequence " + std::to_string(i) + " has " + std::to_string(lengths[i].value) +
                                               " tokens; lengths run from 1 to " + std::to_string(longest_supported.value)};
-    return boost::outcome_v2::success();
+    return check_times(*std::max_element(lengths.begin(), lengths.end()));
   }
 
   /// Plans `lengths`; sequence ids are positions in it. A stop token makes a search end early with its best, and
@@ -80,6 +89,23 @@ class planner {
   }
 
  private:
+  /// The cost model must give times that sums can hold; the longest sequence takes the longest (cost_model law 3).
+  result<void> check_times(tokens longest) const {
+    constexpr seconds most{1e12};
+    for (int part = 0; part < shape_.parts(); ++part) {
+      for (const pass p : {pass::forward, pass::backward}) {
+        const bool last = part == (p == pass::forward ? shape_.parts() - 1 : 0);
+        for (const seconds t : {cost_.time({{}, {0}, longest}, p, part), pack_overhead(cost_, p, part),
+                                last ? seconds{} : message_time(cost_, longest, p, part)})
+          if (!(t >= seconds{} && t <= most))
+            return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for a sequence of " +
+                                                  std::to_string(longest.value) + " tokens on part " + std::to_string(part) +
+                                                  "; times must be from 0 to 1e12 s"};
+      }
+    }
+    return boost::outcome_v2::success();
+  }
+
   /// Prices, simulates and certifies a solution.
   result<plan> assembled(std::span<const tokens> lengths, solution&& solved) const {
     plan p;

@@ -72,16 +72,29 @@ std::string refusal(const shape& on, const std::vector<tokens>& lengths = mixed,
   return checked.error().detail;
 }
 
-TEST(PlannerCheck, NamesADegreeBelowOne) {
-  EXPECT_EQ(refusal({.stages = 0}), "shape.stages is 0, it must be at least 1");
-  EXPECT_EQ(refusal({.replicas = -3}), "shape.replicas is -3, it must be at least 1");
-  EXPECT_EQ(refusal({.tensor = 0}), "shape.tensor is 0, it must be at least 1");
-  EXPECT_EQ(refusal({.context = 0}), "shape.context is 0, it must be at least 1");
-  EXPECT_EQ(refusal({.chunks = 0}), "shape.chunks is 0, it must be at least 1");
+TEST(PlannerCheck, NamesADegreeOutsideItsRange) {
+  EXPECT_EQ(refusal({.stages = 0}), "shape.stages is 0, it must be from 1 to 65536");
+  EXPECT_EQ(refusal({.replicas = -3}), "shape.replicas is -3, it must be from 1 to 65536");
+  EXPECT_EQ(refusal({.tensor = 0}), "shape.tensor is 0, it must be from 1 to 65536");
+  EXPECT_EQ(refusal({.context = 0}), "shape.context is 0, it must be from 1 to 65536");
+  EXPECT_EQ(refusal({.chunks = 65537}), "shape.chunks is 65537, it must be from 1 to 65536");
+  EXPECT_EQ(refusal({.stages = 65536, .chunks = 65536}), "shape.stages * chunks is 4294967296, it must be from 1 to 65536");
 }
 
-TEST(PlannerCheck, NamesAQuantumBelowOne) {
-  EXPECT_EQ(refusal({.quantum = {0}}), "shape.quantum must be at least 1 token");
+TEST(PlannerCheck, NamesAQuantumOutsideItsRange) {
+  EXPECT_EQ(refusal({.quantum = {0}}), "shape.quantum is 0 tokens, it must be from 1 to 2147483647");
+  EXPECT_EQ(refusal({.quantum = {std::int64_t{1} << 62}}),
+            "shape.quantum is 4611686018427387904 tokens, it must be from 1 to 2147483647");
+}
+
+// Times that sums cannot hold: the schedule would never see a stage become free.
+TEST(PlannerCheck, NamesTimesThatAreNone) {
+  for (const double linear : {1e308, std::nan(""), -1.0}) {
+    const costs::quadratic cost{.linear = linear};
+    EXPECT_FALSE(planner(shape{.stages = 2}, slicers::equal_cost{}, cost).check(mixed)) << linear;
+  }
+  const costs::quadratic slow_messages{.hop = {1e300}};
+  EXPECT_FALSE(planner(shape{.stages = 2}, slicers::equal_cost{}, slow_messages).check(mixed));
 }
 
 TEST(PlannerCheck, NamesALimitThatIsNone) {

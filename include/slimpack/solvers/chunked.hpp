@@ -8,6 +8,7 @@
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/balance.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -21,7 +22,7 @@ namespace slimpack::solvers {
 /// and joined into packs of `chunk` tokens, forward from the front and backward from the back of each sequence.
 /// Meant for slicers::equal_cost, which then fills packs to the last quantum, and schedules::one_f_one_b{.lead = 2}.
 /// Source    ChunkFlow (arXiv:2503.02356, long sequences cut and short ones joined) under SlimPipe's lead of 2
-/// Requires  chunk >= quantum
+/// Requires  a chunk of at least a quantum; a smaller one counts as one quantum
 /// Errors    out_of_memory: a slice that the slicer insists on exceeds the chunk; those of the schedule
 /// Complexity O(n log n + slices log(chunk))
 struct chunked {
@@ -42,7 +43,7 @@ struct chunked {
       replica_solution r;
       for (const sequence& s : group) r.sequences.push_back(s.id);
       for (const pass p : {pass::forward, pass::backward}) {
-        const cut_budget base{{}, chunk, batch.shape.quantum, 0, true};
+        const cut_budget base{{}, std::max(chunk, batch.shape.quantum), batch.shape.quantum, 0, true};
         const auto unlimited = [](seconds) { return seconds{std::numeric_limits<double>::infinity()}; };
         const auto together = [](const sequence&) { return false; };
         micropacks& packs = p == pass::forward ? r.partition.forward : r.partition.backward;

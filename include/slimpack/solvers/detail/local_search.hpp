@@ -54,8 +54,8 @@ class local_search {
       if (std::optional<error> e = consider({start, o}); e && !failure) failure = std::move(e);
     }
     // Nothing fits: smaller packs need less memory beside the longest sequence. Packs of one slice need the least,
-    // since then no sequence waits for another: whatever fits alone fits.
-    for (double share = 0.5; !best_; share *= 0.25) {
+    // since then, with one chunk, no sequence waits for another: whatever fits alone fits.
+    for (double share = 0.5; !best_ && failure->code == errc::out_of_memory; share *= 0.25) {
       const bool least = share * steady_ < 0.01;  // quanta; short sequences share packs of less than one
       candidate small{start, order::rising};
       for (solvers::pack_sizes* p : {&small.sizes.forward, &small.sizes.backward})
