@@ -3,6 +3,8 @@
 
 #include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/message_format.hpp>
+#include <slimpack/core/outgoing.hpp>
 #include <slimpack/core/piece.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/problem.hpp>
@@ -11,6 +13,7 @@
 #include <slimpack/core/step_report.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/detail/unmet.hpp>
+#include <slimpack/executors/hooks.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -52,23 +55,68 @@ template <class T>
 concept moves_bytes =
     requires(T& t, int peer, int channel, std::span<const std::byte> out, std::span<std::byte> in,
              typename T::handle& handle, std::string_view reason) {
+      { t.rank() } -> std::same_as<int>;
+      { t.size() } -> std::same_as<int>;
       { t.send(peer, channel, out) } -> std::same_as<result<typename T::handle>>;
       { t.receive(peer, channel, in) } -> std::same_as<result<typename T::handle>>;
+      { t.test(handle) } -> std::same_as<result<bool>>;
       { t.wait(handle) } -> std::same_as<result<void>>;
       t.abort(reason);
     };
 
+using message_in = std::span<const std::byte>;
+
+/// State per piece, kept by the runtime; called for one piece, or for all of a pack.
 template <class C>
-concept computes_pieces = requires(C& c, const piece& p, typename C::state state, std::span<const std::byte> in,
-                                   std::span<std::byte> out) {
+concept computes_pieces = requires(C& c, const piece& p, typename C::state state, message_in in, outgoing& out) {
   { c.forward(p, in, out) } -> std::same_as<result<typename C::state>>;
   { c.backward(p, std::move(state), in, out) } -> std::same_as<result<void>>;
   c.discard(p, std::move(state));
 };
 
+template <class C>
+concept computes_packs =
+    requires(C& c, const piece& p, std::span<const piece> pack, std::span<typename C::state> states,
+             typename C::state state, message_in in, outgoing& out) {
+      requires std::default_initializable<typename C::state>;
+      { c.forward(pack, states, in, out) } -> std::same_as<result<void>>;
+      { c.backward(pack, states, in, out) } -> std::same_as<result<void>>;
+      c.discard(p, std::move(state));
+    };
+
+/// State kept by the compute itself; called for one piece, or for all of a pack.
+template <class C>
+concept computes_own_pieces = requires(C& c, const piece& p, message_in in, outgoing& out) {
+  { c.forward(p, in, out) } -> std::same_as<result<void>>;
+  { c.backward(p, in, out) } -> std::same_as<result<void>>;
+  c.discard(p);
+};
+
+template <class C>
+concept computes_own_packs =
+    requires(C& c, const piece& p, std::span<const piece> pack, message_in in, outgoing& out) {
+      { c.forward(pack, in, out) } -> std::same_as<result<void>>;
+      { c.backward(pack, in, out) } -> std::same_as<result<void>>;
+      c.discard(p);
+    };
+
+template <class C>
+concept computes_one_way =
+    (computes_pieces<C> || computes_packs<C> || computes_own_pieces<C> || computes_own_packs<C>) &&
+    requires(const C& c) {
+      { c.format() } -> std::same_as<message_format>;
+    };
+
+/// What the runtime keeps per forward piece can only come back for that piece.
+template <class C>
+concept cuts_what_it_keeps = cuts_of<C>() == backward_cuts::forward_cuts || !requires { typename C::state; };
+
+template <class P>
+concept splits_weight_gradients = requires { requires P::splits_weight_gradients; };
+
 template <class E, class Compute, class Transport>
-concept runs_plans = requires(E& e, const plan& p, int replica, int stage, Compute& c, Transport& t) {
-  { e.execute(p, replica, stage, c, t) } -> std::same_as<result<step_report>>;
+concept runs_plans = requires(E& e, const plan& p, Compute& c, Transport& t) {
+  { e.execute(p, c, t) } -> std::same_as<result<step_report>>;
 };
 
 }  // namespace detail
@@ -128,31 +176,59 @@ concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && s
     (detail::solves<S, Slicer, Cost, Schedule> ||
      detail::unmet<"a solver offers result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const">());
 
-/// A transport carries bytes between ranks. Sends and receives return at once with a handle; a receive may be
-/// posted before its message is sent. Nothing here forbids a CUDA stream or a communicator behind it.
-///  1. messages arrive once, whole and in order per (peer, channel)
-///  2. abort wakes every waiting call, on all ranks, with an error that carries the reason
+/// A transport carries bytes between the ranks of a step; rank = replica * stages + stage, whatever the trainer calls
+/// them. Sends and receives return at once with a handle, and a receive may be posted before its message is sent.
+///  1. messages arrive once, whole and in order per (peer, channel); the receiver names their size
+///  2. a send never waits for anything that its receiver does later than posting the receive
+///  3. wait returns when the work that the caller issues from then on comes after the message, and test says whether the
+///     message is through: for host memory both mean completion, on a stream the first is an order. A buffer may be
+///     used again after wait, or once test said true; a send reads and a receive writes its buffer after the work that
+///     the caller had issued before it. So a CUDA stream and a communicator per channel may stand behind it.
+///  4. abort wakes every call that waits, on all ranks, now or when it comes, with errc::aborted and the reason; when
+///     it returns, no buffer of this rank is in use. The next step may begin once every rank has aborted.
+///  5. a wait that outlasts the transport's time-out ends with errc::timed_out
+/// Calls come from one thread per rank. testing/transport_laws.hpp checks them; transports/hooks.hpp lists the
+/// collectives that a transport may offer, all made of messages otherwise. Initialising ranks is the trainer's.
+/// Shipped   transports::threads in one process; transports::mpi over a communicator; transports::blocking over any
+///           send and receive that wait
 template <class T>
-concept transport = std::movable<T> &&
-    (detail::moves_bytes<T> ||
-     detail::unmet<"a transport offers a type handle, send(peer, channel, bytes), receive(peer, channel, bytes), wait(handle), abort(reason)">());
+concept transport = detail::moves_bytes<T> ||
+    detail::unmet<"a transport offers a type handle, rank(), size(), send(peer, channel, bytes), receive(peer, channel, bytes), test(handle), wait(handle), abort(reason)">();
 
-/// A stage compute is the trainer's own model on one stage.
-///  1. the state that forward returns comes back exactly once, to backward or to discard
-///  2. gradients equal those of the uncut sequences
-///  3. calls are made on the caller's thread, in program order
+/// A stage compute is the trainer's own model on one stage. Messages are spans of bytes, valid during the call: what came
+/// from the previous part (`in`, empty at the ends of the pipeline) and what goes to the next (core/outgoing.hpp). It
+/// takes one of four forms: by piece or, with spans of pieces, by pack; with a `state` that the runtime keeps per forward
+/// piece, or without one, where it keeps what it needs itself.
+///  1. a state that forward gave comes back exactly once, to backward or to discard; without states, each forwarded token
+///     gets one backward or one discard
+///  2. gradients equal those of the uncut sequences, and add up over sequences in any order
+///  3. calls are made on the thread that called the executor, in program order
+///  4. with cuts = backward_cuts::any (only without states) backward pieces are cut as the plan says; otherwise each is one
+///     forward piece, since the runtime cuts both passes at the cuts of either (core/refine.hpp)
+/// testing/stage_compute_laws.hpp checks 2; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
-concept stage_compute = std::movable<C> &&
-    (detail::computes_pieces<C> ||
-     detail::unmet<"a stage compute offers a type state, forward(piece, in, out), backward(piece, state, in, out), discard(piece, state)">());
+concept stage_compute =
+    (detail::computes_one_way<C> ||
+     detail::unmet<"a stage compute offers message_format format() const, and: a type state, forward(piece, in, out), backward(piece, state, in, out), discard(piece, state); or the same without state; or for a whole pack (concepts.hpp)">()) &&
+    (detail::cuts_what_it_keeps<C> ||
+     detail::unmet<"a stage compute that cuts backward anywhere keeps its own state: leave out the type state, or cuts = backward_cuts::any">());
+
+/// A compute that can run a schedule's programs: one that splits weight gradients from input gradients needs a compute
+/// that does, and both say so by `static constexpr bool splits_weight_gradients = true`.
+template <class C, class Schedule>
+concept computes_for = stage_compute<C> &&
+    (!detail::splits_weight_gradients<Schedule> || detail::splits_weight_gradients<C> ||
+     detail::unmet<"this schedule runs weight gradients apart from input gradients: the stage compute must be able to, and say splits_weight_gradients = true">());
 
 /// An executor runs one stage's program of a plan with a trainer's compute and transport.
 ///  1. every instruction of the stage runs once, in program order
-///  2. it stops before the optimizer step and returns what the step needs to know
+///  2. it stops before the optimizer step and returns what the step needs to know; no rank returns a report unless all
+///     have completed their gradients
+/// Shipped   executors::packflow
 template <class E, class Compute, class Transport>
-concept executor_for = std::movable<E> && stage_compute<Compute> && transport<Transport> &&
+concept executor_for = stage_compute<Compute> && transport<Transport> &&
     (detail::runs_plans<E, Compute, Transport> ||
-     detail::unmet<"an executor offers result<step_report> execute(const plan&, int replica, int stage, Compute&, Transport&)">());
+     detail::unmet<"an executor offers result<step_report> execute(const plan&, Compute&, Transport&)">());
 
 }  // namespace slimpack
 

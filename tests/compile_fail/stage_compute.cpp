@@ -5,13 +5,12 @@
 // A stage compute that would copy the activations which it cannot copy: backward must take its state by value.
 struct keeps_activations {
   using state = std::unique_ptr<float[]>;
-  slimpack::result<state> forward(const slimpack::piece&, std::span<const std::byte> in, std::span<std::byte> out);
+  slimpack::message_format format() const;
+  slimpack::result<state> forward(const slimpack::piece&, std::span<const std::byte> in, slimpack::outgoing& out);
 #ifdef SLIMPACK_REPAIRED
-  slimpack::result<void> backward(const slimpack::piece&, state, std::span<const std::byte> in,
-                                  std::span<std::byte> out);
+  slimpack::result<void> backward(const slimpack::piece&, state, std::span<const std::byte> in, slimpack::outgoing& out);
 #else
-  slimpack::result<void> backward(const slimpack::piece&, state&, std::span<const std::byte> in,
-                                  std::span<std::byte> out);
+  slimpack::result<void> backward(const slimpack::piece&, state&, std::span<const std::byte> in, slimpack::outgoing& out);
 #endif
   void discard(const slimpack::piece&, state);
 };
@@ -19,5 +18,5 @@ struct keeps_activations {
 template <slimpack::stage_compute Compute>
 struct stage {};
 
-// expected-diagnostic: a stage compute offers a type state, forward(piece, in, out)
+// expected-diagnostic: a type state, forward(piece, in, out), backward(piece, state, in, out), discard(piece, state)
 using wrong = stage<keeps_activations>;

@@ -146,6 +146,9 @@ static_assert(!solver_for<any_solver, any_slicer, any_cost, any_cost>);
 
 struct any_transport {
   struct handle {};
+  int rank() const;
+  int size() const;
+  result<bool> test(handle&);
   result<handle> send(int, int, std::span<const std::byte>);
   result<handle> receive(int, int, std::span<std::byte>);
   result<void> wait(handle&);
@@ -159,6 +162,8 @@ struct transport_that_moves_only : any_transport {
 static_assert(transport<transport_that_moves_only>);
 
 struct transport_that_blocks {
+  int rank() const;
+  int size() const;
   result<void> send(int, int, std::span<const std::byte>);
   result<void> receive(int, int, std::span<std::byte>);
   void abort(std::string_view);
@@ -167,6 +172,9 @@ static_assert(!transport<transport_that_blocks>);
 
 struct transport_without_abort {
   struct handle {};
+  int rank() const;
+  int size() const;
+  result<bool> test(handle&);
   result<handle> send(int, int, std::span<const std::byte>);
   result<handle> receive(int, int, std::span<std::byte>);
   result<void> wait(handle&);
@@ -175,6 +183,9 @@ static_assert(!transport<transport_without_abort>);
 
 struct transport_that_writes_what_it_sends {
   struct handle {};
+  int rank() const;
+  int size() const;
+  result<bool> test(handle&);
   result<handle> send(int, int, std::span<std::byte>);
   result<handle> receive(int, int, std::span<std::byte>);
   result<void> wait(handle&);
@@ -184,54 +195,108 @@ static_assert(!transport<transport_that_writes_what_it_sends>);
 
 // stage_compute
 
+using message = std::span<const std::byte>;
+
 struct any_compute {
   using state = std::unique_ptr<float[]>;  // activations are not copied
-  result<state> forward(const piece&, std::span<const std::byte>, std::span<std::byte>);
-  result<void> backward(const piece&, state, std::span<const std::byte>, std::span<std::byte>);
+  message_format format() const;
+  result<state> forward(const piece&, message, outgoing&);
+  result<void> backward(const piece&, state, message, outgoing&);
   void discard(const piece&, state);
 };
 static_assert(stage_compute<any_compute>);
 
-struct compute_without_state {
-  result<void> forward(const piece&, std::span<const std::byte>, std::span<std::byte>);
-  result<void> backward(const piece&, std::span<const std::byte>, std::span<std::byte>);
+struct compute_by_pack {
+  using state = std::unique_ptr<float[]>;
+  message_format format() const;
+  result<void> forward(std::span<const piece>, std::span<state>, message, outgoing&);
+  result<void> backward(std::span<const piece>, std::span<state>, message, outgoing&);
+  void discard(const piece&, state);
 };
-static_assert(!stage_compute<compute_without_state>);
+static_assert(stage_compute<compute_by_pack>);
+
+struct compute_with_an_arena {
+  message_format format() const;
+  result<void> forward(const piece&, message, outgoing&);
+  result<void> backward(const piece&, message, outgoing&);
+  void discard(const piece&);
+};
+static_assert(stage_compute<compute_with_an_arena>);
+
+struct compute_that_cuts_anywhere : compute_with_an_arena {
+  static constexpr backward_cuts cuts = backward_cuts::any;
+};
+static_assert(stage_compute<compute_that_cuts_anywhere>);
+
+struct compute_with_an_arena_by_pack {
+  message_format format() const;
+  result<void> forward(std::span<const piece>, message, outgoing&);
+  result<void> backward(std::span<const piece>, message, outgoing&);
+  void discard(const piece&);
+};
+static_assert(stage_compute<compute_with_an_arena_by_pack>);
+
+struct compute_that_cuts_what_it_keeps : any_compute {
+  static constexpr backward_cuts cuts = backward_cuts::any;
+};
+static_assert(!stage_compute<compute_that_cuts_what_it_keeps>);
+
+struct compute_without_format {
+  result<void> forward(const piece&, message, outgoing&);
+  result<void> backward(const piece&, message, outgoing&);
+  void discard(const piece&);
+};
+static_assert(!stage_compute<compute_without_format>);
 
 struct compute_that_cannot_discard {
   using state = int;
-  result<state> forward(const piece&, std::span<const std::byte>, std::span<std::byte>);
-  result<void> backward(const piece&, state, std::span<const std::byte>, std::span<std::byte>);
+  message_format format() const;
+  result<state> forward(const piece&, message, outgoing&);
+  result<void> backward(const piece&, state, message, outgoing&);
 };
 static_assert(!stage_compute<compute_that_cannot_discard>);
 
 struct compute_that_copies_its_state {
   using state = std::unique_ptr<float[]>;
-  result<state> forward(const piece&, std::span<const std::byte>, std::span<std::byte>);
-  result<void> backward(const piece&, state&, std::span<const std::byte>, std::span<std::byte>);
+  message_format format() const;
+  result<state> forward(const piece&, message, outgoing&);
+  result<void> backward(const piece&, state&, message, outgoing&);
   void discard(const piece&, state);
 };
 static_assert(!stage_compute<compute_that_copies_its_state>);
+
+// computes_for
+
+struct schedule_with_weight_gradients : any_schedule {
+  static constexpr bool splits_weight_gradients = true;
+};
+struct compute_with_weight_gradients : any_compute {
+  static constexpr bool splits_weight_gradients = true;
+};
+static_assert(computes_for<any_compute, any_schedule>);
+static_assert(!computes_for<any_compute, schedule_with_weight_gradients>);
+static_assert(computes_for<compute_with_weight_gradients, schedule_with_weight_gradients>);
+static_assert(computes_for<compute_with_weight_gradients, any_schedule>);
 
 // executor_for
 
 struct any_executor {
   template <class Compute, class Transport>
-  result<step_report> execute(const plan&, int, int, Compute&, Transport&);
+  result<step_report> execute(const plan&, Compute&, Transport&);
 };
 static_assert(executor_for<any_executor, any_compute, any_transport>);
 
 struct executor_without_report {
   template <class Compute, class Transport>
-  result<void> execute(const plan&, int, int, Compute&, Transport&);
+  result<void> execute(const plan&, Compute&, Transport&);
 };
 static_assert(!executor_for<executor_without_report, any_compute, any_transport>);
 
-struct executor_of_all_stages {
+struct executor_of_a_stage_named {
   template <class Compute, class Transport>
-  result<step_report> execute(const plan&, Compute&, Transport&);
+  result<step_report> execute(const plan&, int, int, Compute&, Transport&);
 };
-static_assert(!executor_for<executor_of_all_stages, any_compute, any_transport>);
+static_assert(!executor_for<executor_of_a_stage_named, any_compute, any_transport>);
 
 static_assert(!executor_for<any_executor, any_transport, any_transport>);
 static_assert(!executor_for<any_executor, any_compute, any_compute>);

@@ -10,13 +10,21 @@
 
 namespace slimpack {
 
-/// What kind of input cannot be planned.
+/// What kind of input cannot be planned, or what stopped a step.
 enum class errc {
   invalid_input,    ///< an argument outside its documented range
   out_of_memory,    ///< no plan of this kind fits the memory limit
   cyclic_schedule,  ///< the programs wait for each other: they would deadlock
   unreadable,       ///< a file cannot be read, or holds something else
   unwritable,       ///< a file cannot be written
+  disagreement,     ///< ranks hold different plans, message formats or ranks
+  wrong_message,    ///< a compute callback gave no output, or one of another size than the plan's
+  compute_failed,   ///< a compute callback returned an error or threw
+  out_of_order,     ///< a backward that the program must not run yet, or activations that are not there
+  state_left,       ///< a step ended with activations, keys and values or gradients still held
+  transport_failed, ///< the transport cannot carry a message
+  timed_out,        ///< a peer did not answer within the transport's time-out
+  aborted,          ///< another rank stopped the step; the detail is that rank's
 };
 
 /// Why a call gave no value: the kind, for callers that branch, and one line that names the numbers.

@@ -11,10 +11,12 @@ namespace slimpack {
 struct piece {
   slimpack::slice slice;
   tokens sequence_length;  ///< of the whole sequence, known from its first slice on
-  std::uint32_t chunk{};   ///< virtual stage
+  std::uint32_t chunk{};   ///< virtual stage on this stage, 0 when there is one
   double loss_weight{};    ///< valid tokens of the piece over valid tokens of the batch
 
+  [[nodiscard]] constexpr bool is_first() const noexcept { return slice.begin == tokens{}; }
   [[nodiscard]] constexpr bool is_last() const noexcept { return slice.end() == sequence_length; }
+  friend constexpr bool operator==(const piece&, const piece&) = default;
 };
 
 }  // namespace slimpack

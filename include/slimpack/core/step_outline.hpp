@@ -1,0 +1,25 @@
+#ifndef SLIMPACK_CORE_STEP_OUTLINE_HPP
+#define SLIMPACK_CORE_STEP_OUTLINE_HPP
+
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/units.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace slimpack {
+
+/// What a stage learns before its first forward, so that buffers can be sized once.
+struct step_outline {
+  int replica{};
+  int stage{};
+  std::span<const sequence> sequences;  ///< this replica's, with their lengths; valid during begin_step
+  tokens valid_tokens;                  ///< of the whole batch: what loss weights are relative to
+  std::size_t packs_in_flight{};        ///< most forward packs run and not yet wholly backwarded at a time
+  tokens tokens_in_flight;              ///< most live tokens at a time
+  tokens largest_pack;                  ///< most tokens in one message, of either pass
+};
+
+}  // namespace slimpack
+
+#endif
