@@ -51,6 +51,14 @@ TEST(Micropacks, DoNotMergeOtherSequencesGapsOrClosedPacks) {
   EXPECT_EQ(packs[1].size(), 1u);
 }
 
+TEST(Micropacks, KeepAppendedSlicesApart) {
+  micropacks packs;
+  packs.append({{0}, {0}, {128}});
+  packs.append({{0}, {128}, {128}});
+  packs.close();
+  EXPECT_EQ(pack(packs, 0), (std::vector<slice>{{{0}, {0}, {128}}, {{0}, {128}, {128}}}));
+}
+
 TEST(Micropacks, KeepNoPackWithoutSlices) {
   micropacks packs;
   packs.close();

@@ -1,3 +1,4 @@
+#include <slimpack/core/refine.hpp>
 #include <slimpack/io/plan_json.hpp>
 
 #include "scratch.hpp"
@@ -155,6 +156,14 @@ TEST(PlanJson, WithoutAMemoryLimitReadsBackExactly) {
   plan p = sample(2, 1, false);
   p.shape.memory.reset();
   p.memory_unit = memory_unit::byte;
+  p.hash = hash_of(p);
+  expect_equal(reread(p), p);
+}
+
+TEST(PlanJson, OfPiecesReadsBackExactly) {
+  plan p = sample(2, 1, false);
+  for (replica_plan& r : p.replicas) r.partition = common_refinement(r.partition);
+  ASSERT_EQ(p.replicas[0].partition.forward[0].size(), 2u) << "two pieces that touch, in one pack";
   p.hash = hash_of(p);
   expect_equal(reread(p), p);
 }

@@ -8,6 +8,7 @@
 #include <slimpack/solvers/dp_balanced.hpp>
 #include <slimpack/solvers/karmarkar_karp.hpp>
 #include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/testing/solver_laws.hpp>
 
@@ -46,7 +47,12 @@ using combinations = ::testing::Types<
     combination<quick, slicers::whole, classic>, combination<solvers::megatron, slicers::whole, classic>,
     combination<solvers::megatron, slicers::whole, list>, combination<solvers::dp_balanced, slicers::whole, classic>,
     combination<solvers::karmarkar_karp, slicers::whole, classic>,
-    combination<solvers::chunked, slicers::equal_cost, schedules::one_f_one_b>>;
+    combination<solvers::chunked, slicers::equal_cost, schedules::one_f_one_b>,
+    combination<solvers::refined<quick>, slicers::equal_cost, list>,
+    combination<solvers::refined<solvers::megatron>, slicers::whole, classic>,
+    combination<solvers::refined<solvers::dp_balanced>, slicers::whole, classic>,
+    combination<solvers::refined<solvers::karmarkar_karp>, slicers::whole, classic>,
+    combination<solvers::refined<solvers::chunked>, slicers::equal_cost, schedules::one_f_one_b>>;
 TYPED_TEST_SUITE(ShippedSolvers, combinations);
 
 TYPED_TEST(ShippedSolvers, ObeyTheLaws) {

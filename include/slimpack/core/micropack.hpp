@@ -40,8 +40,11 @@ class micropacks {
         return void(last.length += s.length);
       }
     }
-    slices_.push_back(s);
+    append(s);
   }
+
+  /// Adds a slice to the open pack as it is, even where it touches the one before: a piece that must stay one.
+  void append(const slice& s) { slices_.push_back(s); }
 
   /// Ends the open pack. A pack without slices is not kept.
   void close() {

@@ -221,7 +221,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
     pack.must_only_have({"slices", "time"});
     const json_place slices = pack["slices"];
     if (slices.size() == 0) slices.expected("at least one slice");
-    for (std::size_t k = 0; k < slices.size(); ++k) packs.push(slice_in(slices.at(k), p.lengths));
+    for (std::size_t k = 0; k < slices.size(); ++k) packs.append(slice_in(slices.at(k), p.lengths));
     packs.close();
     timing.before.push_back(timing.before.back() + size_of(packs[i]).value);
 

@@ -1,0 +1,76 @@
+#include <slimpack/planner.hpp>
+#include <slimpack/solvers/refined.hpp>
+#include <slimpack/testing/plan_laws.hpp>
+
+#include "batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+const std::vector<tokens> mixed = tests::lengths_of({65536, 300, 9000, 2000, 128, 700, 40000, 1});
+
+template <class Solver>
+plan planned(Solver solver, const costs::quadratic& cost, std::vector<tokens> lengths = mixed) {
+  return planner<slicers::equal_cost, costs::quadratic, Solver>{{.stages = 4}, {}, cost, solver}(lengths).value();
+}
+
+TEST(RefinedSolver, MakesEveryBackwardSliceOneForwardSlice) {
+  const plan p = planned(solvers::refined<>{}, {});
+  const micropacks& forward = p.replicas[0].partition.forward;
+  const micropacks& backward = p.replicas[0].partition.backward;
+  for (const slice& s : backward.slices())
+    EXPECT_EQ(std::count(forward.slices().begin(), forward.slices().end(), s), 1);
+  EXPECT_EQ(forward.slices().size(), backward.slices().size());
+}
+
+TEST(RefinedSolver, KeepsPacksOfBothPassesApart) {
+  const partition plain = planned(solvers::two_phase{}, {}).replicas[0].partition;
+  const partition refined = planned(solvers::refined<>{}, {}).replicas[0].partition;
+  for (const pass p : {pass::forward, pass::backward}) {
+    ASSERT_EQ(refined.of(p).size(), plain.of(p).size());
+    for (std::size_t i = 0; i < plain.of(p).size(); ++i) EXPECT_EQ(size_of(refined.of(p)[i]), size_of(plain.of(p)[i]));
+  }
+  EXPECT_GT(refined.forward.slices().size(), plain.forward.slices().size()) << "the cuts of the two passes differ";
+}
+
+/// Each slice costs as if it were launched alone: pieces show in the time.
+struct per_slice : costs::quadratic {
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    return seconds{1e-3} + quadratic::time(s, p, part);
+  }
+};
+
+TEST(RefinedSolver, LetsTheCostModelPricePieces) {
+  const planner<slicers::equal_cost, per_slice, solvers::refined<>> plan_batch{{.stages = 4}};
+  const plan p = plan_batch(mixed).value();
+  for (const pass direction : {pass::forward, pass::backward}) {
+    const replica_plan& r = p.replicas[0];
+    for (std::size_t i = 0; i < r.partition.of(direction).size(); ++i) {
+      seconds sum{};
+      for (const slice& s : r.partition.of(direction)[i]) sum += per_slice{}.time(s, direction, 0);
+      EXPECT_EQ(r.of(direction).time[i * 4], sum) << "pack " << i;
+    }
+  }
+}
+
+TEST(RefinedSolver, ObeysThePlanLaws) {
+  const costs::quadratic cost{.per_pack = {6.4e-5}, .hop = {2.4e-5}};
+  const testing::report found = testing::plan_laws(planned(solvers::refined<>{}, cost), cost);
+  EXPECT_TRUE(found) << found;
+}
+
+TEST(RefinedSolver, PrintsTheSolverInside) {
+  std::ostringstream out;
+  out << solvers::refined{solvers::two_phase{}};
+  EXPECT_EQ(out.str().substr(0, 36), "solvers::refined{solvers::two_phase{");
+}
+
+}  // namespace
+}  // namespace slimpack
