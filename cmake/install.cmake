@@ -17,3 +17,8 @@ if(TARGET slimpack_io)
   install(TARGETS slimpack_io EXPORT slimpack-io-targets FILE_SET HEADERS COMPONENT io)
   install(EXPORT slimpack-io-targets NAMESPACE slimpack:: DESTINATION ${package_dir} COMPONENT io)
 endif()
+
+if(TARGET slimpack_mpi)
+  install(TARGETS slimpack_mpi EXPORT slimpack-mpi-targets FILE_SET HEADERS COMPONENT mpi)
+  install(EXPORT slimpack-mpi-targets NAMESPACE slimpack:: DESTINATION ${package_dir} COMPONENT mpi)
+endif()

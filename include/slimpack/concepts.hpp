@@ -178,7 +178,8 @@ concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && s
 
 /// A transport carries bytes between the ranks of a step; rank = replica * stages + stage, whatever the trainer calls
 /// them. Sends and receives return at once with a handle, and a receive may be posted before its message is sent.
-///  1. messages arrive once, whole and in order per (peer, channel); the receiver names their size
+///  1. messages arrive once, whole and in order per (peer, channel); the receiver names their size; a peer may be the
+///     rank itself (virtual stages of a pipeline of one)
 ///  2. a send never waits for anything that its receiver does later than posting the receive
 ///  3. wait returns when the work that the caller issues from then on comes after the message, and test says whether the
 ///     message is through: for host memory both mean completion, on a stream the first is an order. A buffer may be

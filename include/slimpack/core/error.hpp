@@ -4,6 +4,7 @@
 #include <boost/outcome/basic_result.hpp>
 #include <boost/outcome/policy/base.hpp>
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -47,7 +48,12 @@ namespace detail {
 struct throw_plan_error : boost::outcome_v2::policy::base {
   template <class Impl>
   static constexpr void wide_value_check(Impl&& self) {
-    if (!base::_has_value(std::forward<Impl>(self))) throw plan_error(base::_error(std::forward<Impl>(self)));
+    if (base::_has_value(std::forward<Impl>(self))) return;
+#ifdef __cpp_exceptions
+    throw plan_error(base::_error(std::forward<Impl>(self)));
+#else
+    std::terminate();
+#endif
   }
   template <class Impl>
   static constexpr void wide_error_check(Impl&& self) {

@@ -1,0 +1,150 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_MESSAGES_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_MESSAGES_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/outgoing.hpp>
+#include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/hooks.hpp>
+#include <slimpack/transports/hooks.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The bytes of a message's memory, whatever the compute's make_tensor makes.
+template <class Tensor>
+[[nodiscard]] std::span<std::byte> writable_bytes(Tensor& tensor) {
+  if constexpr (requires { std::as_writable_bytes(std::span{tensor}); })
+    return std::as_writable_bytes(std::span{tensor});
+  else
+    return as_span(tensor);
+}
+
+/// The messages of one stage in a step: receives posted ahead, sends under way, and the memory of both. Every buffer holds
+/// the largest message, so that each can be used again for any.
+template <class Compute, class Transport>
+class messages {
+ public:
+  messages(Compute& compute, Transport& transport, const stage_script& script, std::size_t receive_ahead)
+      : compute_(&compute), transport_(&transport), script_(&script), ahead_(receive_ahead),
+        width_(compute.format().bytes_per_token()) {}
+
+  /// What instruction `at` of the program reads, valid until `finish`; empty at the ends of the pipeline.
+  /// Instructions are asked about in order.
+  result<std::span<const std::byte>> input(std::size_t at) {
+    if (result<void> posted = post(); !posted) return std::move(posted).error();
+    if (!script_->source(script_->code[at]).exists()) return std::span<const std::byte>{};
+    input_.push_back(std::move(expected_.front()));
+    expected_.pop_front();
+    if (result<void> came = transport_->wait(input_.back().handle); !came) return std::move(came).error();
+    return std::span<const std::byte>(bytes(input_.back().memory, at));
+  }
+
+  /// Memory for what instruction `at` writes; an outgoing that wants nothing at the ends of the pipeline.
+  result<std::span<std::byte>> output(std::size_t at) {
+    if (!script_->target(script_->code[at]).exists()) return std::span<std::byte>{};
+    result<tensor> memory = take();
+    if (!memory) return std::move(memory).error();
+    output_.push_back(std::move(memory).value());
+    return bytes(output_.back(), at);
+  }
+
+  /// Sends what was written, and takes back the memory of what was read.
+  result<void> finish(std::size_t at) {
+    const instruction& i = script_->code[at];
+    if (!output_.empty()) {
+      const message_end to = script_->target(i);
+      auto sending = transport_->send(to.rank, to.channel, bytes(output_.back(), at));
+      if (!sending) return std::move(sending).error();
+      sent_[i.pass == pass::forward ? 0 : 1].push_back({std::move(sending).value(), std::move(output_.back())});
+      output_.pop_back();
+    }
+    if (!input_.empty()) {
+      free_.push_back(std::move(input_.back().memory));
+      input_.pop_back();
+    }
+    for (std::deque<transfer>& way : sent_) {
+      while (!way.empty()) {
+        result<bool> through = transport_->test(way.front().handle);
+        if (!through) return std::move(through).error();
+        if (!through.value()) break;
+        free_.push_back(std::move(way.front().memory));
+        way.pop_front();
+      }
+    }
+    return boost::outcome_v2::success();
+  }
+
+  /// Waits for every send.
+  result<void> complete() {
+    for (std::deque<transfer>& way : sent_)
+      for (; !way.empty(); way.pop_front())
+        if (result<void> through = transport_->wait(way.front().handle); !through) return through;
+    return slimpack::finish(*transport_);
+  }
+
+ private:
+  using tensor = decltype(make_tensor(std::declval<Compute&>(), tokens{}));
+  struct transfer {
+    typename Transport::handle handle;
+    tensor memory;
+  };
+
+  [[nodiscard]] std::size_t size(std::size_t at) const {
+    const instruction& i = script_->code[at];
+    return static_cast<std::size_t>(script_->of(i.pass).size[i.pack.value].value) * width_;
+  }
+  [[nodiscard]] std::span<std::byte> bytes(tensor& memory, std::size_t at) const {
+    return writable_bytes(memory).first(size(at));
+  }
+
+  result<tensor> take() {
+    if (!free_.empty()) {
+      tensor memory = std::move(free_.back());
+      free_.pop_back();
+      return memory;
+    }
+    tensor memory = make_tensor(*compute_, script_->outline.largest_pack);
+    const std::size_t needed = static_cast<std::size_t>(script_->outline.largest_pack.value) * width_;
+    if (writable_bytes(memory).size() < needed)
+      return error{errc::wrong_message, "make_tensor gave " + std::to_string(writable_bytes(memory).size()) + " bytes for " +
+                                            std::to_string(script_->outline.largest_pack.value) + " tokens, which need " +
+                                            std::to_string(needed)};
+    return memory;
+  }
+
+  /// Posts receives until enough are.
+  result<void> post() {
+    for (; expected_.size() < ahead_ && posted_ < script_->code.size(); ++posted_) {
+      const message_end from = script_->source(script_->code[posted_]);
+      if (!from.exists()) continue;
+      result<tensor> memory = take();
+      if (!memory) return std::move(memory).error();
+      auto receiving = transport_->receive(from.rank, from.channel, bytes(memory.value(), posted_));
+      if (!receiving) return std::move(receiving).error();
+      expected_.push_back({std::move(receiving).value(), std::move(memory).value()});
+    }
+    return boost::outcome_v2::success();
+  }
+
+  Compute* compute_;
+  Transport* transport_;
+  const stage_script* script_;
+  std::size_t ahead_;
+  std::size_t width_;
+  std::size_t posted_{};          // instructions whose receives are posted
+  std::deque<transfer> expected_;
+  std::vector<transfer> input_;   // of the running instruction, at most one
+  std::vector<tensor> output_;    // of the running instruction, at most one
+  std::deque<transfer> sent_[2];  // per pass
+  std::vector<tensor> free_;
+};
+
+}  // namespace slimpack::detail
+
+#endif

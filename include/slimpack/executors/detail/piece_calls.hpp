@@ -1,0 +1,222 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_PIECE_CALLS_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_PIECE_CALLS_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/hooks.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+struct no_state {};
+
+template <class Compute>
+struct state_of {
+  using type = no_state;
+};
+template <class Compute>
+  requires requires { typename Compute::state; }
+struct state_of<Compute> {
+  using type = typename Compute::state;
+};
+
+/// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
+template <class Compute>
+class piece_calls {
+ public:
+  piece_calls(Compute& compute, const stage_script& script)
+      : compute_(&compute), script_(&script), width_(compute.format().bytes_per_token()),
+        chunks_(static_cast<std::size_t>(script.chunks)) {
+    std::size_t most = 0;
+    for (const sequence& s : script.sequences) most = std::max(most, std::size_t{s.id.value} + 1);
+    for (chunk_state& c : chunks_) {
+      if constexpr (any_cuts) {
+        c.live.resize(most);
+      } else {
+        c.held.resize(script.forward.pieces.size());
+        if constexpr (has_state) c.states.resize(script.forward.pieces.size());
+      }
+    }
+  }
+
+  /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
+  result<void> run(const instruction& i, std::span<const std::byte> in, std::span<std::byte> out) {
+    const piece_list& list = script_->of(i.pass);
+    const auto [first, end] = list.range(i.pack.value);
+    pack_.assign(list.pieces.begin() + first, list.pieces.begin() + end);
+    for (piece& one : pack_) one.chunk = i.chunk;
+    if constexpr (by_piece) {
+      std::size_t offset = 0;
+      for (std::uint32_t at = first; at < end; ++at) {
+        const piece& one = pack_[at - first];
+        const std::size_t size = static_cast<std::size_t>(one.slice.length.value) * width_;
+        outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset, size)};
+        const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
+        result<void> done = i.pass == pass::forward ? forward(one, at, from, to) : backward(one, at, from, to);
+        if (done) done = check(to, one.slice.length);
+        if (!done) return named(std::move(done).error(), one);
+        tell(i.pass, one);
+        offset += size;
+      }
+    } else {
+      outgoing to = out.empty() ? outgoing{} : outgoing{out};
+      result<void> done = i.pass == pass::forward ? forward(first, in, to) : backward(first, in, to);
+      if (done) done = check(to, list.size[i.pack.value]);
+      if (!done) return done;
+      for (const piece& one : pack_) tell(i.pass, one);
+    }
+    return boost::outcome_v2::success();
+  }
+
+  /// Gives back what was forwarded and not backwarded.
+  void discard_all() {
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      chunk_state& c = chunks_[chunk];
+      if constexpr (any_cuts) {
+        for (const sequence& s : script_->sequences) {
+          const tokens live = std::exchange(c.live[s.id.value], tokens{});
+          if (live == tokens{}) continue;
+          compute_->discard(piece{{s.id, {0}, live}, s.length, static_cast<std::uint32_t>(chunk), 0});
+        }
+      } else {
+        for (std::size_t at = 0; at < c.held.size(); ++at) {
+          if (!std::exchange(c.held[at], std::uint8_t{0})) continue;
+          piece one = script_->forward.pieces[at];
+          one.chunk = static_cast<std::uint32_t>(chunk);
+          if constexpr (has_state)
+            compute_->discard(one, take(c.states[at]));
+          else
+            compute_->discard(one);
+        }
+      }
+    }
+  }
+
+ private:
+  using state = typename state_of<Compute>::type;
+  static constexpr bool has_state = !std::is_same_v<state, no_state>;
+  static constexpr bool by_piece = computes_pieces<Compute> || computes_own_pieces<Compute>;
+  static constexpr bool any_cuts = cuts_of<Compute>() == backward_cuts::any;
+  // A pack's states are handed over as one span, so they cannot sit in optionals.
+  using slot = std::conditional_t<by_piece, std::optional<state>, state>;
+
+  struct chunk_state {
+    std::vector<tokens> live;        // any cuts: per sequence, tokens [0, live) wait for their backward
+    std::vector<std::uint8_t> held;  // else: per forward piece, whether it waits
+    std::vector<slot> states;        // per forward piece
+  };
+
+  static state take(slot& s) {
+    if constexpr (by_piece)
+      return std::move(*std::exchange(s, std::nullopt));
+    else
+      return std::exchange(s, state{});
+  }
+
+  void keep(const piece& one, std::size_t at) {
+    chunk_state& c = chunks_[one.chunk];
+    if constexpr (any_cuts)
+      c.live[one.slice.sequence.value] = one.slice.end();
+    else
+      c.held[at] = 1;
+  }
+  void give_back(const piece& one, std::size_t at) {
+    chunk_state& c = chunks_[one.chunk];
+    if constexpr (any_cuts)
+      c.live[one.slice.sequence.value] = one.slice.begin;
+    else
+      c.held[script_->forward_of[at]] = 0;
+  }
+
+  result<void> forward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)
+    requires(by_piece)
+  {
+    if constexpr (has_state) {
+      result<state> made = compute_->forward(one, in, out);
+      if (!made) return std::move(made).error();
+      chunks_[one.chunk].states[at].emplace(std::move(made).value());
+    } else {
+      if (result<void> made = compute_->forward(one, in, out); !made) return made;
+    }
+    keep(one, at);
+    return boost::outcome_v2::success();
+  }
+
+  result<void> backward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)
+    requires(by_piece)
+  {
+    give_back(one, at);
+    if constexpr (has_state)
+      return compute_->backward(one, take(chunks_[one.chunk].states[script_->forward_of[at]]), in, out);
+    else
+      return compute_->backward(one, in, out);
+  }
+
+  result<void> forward(std::size_t first, std::span<const std::byte> in, outgoing& out) {
+    const std::span<const piece> pack = pack_;
+    result<void> done = boost::outcome_v2::success();
+    if constexpr (has_state)
+      done = compute_->forward(pack, std::span(chunks_[pack[0].chunk].states).subspan(first, pack.size()), in, out);
+    else
+      done = compute_->forward(pack, in, out);
+    if (!done) return done;
+    for (std::size_t k = 0; k < pack.size(); ++k) keep(pack[k], first + k);
+    return boost::outcome_v2::success();
+  }
+
+  result<void> backward(std::size_t first, std::span<const std::byte> in, outgoing& out) {
+    const std::span<const piece> pack = pack_;
+    for (std::size_t k = 0; k < pack.size(); ++k) give_back(pack[k], first + k);
+    if constexpr (has_state) {
+      std::vector<state> states(pack.size());
+      for (std::size_t k = 0; k < pack.size(); ++k)
+        states[k] = take(chunks_[pack[0].chunk].states[script_->forward_of[first + k]]);
+      return compute_->backward(pack, std::span(states), in, out);
+    } else {
+      return compute_->backward(pack, in, out);
+    }
+  }
+
+  [[nodiscard]] result<void> check(const outgoing& out, tokens size) const {
+    if (!out.wanted()) return boost::outcome_v2::success();
+    if (!out.written())
+      return error{errc::wrong_message, "nothing was written, although a peer waits for " + expectation(size)};
+    if (out.given() != out.size())
+      return error{errc::wrong_message, std::to_string(out.given()) + " bytes were given, where a peer waits for " + expectation(size)};
+    return boost::outcome_v2::success();
+  }
+  [[nodiscard]] std::string expectation(tokens size) const {
+    const message_format format = compute_->format();
+    return std::to_string(size.value) + " tokens x " + std::to_string(format.width) + " " + to_string(format.element) + " = " +
+           std::to_string(static_cast<std::size_t>(size.value) * width_) + " bytes";
+  }
+
+  static error named(error e, const piece& one) {
+    e.detail = "sequence " + std::to_string(one.slice.sequence.value) + " [" + std::to_string(one.slice.begin.value) + ", " +
+               std::to_string(one.slice.end().value) + "): " + e.detail;
+    return e;
+  }
+
+  void tell(pass p, const piece& one) {
+    if (p == pass::forward && one.is_last()) sequence_forwarded(*compute_, one.slice.sequence);
+    if (p == pass::backward && one.is_first()) sequence_done(*compute_, one.slice.sequence);
+  }
+
+  Compute* compute_;
+  const stage_script* script_;
+  std::size_t width_;
+  std::vector<chunk_state> chunks_;
+  std::vector<piece> pack_;  // of the running instruction
+};
+
+}  // namespace slimpack::detail
+
+#endif

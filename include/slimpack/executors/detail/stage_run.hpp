@@ -1,0 +1,217 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_STAGE_RUN_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_STAGE_RUN_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/core/plan_hash.hpp>
+#include <slimpack/executors/detail/messages.hpp>
+#include <slimpack/executors/detail/piece_calls.hpp>
+#include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/replica_group.hpp>
+#include <slimpack/transports/hooks.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// What each rank tells all others before the first instruction.
+struct greeting {
+  std::uint64_t hash{};
+  std::int64_t stages{};
+  std::int64_t replicas{};
+  std::int64_t width{};
+  std::int64_t element{};
+  std::int64_t valid_tokens{};  // of its replica, as it counts them
+};
+
+/// And after the last.
+struct farewell {
+  double loss{};
+  double elapsed{};
+  double reduce{};
+};
+
+/// One step of one stage; see executors::packflow for what it does in which order.
+template <class Compute, class Transport>
+class stage_run {
+ public:
+  stage_run(const plan& p, Compute& compute, Transport& transport, std::size_t receive_ahead)
+      : plan_(&p), compute_(&compute), transport_(&transport), ahead_(std::max<std::size_t>(receive_ahead, 1)) {}
+
+  result<step_report> all() {
+    if (result<void> ready = prepare(); !ready) return std::move(ready).error();
+    if (result<void> agreed = greet(); !agreed) return std::move(agreed).error();
+    doing_ = "begin_step";
+    begin_step(*compute_, script_->outline);
+    if (result<void> ran = run(); !ran) return std::move(ran).error();
+    doing_ = "the gradient reduction";
+    const auto reducing = clock::now();
+    executors::replica_group<Transport> group{*transport_, copies()};
+    if (result<void> reduced = slimpack::reduce(*compute_, group); !reduced) return std::move(reduced).error();
+    report_.reduce = since(reducing);
+    doing_ = "the end of the step";
+    if (result<void> ended = part_company(); !ended) return std::move(ended).error();
+    return std::move(report_);
+  }
+
+  /// Ends a step that failed here or elsewhere: tells the others, gives every state back. Returns the error to report.
+  error stop(error why) {
+    if (why.code != errc::aborted) {
+      std::string where = "rank " + std::to_string(transport_->rank());
+      if (script_) where += " (replica " + std::to_string(script_->replica) + ", stage " + std::to_string(script_->stage) + ')';
+      where += running_ ? ", " + name_of(*running_, script_->chunks) : std::string(", ") + doing_;
+      if (why.code != errc::disagreement) why.detail = where + ": " + why.detail;  // that all ranks see alike
+    }
+    transport_->abort(why.detail);  // from here on no message uses mail_
+    mail_.reset();
+    if (pieces_) pieces_->discard_all();
+    slimpack::abort_step(*compute_);
+    return why;
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static seconds since(clock::time_point begin) { return {std::chrono::duration<double>(clock::now() - begin).count()}; }
+
+  result<void> prepare() {
+    doing_ = "reading the plan";
+    const int ranks = plan_->shape.stages * plan_->shape.replicas;
+    if (ranks < 1 || transport_->size() != ranks || transport_->rank() < 0 || transport_->rank() >= ranks)
+      return error{errc::invalid_input, "the plan is for " + std::to_string(ranks) + " ranks (" +
+                                            std::to_string(plan_->shape.replicas) + " replicas of " +
+                                            std::to_string(plan_->shape.stages) + " stages), this is one of " +
+                                            std::to_string(transport_->size())};
+    const message_format format = compute_->format();
+    if (format.width < 1)
+      return error{errc::invalid_input, "the message format has " + std::to_string(format.width) + " elements per token"};
+    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>());
+    if (!script) return std::move(script).error();
+    script_ = std::move(script).value();
+    pieces_.emplace(*compute_, *script_);
+    return boost::outcome_v2::success();
+  }
+
+  /// Ranks must hold one plan and one message format; then all know the batch's valid tokens.
+  result<void> greet() {
+    doing_ = "agreeing on the plan";
+    const message_format format = compute_->format();
+    std::int64_t valid = 0;
+    if (!plan_->replicas[static_cast<std::size_t>(script_->replica)].sequences.empty())
+      for (const piece& one : script_->forward.pieces) valid += valid_tokens_of(*compute_, one.slice).value;
+    const greeting own{hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
+                       static_cast<std::int64_t>(format.element), valid};
+    std::vector<greeting> all(static_cast<std::size_t>(transport_->size()));
+    if (result<void> gathered = all_gather(*transport_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+        !gathered)
+      return gathered;
+    const auto stages = static_cast<std::size_t>(script_->stages);
+    std::int64_t batch = 0;
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      const greeting& one = all[rank];
+      const auto differs = [&](const std::string& what, const std::string& first, const std::string& other) {
+        return error{errc::disagreement, "ranks 0 and " + std::to_string(rank) + " hold different " + what + ": " + first + " and " + other};
+      };
+      if (one.hash != all[0].hash || one.stages != all[0].stages || one.replicas != all[0].replicas)
+        return differs("plans", hexadecimal(all[0].hash), hexadecimal(one.hash));
+      if (one.width != all[0].width)
+        return differs("message widths", std::to_string(all[0].width), std::to_string(one.width));
+      if (one.element != all[0].element)
+        return differs("element types", to_string(static_cast<element_type>(all[0].element)),
+                       to_string(static_cast<element_type>(one.element)));
+      if (rank % stages == stages - 1) batch += one.valid_tokens;
+    }
+    script_->outline.valid_tokens = {batch};
+    script_->outline.sequences = script_->sequences;
+    const bool idle = plan_->replicas[static_cast<std::size_t>(script_->replica)].sequences.empty();
+    for (piece_list* list : {&script_->forward, &script_->backward})
+      for (piece& one : list->pieces)
+        one.loss_weight = idle || batch == 0 ? 0 : valid_tokens_of(*compute_, one.slice) / tokens{batch};
+    return boost::outcome_v2::success();
+  }
+
+  result<void> run() {
+    messages<Compute, Transport>& mail = mail_.emplace(*compute_, *transport_, *script_, ahead_);
+    const auto begin = clock::now();
+    std::int64_t live = 0;
+    std::int64_t peak = 0;
+    report_.timeline.reserve(script_->code.size());
+    for (std::size_t at = 0; at < script_->code.size(); ++at) {
+      const instruction& i = script_->code[at];
+      running_ = &i;
+      result<std::span<const std::byte>> in = mail.input(at);
+      if (!in) return std::move(in).error();
+      result<std::span<std::byte>> out = mail.output(at);
+      if (!out) return std::move(out).error();
+      const std::int64_t size = script_->of(i.pass).size[i.pack.value].value;
+      if (i.pass == pass::forward) peak = std::max(peak, live += size);
+      const seconds started = since(begin);
+      if (result<void> done = pieces_->run(i, in.value(), out.value()); !done) return done;
+      if (i.pass == pass::backward) live -= size;
+      if (result<void> sent = mail.finish(at); !sent) return sent;
+      report_.timeline.push_back({i, started, since(begin)});
+    }
+    running_ = nullptr;
+    doing_ = "the last sends";
+    if (result<void> sent = mail.complete(); !sent) return sent;
+    report_.elapsed = since(begin);
+    report_.peak_tokens = {(peak + script_->chunks - 1) / script_->chunks};
+    doing_ = "the end of its program";
+    if (const bytes held = held_by(*compute_); held.value != 0)
+      return error{errc::state_left, "the compute still holds " + std::to_string(static_cast<std::int64_t>(held.value)) +
+                                         " bytes after the last backward"};
+    return boost::outcome_v2::success();
+  }
+
+  /// No rank returns a report before all have got here.
+  result<void> part_company() {
+    const farewell own{loss_of(*compute_), report_.elapsed.value, report_.reduce.value};
+    std::vector<farewell> all(static_cast<std::size_t>(transport_->size()));
+    if (result<void> gathered = all_gather(*transport_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+        !gathered)
+      return gathered;
+    for (const farewell& one : all) {
+      report_.loss_sum += one.loss;
+      report_.step = std::max(report_.step, seconds{one.elapsed + one.reduce});
+    }
+    report_.valid_tokens = script_->outline.valid_tokens;
+    for (const tokens length : plan_->lengths) report_.processed += length;
+    return boost::outcome_v2::success();
+  }
+
+  /// The ranks that hold the same stage.
+  [[nodiscard]] std::vector<int> copies() const {
+    std::vector<int> ranks;
+    for (int replica = 0; replica < plan_->shape.replicas; ++replica) ranks.push_back(replica * script_->stages + script_->stage);
+    return ranks;
+  }
+
+  static std::string hexadecimal(std::uint64_t n) {
+    std::string text(16, '0');
+    for (std::size_t i = 16; i-- > 0; n >>= 4) text[i] = "0123456789abcdef"[n & 15];
+    return text;
+  }
+
+  const plan* plan_;
+  Compute* compute_;
+  Transport* transport_;
+  std::size_t ahead_;
+  std::optional<stage_script> script_;
+  std::optional<piece_calls<Compute>> pieces_;
+  std::optional<messages<Compute, Transport>> mail_;
+  step_report report_;
+  const char* doing_{"starting"};
+  const instruction* running_{};
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,266 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
+
+#include <slimpack/core/backward_cuts.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/piece.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/refine.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/step_outline.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+[[nodiscard]] inline std::string name_of(const instruction& i, int chunks) {
+  std::string name = (i.pass == pass::forward ? "F" : "B") + std::to_string(i.pack.value);
+  if (chunks > 1) name += '.' + std::to_string(i.chunk);
+  return name;
+}
+
+/// The pieces of one pass, pack after pack.
+struct piece_list {
+  std::vector<piece> pieces;
+  std::vector<std::uint32_t> ends;  // per pack
+  std::vector<tokens> size;         // per pack
+
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> range(std::uint32_t pack) const {
+    return {pack == 0 ? 0 : ends[pack - 1], ends[pack]};
+  }
+};
+
+/// One end of a message: a rank and a channel; no rank at the ends of the pipeline.
+struct message_end {
+  int rank{-1};
+  int channel{};
+  [[nodiscard]] bool exists() const noexcept { return rank >= 0; }
+};
+
+/// What one stage does in a step, checked before anything runs: its pieces, whom it hears and tells, how much is live.
+/// Packs travel from part to part of the model; the channel of a message is that of the chunk and the pass that it goes
+/// to, so that messages on a channel come in run order whatever order a stage gives its chunks.
+class stage_script {
+ public:
+  int replica{};
+  int stage{};
+  int stages{};
+  int chunks{};
+  program code;
+  piece_list forward;
+  piece_list backward;
+  std::vector<std::uint32_t> forward_of;  // per backward piece, its forward piece; empty under backward_cuts::any
+  std::vector<sequence> sequences;
+  step_outline outline;                   // valid_tokens is left to the runtime
+
+  [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+
+  [[nodiscard]] message_end source(const instruction& i) const {
+    const int part = part_of(i);
+    const bool none = i.pass == pass::forward ? part == 0 : part == stages * chunks - 1;
+    if (none) return {};
+    return {rank_of(i.pass == pass::forward ? part - 1 : part + 1), channel(i.pass, part)};
+  }
+  [[nodiscard]] message_end target(const instruction& i) const {
+    const int part = part_of(i) + (i.pass == pass::forward ? 1 : -1);
+    if (part < 0 || part == stages * chunks) return {};
+    return {rank_of(part), channel(i.pass, part)};
+  }
+
+  /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences
+  ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs
+  static result<stage_script> of(const plan& p, int rank, backward_cuts cuts) {
+    stage_script s;
+    s.stages = p.shape.stages;
+    s.chunks = p.shape.chunks;
+    s.replica = rank / p.shape.stages;
+    s.stage = rank % p.shape.stages;
+    if (p.replicas.size() != static_cast<std::size_t>(p.shape.replicas))
+      return error{errc::invalid_input, "the plan has " + std::to_string(p.replicas.size()) + " replicas, its shape " +
+                                            std::to_string(p.shape.replicas)};
+    const replica_plan& own = p.replicas[static_cast<std::size_t>(s.replica)];
+    if (own.partition.forward.empty())
+      s.idle(p);
+    else if (own.programs.size() != static_cast<std::size_t>(s.stages))
+      return error{errc::invalid_input, "the plan has " + std::to_string(own.programs.size()) + " programs for " +
+                                            std::to_string(s.stages) + " stages"};
+    else {
+      for (const sequence_id id : own.sequences) {
+        if (id.value >= p.lengths.size())
+          return error{errc::invalid_input, "the plan has no sequence " + std::to_string(id.value)};
+        s.sequences.push_back({id, p.lengths[id.value]});
+      }
+      s.code = own.programs[static_cast<std::size_t>(s.stage)];
+      result<void> listed = boost::outcome_v2::success();
+      if (cuts == backward_cuts::any) {
+        listed = s.list(own.partition, p.lengths);
+      } else {
+        listed = s.list(common_refinement(own.partition), p.lengths);
+        if (listed) s.match();
+      }
+      if (!listed) return std::move(listed).error();
+    }
+    if (result<void> sound = s.follow(); !sound) return std::move(sound).error();
+    return s;
+  }
+
+ private:
+  [[nodiscard]] int part_of(const instruction& i) const { return static_cast<int>(i.chunk) * stages + stage; }
+  [[nodiscard]] int rank_of(int part) const { return replica * stages + part % stages; }
+  [[nodiscard]] int channel(pass p, int part) const { return 1 + 2 * (part / stages) + (p == pass::forward ? 0 : 1); }
+
+  /// A replica without work runs one piece of weight 0, so that whatever the trainer's layers do in backward (hooks
+  /// that reduce gradients) happens on every rank: the beginning of the batch's shortest sequence.
+  void idle(const plan& p) {
+    const auto shortest = std::min_element(p.lengths.begin(), p.lengths.end());
+    if (shortest == p.lengths.end()) return;
+    const sequence_id id{static_cast<std::uint32_t>(shortest - p.lengths.begin())};
+    const tokens length = std::min(*shortest, p.shape.quantum);
+    sequences.push_back({id, length});
+    for (piece_list* list : {&forward, &backward}) {
+      list->pieces.push_back({{id, {0}, length}, length, 0, 0});
+      list->ends.push_back(1);
+      list->size.push_back(length);
+    }
+    forward_of.push_back(0);
+    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk)
+      code.push_back({pass::forward, {0}, chunk});
+    for (auto chunk = static_cast<std::uint32_t>(chunks); chunk-- > 0;) code.push_back({pass::backward, {0}, chunk});
+  }
+
+  /// Lists the pieces of both passes. Slices must run in order forward and in reverse order backward.
+  result<void> list(const partition& packs, std::span<const tokens> lengths) {
+    std::vector<std::int64_t> at(lengths.size(), -1);  // where each sequence of this replica goes on
+    for (const sequence& s : sequences) at[s.id.value] = 0;
+    for (const pass p : {pass::forward, pass::backward}) {
+      piece_list& list = p == pass::forward ? forward : backward;
+      const micropacks& from = packs.of(p);
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        tokens size{};
+        for (const slice& s : from[i]) {
+          const bool known = s.sequence.value < at.size() && at[s.sequence.value] >= 0;
+          if (!known || at[s.sequence.value] != (p == pass::forward ? s.begin : s.end()).value)
+            return broken(s, p, i, known ? at[s.sequence.value] : -1);
+          at[s.sequence.value] = (p == pass::forward ? s.end() : s.begin).value;
+          list.pieces.push_back({s, lengths[s.sequence.value], 0, 0});
+          size += s.length;
+        }
+        list.ends.push_back(static_cast<std::uint32_t>(list.pieces.size()));
+        list.size.push_back(size);
+      }
+      for (const sequence& s : sequences)
+        if (at[s.id.value] != (p == pass::forward ? s.length.value : 0))
+          return error{errc::invalid_input, "the plan leaves out tokens of sequence " + std::to_string(s.id.value)};
+    }
+    return boost::outcome_v2::success();
+  }
+
+  static error broken(const slice& s, pass p, std::size_t pack, std::int64_t at) {
+    std::string what = std::string(p == pass::forward ? "F" : "B") + std::to_string(pack) + " has tokens [" +
+                       std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
+                       std::to_string(s.sequence.value);
+    if (at < 0) return {errc::invalid_input, what + ", which is not of this replica"};
+    return {errc::out_of_order, what + (p == pass::forward ? ", where they should begin at " : ", where they should end at ") +
+                                    std::to_string(at)};
+  }
+
+  /// Finds the forward piece of each backward piece: the last of its sequence that has none yet.
+  void match() {
+    std::vector<std::vector<std::uint32_t>> open;
+    for (std::uint32_t i = 0; i < forward.pieces.size(); ++i) {
+      const std::size_t s = forward.pieces[i].slice.sequence.value;
+      if (open.size() <= s) open.resize(s + 1);
+      open[s].push_back(i);
+    }
+    for (const piece& b : backward.pieces) {
+      std::vector<std::uint32_t>& of = open[b.slice.sequence.value];
+      forward_of.push_back(of.back());
+      of.pop_back();
+    }
+  }
+
+  /// Walks through the program: checks its order and counts what is live.
+  result<void> follow() {
+    struct open_sequence {
+      std::vector<std::pair<std::uint32_t, std::int64_t>> packs;  // forward pack, its live tokens of the sequence
+      std::int64_t live{};
+    };
+    struct chunk_state {
+      std::uint32_t run[2]{};           // packs, per pass
+      std::vector<open_sequence> open;  // per sequence
+      std::vector<std::int64_t> live;   // tokens, per forward pack
+    };
+    std::vector<chunk_state> state(static_cast<std::size_t>(chunks));
+    std::size_t most = 0;
+    for (const sequence& s : sequences) most = std::max(most, std::size_t{s.id.value} + 1);
+    for (chunk_state& c : state) {
+      c.open.resize(most);
+      c.live.resize(forward.ends.size());
+    }
+    std::int64_t live = 0;
+    std::int64_t peak = 0;
+    std::size_t in_flight = 0;
+    for (const instruction& i : code) {
+      const bool is_forward = i.pass == pass::forward;
+      const auto wrong = [&](const std::string& why) { return error{errc::out_of_order, name_of(i, chunks) + ' ' + why}; };
+      if (i.chunk >= state.size()) return wrong("is of a chunk that the plan has not");
+      chunk_state& c = state[i.chunk];
+      std::uint32_t& next = c.run[is_forward ? 0 : 1];
+      if (i.pack.value != next || next >= of(i.pass).ends.size())
+        return wrong("stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
+                     " comes next");
+      ++next;
+      const auto [first, end] = of(i.pass).range(i.pack.value);
+      for (std::uint32_t at = first; at < end; ++at) {
+        const piece& one = of(i.pass).pieces[at];
+        open_sequence& open = c.open[one.slice.sequence.value];
+        if (is_forward) {
+          open.packs.push_back({i.pack.value, one.slice.length.value});
+          open.live += one.slice.length.value;
+          if (c.live[i.pack.value] == 0) ++in_flight;
+          c.live[i.pack.value] += one.slice.length.value;
+          live += one.slice.length.value;
+          continue;
+        }
+        if (open.live != one.slice.end().value)
+          return wrong((one.is_last() ? "would run before the forward of sequence " : "would run before later tokens of sequence ") +
+                       std::to_string(one.slice.sequence.value) + (one.is_last() ? " has ended" : ""));
+        open.live -= one.slice.length.value;
+        for (std::int64_t left = one.slice.length.value; left > 0;) {
+          auto& [pack, tokens_left] = open.packs.back();
+          const std::int64_t n = std::min(left, tokens_left);
+          left -= n, tokens_left -= n, c.live[pack] -= n;
+          if (c.live[pack] == 0) --in_flight;
+          if (tokens_left == 0) open.packs.pop_back();
+        }
+      }
+      if (is_forward) {
+        peak = std::max(peak, live);
+        outline.packs_in_flight = std::max(outline.packs_in_flight, in_flight);
+      } else {
+        live -= backward.size[i.pack.value].value;
+      }
+    }
+    for (const chunk_state& c : state)
+      for (const pass p : {pass::forward, pass::backward})
+        if (c.run[p == pass::forward ? 0 : 1] != of(p).ends.size())
+          return error{errc::out_of_order, "the program ends before " + std::string(p == pass::forward ? "F" : "B") +
+                                               std::to_string(c.run[p == pass::forward ? 0 : 1])};
+    outline.replica = replica;
+    outline.stage = stage;
+    outline.tokens_in_flight = {(peak + chunks - 1) / chunks};
+    for (const piece_list* list : {&forward, &backward})
+      for (const tokens size : list->size) outline.largest_pack = std::max(outline.largest_pack, size);
+    return boost::outcome_v2::success();
+  }
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,80 @@
+#ifndef SLIMPACK_EXECUTORS_PACKFLOW_HPP
+#define SLIMPACK_EXECUTORS_PACKFLOW_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/executors/detail/stage_run.hpp>
+#include <slimpack/schedules/list.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+/// The executors, and when to choose which: packflow is the only one.
+namespace slimpack::executors {
+
+/// Runs this rank's stage of a plan: forwards, backwards, messages and gradient reduction, up to the optimizer step.
+///
+///   slimpack::executors::packflow run;
+///   slimpack::step_report step = run.execute(plan, compute, transport).value();
+///   optimizer.step();                                     // on every rank, or on none
+///
+/// A step: 1. ranks compare plans, message formats and shapes; 2. begin_step; 3. the program, with receives posted ahead
+/// and sends left under way, so that with a lead of 2 messages travel while stages compute; 4. nothing may be held any
+/// more; 5. reduce; 6. ranks tell each other that all is done. Only then does any rank return a report.
+/// Loss weights are relative to the valid tokens of the whole batch, as the compute of each replica's last stage counts
+/// them (design rule 9). A replica without sequences runs one piece of weight 0.
+/// All calls of the compute are made on the calling thread. Nothing is kept from one step to the next.
+///
+/// When something goes wrong, on any rank: every rank's transport is told and wakes, pieces that were forwarded are
+/// discarded, abort_step is called, and execute returns the first rank's error, which names rank, stage, instruction
+/// and cause. An exception of the compute leaves execute on its own rank, after the same; others get its text.
+/// A last message lost to a rank just before it returns can fail that rank alone (no protocol can exclude it): its next
+/// step then stops all.
+/// Errors    disagreement, wrong_message, compute_failed, out_of_order, state_left, timed_out, aborted; the transport's
+/// Source    SlimPack, arXiv:2509.26246, calls its runtime PackFlow; this design of it is ours
+/// Schedule  the policy whose plans will be run: one that splits weight gradients needs a compute that can
+template <class Schedule = schedules::list>
+struct packflow {
+  std::size_t receive_ahead{4};  ///< receives posted before they are needed; at least 1
+  std::function<void(std::string_view)> sink{};  ///< hears why a step stopped, once; the result says the same
+
+  template <class Compute, transport Transport>
+    requires computes_for<Compute, Schedule>
+  result<step_report> execute(const plan& p, Compute& compute, Transport& transport) const {
+    detail::stage_run<Compute, Transport> run{p, compute, transport, receive_ahead};
+#ifdef __cpp_exceptions
+    try {
+      return outcome(run);
+    } catch (const std::exception& e) {
+      stop(run, {errc::compute_failed, e.what()});
+      throw;
+    } catch (...) {
+      stop(run, {errc::compute_failed, "an exception that is no std::exception"});
+      throw;
+    }
+#else
+    return outcome(run);
+#endif
+  }
+
+ private:
+  template <class Run>
+  result<step_report> outcome(Run& run) const {
+    result<step_report> step = run.all();
+    if (step) return step;
+    return stop(run, std::move(step).error());
+  }
+
+  template <class Run>
+  error stop(Run& run, error why) const {
+    error told = run.stop(std::move(why));
+    if (sink) sink(told.detail);
+    return told;
+  }
+};
+
+}  // namespace slimpack::executors
+
+#endif

@@ -1,0 +1,215 @@
+#ifndef SLIMPACK_TESTS_EXECUTORS_PREFIX_MODEL_HPP
+#define SLIMPACK_TESTS_EXECUTORS_PREFIX_MODEL_HPP
+
+#include <slimpack/concepts.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+
+/// A model small enough to check by hand and causal as attention is: part k turns x into
+///     y_t = x_t + w_k (x_0 + ... + x_t),    hence    dx_t = dy_t + w_k (dy_t + ... + dy_last),
+///     dw_k = sum of dy_t (x_0 + ... + x_t).
+/// Tokens are small integers, and so are the loss's gradients, so that doubles hold every number exactly and
+/// a step gives the same bits however it is cut.
+struct prefix_model {
+  static double token(sequence_id s, std::int64_t t) { return static_cast<double>((s.value * 7 + t * 3) % 5 - 2); }
+  static double slope(sequence_id s, std::int64_t t) { return static_cast<double>((s.value * 5 + t * 11) % 7 - 3); }
+  static double weight(int part) { return part % 3 == 2 ? -1 : part % 3; }
+
+  struct gradients {
+    double loss{};
+    std::vector<double> weight;  // per part
+  };
+
+  /// Loss and gradients of whole sequences, without slices, stages or messages.
+  static gradients whole(std::span<const tokens> lengths, int parts) {
+    gradients g;
+    g.weight.resize(static_cast<std::size_t>(parts));
+    for (std::uint32_t i = 0; i < lengths.size(); ++i) {
+      const sequence_id s{i};
+      const auto n = static_cast<std::size_t>(lengths[i].value);
+      std::vector<std::vector<double>> sum(static_cast<std::size_t>(parts), std::vector<double>(n));
+      std::vector<double> x(n), dy(n);
+      for (std::size_t t = 0; t < n; ++t) x[t] = token(s, static_cast<std::int64_t>(t));
+      for (int k = 0; k < parts; ++k) {
+        double running = 0;
+        for (std::size_t t = 0; t < n; ++t) {
+          sum[static_cast<std::size_t>(k)][t] = running += x[t];
+          x[t] += weight(k) * running;
+        }
+      }
+      for (std::size_t t = 0; t < n; ++t) {
+        dy[t] = slope(s, static_cast<std::int64_t>(t));
+        g.loss += dy[t] * x[t];
+      }
+      for (int k = parts; k-- > 0;) {
+        double later = 0;
+        for (std::size_t t = n; t-- > 0;) {
+          g.weight[static_cast<std::size_t>(k)] += dy[t] * sum[static_cast<std::size_t>(k)][t];
+          later += dy[t];
+          dy[t] += weight(k) * later;
+        }
+      }
+    }
+    return g;
+  }
+};
+
+/// One stage of it; `width` copies of each number make a token's message. The forms of the concept derive from it.
+class prefix_stage {
+ public:
+  prefix_stage(int stage, int stages, int chunks, std::int64_t width = 1)
+      : stage_(stage), stages_(stages), chunks_(chunks), width_(width), gradient_(static_cast<std::size_t>(chunks)),
+        before_(static_cast<std::size_t>(chunks)), later_(static_cast<std::size_t>(chunks)) {}
+
+  [[nodiscard]] message_format format() const { return {width_, element_type::float64}; }
+  [[nodiscard]] double loss() const { return loss_; }
+  [[nodiscard]] std::span<const double> gradient() const { return gradient_; }  // per chunk
+  [[nodiscard]] int part(std::uint32_t chunk) const { return static_cast<int>(chunk) * stages_ + stage_; }
+
+  template <class Group>
+  result<void> reduce(Group& group) {
+    return group.sum(std::span<double>(gradient_));
+  }
+
+  void zero() {
+    loss_ = 0;
+    gradient_.assign(gradient_.size(), 0);
+  }
+
+ protected:
+  /// Runs a piece and returns x_0 + ... + x_t of its tokens.
+  std::vector<double> run_forward(const piece& p, std::span<const std::byte> in, std::span<std::byte> out) {
+    const auto n = static_cast<std::size_t>(p.slice.length.value);
+    const auto w = static_cast<std::size_t>(width_);
+    const double weight = prefix_model::weight(part(p.chunk));
+    const std::span<const double> x = as<double>(in);
+    double& running = before_[p.chunk][p.slice.sequence];
+    if (p.is_first()) running = 0;
+    std::vector<double> sums(n);
+    auto* y = reinterpret_cast<double*>(out.data());
+    for (std::size_t t = 0; t < n; ++t) {
+      const std::int64_t at = p.slice.begin.value + static_cast<std::int64_t>(t);
+      const double value = x.empty() ? prefix_model::token(p.slice.sequence, at) : x[t * w + w - 1];
+      sums[t] = running += value;
+      const double result = value + weight * running;
+      if (part(p.chunk) == stages_ * chunks_ - 1) loss_ += prefix_model::slope(p.slice.sequence, at) * result * real(p);
+      for (std::size_t c = 0; c < w && !out.empty(); ++c) y[t * w + c] = result;
+    }
+    return sums;
+  }
+
+  void run_backward(const piece& p, std::span<const double> sums, std::span<const std::byte> in, std::span<std::byte> out) {
+    const auto n = static_cast<std::size_t>(p.slice.length.value);
+    const auto w = static_cast<std::size_t>(width_);
+    const double weight = prefix_model::weight(part(p.chunk));
+    const std::span<const double> dy = as<double>(in);
+    double& later = later_[p.chunk][p.slice.sequence];
+    if (p.is_last()) later = 0;
+    auto* dx = reinterpret_cast<double*>(out.data());
+    for (std::size_t t = n; t-- > 0;) {
+      const std::int64_t at = p.slice.begin.value + static_cast<std::int64_t>(t);
+      const double value = dy.empty() ? prefix_model::slope(p.slice.sequence, at) * real(p) : dy[t * w + w - 1];
+      gradient_[p.chunk] += value * sums[t];
+      later += value;
+      for (std::size_t c = 0; c < w && !out.empty(); ++c) dx[t * w + c] = value + weight * later;
+    }
+  }
+
+ private:
+  static double real(const piece& p) { return p.loss_weight > 0 ? 1 : 0; }  // what an idle replica runs has no weight
+
+  int stage_, stages_, chunks_;
+  std::int64_t width_;
+  double loss_{};
+  std::vector<double> gradient_;
+  std::vector<std::map<sequence_id, double>> before_, later_;  // per chunk
+};
+
+/// By piece, with a state that the runtime keeps: an autograd graph. Move-only.
+class prefix_by_piece : public prefix_stage {
+ public:
+  using prefix_stage::prefix_stage;
+  class state {
+   public:
+    explicit state(std::vector<double> sums) : sums_(std::make_unique<std::vector<double>>(std::move(sums))) {}
+    [[nodiscard]] std::span<const double> sums() const { return *sums_; }
+
+   private:
+    std::unique_ptr<std::vector<double>> sums_;
+  };
+  result<state> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return state{run_forward(p, in, out.bytes())};
+  }
+  result<void> backward(const piece& p, state s, std::span<const std::byte> in, outgoing& out) {
+    run_backward(p, s.sums(), in, out.bytes());
+    return boost::outcome_v2::success();
+  }
+  void discard(const piece&, state) {}
+};
+
+/// By pack, with states.
+class prefix_by_pack : public prefix_stage {
+ public:
+  using prefix_stage::prefix_stage;
+  using state = std::vector<double>;
+  result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+    std::span<std::byte> to = out.bytes();
+    for (std::size_t k = 0; k < pack.size(); ++k) {
+      const std::size_t size = static_cast<std::size_t>(pack[k].slice.length.value) * format().bytes_per_token();
+      states[k] = run_forward(pack[k], in.empty() ? in : in.first(size), to.empty() ? to : to.first(size));
+      if (!in.empty()) in = in.subspan(size);
+      if (!to.empty()) to = to.subspan(size);
+    }
+    return boost::outcome_v2::success();
+  }
+  result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+    std::span<std::byte> to = out.bytes();
+    for (std::size_t k = 0; k < pack.size(); ++k) {
+      const std::size_t size = static_cast<std::size_t>(pack[k].slice.length.value) * format().bytes_per_token();
+      run_backward(pack[k], states[k], in.empty() ? in : in.first(size), to.empty() ? to : to.first(size));
+      if (!in.empty()) in = in.subspan(size);
+      if (!to.empty()) to = to.subspan(size);
+    }
+    return boost::outcome_v2::success();
+  }
+  void discard(const piece&, state) {}
+};
+
+/// Without states: one arena per sequence, reached by token (backward cut anywhere, or at the forward cuts).
+template <backward_cuts Cuts>
+class prefix_in_arena : public prefix_stage {
+ public:
+  static constexpr backward_cuts cuts = Cuts;
+  using prefix_stage::prefix_stage;
+  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    std::vector<double>& sums = arena_[{p.chunk, p.slice.sequence}];
+    sums.resize(static_cast<std::size_t>(p.sequence_length.value));
+    const std::vector<double> here = run_forward(p, in, out.bytes());
+    std::copy(here.begin(), here.end(), sums.begin() + p.slice.begin.value);
+    return boost::outcome_v2::success();
+  }
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    const std::vector<double>& sums = arena_.at({p.chunk, p.slice.sequence});
+    run_backward(p, std::span(sums).subspan(static_cast<std::size_t>(p.slice.begin.value)), in, out.bytes());
+    if (p.is_first()) arena_.erase({p.chunk, p.slice.sequence});
+    return boost::outcome_v2::success();
+  }
+  void discard(const piece& p) { arena_.erase({p.chunk, p.slice.sequence}); }
+  [[nodiscard]] bytes held() const { return {static_cast<double>(arena_.size())}; }
+
+ private:
+  std::map<std::pair<std::uint32_t, sequence_id>, std::vector<double>> arena_;
+};
+
+}  // namespace slimpack
+
+#endif
