@@ -1,0 +1,309 @@
+#ifndef SLIMPACK_EXECUTORS_ACTIVATION_STORE_HPP
+#define SLIMPACK_EXECUTORS_ACTIVATION_STORE_HPP
+
+#include <slimpack/core/assert.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/piece.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/executors/hooks.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace slimpack::executors {
+
+/// What a stage keeps from forward to backward, in rows that are found by sequence and token, so that backward may cut
+/// where forward did not and later slices read the keys and values of their prefix.
+///
+///   store.append(p)           forward of a piece begins: room for its rows, which hold nothing yet
+///   store.write, read, visit  rows of what is held, copied or in place
+///   store.begin_backward(p)   accumulators of the sequence's prefix, unless it runs backward in one piece
+///   store.end_backward(p)     the piece's rows and accumulators are freed
+///
+/// Of a pack, begin all pieces before the first is ended: a pack then holds all it needs at once, as in the simulator.
+/// Shapes    a page is one allocation for `quantum` tokens of a sequence, or its last ones, on one chunk: a block of
+///           (tokens, width) for each layer and field; accumulators have pages of their own
+/// Units     held(), peak() and rates() count the bytes of pages as they are allocated and freed; the tables that find
+///           pages (under 100 bytes a page) are not counted
+/// Law       the peak of a program is what simulator::peak_memory says with rates(). With several chunks on a stage, if
+///           they hold equally much: a (token, chunk) counts 1 / chunks token there
+/// Errors    out_of_order, naming sequence and tokens: a forward that does not continue its sequence, a backward that
+///           does not end where the last one began, tokens that are not held
+///           invalid_input: a cut off the quantum, a span of another size than the rows
+///           After an error nothing has changed.
+/// Complexity  O(log sequences + pages touched)
+template <class T>
+  requires std::is_arithmetic_v<T>
+class activation_store {
+ public:
+  /// What a chunk keeps of each token: elements of every field of every layer.
+  struct layout {
+    std::vector<std::vector<std::size_t>> activations;  ///< [layer][field], from forward to backward
+    std::vector<std::vector<std::size_t>> gradients;    ///< [layer][field], while the sequence runs backward
+  };
+
+  /// One field of one layer: positions in the layout.
+  struct field {
+    std::size_t layer{};
+    std::size_t index{};
+  };
+
+  class page;
+
+  /// Shapes    one layout per chunk of the stage
+  /// Requires  quantum >= 1, every cut of the plans a multiple of it or the sequence's end
+  activation_store(std::span<const layout> chunks, tokens quantum) : quantum_(quantum.value) {
+    SLIMPACK_ASSERT(quantum_ >= 1, "a quantum of at least one token");
+    for (const layout& l : chunks) chunks_.push_back({columns(l.activations), columns(l.gradients)});
+  }
+
+  /// Makes room for a forward piece. Its rows are not initialised.
+  [[nodiscard]] result<void> append(const piece& p) {
+    const auto known = sequences_.find(key_of(p));
+    const tokens done = known == sequences_.end() ? tokens{} : known->second.forwarded;
+    const tokens length = known == sequences_.end() ? p.sequence_length : known->second.length;
+    if (p.slice.begin != done || p.sequence_length != length || p.slice.end() > length)
+      return refused(errc::out_of_order, "forward", p, "does not continue the " + std::to_string(done.value) +
+                                                           " tokens held of " + std::to_string(length.value));
+    if (!on_quantum(p)) return refused(errc::invalid_input, "forward", p, off_quantum());
+    held_sequence& s = sequences_[key_of(p)];
+    s.length = s.end = s.opened = p.sequence_length;
+    s.forwarded = p.slice.end();
+    allocate(s.activations, s, widths_of(p).activations);
+    return boost::outcome_v2::success();
+  }
+
+  /// Opens the backward of a piece. The first of a sequence that takes several makes accumulators, all zero, for the
+  /// whole sequence.
+  [[nodiscard]] result<void> begin_backward(const piece& p) {
+    const auto known = sequences_.find(key_of(p));
+    if (known == sequences_.end())
+      return refused(errc::out_of_order, "backward", p, "is of a sequence that is not held");
+    held_sequence& s = known->second;
+    if (s.forwarded < s.length)
+      return refused(errc::out_of_order, "backward", p, "begins after " + std::to_string(s.forwarded.value) + " of " +
+                                                            std::to_string(s.length.value) + " tokens of forward");
+    if (p.slice.end() != s.opened)
+      return refused(errc::out_of_order, "backward", p, "does not end at " + std::to_string(s.opened.value));
+    if (!on_quantum(p)) return refused(errc::invalid_input, "backward", p, off_quantum());
+    if (s.opened == s.length && p.slice.begin > tokens{}) {
+      allocate(s.gradients, s, widths_of(p).gradients);
+      for (memory& m : s.gradients) std::ranges::fill(elements(m), T{});
+    }
+    s.opened = p.slice.begin;
+    return boost::outcome_v2::success();
+  }
+
+  /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its first token.
+  [[nodiscard]] result<void> end_backward(const piece& p) {
+    const auto known = sequences_.find(key_of(p));
+    if (known == sequences_.end() || p.slice.end() != known->second.end || p.slice.begin < known->second.opened ||
+        !on_quantum(p))
+      return refused(errc::out_of_order, "end of backward", p, "was not begun");
+    held_sequence& s = known->second;
+    s.end = p.slice.begin;
+    const auto left = static_cast<std::size_t>(s.end.value / quantum_);
+    release(s.activations, left);
+    release(s.gradients, left);
+    if (left == 0) sequences_.erase(known);
+    return boost::outcome_v2::success();
+  }
+
+  /// Calls f(page) for each page that holds tokens of p.slice, in rising order: the keys and values of a prefix where
+  /// they lie, for a piece whose slice begins at 0.
+  template <class F>
+  [[nodiscard]] result<void> visit(const piece& p, F&& f) {
+    const auto known = sequences_.find(key_of(p));
+    const tokens held = known == sequences_.end() ? tokens{} : std::min(known->second.end, known->second.forwarded);
+    if (p.slice.begin < tokens{} || p.slice.end() > held)
+      return refused(errc::out_of_order, "access", p, "reaches beyond the " + std::to_string(held.value) + " tokens held");
+    for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value;) {
+      const std::int64_t next = std::min((at / quantum_ + 1) * quantum_, p.slice.end().value);
+      f(page(known->second, widths_of(p), quantum_, at, next));
+      at = next;
+    }
+    return boost::outcome_v2::success();
+  }
+
+  /// Copies the piece's rows of a field from `rows`.   Shapes  (p.slice.length, width), row after row
+  [[nodiscard]] result<void> write(const piece& p, field which, std::span<const T> rows) {
+    if (result<void> fits = check_size(p, which, rows.size()); !fits) return fits;
+    return visit(p, [&](const page& here) {
+      std::ranges::copy(rows.first(here.activations(which).size()), here.activations(which).begin());
+      rows = rows.subspan(here.activations(which).size());
+    });
+  }
+
+  /// Copies the piece's rows of a field to `rows`.   Shapes  as write
+  [[nodiscard]] result<void> read(const piece& p, field which, std::span<T> rows) {
+    if (result<void> fits = check_size(p, which, rows.size()); !fits) return fits;
+    return visit(p, [&](const page& here) {
+      std::ranges::copy(here.activations(which), rows.begin());
+      rows = rows.subspan(here.activations(which).size());
+    });
+  }
+
+  /// Drops a sequence, whatever it has done; of one that is not held, nothing.
+  void discard(sequence_id s, std::uint32_t chunk = 0) {
+    const auto known = sequences_.find({chunk, s.value});
+    if (known == sequences_.end()) return;
+    release(known->second.activations, 0);
+    release(known->second.gradients, 0);
+    sequences_.erase(known);
+  }
+
+  /// Drops everything.
+  void clear() {
+    while (!sequences_.empty()) discard({sequences_.begin()->first.second}, sequences_.begin()->first.first);
+  }
+
+  [[nodiscard]] bytes held() const noexcept { return {static_cast<double>(held_)}; }
+  /// The most held since restart_peak(), or ever.
+  [[nodiscard]] bytes peak() const noexcept { return {static_cast<double>(peak_)}; }
+  void restart_peak() noexcept { peak_ = held_; }
+
+  /// What a token that has run forward on every chunk holds.
+  [[nodiscard]] bytes bytes_per_token() const noexcept { return sum(&widths::activations); }
+  /// What the accumulators of a token hold on every chunk.
+  [[nodiscard]] bytes gradient_bytes_per_token() const noexcept { return sum(&widths::gradients); }
+  /// Both, as a planner asks for them.
+  [[nodiscard]] memory_rates rates() const noexcept {
+    return {.fixed = 0, .live_token = bytes_per_token().value, .gradient_token = gradient_bytes_per_token().value};
+  }
+
+ private:
+  using memory = slimpack::detail::aligned_bytes;
+  using key = std::pair<std::uint32_t, std::uint32_t>;  // chunk, sequence
+  using begins = std::vector<std::vector<std::size_t>>;  // [layer][field]: columns before it; one more for the end
+
+  struct widths {
+    begins activations;
+    begins gradients;
+  };
+
+  struct held_sequence {
+    tokens length;
+    tokens forwarded;  // [0, forwarded) has run forward
+    tokens end;        // [0, end) is held, once all has run forward
+    tokens opened;     // backward has begun down to here
+    std::vector<memory> activations;  // by page
+    std::vector<memory> gradients;    // by page, or none
+  };
+
+  [[nodiscard]] static begins columns(const std::vector<std::vector<std::size_t>>& layers) {
+    begins found;
+    std::size_t at = 0;
+    for (const std::vector<std::size_t>& layer : layers) {
+      found.push_back({at});
+      for (const std::size_t width : layer) found.back().push_back(at += width);
+    }
+    return found;
+  }
+  [[nodiscard]] static std::size_t total(const begins& b) noexcept { return b.empty() ? 0 : b.back().back(); }
+
+  [[nodiscard]] static std::span<T> elements(memory& m) noexcept {
+    const std::span<std::byte> all = as_span(m);
+    return {reinterpret_cast<T*>(all.data()), all.size() / sizeof(T)};
+  }
+
+  [[nodiscard]] static key key_of(const piece& p) noexcept { return {p.chunk, p.slice.sequence.value}; }
+  [[nodiscard]] const widths& widths_of(const piece& p) const noexcept {
+    SLIMPACK_ASSERT(p.chunk < chunks_.size(), "a chunk that the store was made for");
+    return chunks_[p.chunk];
+  }
+  [[nodiscard]] bool on_quantum(const piece& p) const noexcept {
+    const auto fine = [&](tokens at) { return at.value % quantum_ == 0 || at == p.sequence_length; };
+    return p.slice.begin >= tokens{} && p.slice.length >= tokens{1} && fine(p.slice.begin) && fine(p.slice.end());
+  }
+  [[nodiscard]] std::string off_quantum() const { return "does not lie on the quantum, " + std::to_string(quantum_); }
+  [[nodiscard]] bytes sum(begins widths::*kind) const noexcept {
+    std::size_t elements = 0;
+    for (const widths& w : chunks_) elements += total(w.*kind);
+    return {static_cast<double>(elements * sizeof(T))};
+  }
+
+  [[nodiscard]] result<void> check_size(const piece& p, field which, std::size_t given) const {
+    const std::vector<std::size_t>& layer = widths_of(p).activations[which.layer];
+    const std::size_t width = layer[which.index + 1] - layer[which.index];
+    if (given == static_cast<std::size_t>(p.slice.length.value) * width) return boost::outcome_v2::success();
+    return refused(errc::invalid_input, "access", p, "of width " + std::to_string(width) + " copies " +
+                                                         std::to_string(given) + " elements");
+  }
+
+  static error refused(errc code, const char* what, const piece& p, const std::string& why) {
+    return {code, std::string(what) + " of sequence " + std::to_string(p.slice.sequence.value) + ", tokens [" +
+                      std::to_string(p.slice.begin.value) + ", " + std::to_string(p.slice.end().value) + ") of " +
+                      std::to_string(p.sequence_length.value) + ", chunk " + std::to_string(p.chunk) + ": " + why};
+  }
+
+  /// Pages for the tokens [0, s.forwarded) that have none yet.
+  void allocate(std::vector<memory>& pages, const held_sequence& s, const begins& columns) {
+    pages.reserve(static_cast<std::size_t>((s.length.value + quantum_ - 1) / quantum_));
+    for (auto at = static_cast<std::int64_t>(pages.size()) * quantum_; at < s.forwarded.value; at += quantum_) {
+      const auto rows = static_cast<std::size_t>(std::min(quantum_, s.length.value - at));
+      pages.push_back(memory(rows * total(columns) * sizeof(T)));
+      held_ += as_span(pages.back()).size();
+    }
+    peak_ = std::max(peak_, held_);
+  }
+
+  void release(std::vector<memory>& pages, std::size_t left) {
+    for (; pages.size() > left; pages.pop_back()) held_ -= as_span(pages.back()).size();
+  }
+
+  std::int64_t quantum_;
+  std::vector<widths> chunks_;
+  std::map<key, held_sequence> sequences_;
+  std::size_t held_{};
+  std::size_t peak_{};
+};
+
+/// The rows [begin(), end()) of a sequence that lie in one page, for visit().
+template <class T>
+  requires std::is_arithmetic_v<T>
+class activation_store<T>::page {
+ public:
+  [[nodiscard]] tokens begin() const noexcept { return {begin_}; }
+  [[nodiscard]] tokens end() const noexcept { return {end_}; }
+  /// Shapes    (end() - begin(), width), row after row
+  [[nodiscard]] std::span<T> activations(field which) const noexcept {
+    return rows(sequence_->activations, widths_->activations, which);
+  }
+  /// The same of an accumulator; empty where the sequence has none.
+  [[nodiscard]] std::span<T> gradients(field which) const noexcept {
+    return sequence_->gradients.empty() ? std::span<T>{} : rows(sequence_->gradients, widths_->gradients, which);
+  }
+
+ private:
+  friend activation_store;
+  page(held_sequence& s, const widths& w, std::int64_t quantum, std::int64_t begin, std::int64_t end) noexcept
+      : sequence_(&s), widths_(&w), quantum_(quantum), begin_(begin), end_(end) {}
+
+  [[nodiscard]] std::span<T> rows(std::vector<memory>& pages, const begins& columns, field which) const noexcept {
+    const std::int64_t first = begin_ / quantum_ * quantum_;
+    const auto tall = static_cast<std::size_t>(std::min(quantum_, sequence_->length.value - first));
+    const std::vector<std::size_t>& layer = columns[which.layer];
+    const std::size_t width = layer[which.index + 1] - layer[which.index];
+    return elements(pages[static_cast<std::size_t>(begin_ / quantum_)])
+        .subspan(tall * layer[which.index] + static_cast<std::size_t>(begin_ - first) * width,
+                 static_cast<std::size_t>(end_ - begin_) * width);
+  }
+
+  held_sequence* sequence_;
+  const widths* widths_;
+  std::int64_t quantum_;
+  std::int64_t begin_;
+  std::int64_t end_;
+};
+
+}  // namespace slimpack::executors
+
+#endif

@@ -1,0 +1,307 @@
+#include <slimpack/executors/activation_store.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/workload_of.hpp>
+#include <slimpack/solvers/karmarkar_karp.hpp>
+#include <slimpack/testing/generator.hpp>
+
+#include "../laws/cases.hpp"
+#include "../solvers/batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+using store = executors::activation_store<float>;
+
+/// Two layers of fields 3 and 2 wide, the second with one more of 1; accumulators of 2 in each: 4 (5 + 6) = 44 and
+/// 4 (2 + 2) = 16 bytes a token.
+const store::layout small{{{3, 2}, {3, 2, 1}}, {{2}, {2}}};
+
+piece part_of(std::uint32_t sequence, std::int64_t begin, std::int64_t end, std::int64_t length) {
+  return {{{sequence}, {begin}, {end - begin}}, {length}, 0, 0};
+}
+
+store two_pages() {
+  store s(std::vector{small}, {4});
+  EXPECT_TRUE(s.append(part_of(7, 0, 4, 6)));
+  EXPECT_TRUE(s.append(part_of(7, 4, 6, 6)));
+  return s;
+}
+
+TEST(ActivationStore, CountsWhatItAllocates) {
+  store s(std::vector{small}, {4});
+  EXPECT_EQ(s.bytes_per_token(), bytes{44});
+  EXPECT_EQ(s.gradient_bytes_per_token(), bytes{16});
+  EXPECT_TRUE(s.append(part_of(7, 0, 4, 6)));
+  EXPECT_EQ(s.held(), bytes{4 * 44});
+  EXPECT_TRUE(s.append(part_of(7, 4, 6, 6)));
+  EXPECT_EQ(s.held(), bytes{6 * 44});
+  EXPECT_TRUE(s.begin_backward(part_of(7, 4, 6, 6)));
+  EXPECT_EQ(s.held(), bytes{6 * 44 + 6 * 16});
+  EXPECT_TRUE(s.end_backward(part_of(7, 4, 6, 6)));
+  EXPECT_EQ(s.held(), bytes{4 * 44 + 4 * 16});
+  EXPECT_TRUE(s.begin_backward(part_of(7, 0, 4, 6)));
+  EXPECT_TRUE(s.end_backward(part_of(7, 0, 4, 6)));
+  EXPECT_EQ(s.held(), bytes{0});
+  EXPECT_EQ(s.peak(), bytes{6 * 44 + 6 * 16});
+}
+
+TEST(ActivationStore, MakesNoAccumulatorsForASequenceThatRunsBackwardAtOnce) {
+  store s = two_pages();
+  EXPECT_TRUE(s.begin_backward(part_of(7, 0, 6, 6)));
+  EXPECT_EQ(s.held(), bytes{6 * 44});
+  EXPECT_TRUE(s.visit(part_of(7, 0, 6, 6), [](const store::page& p) { EXPECT_TRUE(p.gradients({1, 0}).empty()); }));
+}
+
+TEST(ActivationStore, AccumulatorsBeginAtZeroAndKeepTheirSums) {
+  store s = two_pages();
+  ASSERT_TRUE(s.begin_backward(part_of(7, 4, 6, 6)));
+  const auto add = [](const store::page& p) {
+    for (float& f : p.gradients({1, 0})) f += static_cast<float>(p.begin().value + 1);
+  };
+  ASSERT_TRUE(s.visit(part_of(7, 0, 6, 6), add));
+  ASSERT_TRUE(s.end_backward(part_of(7, 4, 6, 6)));
+  ASSERT_TRUE(s.visit(part_of(7, 0, 4, 6), add));
+  std::vector<float> found;
+  ASSERT_TRUE(s.visit(part_of(7, 0, 4, 6), [&](const store::page& p) {
+    for (const float f : p.gradients({1, 0})) found.push_back(f);
+  }));
+  EXPECT_EQ(found, std::vector<float>(8, 2));
+}
+
+TEST(ActivationStore, VisitsAPrefixPageByPage) {
+  store s = two_pages();
+  std::vector<std::pair<std::int64_t, std::int64_t>> seen;
+  ASSERT_TRUE(s.visit(part_of(7, 1, 5, 6), [&](const store::page& p) {
+    seen.emplace_back(p.begin().value, p.end().value);
+    EXPECT_EQ(p.activations({0, 0}).size(), static_cast<std::size_t>(3 * (p.end() - p.begin()).value));
+  }));
+  EXPECT_EQ(seen, (std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 4}, {4, 5}}));
+}
+
+// The claim of asymmetric partitioning: rows come back by token, wherever the passes cut.
+TEST(ActivationStore, RowsComeBackUnderOtherCuts) {
+  constexpr std::uint64_t seed = 11;
+  testing::generator random(seed);
+  for (int i = tests::cases(40); i > 0; --i) {
+    const std::int64_t quantum = random.between(1, 5);
+    const std::int64_t length = random.between(1, 40);
+    const auto cut = [&](std::int64_t at) { return std::min(length, (at / quantum + random.between(1, 4)) * quantum); };
+    const auto value = [](std::int64_t token, std::size_t layer, std::size_t index, std::size_t column) {
+      return static_cast<float>(static_cast<std::size_t>(token) * 100 + layer * 50 + index * 10 + column);
+    };
+    const auto rows_of = [&](const piece& p, std::size_t layer, std::size_t index) {
+      std::vector<float> rows;
+      for (std::int64_t t = p.slice.begin.value; t < p.slice.end().value; ++t)
+        for (std::size_t c = 0; c < small.activations[layer][index]; ++c) rows.push_back(value(t, layer, index, c));
+      return rows;
+    };
+    const auto each_field = [&](auto&& f) {
+      for (std::size_t layer = 0; layer < 2; ++layer)
+        for (std::size_t index = 0; index < small.activations[layer].size(); ++index) f(layer, index);
+    };
+    store s(std::vector{small}, {quantum});
+    for (std::int64_t at = 0, next = 0; at < length; at = next) {
+      next = cut(at);
+      const piece p = part_of(3, at, next, length);
+      ASSERT_TRUE(s.append(p));
+      each_field([&](std::size_t layer, std::size_t index) {
+        ASSERT_TRUE(s.write(p, {layer, index}, rows_of(p, layer, index)));
+      });
+    }
+    std::vector<std::int64_t> cuts{0};
+    while (cuts.back() < length) cuts.push_back(cut(cuts.back()));
+    for (std::size_t k = cuts.size() - 1; k > 0; --k) {
+      const piece p = part_of(3, cuts[k - 1], cuts[k], length);
+      ASSERT_TRUE(s.begin_backward(p));
+      each_field([&](std::size_t layer, std::size_t index) {
+        std::vector<float> rows(rows_of(p, layer, index).size());
+        ASSERT_TRUE(s.read(p, {layer, index}, rows));
+        EXPECT_EQ(rows, rows_of(p, layer, index)) << "seed " << seed;
+      });
+      ASSERT_TRUE(s.end_backward(p));
+    }
+    EXPECT_EQ(s.held(), bytes{0});
+  }
+}
+
+std::string refusal(const result<void>& done) {
+  if (done) return "accepted";
+  return (done.error().code == errc::out_of_order ? "out of order: " : "invalid: ") + done.error().detail;
+}
+
+TEST(ActivationStore, RefusesAForwardThatDoesNotContinue) {
+  store s(std::vector{small}, {4});
+  EXPECT_EQ(refusal(s.append(part_of(7, 4, 6, 6))),
+            "out of order: forward of sequence 7, tokens [4, 6) of 6, chunk 0: does not continue the 0 tokens held "
+            "of 6");
+  ASSERT_TRUE(s.append(part_of(7, 0, 4, 6)));
+  for (const piece& wrong : {part_of(7, 0, 4, 6), part_of(7, 4, 8, 8), part_of(7, 4, 8, 6), part_of(7, 5, 6, 6)})
+    EXPECT_EQ(s.append(wrong).error().code, errc::out_of_order);
+  EXPECT_EQ(s.held(), bytes{4 * 44});
+}
+
+TEST(ActivationStore, RefusesABackwardBeforeTheLastForward) {
+  store s(std::vector{small}, {4});
+  ASSERT_TRUE(s.append(part_of(7, 0, 4, 6)));
+  EXPECT_EQ(refusal(s.begin_backward(part_of(7, 0, 4, 6))),
+            "out of order: backward of sequence 7, tokens [0, 4) of 6, chunk 0: begins after 4 of 6 tokens of forward");
+}
+
+TEST(ActivationStore, RefusesABackwardThatDoesNotEndWhereTheLastBegan) {
+  store s = two_pages();
+  EXPECT_EQ(refusal(s.begin_backward(part_of(7, 0, 4, 6))),
+            "out of order: backward of sequence 7, tokens [0, 4) of 6, chunk 0: does not end at 6");
+  ASSERT_TRUE(s.begin_backward(part_of(7, 4, 6, 6)));
+  EXPECT_EQ(s.begin_backward(part_of(7, 4, 6, 6)).error().code, errc::out_of_order);
+}
+
+TEST(ActivationStore, RefusesToFreeTwice) {
+  store s = two_pages();
+  ASSERT_TRUE(s.begin_backward(part_of(7, 4, 6, 6)));
+  ASSERT_TRUE(s.end_backward(part_of(7, 4, 6, 6)));
+  EXPECT_EQ(refusal(s.end_backward(part_of(7, 4, 6, 6))),
+            "out of order: end of backward of sequence 7, tokens [4, 6) of 6, chunk 0: was not begun");
+  EXPECT_EQ(s.end_backward(part_of(7, 0, 4, 6)).error().code, errc::out_of_order);  // not begun yet
+}
+
+TEST(ActivationStore, RefusesTokensThatAreNotHeld) {
+  store s = two_pages();
+  ASSERT_TRUE(s.begin_backward(part_of(7, 4, 6, 6)));
+  ASSERT_TRUE(s.end_backward(part_of(7, 4, 6, 6)));
+  std::vector<float> rows(2 * 3);
+  EXPECT_EQ(refusal(s.read(part_of(7, 3, 5, 6), {0, 0}, rows)),
+            "out of order: access of sequence 7, tokens [3, 5) of 6, chunk 0: reaches beyond the 4 tokens held");
+  EXPECT_EQ(s.write(part_of(8, 0, 2, 6), {0, 0}, rows).error().code, errc::out_of_order);
+}
+
+TEST(ActivationStore, RefusesACutOffTheQuantumAndASpanOfAnotherSize) {
+  store s = two_pages();
+  EXPECT_EQ(refusal(s.append(part_of(8, 0, 3, 6))),
+            "invalid: forward of sequence 8, tokens [0, 3) of 6, chunk 0: does not lie on the quantum, 4");
+  EXPECT_EQ(refusal(s.begin_backward(part_of(7, 5, 6, 6))),
+            "invalid: backward of sequence 7, tokens [5, 6) of 6, chunk 0: does not lie on the quantum, 4");
+  std::vector<float> rows(5);
+  EXPECT_EQ(refusal(s.read(part_of(7, 0, 2, 6), {0, 0}, rows)),
+            "invalid: access of sequence 7, tokens [0, 2) of 6, chunk 0: of width 3 copies 5 elements");
+}
+
+TEST(ActivationStore, DropsASequenceOrAll) {
+  store s = two_pages();
+  ASSERT_TRUE(s.append(part_of(8, 0, 1, 1)));
+  ASSERT_TRUE(s.begin_backward(part_of(7, 4, 6, 6)));
+  s.discard({7});
+  EXPECT_EQ(s.held(), bytes{44});
+  s.clear();
+  EXPECT_EQ(s.held(), bytes{0});
+  EXPECT_TRUE(s.append(part_of(7, 0, 4, 6)));  // as in the next step
+}
+
+/// Prices packs as costs::quadratic does, and bytes as stores of some layouts measure them.
+struct stored : costs::quadratic {
+  std::vector<memory_rates> rates;
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return rates[static_cast<std::size_t>(stage)]; }
+};
+
+/// Runs a stage's program over a store, each pack's pieces together.
+void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengths, std::size_t stage) {
+  for (const instruction& i : plan.programs[stage]) {
+    std::vector<piece> pack;
+    for (const slice& one : plan.partition.of(i.pass)[i.pack.value])
+      pack.push_back({one, lengths[one.sequence.value], i.chunk, 0});
+    for (const piece& p : pack) ASSERT_TRUE(i.pass == pass::forward ? s.append(p) : s.begin_backward(p));
+    if (i.pass == pass::forward) continue;
+    for (const piece& p : pack) ASSERT_TRUE(s.end_backward(p));
+  }
+}
+
+struct replayed {
+  int stages{};           ///< whose peak was compared
+  int asymmetric{};       ///< replicas whose backward packs are cut otherwise than their forward packs
+  int with_gradients{};   ///< stages whose peak falls if accumulators are not counted
+};
+
+bool same_slices(const micropacks& a, const micropacks& b) {
+  const auto sorted = [](const micropacks& m) {
+    std::vector<std::pair<std::uint32_t, std::int64_t>> begins;
+    for (const slice& s : m.slices()) begins.emplace_back(s.sequence.value, s.begin.value);
+    std::ranges::sort(begins);
+    return begins;
+  };
+  return sorted(a) == sorted(b);
+}
+
+/// Plans a batch and holds every stage's measured peak to the planned one, to the byte.
+template <class Solver, class Schedule>
+void compare(const shape& on, const std::vector<tokens>& lengths,
+             const std::vector<std::vector<store::layout>>& layouts, const Solver& solver, const Schedule& schedule,
+             replayed& so_far) {
+  stored cost{{.per_pack = {2e-5}, .hop = {1e-5}}, {}};
+  for (const std::vector<store::layout>& l : layouts) cost.rates.push_back(store(l, on.quantum).rates());
+  const result<plan> made = planner(on, slicers::equal_cost{}, cost, solver, schedule)(lengths);
+  if (!made) {
+    ASSERT_EQ(made.error().code, errc::out_of_memory) << made.error().detail;
+    return;
+  }
+  for (const replica_plan& r : made.value().replicas) {
+    so_far.asymmetric += !same_slices(r.partition.forward, r.partition.backward);
+    workload work = simulator::workload_of(made.value(), static_cast<std::size_t>(&r - made.value().replicas.data()));
+    for (memory_rates& rate : work.rates) rate.gradient_token = 0;
+    const std::vector<double> without = simulator::peak_memory(work, r.programs);
+    for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
+      store s(layouts[stage], on.quantum);
+      replay(s, r, lengths, stage);
+      EXPECT_EQ(s.peak(), bytes{r.peak_memory[stage]});
+      EXPECT_EQ(s.held(), bytes{0});
+      so_far.with_gradients += without[stage] < r.peak_memory[stage];
+      ++so_far.stages;
+    }
+  }
+}
+
+TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
+  constexpr std::uint64_t seed = 5;
+  testing::generator random(seed);
+  replayed seen;
+  for (int i = tests::cases(200); i > 0; --i) {
+    shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(1, 2)),
+             .chunks = static_cast<int>(random.between(1, 2)), .quantum = {random.between(1, 64)}};
+    const std::vector<tokens> lengths = tests::random_lengths(random, 12, {3000});
+    std::vector<std::vector<store::layout>> layouts;
+    for (int stage = 0; stage < on.stages; ++stage) {
+      const auto width = [&] { return static_cast<std::size_t>(random.between(0, 6)); };
+      const store::layout same{{{width() + 1, width()}, {width()}}, {{width()}, {width(), 2}}};
+      layouts.emplace_back(static_cast<std::size_t>(on.chunks), same);
+    }
+    if (random.once_in(2)) on.memory = memory_limit{memory_unit::byte, 4e5 * random.ratio()};
+    const solvers::two_phase search{.effort = solvers::search_budget::fast()};
+    if (random.once_in(4))
+      compare(on, lengths, layouts, solvers::karmarkar_karp{}, schedules::one_f_one_b{}, seen);
+    else if (on.chunks > 1)
+      compare(on, lengths, layouts, search, schedules::one_f_one_b{}, seen);
+    else
+      compare(on, lengths, layouts, search, schedules::list{}, seen);
+    if (HasFailure()) FAIL() << "seed " << seed << ", " << i << " cases before the last";
+  }
+  EXPECT_GT(seen.asymmetric, 50);
+  EXPECT_GT(seen.with_gradients, 100);
+  RecordProperty("stages", seen.stages);
+  RecordProperty("asymmetric", seen.asymmetric);
+  RecordProperty("with_gradients", seen.with_gradients);
+}
+
+}  // namespace
+}  // namespace slimpack
