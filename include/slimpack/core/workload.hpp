@@ -12,13 +12,21 @@
 namespace slimpack {
 
 /// What the packs of one pass cost, in run order.
-/// Shapes    time, message: [pack * parts + part]; before: packs + 1
+/// Shapes    time, message: [pack * parts + part]; before: packs + 1; kept: empty, or [stage * (packs + 1) + pack]
 struct pass_timing {
   std::vector<seconds> time;          ///< on each part, per-pack overhead included
   std::vector<seconds> message;       ///< from its end on a part to its arrival at the part it flows to
   std::vector<std::int64_t> before;   ///< tokens of the packs run earlier: before[i] sums packs 0..i-1
+  std::vector<double> kept;           ///< whole bytes that these packs keep, or release, beside their tokens (cost
+                                      ///< model hook `kept`); like rates not part of the plan file
 
   [[nodiscard]] std::size_t size() const noexcept { return before.empty() ? 0 : before.size() - 1; }
+  /// Bytes beside its tokens that a pack keeps from forward to backward on a stage.
+  [[nodiscard]] double kept_by(std::size_t pack, std::size_t stage) const noexcept {
+    if (kept.empty()) return 0;
+    const double* const sums = &kept[stage * (size() + 1)];
+    return sums[pack + 1] - sums[pack];
+  }
   friend bool operator==(const pass_timing&, const pass_timing&) = default;
 };
 
@@ -33,6 +41,12 @@ struct workload {
   std::vector<memory_rates> rates;             ///< per stage
 
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+
+  /// Bytes beside live tokens that a stage keeps once so many packs of each pass have run (one chunk).
+  [[nodiscard]] double kept(std::size_t stage, std::size_t forwards, std::size_t backwards) const noexcept {
+    if (forward.kept.empty()) return 0;
+    return forward.kept[stage * (forward.size() + 1) + forwards] - backward.kept[stage * (backward.size() + 1) + backwards];
+  }
 };
 
 }  // namespace slimpack

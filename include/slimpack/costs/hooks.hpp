@@ -17,9 +17,16 @@
 ///   seconds useful(const slice&, pass, int part)      its time without recompute             time of the slice
 ///   seconds message(tokens, pass, int part)           end on a part to arrival at the next   0 s
 ///   optional<memory_rates> memory(int stage)          bytes a GPU of a stage holds           nothing: tokens only
+///   bytes kept(const slice& piece, int stage)         what a piece keeps for its backward,   0 bytes
+///                                                     beside memory's live_token per token
 ///   seconds reduce_time()                             gradient reduction after the step      0 s
 ///   int parts()                                       pieces of the model it prices          any number
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart   half of backward
+///
+/// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
+/// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones. It need
+/// not add up when a slice is cut, so it is asked about the pieces of the common refinement (core/refine.hpp): what
+/// forward packs acquire is what backward packs release.
 namespace slimpack {
 
 template <class Cost>
@@ -64,6 +71,22 @@ template <class Cost>
     return cost.memory(stage);
   else
     return std::nullopt;
+}
+
+namespace detail {
+template <class Cost>
+concept keeps_by_piece = requires(const Cost& cost, const slice& s) {
+  { cost.kept(s, 0) } -> std::same_as<bytes>;
+};
+}  // namespace detail
+
+/// Of all the chunks of a stage together; memory(stage) must be offered too.
+template <class Cost>
+[[nodiscard]] constexpr bytes kept_of(const Cost& cost, const slice& piece, int stage) {
+  if constexpr (detail::keeps_by_piece<Cost>)
+    return cost.kept(piece, stage);
+  else
+    return {};
 }
 
 template <class Cost>

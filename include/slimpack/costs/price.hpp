@@ -3,10 +3,12 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
+#include <slimpack/core/refine.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -70,6 +72,26 @@ inline void follow_sequences(const partition& packs, workload& w) {
   }
 }
 
+/// Fills what packs keep beside their tokens. Whole bytes, so that sums are exact in any order and end at 0.
+template <keeps_by_piece Cost>
+void follow_kept(const partition& packs, const Cost& cost, workload& w) {
+  const common_cuts cuts(packs);
+  for (const pass p : {pass::forward, pass::backward}) {
+    const micropacks& of_pass = packs.of(p);
+    std::vector<double>& kept = (p == pass::forward ? w.forward : w.backward).kept;
+    kept.reserve(static_cast<std::size_t>(w.shape.stages) * (of_pass.size() + 1));
+    for (int stage = 0; stage < w.shape.stages; ++stage) {
+      double sum = 0;
+      kept.push_back(sum);
+      for (std::size_t i = 0; i < of_pass.size(); ++i) {
+        for (const slice& s : of_pass[i])
+          cuts.each_piece(s, p, [&](const slice& piece) { sum += std::ceil(kept_of(cost, piece, stage).value); });
+        kept.push_back(sum);
+      }
+    }
+  }
+}
+
 }  // namespace detail
 
 /// What each stage holds per token under the shape's memory limit. Bytes need a cost model that knows them.
@@ -97,7 +119,7 @@ template <class Cost>
 
 /// Prices one replica's packs: all that schedules and the simulator read.
 /// Shapes    rates: one per stage, from rates_of
-/// Errors    none            Complexity  O(slices * parts)
+/// Errors    none            Complexity  O(slices * parts), and O(slices log slices) where pieces keep bytes
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
                              std::vector<memory_rates> rates) {
@@ -107,6 +129,8 @@ template <class Cost>
   w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
   w.rates = std::move(rates);
   detail::follow_sequences(packs, w);
+  if constexpr (detail::keeps_by_piece<Cost>)
+    if (unit_of(cost, shape) == memory_unit::byte) detail::follow_kept(packs, cost, w);
   return w;
 }
 

@@ -15,8 +15,8 @@ namespace slimpack::schedules {
 
 /// How many forward packs a stage may have run with i backward packs done, under the memory limit (one chunk).
 ///
-/// Derivation: while backward i runs after a forwards, a stage holds in_backward(F(a) - B(i), ...), which grows with
-/// a; so there is a largest a for each i. Forwards are never undone, hence what is allowed at i is the least over
+/// Derivation: while backward i runs after a forwards, a stage holds in_backward(F(a) - B(i), ...) and what is kept
+/// beside those tokens, which grows with a; so there is a largest a for each i. Forwards are never undone, hence what is allowed at i is the least over
 /// all later backwards; and the forward that reaches a must itself fit. A program that never exceeds `allowed` obeys
 /// the limit; where only live tokens count, the converse holds too. If phi(i) + 1 is allowed for each i, which `check`
 /// tests, no stage waits for ever: one short of the forwards that its next backward needs is always allowed to run them.
@@ -28,7 +28,7 @@ class memory_cap {
     const auto all = static_cast<std::uint32_t>(work.forward.size());
     allowed_.assign(stages * (packs_ + 1), all);
     if (!work.shape.memory) return;
-    for (std::size_t r = 0; r < stages; ++r) fill(work, work.rates[r], work.shape.memory->amount, &allowed_[r * (packs_ + 1)]);
+    for (std::size_t r = 0; r < stages; ++r) fill(work, r, work.shape.memory->amount, &allowed_[r * (packs_ + 1)]);
   }
 
   /// Per number of backwards done (0..packs), the most forwards.
@@ -41,7 +41,8 @@ class memory_cap {
         if (allowed(r)[i] > work.turn[i]) continue;
         const double live = static_cast<double>(work.forward.before[work.turn[i] + 1] - work.backward.before[i]);
         const double size = static_cast<double>(work.backward.before[i + 1] - work.backward.before[i]);
-        const double held = work.rates[r].in_backward(live, static_cast<double>(work.gradient_running[i]), size);
+        const double held = work.rates[r].in_backward(live, static_cast<double>(work.gradient_running[i]), size) +
+                            work.kept(r, work.turn[i] + 1, i);
         const memory_limit& limit = *work.shape.memory;
         return error{errc::out_of_memory, "stage " + std::to_string(r) + " holds at least " + detail::amount(held, limit.unit) +
                                               " when backward pack " + std::to_string(i) + " starts, the limit is " +
@@ -52,7 +53,8 @@ class memory_cap {
   }
 
  private:
-  static void fill(const workload& work, const memory_rates& rates, double limit, std::uint32_t* allowed) {
+  static void fill(const workload& work, std::size_t stage, double limit, std::uint32_t* allowed) {
+    const memory_rates& rates = work.rates[stage];
     const std::vector<std::int64_t>& f = work.forward.before;
     const std::vector<std::int64_t>& b = work.backward.before;
     const auto all = static_cast<std::uint32_t>(work.forward.size());
@@ -61,14 +63,18 @@ class memory_cap {
     for (std::size_t i = packs; i-- > 0;) {  // limits loosen with i, so a only falls
       const auto gradient = static_cast<double>(work.gradient_running[i]);
       const auto size = static_cast<double>(b[i + 1] - b[i]);
-      while (a > 0 && rates.in_backward(static_cast<double>(f[a] - b[i]), gradient, size) > limit) --a;
+      const auto held = [&] {
+        return rates.in_backward(static_cast<double>(f[a] - b[i]), gradient, size) + work.kept(stage, a, i);
+      };
+      while (a > 0 && held() > limit) --a;
       allowed[i] = a;
     }
     std::uint32_t reached = 0;  // each forward below it has run, or fits now
     for (std::size_t i = 0; i <= packs; ++i) {
       const auto gradient = static_cast<double>(work.gradient_before[i]);
       const auto fits = [&](std::uint32_t j) {
-        return rates.in_forward(static_cast<double>(f[j + 1] - b[i]), gradient, static_cast<double>(f[j + 1] - f[j])) <= limit;
+        const double held = rates.in_forward(static_cast<double>(f[j + 1] - b[i]), gradient, static_cast<double>(f[j + 1] - f[j]));
+        return held + work.kept(stage, j + 1, i) <= limit;
       };
       if (i > 0) {
         const std::uint32_t run = work.turn[i - 1] + 1;

@@ -14,7 +14,7 @@ namespace slimpack::simulator {
 
 /// Calls visit(instruction, held) for each instruction of a stage's program with what the stage holds while it runs.
 /// A live (token, chunk) counts 1 / chunks token; a running one counts whole, since logits and a layer computed again
-/// are no smaller on a part of the model. Memory follows from order alone (design rule 6).
+/// are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Memory follows from order alone (design rule 6).
 /// Units     those of work.rates            Complexity  O(instructions)
 template <class Visit>
 void follow_memory(const workload& work, const program& code, int stage, Visit&& visit) {
@@ -23,6 +23,7 @@ void follow_memory(const workload& work, const program& code, int stage, Visit&&
   std::vector<std::int64_t> gradient(static_cast<std::size_t>(work.shape.chunks), 0);  // per chunk
   std::int64_t live = 0;       // in (token, chunk)
   std::int64_t gradients = 0;  // sum over chunks
+  double kept = 0;             // whole bytes, so sums are exact
   for (const instruction& i : code) {
     const std::size_t pack = i.pack.value;
     const pass_timing& timing = work.of(i.pass);
@@ -30,11 +31,13 @@ void follow_memory(const workload& work, const program& code, int stage, Visit&&
     const auto at = [&](std::int64_t n) { return static_cast<double>(n) / chunks; };
     if (i.pass == pass::forward) {
       live += size;
-      visit(i, rates.in_forward(at(live), at(gradients), static_cast<double>(size)));
+      kept += timing.kept_by(pack, static_cast<std::size_t>(stage));
+      visit(i, rates.in_forward(at(live), at(gradients), static_cast<double>(size)) + kept / chunks);
     } else {
       const std::int64_t others = gradients - gradient[i.chunk];
-      visit(i, rates.in_backward(at(live), at(others + work.gradient_running[pack]), static_cast<double>(size)));
+      visit(i, rates.in_backward(at(live), at(others + work.gradient_running[pack]), static_cast<double>(size)) + kept / chunks);
       live -= size;
+      kept -= timing.kept_by(pack, static_cast<std::size_t>(stage));
       gradient[i.chunk] = work.gradient_before[pack + 1];
       gradients = others + gradient[i.chunk];
     }

@@ -63,6 +63,14 @@ void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, 
   }
 }
 
+/// Bytes, like times, are finite and not negative.
+template <class Cost>
+void check_kept(report& r, const Cost& cost, const slice& s, int stage) {
+  const bytes b = kept_of(cost, s, stage);
+  r.check(1, std::isfinite(b.value) && b >= bytes{}, "what a piece keeps is finite and not negative", "piece", s, "keeps", b,
+          "on stage", stage);
+}
+
 template <class Cost>
 void check_messages(report& r, const Cost& cost, tokens size, pass p, int part) {
   const seconds overhead = pack_overhead(cost, p, part);
@@ -111,6 +119,7 @@ template <cost_model Cost>
         const slice piece = random.piece_of(s, o.quantum);
         for (const slice& each : {whole, piece}) {
           detail::check_slice(r, cost, each, p, part, o.quantum);
+          if constexpr (slimpack::detail::keeps_by_piece<Cost>) detail::check_kept(r, cost, each, part);
           asked.push_back({each, p, part, cost.time(each, p, part)});
         }
         detail::check_messages(r, cost, piece.length, p, part);

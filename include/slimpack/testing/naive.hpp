@@ -8,10 +8,13 @@
 #include <slimpack/core/shape.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -132,14 +135,36 @@ template <class Time, class Message>
   return run(packs, programs, on, nothing, nothing);
 }
 
-/// The most a stage holds while it runs its program: what memory_rates says, counted per sequence.
-[[nodiscard]] inline double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
-                                        const shape& on) {
+/// Pieces keep nothing beside their tokens.
+struct nothing_kept {
+  [[nodiscard]] constexpr bytes operator()(const slice&, int /*stage*/) const noexcept { return {}; }
+};
+
+/// The most a stage holds while it runs its program: what memory_rates says, counted per sequence, and what
+/// kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its backward ends.
+template <class Kept = nothing_kept>
+[[nodiscard]] double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
+                                 const shape& on, int stage = 0, const Kept& kept = {}) {
   using place = std::pair<std::uint32_t, sequence_id>;  // chunk, sequence
   std::map<sequence_id, tokens> length;
   for (const slice& s : packs.forward.slices()) length[s.sequence] = std::max(length[s.sequence], s.end());
   std::map<place, std::int64_t> live;    // tokens forwarded and not backwarded
   std::map<place, std::int64_t> opened;  // of sequences whose backward is under way: tokens left
+  std::map<sequence_id, std::set<tokens>> cuts;  // of either pass
+  for (const pass p : {pass::forward, pass::backward})
+    for (const slice& s : packs.of(p).slices()) cuts[s.sequence].insert({s.begin, s.end()});
+  std::map<place, double> pieces;  // forwarded and not backwarded: whole bytes that they keep
+  const auto whole_bytes = [&](const slice& s) {
+    double sum = 0;
+    for (auto at = cuts[s.sequence].find(s.begin); *at < s.end(); ++at)
+      sum += std::ceil(kept(slice{s.sequence, *at, *std::next(at) - *at}, stage).value);
+    return sum;
+  };
+  const auto beside = [&] {
+    double sum = 0;
+    for (const auto& [where, n] : pieces) sum += n;
+    return sum / on.chunks;
+  };
   const auto total = [&](const std::map<place, std::int64_t>& held) {
     std::int64_t sum = 0;
     for (const auto& [where, n] : held) sum += n;
@@ -151,14 +176,16 @@ template <class Time, class Message>
     const auto running = static_cast<double>(size_of(pack).value);  // not shared: logits belong to one chunk
     if (i.pass == pass::forward) {
       for (const slice& s : pack) live[{i.chunk, s.sequence}] += s.length.value;
-      peak = std::max(peak, rates.in_forward(total(live), total(opened), running));
+      for (const slice& s : pack) pieces[{i.chunk, s.sequence}] += whole_bytes(s);
+      peak = std::max(peak, rates.in_forward(total(live), total(opened), running) + beside());
       continue;
     }
     for (const slice& s : pack)  // a sequence that runs backward in one slice needs no accumulator
       if (s.end() == length[s.sequence] && s.begin > tokens{0}) opened[{i.chunk, s.sequence}] = s.end().value;
-    peak = std::max(peak, rates.in_backward(total(live), total(opened), running));
+    peak = std::max(peak, rates.in_backward(total(live), total(opened), running) + beside());
     for (const slice& s : pack) {
       live[{i.chunk, s.sequence}] -= s.length.value;
+      pieces[{i.chunk, s.sequence}] -= whole_bytes(s);
       if (const auto open = opened.find({i.chunk, s.sequence}); open != opened.end()) open->second = s.begin.value;
     }
   }

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace slimpack::testing {
@@ -35,8 +36,10 @@ namespace detail {
 }
 
 /// Law 4, memory as written, and law 5, times as a replay finds them.
+/// kept(piece, stage): what pieces keep beside their tokens; only a plan without such pieces is recounted without it.
 /// Returns   the seconds in which stages are busy, if the programs can be replayed
-inline std::optional<seconds> check_replica(report& r, const plan& p, const replica_plan& replica) {
+template <class Kept>
+std::optional<seconds> check_replica(report& r, const plan& p, const replica_plan& replica, const Kept& kept) {
   const replica_view view{replica.sequences, replica.partition, replica.programs};
   const bool priced = is_priced(replica.forward, replica.partition.forward, p.shape) &&
                       is_priced(replica.backward, replica.partition.backward, p.shape);
@@ -48,10 +51,12 @@ inline std::optional<seconds> check_replica(report& r, const plan& p, const repl
   const bool measured = replica.rates.size() == stages && replica.peak_memory.size() == stages;
   r.check(4, measured, "each stage has memory rates and a peak", replica.rates.size(), replica.peak_memory.size(),
           "for", stages);
-  if (measured) {
-    check_memory(r, p.shape, view, replica.rates);
+  const bool knows_pieces = !std::is_same_v<Kept, naive::nothing_kept> || replica.forward.kept.empty();
+  if (measured && knows_pieces) {
+    check_memory(r, p.shape, view, replica.rates, kept);
     for (std::size_t stage = 0; stage < stages; ++stage) {
-      const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape);
+      const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
+                                             static_cast<int>(stage), kept);
       r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
               "holds", peak, "written", replica.peak_memory[stage]);
     }
@@ -80,7 +85,8 @@ inline std::optional<seconds> check_replica(report& r, const plan& p, const repl
 }
 
 /// All but the bubble. Returns the seconds in which stages are busy, if all programs can be replayed.
-inline std::optional<seconds> check_plan(report& r, const plan& p) {
+template <class Kept>
+std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   std::vector<replica_view> replicas;
   for (const replica_plan& one : p.replicas) replicas.push_back({one.sequences, one.partition, one.programs});
   std::optional<seconds> busy;
@@ -88,7 +94,7 @@ inline std::optional<seconds> check_plan(report& r, const plan& p) {
     busy = seconds{};
     seconds slowest{};
     for (const replica_plan& one : p.replicas) {
-      const std::optional<seconds> replayed = check_replica(r, p, one);
+      const std::optional<seconds> replayed = check_replica(r, p, one, kept);
       busy = busy && replayed ? std::optional(*busy + *replayed) : std::nullopt;
       slowest = std::max(slowest, one.makespan);
     }
@@ -114,6 +120,17 @@ inline std::optional<seconds> check_plan(report& r, const plan& p) {
   return p.step_time * static_cast<double>(p.shape.stages * p.shape.replicas);
 }
 
+template <class Kept>
+report all_but_useful_work(const plan& p, const Kept& kept) {
+  report r("plan laws", 0);
+  const std::optional<seconds> busy = check_plan(r, p, kept);
+  if (busy && p.step_time > seconds{})  // useful work is at most what the stages are busy for
+    r.check(6, no_less(busy->value, (1 - p.bubble) * stage_seconds(p).value) && p.bubble <= 1,
+            "the bubble is at least the idle share, and at most all", "bubble", p.bubble, "busy", *busy, "of",
+            stage_seconds(p));
+  return r;
+}
+
 }  // namespace detail
 
 /// Checks a finished plan with slow code that shares nothing with the simulator (testing/naive.hpp):
@@ -124,21 +141,16 @@ inline std::optional<seconds> check_plan(report& r, const plan& p) {
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
 ///  6. step time >= lower bound; lower bound, efficiency and bubble follow from the other figures
 ///  7. the hash is that of the plan
-/// Errors    none            Complexity  O(instructions * stages), with maps
-[[nodiscard]] inline report plan_laws(const plan& p) {
-  report r("plan laws", 0);
-  const std::optional<seconds> busy = detail::check_plan(r, p);
-  if (busy && p.step_time > seconds{})  // useful work is at most what the stages are busy for
-    r.check(6, detail::no_less(busy->value, (1 - p.bubble) * detail::stage_seconds(p).value) && p.bubble <= 1,
-            "the bubble is at least the idle share, and at most all", "bubble", p.bubble, "busy", *busy, "of",
-            detail::stage_seconds(p));
-  return r;
-}
+/// Peak memory of a plan whose pieces keep bytes beside their tokens is recounted where its cost model is given.
+/// Errors    none            Complexity  O(instructions * (stages + pieces)), with maps
+[[nodiscard]] inline report plan_laws(const plan& p) { return detail::all_but_useful_work(p, naive::nothing_kept{}); }
 
 /// The same, and the bubble against the useful work that the plan's own cost model counts.
 template <cost_model Cost>
 [[nodiscard]] report plan_laws(const plan& p, const Cost& cost) {
-  report r = plan_laws(p);
+  const bool counted = p.memory_unit == memory_unit::byte;
+  report r = detail::all_but_useful_work(
+      p, [&](const slice& piece, int stage) { return counted ? kept_of(cost, piece, stage) : bytes{}; });
   seconds useful{};
   for (std::size_t s = 0; s < p.lengths.size(); ++s)
     for (int part = 0; part < p.shape.parts(); ++part)

@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 
 #include <slimpack/core/cut_budget.hpp>
+#include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/workload.hpp>
@@ -16,17 +17,36 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace slimpack::testing {
 
+/// What dense attention keeps of a piece: its scores, a number of bytes for each query and key.
+struct dense_scores {
+  double per_score{};  ///< bytes on stage 0; others keep more
+
+  [[nodiscard]] constexpr bytes operator()(const slice& piece, int stage) const noexcept {
+    return {per_score * (1 + stage) * static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value)};
+  }
+};
+
+/// A quadratic cost model of a trainer with dense attention.
+struct dense_cost : costs::quadratic {
+  dense_scores scores;
+
+  [[nodiscard]] constexpr std::optional<memory_rates> memory(int /*stage*/) const noexcept { return memory_rates{}; }
+  [[nodiscard]] constexpr bytes kept(const slice& piece, int stage) const noexcept { return scores(piece, stage); }
+};
+
 /// One replica's packs and what they cost: what a schedule is asked, and what the laws count again.
 struct random_replica {
   std::vector<tokens> lengths;
   partition packs;
   workload work;
+  dense_scores scores{};  ///< of the pieces: none, unless keep_scores has been called
 };
 
 /// Random sequences in random orders, cut by a random slicer under random budgets, forward and backward apart.
@@ -83,6 +103,12 @@ struct random_replica {
       for (std::vector<seconds>* times : {&t->time, &t->message})
         for (seconds& s : *times) s = {static_cast<double>(random.between(0, 4))};
   return made;
+}
+
+/// Makes the pieces of a replica keep the scores of dense attention.
+inline void keep_scores(random_replica& made, generator& random) {
+  made.scores.per_score = 0.25 * static_cast<double>(random.between(1, 8));
+  slimpack::detail::follow_kept(made.packs, dense_cost{{}, made.scores}, made.work);
 }
 
 }  // namespace slimpack::testing

@@ -88,10 +88,13 @@ inline bool check_programs(report& r, const shape& on, const replica_view& v) {
 }
 
 /// Law 4: no stage ever holds more than the limit. The programs must have passed check_programs.
-inline void check_memory(report& r, const shape& on, const replica_view& v, std::span<const memory_rates> rates) {
+/// kept(piece, stage): what pieces keep beside their tokens.
+template <class Kept>
+void check_memory(report& r, const shape& on, const replica_view& v, std::span<const memory_rates> rates,
+                  const Kept& kept) {
   if (!on.memory) return;
   for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
-    const double peak = naive::peak_memory(v.packs, v.programs[stage], rates[stage], on);
+    const double peak = naive::peak_memory(v.packs, v.programs[stage], rates[stage], on, static_cast<int>(stage), kept);
     r.check(4, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
             on.memory->amount);
   }

@@ -25,8 +25,11 @@ namespace detail {
   double most = 0;
   double all = 0;
   for (const tokens t : made.lengths) all += static_cast<double>(t.value);
-  for (const memory_rates& r : made.work.rates)
-    most = std::max(most, std::max(r.in_forward(all, all, all), r.in_backward(all, all, all)));
+  for (std::size_t stage = 0; stage < made.work.rates.size(); ++stage) {
+    const memory_rates& r = made.work.rates[stage];
+    const double kept = made.work.kept(stage, made.work.forward.size(), 0);
+    most = std::max(most, std::max(r.in_forward(all, all, all), r.in_backward(all, all, all)) + kept);
+  }
   return most;
 }
 
@@ -58,7 +61,8 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   r.check(2, built.has_value(), "the task graph is acyclic", built ? std::string{} : built.error().detail);
   double most = 0;
   for (std::size_t stage = 0; stage < programs.size(); ++stage) {
-    const double peak = naive::peak_memory(made.packs, programs[stage], made.work.rates[stage], on);
+    const double peak = naive::peak_memory(made.packs, programs[stage], made.work.rates[stage], on,
+                                           static_cast<int>(stage), made.scores);
     most = std::max(most, peak);
     if (on.memory)
       r.check(3, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
@@ -80,6 +84,7 @@ template <schedule_for Schedule>
   generator random(o.seed);
   for (int i = 0; i < o.cases; ++i) {
     random_replica made = any_replica(o, random);
+    if (random.once_in(2)) keep_scores(made, random);
     const std::optional<double> used = detail::check_answer(r, schedule, made, true);
     const double enough = detail::enough_memory(made);
     made.work.shape.memory = memory_limit{memory_unit::byte, enough};

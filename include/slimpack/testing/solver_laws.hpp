@@ -54,8 +54,10 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
   for (const replica_solution& s : all) replicas.push_back({s.sequences, s.partition, s.programs});
   if (!check_slices(r, batch.lengths, batch.shape, replicas)) return true;
   const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+  const bool counted = unit_of(cost, batch.shape) == memory_unit::byte;
+  const auto kept = [&](const slice& piece, int stage) { return counted ? kept_of(cost, piece, stage) : bytes{}; };
   for (const replica_view& v : replicas)
-    if (check_programs(r, batch.shape, v) && rates) check_memory(r, batch.shape, v, rates.value());
+    if (check_programs(r, batch.shape, v) && rates) check_memory(r, batch.shape, v, rates.value(), kept);
   return true;
 }
 
