@@ -17,7 +17,7 @@ struct pass_timing {
   std::vector<seconds> time;          ///< on each part, per-pack overhead included
   std::vector<seconds> message;       ///< from its end on a part to its arrival at the part it flows to
   std::vector<std::int64_t> before;   ///< tokens of the packs run earlier: before[i] sums packs 0..i-1
-  std::vector<double> kept;           ///< whole bytes that these packs keep, or release, beside their tokens (cost
+  std::vector<double> kept{};         ///< whole bytes that these packs keep, or release, beside their tokens (cost
                                       ///< model hook `kept`); like rates not part of the plan file
 
   [[nodiscard]] std::size_t size() const noexcept { return before.empty() ? 0 : before.size() - 1; }
