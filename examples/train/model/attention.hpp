@@ -1,0 +1,170 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_MODEL_ATTENTION_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_MODEL_ATTENTION_HPP
+
+#include "config.hpp"
+#include "matrix.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace train {
+
+/// Keys and values of some tokens of a sequence, where they lie, and what their gradients are added to in backward.
+/// Shapes    (size, kv_width) each
+template <class T>
+struct key_value_block {
+  Index begin{};  ///< position of the first token in its sequence
+  Index size{};
+  const T* keys{};
+  const T* values{};
+  T* key_gradients{};
+  T* value_gradients{};
+};
+
+/// Causal grouped-query attention of one slice over blocks of keys and values, in tiles: no matrix is larger than
+/// (tile_queries * queries_per_kv, tile_keys), however long the sequence is.
+/// Source    T. Dao et al., FlashAttention, arXiv:2205.14135, and FlashAttention-2, arXiv:2307.08691: forward keeps the
+///           log-sum-exp of each query and head, backward computes the probabilities again from it
+template <class T>
+class attention {
+ public:
+  explicit attention(const config& c)
+      : kv_heads_(c.kv_heads), group_(c.queries_per_kv()), width_(c.head_width()), kv_width_(c.kv_width()),
+        scale_(1 / std::sqrt(static_cast<T>(width_))) {
+    for (matrix<T>* tile : {&queries_, &sums_, &outputs_}) tile->resize(group_ * tile_queries, width_);
+    for (matrix<T>* tile : {&scores_, &slopes_}) tile->resize(group_ * tile_queries, tile_keys);
+    for (column* rows : {&largest_, &total_}) rows->resize(group_ * tile_queries);
+  }
+
+  /// Shapes    q, o (tokens, heads * width), lse (tokens, heads); the slice begins at `first`, `blocks` are in rising
+  ///           order and hold every token up to the slice's last
+  void forward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_out<T> o, rows_out<T> lse) {
+    each_tile(q.rows(), [&](Index row, Index size, Index g) {
+      const Index rows = group_ * size;
+      gather(q, row, size, g, queries_);
+      queries_.topRows(rows) *= scale_;
+      sums_.topRows(rows).setZero();
+      largest_.head(rows).setConstant(-std::numeric_limits<T>::infinity());
+      total_.head(rows).setZero();
+      each_tile(blocks, first + row + size, [&](const key_value_block<T>& tile) {
+        auto scores = scores_.topLeftCorner(rows, tile.size);
+        scores.noalias() = queries_.topRows(rows) * head(tile.keys, tile.size, g).transpose();
+        for (Index i = 0; i < rows; ++i) {
+          const Index seen = visible(first + row + i % size, tile);
+          scores.row(i).tail(tile.size - seen).setZero();
+          if (seen == 0) continue;
+          auto s = scores.row(i).head(seen).array();
+          const T largest = std::max(largest_[i], s.maxCoeff());
+          const T shrink = std::exp(largest_[i] - largest);
+          s = (s - largest).exp();
+          total_[i] = total_[i] * shrink + s.sum();
+          sums_.row(i) *= shrink;
+          largest_[i] = largest;
+        }
+        sums_.topRows(rows).noalias() += scores * head(tile.values, tile.size, g);
+      });
+      for (Index i = 0; i < rows; ++i) sums_.row(i) /= total_[i];
+      scatter(sums_, o, row, size, g);
+      for (Index r = 0; r < group_; ++r)
+        lse.col(g * group_ + r).segment(row, size) =
+            largest_.segment(r * size, size) + total_.segment(r * size, size).array().log().matrix();
+    });
+  }
+
+  /// Sets dq, and adds to the gradients of the blocks.
+  /// Formula   with p = exp(scale q k - lse): dv += p do, ds = p (do v - do o), dq = scale ds k, dk += scale ds q
+  void backward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_in<T> o, rows_in<T> lse,
+                rows_in<T> d_o, rows_out<T> dq) {
+    each_tile(q.rows(), [&](Index row, Index size, Index g) {
+      const Index rows = group_ * size;
+      auto product = total_.head(rows);  // do o
+      gather(o, row, size, g, queries_);
+      gather(d_o, row, size, g, outputs_);
+      product = queries_.topRows(rows).cwiseProduct(outputs_.topRows(rows)).rowwise().sum();
+      gather(q, row, size, g, queries_);
+      queries_.topRows(rows) *= scale_;
+      for (Index r = 0; r < group_; ++r)
+        largest_.segment(r * size, size) = lse.col(g * group_ + r).segment(row, size);
+      sums_.topRows(rows).setZero();
+      each_tile(blocks, first + row + size, [&](const key_value_block<T>& tile) {
+        auto p = scores_.topLeftCorner(rows, tile.size);
+        auto ds = slopes_.topLeftCorner(rows, tile.size);
+        p.noalias() = queries_.topRows(rows) * head(tile.keys, tile.size, g).transpose();
+        ds.noalias() = outputs_.topRows(rows) * head(tile.values, tile.size, g).transpose();
+        for (Index i = 0; i < rows; ++i) {
+          const Index seen = visible(first + row + i % size, tile);
+          p.row(i).tail(tile.size - seen).setZero();
+          p.row(i).head(seen).array() = (p.row(i).head(seen).array() - largest_[i]).exp();
+          ds.row(i).array() = p.row(i).array() * (ds.row(i).array() - product[i]);
+        }
+        head(tile.value_gradients, tile.size, g).noalias() += p.transpose() * outputs_.topRows(rows);
+        head(tile.key_gradients, tile.size, g).noalias() += ds.transpose() * queries_.topRows(rows);
+        sums_.topRows(rows).noalias() += ds * head(tile.keys, tile.size, g);
+      });
+      sums_.topRows(rows) *= scale_;
+      scatter(sums_, dq, row, size, g);
+    });
+  }
+
+ private:
+  using column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+  static constexpr Index tile_queries = 64;
+  static constexpr Index tile_keys = 128;
+
+  /// Tiles of queries: rows [row, row + size) under the heads that share key and value head g.
+  template <class F>
+  void each_tile(Index rows, F&& f) const {
+    for (Index row = 0; row < rows; row += tile_queries)
+      for (Index g = 0; g < kv_heads_; ++g) f(row, std::min(tile_queries, rows - row), g);
+  }
+
+  /// Tiles of the keys and values before position `end`.
+  template <class F>
+  void each_tile(std::span<const key_value_block<T>> blocks, Index end, F&& f) const {
+    for (const key_value_block<T>& b : blocks) {
+      for (Index at = 0; at < b.size && b.begin + at < end; at += tile_keys) {
+        const Index size = std::min({tile_keys, b.size - at, end - b.begin - at});
+        const auto from = [&](auto* rows) { return rows == nullptr ? rows : rows + at * kv_width_; };
+        f(key_value_block<T>{b.begin + at, size, from(b.keys), from(b.values), from(b.key_gradients),
+                             from(b.value_gradients)});
+      }
+    }
+  }
+
+  /// How many keys of a tile the query at a position attends to.
+  [[nodiscard]] static Index visible(Index position, const key_value_block<T>& tile) {
+    return std::clamp<Index>(position + 1 - tile.begin, 0, tile.size);
+  }
+
+  [[nodiscard]] const_columns_view<T> head(const T* rows, Index size, Index g) const {
+    return {rows + g * width_, size, width_, Eigen::OuterStride<>(kv_width_)};
+  }
+  [[nodiscard]] columns_view<T> head(T* rows, Index size, Index g) const {
+    return {rows + g * width_, size, width_, Eigen::OuterStride<>(kv_width_)};
+  }
+
+  /// The query heads of a group one below the other, and back.
+  void gather(rows_in<T> all, Index row, Index size, Index g, matrix<T>& tile) const {
+    for (Index r = 0; r < group_; ++r)
+      tile.middleRows(r * size, size) = all.block(row, (g * group_ + r) * width_, size, width_);
+  }
+  void scatter(const matrix<T>& tile, rows_out<T> all, Index row, Index size, Index g) const {
+    for (Index r = 0; r < group_; ++r)
+      all.block(row, (g * group_ + r) * width_, size, width_) = tile.middleRows(r * size, size);
+  }
+
+  Index kv_heads_;
+  Index group_;
+  Index width_;
+  Index kv_width_;
+  T scale_;
+  matrix<T> queries_, outputs_, sums_;  // a tile of queries each, heads of a group one below the other
+  matrix<T> scores_, slopes_;           // a tile of queries by one of keys
+  column largest_, total_;              // one for each row of a tile
+};
+
+}  // namespace train
+
+#endif

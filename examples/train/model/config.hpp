@@ -1,0 +1,42 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_MODEL_CONFIG_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_MODEL_CONFIG_HPP
+
+#include <slimpack/core/error.hpp>
+
+#include <string>
+#include <utility>
+
+namespace train {
+
+/// The size of a decoder-only transformer: RMSNorm, rotary embedding, grouped-query attention, SwiGLU, untied head.
+struct config {
+  int layers{4};
+  int hidden{128};   ///< width of what flows between layers
+  int heads{4};      ///< of queries
+  int kv_heads{2};   ///< of keys and values, each shared by heads / kv_heads query heads
+  int ffn{384};      ///< width inside the feed-forward layer
+  int vocab{256};    ///< tokens are bytes
+  double rope_theta{10000};
+  double eps{1e-5};  ///< of RMSNorm
+
+  [[nodiscard]] int head_width() const noexcept { return hidden / heads; }
+  [[nodiscard]] int kv_width() const noexcept { return kv_heads * head_width(); }
+  [[nodiscard]] int queries_per_kv() const noexcept { return heads / kv_heads; }
+
+  /// Errors    invalid_input: sizes that do not divide
+  [[nodiscard]] slimpack::result<void> check() const {
+    const auto wrong = [](std::string why) { return slimpack::error{slimpack::errc::invalid_input, std::move(why)}; };
+    for (const int size : {layers, hidden, heads, kv_heads, ffn, vocab})
+      if (size < 1) return wrong("every size of the model must be at least 1");
+    if (hidden % heads != 0 || head_width() % 2 != 0)
+      return wrong("hidden / heads must be an even number, " + std::to_string(hidden) + " / " + std::to_string(heads) + " is not");
+    if (heads % kv_heads != 0)
+      return wrong(std::to_string(heads) + " query heads are no multiple of " + std::to_string(kv_heads) + " key and value heads");
+    if (vocab > 256) return wrong("tokens are bytes: a vocabulary has at most 256");
+    return boost::outcome_v2::success();
+  }
+};
+
+}  // namespace train
+
+#endif

@@ -1,0 +1,103 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_MODEL_HEAD_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_MODEL_HEAD_HPP
+
+#include "config.hpp"
+#include "documents.hpp"
+#include "linear.hpp"
+#include "matrix.hpp"
+#include "pack_rows.hpp"
+#include "parameters.hpp"
+#include "rms_norm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace train {
+
+/// The end of the model: norm, logits and cross entropy with the next token. Logits exist for a tile of tokens at a time
+/// and are computed again in backward, so nothing is kept.
+template <class T>
+class head {
+ public:
+  /// Shapes    the final gain is tensor `first`, the head the next
+  head(const config& c, parameters<T>& weights, std::size_t first, documents texts)
+      : norm_(weights[first], c.eps), logits_(weights[first + 1]), texts_(std::move(texts)) {}
+
+  /// The weighted loss of the pack, in nats: of token t, -log p(token t + 1).
+  [[nodiscard]] double forward(const pack_rows<T>& pack, const matrix<T>& x) {
+    double sum = 0;
+    each_tile(pack, x, [&](const matrix<T>&, const matrix<T>&, const matrix<T>& logits, const target* targets, Index) {
+      for (Index i = 0; i < logits.rows(); ++i) {
+        if (targets[i].weight == 0) continue;
+        const T largest = logits.row(i).maxCoeff();
+        const T total = (logits.row(i).array() - largest).exp().sum();
+        const T loss = largest + std::log(total) - logits(i, targets[i].token);
+        sum += targets[i].weight * static_cast<double>(loss);
+      }
+    });
+    return sum;
+  }
+
+  /// The gradient of the weighted loss by x.   Formula   d logits = weight (softmax(logits) - one at the target)
+  [[nodiscard]] matrix<T> backward(const pack_rows<T>& pack, const matrix<T>& x) {
+    matrix<T> dx = matrix<T>::Zero(x.rows(), x.cols());
+    each_tile(pack, x, [&](const matrix<T>& part, const matrix<T>& normed, matrix<T>& d, const target* targets, Index row) {
+      for (Index i = 0; i < d.rows(); ++i) {
+        auto logits = d.row(i).array();
+        const T largest = logits.maxCoeff();
+        logits = (logits - largest).exp();
+        logits *= static_cast<T>(targets[i].weight) / logits.sum();
+        logits[targets[i].token] -= static_cast<T>(targets[i].weight);
+      }
+      matrix<T> d_normed = matrix<T>::Zero(part.rows(), part.cols());
+      logits_.backward(normed, d, d_normed);
+      matrix<T> d_part = matrix<T>::Zero(part.rows(), part.cols());
+      norm_.backward(part, d_normed, d_part);
+      dx.middleRows(row, part.rows()) = d_part;
+    });
+    return dx;
+  }
+
+ private:
+  static constexpr Index tile = 256;
+
+  struct target {
+    Index token{};
+    double weight{};  ///< 0 for a sequence's last token, which has none
+  };
+
+  /// Calls f(x, normed x, logits, targets, first row) for tiles of the pack.
+  template <class F>
+  void each_tile(const pack_rows<T>& pack, const matrix<T>& x, F&& f) {
+    const std::vector<target> targets = targets_of(pack);
+    for (Index row = 0; row < x.rows(); row += tile) {
+      const matrix<T> part = x.middleRows(row, std::min(tile, x.rows() - row));
+      const matrix<T> normed = norm_.forward(part);
+      matrix<T> logits = logits_.forward(normed);
+      f(part, normed, logits, targets.data() + row, row);
+    }
+  }
+
+  [[nodiscard]] std::vector<target> targets_of(const pack_rows<T>& pack) const {
+    std::vector<target> all;
+    pack.each_piece([&](const slimpack::piece& p, Index, Index size) {
+      const auto text = texts_(p.slice.sequence);
+      const Index valid = size - Index{p.is_last()};
+      const double weight = valid > 0 ? p.loss_weight / static_cast<double>(valid) : 0;
+      for (Index at = p.slice.begin.value; at < p.slice.end().value; ++at)
+        all.push_back(at + 1 < p.sequence_length.value ? target{text[static_cast<std::size_t>(at + 1)], weight} : target{});
+    });
+    return all;
+  }
+
+  rms_norm<T> norm_;
+  linear<T> logits_;
+  documents texts_;
+};
+
+}  // namespace train
+
+#endif

@@ -1,0 +1,64 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_MODEL_MODEL_PART_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_MODEL_MODEL_PART_HPP
+
+#include "config.hpp"
+#include "documents.hpp"
+#include "embedding.hpp"
+#include "head.hpp"
+#include "layer.hpp"
+#include "layer_range.hpp"
+#include "matrix.hpp"
+#include "pack_rows.hpp"
+#include "parameters.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace train {
+
+/// The layers of one chunk of a stage, with the embedding before the first and the head after the last.
+template <class T>
+class model_part {
+ public:
+  using layout = typename slimpack::executors::activation_store<T>::layout;
+
+  /// Every layer keeps the same of a token; embedding and head keep nothing.
+  [[nodiscard]] static layout layout_of(const config& c, const layer_range& range) {
+    const auto layers = static_cast<std::size_t>(range.size());
+    return {{layers, layer<T>::widths_kept(c)}, {layers, layer<T>::widths_accumulated(c)}};
+  }
+
+  /// Shapes    the part's tensors, as tensors_of lists them, begin at tensor `first`
+  model_part(const config& c, const layer_range& range, parameters<T>& weights, std::size_t first, const documents& texts) {
+    if (range.embeds) embedding_.emplace(weights[first++], texts);
+    for (std::size_t l = 0; l < static_cast<std::size_t>(range.size()); ++l, first += tensors_per_layer)
+      layers_.emplace_back(c, weights, first, l);
+    if (range.ends) head_.emplace(c, weights, first, texts);
+  }
+
+  /// What goes to the next part; `loss` grows by the pack's on the last, where nothing goes on.
+  [[nodiscard]] matrix<T> forward(pack_rows<T>& pack, const_matrix_view<T> in, double& loss) {
+    matrix<T> x = embedding_ ? embedding_->forward(pack) : matrix<T>(in);
+    for (layer<T>& l : layers_) x = l.forward(pack, x);
+    if (head_) loss += head_->forward(pack, x);
+    return x;
+  }
+
+  /// The gradient that goes to the previous part.
+  [[nodiscard]] matrix<T> backward(pack_rows<T>& pack, const_matrix_view<T> in) {
+    matrix<T> dx = head_ ? head_->backward(pack, layers_.back().output(pack)) : matrix<T>(in);
+    for (std::size_t l = layers_.size(); l-- > 0;) layers_[l].backward(pack, dx);
+    if (embedding_) embedding_->backward(pack, dx);
+    return dx;
+  }
+
+ private:
+  std::optional<embedding<T>> embedding_;
+  std::vector<layer<T>> layers_;
+  std::optional<head<T>> head_;
+};
+
+}  // namespace train
+
+#endif

@@ -1,0 +1,172 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_MODEL_MODEL_STAGE_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_MODEL_MODEL_STAGE_HPP
+
+#include "config.hpp"
+#include "documents.hpp"
+#include "layer_range.hpp"
+#include "matrix.hpp"
+#include "model_part.hpp"
+#include "pack_rows.hpp"
+#include "parameters.hpp"
+
+#include <slimpack/core/assert.hpp>
+#include <slimpack/core/backward_cuts.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/message_format.hpp>
+#include <slimpack/core/outgoing.hpp>
+#include <slimpack/core/piece.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/step_outline.hpp>
+#include <slimpack/executors/activation_store.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace train {
+
+/// A stage of the model as a slimpack stage compute: called by pack, keeping what it needs by token, so that backward may
+/// cut anywhere. It holds one part of the model for each of the stage's chunks.
+/// Shapes    messages are (tokens of the pack, hidden)
+/// Law       a stage keeps per token exactly what rates() says, and nothing when all its sequences are done
+/// Errors    out_of_order: what the store refuses
+///           invalid_input: a document of another length than the plan's, or a byte outside the vocabulary
+template <class T>
+class model_stage {
+ public:
+  static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
+
+  /// Requires  c.check(), on.parts() <= c.layers, 0 <= stage < on.stages; plans cut at multiples of on.quantum
+  model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
+      : config_(c), texts_(std::move(texts)), ranges_(ranges_of(c, on, stage)), weights_(tensors_of_all(c, ranges_), seed),
+        store_(layouts_of(c, ranges_), on.quantum) {
+    std::size_t first = 0;
+    for (const layer_range& range : ranges_) {
+      parts_.emplace_back(c, range, weights_, first, texts_);
+      first += tensors_of(c, range).size();
+    }
+  }
+  model_stage(const model_stage&) = delete;  // its parts refer to its weights
+  model_stage& operator=(const model_stage&) = delete;
+
+  /// What a stage holds per token, for the planner: activations and accumulators, no weights.
+  [[nodiscard]] static slimpack::memory_rates rates(const config& c, const slimpack::shape& on, int stage) {
+    return slimpack::executors::activation_store<T>(layouts_of(c, ranges_of(c, on, stage)), on.quantum).rates();
+  }
+
+  [[nodiscard]] slimpack::message_format format() const { return {config_.hidden, slimpack::element_of<T>}; }
+
+  /// A sequence's last token has no next one to predict.
+  [[nodiscard]] slimpack::tokens valid_tokens(const slimpack::slice& s) const {
+    const bool last = s.end().value == static_cast<std::int64_t>(texts_(s.sequence).size());
+    return s.length - slimpack::tokens{last};
+  }
+
+  void begin_step(const slimpack::step_outline&) {
+    loss_ = 0;
+    store_.restart_peak();
+  }
+
+  slimpack::result<void> forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+    for (const slimpack::piece& p : pack) {
+      if (slimpack::result<void> fine = check(p); !fine) return fine;
+      if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
+    }
+    pack_rows<T> rows(store_, pack);
+    const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_);
+    return out.put(span_of(y));
+  }
+
+  slimpack::result<void> backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+    for (const slimpack::piece& p : pack)
+      if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
+    pack_rows<T> rows(store_, pack);
+    const matrix<T> dx = part(pack).backward(rows, view(in, rows.size()));
+    for (const slimpack::piece& p : pack)
+      if (slimpack::result<void> freed = store_.end_backward(p); !freed) return freed;
+    return out.put(span_of(dx));
+  }
+
+  /// Drops the piece's whole sequence: without one of its tokens the others have no use.
+  void discard(const slimpack::piece& p) { store_.discard(p.slice.sequence, p.chunk); }
+
+  template <class Group>
+  slimpack::result<void> reduce(Group& replicas) {
+    return replicas.sum(weights_.gradients());
+  }
+
+  /// Nats per valid token of the batch; on the last stage, elsewhere 0.
+  [[nodiscard]] double loss() const noexcept { return loss_; }
+  [[nodiscard]] slimpack::bytes held() const noexcept { return store_.held(); }
+  /// The most that activations and accumulators took since the step began.
+  [[nodiscard]] slimpack::bytes peak() const noexcept { return store_.peak(); }
+
+  void abort_step() {
+    store_.clear();
+    weights_.zero_gradients();
+    loss_ = 0;
+  }
+
+  /// Weights and the gradients that steps add to; the trainer sets those back to zero after its optimizer.
+  [[nodiscard]] parameters<T>& weights() noexcept { return weights_; }
+
+ private:
+  [[nodiscard]] static std::vector<layer_range> ranges_of(const config& c, const slimpack::shape& on, int stage) {
+    SLIMPACK_ASSERT(c.check() && on.parts() <= c.layers, "a layer for each part of the model");
+    std::vector<layer_range> ranges;
+    for (int chunk = 0; chunk < on.chunks; ++chunk)
+      ranges.push_back(part_of(c.layers, chunk * on.stages + stage, on.parts()));
+    return ranges;
+  }
+  [[nodiscard]] static std::vector<typename model_part<T>::layout> layouts_of(const config& c, std::span<const layer_range> ranges) {
+    std::vector<typename model_part<T>::layout> all;
+    for (const layer_range& range : ranges) all.push_back(model_part<T>::layout_of(c, range));
+    return all;
+  }
+  [[nodiscard]] static std::vector<tensor> tensors_of_all(const config& c, std::span<const layer_range> ranges) {
+    std::vector<tensor> all;
+    for (const layer_range& range : ranges)
+      for (tensor& t : tensors_of(c, range)) all.push_back(std::move(t));
+    return all;
+  }
+
+  [[nodiscard]] slimpack::result<void> check(const slimpack::piece& p) const {
+    const auto text = texts_(p.slice.sequence);
+    const auto size = static_cast<std::int64_t>(text.size());
+    const auto wrong = [&](const std::string& why) {
+      return slimpack::error{slimpack::errc::invalid_input,
+                             "document of sequence " + std::to_string(p.slice.sequence.value) + why};
+    };
+    // A replica without sequences runs the beginning of one, with weight 0.
+    if (size < p.sequence_length.value || (size > p.sequence_length.value && p.loss_weight > 0))
+      return wrong(" has " + std::to_string(size) + " bytes, the plan has " + std::to_string(p.sequence_length.value));
+    const auto begin = static_cast<std::size_t>(p.slice.begin.value);
+    for (const std::uint8_t token : text.subspan(begin, static_cast<std::size_t>(p.slice.length.value)))
+      if (token >= config_.vocab)
+        return wrong(" has byte " + std::to_string(token) + ", the vocabulary " + std::to_string(config_.vocab));
+    return boost::outcome_v2::success();
+  }
+
+  [[nodiscard]] model_part<T>& part(std::span<const slimpack::piece> pack) { return parts_[pack.front().chunk]; }
+  [[nodiscard]] const_matrix_view<T> view(std::span<const std::byte> message, Index rows) const {
+    return {slimpack::as<T>(message).data(), message.empty() ? 0 : rows, config_.hidden};
+  }
+  [[nodiscard]] static std::span<const T> span_of(const matrix<T>& rows) {
+    return {rows.data(), static_cast<std::size_t>(rows.size())};
+  }
+
+  config config_;
+  documents texts_;
+  std::vector<layer_range> ranges_;  // by chunk
+  parameters<T> weights_;
+  slimpack::executors::activation_store<T> store_;
+  std::vector<model_part<T>> parts_;  // by chunk
+  double loss_{};
+};
+
+}  // namespace train
+
+#endif
