@@ -120,6 +120,25 @@ def on_each_page(test):
     return run
 
 
+def on_each_measured_tab(kind):
+    """Runs a test on each tab of that kind, "measured" or "both"; passed over where no page has a measured step."""
+    def decorate(test):
+        @functools.wraps(test)
+        def run(self):
+            found = 0
+            for page in self.pages:
+                self.browser.open(page.as_uri())
+                for tab in self.browser.evaluate(f"views.flatMap((v, k) => v.kind === '{kind}' ? [k] : [])"):
+                    found += 1
+                    with self.subTest(page=page.name, tab=tab):
+                        self.browser.open(f"{page.as_uri()}#tab={tab}")
+                        test(self)
+            if found == 0:
+                self.skipTest("no page has a measured step")
+        return run
+    return decorate
+
+
 class TimelinePage(unittest.TestCase):
     browser = None
     pages = []
@@ -208,11 +227,53 @@ class TimelinePage(unittest.TestCase):
         self.assertEqual((critical, memory), (True, False))
 
     @on_each_page
-    def test_every_plan_can_be_chosen(self, page):
-        for k in range(self.browser.evaluate("plans.length")):
+    def test_every_tab_can_be_chosen(self, page):
+        for k in range(self.browser.evaluate("views.length")):
             self.browser.key(str(k + 1))
-            title, planner = self.browser.evaluate(f"[document.title, plans[{k}].planner]")
+            chosen, title, planner = self.browser.evaluate(
+                f"[$('tabs').children[{k}].getAttribute('aria-selected'), document.title, views[{k}].plan.planner]")
+            self.assertEqual(chosen, "true")
             self.assertTrue(title.startswith(planner), title)
+
+    @on_each_measured_tab("measured")
+    def test_a_measured_step_shows_its_own_lanes(self):
+        shown, stages = self.browser.evaluate(
+            "[rows.filter(row => row.lane.measured).length, planShown().stages * planShown().replicas.length]")
+        self.assertEqual(shown, stages)
+        late = self.browser.evaluate("Math.max(...rows.map(({lane}) => lane.end[lane.n - 1] - lane.step))")
+        self.assertLessEqual(late, 1, "nanoseconds")
+
+    @on_each_measured_tab("both")
+    def test_each_measured_lane_is_under_its_predicted_one(self):
+        pairs = self.browser.evaluate("""rows.flatMap((row, k) => k % 2 ? [] : [
+            !row.lane.measured && rows[k + 1].lane === row.lane.twin && rows[k + 1].y - row.y - row.h < 4])""")
+        self.assertEqual(pairs, [True] * self.browser.evaluate("planShown().stages * planShown().replicas.length"))
+
+    @on_each_measured_tab("both")
+    def test_hovering_tells_the_ratio_in_both_lanes(self):
+        self.browser.evaluate("move(0, 4 * Math.max(rows[0].lane.end[0], rows[1].lane.end[0]))")
+        self.browser.settle()
+        ratio = self.browser.evaluate("""(([p, m]) => (m / p).toFixed(3))(
+            [0, 1].map(k => rows[k].lane.end[0] - rows[k].lane.start[0]))""")
+        for row, kind in enumerate(("predicted", "measured")):
+            self.browser.mouse("mouseMoved", *self.pack_centre(row))
+            text = self.browser.evaluate("$('tip').hidden ? '' : $('tip').textContent")
+            self.assertIn(f" \u00b7 {kind}", text)
+            self.assertIn(ratio + " \u00d7 measured / predicted", text)
+
+    @on_each_measured_tab("both")
+    def test_key_figures_compare_the_step(self):
+        ratio, text = self.browser.evaluate(
+            "[(planShown().measured.step / planShown().step).toFixed(3), $('figures').textContent]")
+        for words in ("Step measured", f"{ratio} \u00d7", "Bubble measured", "Instructions off by"):
+            self.assertIn(words, text)
+
+    @on_each_measured_tab("both")
+    def test_the_address_tells_measured_packs_from_predicted(self):
+        for mark, measured in (("", False), ("m", True)):
+            self.browser.evaluate(f"location.hash = 'tab=' + show.tab + '&pick=F0@0.0{mark}'")
+            self.browser.settle()
+            self.assertEqual(self.browser.evaluate("show.pick.lane.measured"), measured)
 
     @on_each_page
     def test_follows_the_colour_scheme(self, page):

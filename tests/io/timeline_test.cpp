@@ -2,6 +2,8 @@
 
 #include "sample_plan.hpp"
 
+#include <slimpack/core/step_report.hpp>
+#include <slimpack/io/file.hpp>
 #include <slimpack/simulator/timeline.hpp>
 
 #include <gtest/gtest.h>
@@ -12,7 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <ios>
+#include <limits>
+#include <ostream>
+#include <random>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -30,10 +37,48 @@ plan small_plan(int stages = 3) {
   return testing::sample_plan({{3000}, {700}, {128}, {5000}, {64}, {900}}, s, {1e-3});
 }
 
-std::string page_of(const std::vector<plan>& plans) {
+std::string page_of(const std::vector<plan>& plans, const std::vector<std::vector<step_report>>& measured = {}) {
   std::ostringstream out;
-  write_timeline(out, plans).value();
+  write_timeline(out, plans, measured).value();
   return out.str();
+}
+
+/// A step as it would run if each instruction took `factor()` times as long as predicted, messages and waits simulated;
+/// its reduction ends on all ranks at once.
+template <class Factor>
+std::vector<step_report> run_of(plan p, Factor factor, seconds reduce = {}) {
+  std::vector<step_report> ranks;
+  seconds end{};
+  for (std::size_t r = 0; r < p.replicas.size(); ++r) {
+    for (pass_timing* timing : {&p.replicas[r].forward, &p.replicas[r].backward})
+      for (seconds& t : timing->time) t = t * factor();
+    const simulator::timeline t = simulator::simulate(simulator::workload_of(p, r), p.replicas[r].programs).value();
+    for (std::size_t stage = 0; stage < t.stages.size(); ++stage) {
+      step_report report;
+      for (const simulator::span_of_time& s : t.stages[stage]) report.timeline.push_back({s.what, s.start, s.end});
+      report.elapsed = t.stages[stage].back().end;
+      report.peak_tokens.value = static_cast<std::int64_t>(p.replicas[r].peak_memory[stage]);
+      end = std::max(end, report.elapsed);
+      ranks.push_back(std::move(report));
+    }
+  }
+  for (step_report& report : ranks) {
+    report.step = end + reduce;
+    report.reduce = report.step - report.elapsed;
+  }
+  return ranks;
+}
+
+/// Instructions about `bias` times as long as predicted, one in twenty much longer.
+std::vector<step_report> noisy_run(const plan& p, unsigned seed, double bias = 1.02, seconds reduce = {}) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> near(bias, 0.06);
+  std::bernoulli_distribution far(0.05);
+  return run_of(p, [&] { return std::max(0.2, near(random)) * (far(random) ? 1.8 : 1.0); }, reduce);
+}
+
+std::vector<step_report> run_as_predicted(const plan& p) {
+  return run_of(p, [] { return 1.0; });
 }
 
 nlohmann::json data_of(const std::string& page) {
@@ -197,6 +242,137 @@ TEST(TimelinePage, NamesTheChunkOfEachInstruction) {
   const nlohmann::json stage = data_of(page_of({p}))["plans"][0]["replicas"][0]["stages"][0];
   ASSERT_EQ(stage["chunks"].size(), r.programs[0].size());
   for (std::size_t i = 0; i < r.programs[0].size(); ++i) EXPECT_EQ(stage["chunks"][i], r.programs[0][i].chunk);
+}
+
+TEST(TimelinePage, HoldsEveryMeasuredInstant) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const plan p = small_plan();
+    const std::vector<step_report> run = noisy_run(p, seed);
+    const nlohmann::json ranks = data_of(page_of({p}, {run}))["plans"][0]["measured"]["ranks"];
+    ASSERT_EQ(ranks.size(), run.size());
+    for (std::size_t rank = 0; rank < run.size(); ++rank) {
+      const nlohmann::json& steps = ranks[rank]["run"];
+      ASSERT_EQ(steps.size(), 2 * run[rank].timeline.size());
+      std::int64_t t = 0;
+      for (std::size_t i = 0; i < run[rank].timeline.size(); ++i) {
+        const timed_instruction& measured = run[rank].timeline[i];
+        ASSERT_NEAR(static_cast<double>(t += steps[2 * i].get<std::int64_t>()), measured.begin.value * 1e9, 0.5);
+        ASSERT_NEAR(static_cast<double>(t += steps[2 * i + 1].get<std::int64_t>()), measured.end.value * 1e9, 0.5);
+      }
+    }
+  }
+}
+
+TEST(TimelinePage, AStepThatRanAsPredictedHasThePredictedFigures) {
+  const plan p = small_plan();
+  const nlohmann::json measured = data_of(page_of({p}, {run_as_predicted(p)}))["plans"][0]["measured"];
+  EXPECT_NEAR(measured["step"].get<double>(), p.step_time.value * 1e9, 0.5);
+  EXPECT_NEAR(measured["bubble"].get<double>(), p.bubble, 1e-12);
+  EXPECT_NEAR(measured["off"].get<double>(), 0, 1e-9);  // ends less starts: rounding of instants up to 0.1 s
+}
+
+//  the same instructions in a step of twice the length: useful share (1 - b) / 2, so bubble 1 - (1 - b) / 2
+TEST(TimelinePage, AnIdleHalfOfTheStepIsMeasuredAsBubble) {
+  const plan p = small_plan();
+  std::vector<step_report> run = run_as_predicted(p);
+  for (step_report& report : run) report.step = 2 * p.step_time;
+  const nlohmann::json measured = data_of(page_of({p}, {run}))["plans"][0]["measured"];
+  EXPECT_NEAR(measured["bubble"].get<double>(), 1 - (1 - p.bubble) / 2, 1e-12);
+}
+
+//  instruction k of n takes 1 + k / 1000 times its predicted time: the middle of 0, 0.001, ..., (n - 1) / 1000
+TEST(TimelinePage, TellsTheMedianErrorOfInstructions) {
+  for (const int stages : {1, 2, 3}) {
+    const plan p = small_plan(stages);
+    std::vector<step_report> run = run_as_predicted(p);
+    std::size_t k = 0;
+    seconds end{};
+    for (step_report& report : run) {
+      seconds free{};
+      for (timed_instruction& t : report.timeline) {
+        const seconds predicted = t.end - t.begin;
+        t.begin = free;
+        t.end = free = t.begin + predicted * (1 + static_cast<double>(k++) / 1000);
+      }
+      end = std::max(end, free);
+    }
+    for (step_report& report : run) report.step = end;
+    const nlohmann::json measured = data_of(page_of({p}, {run}))["plans"][0]["measured"];
+    EXPECT_NEAR(measured["off"].get<double>(), static_cast<double>(k - 1) / 2000, 1e-9) << k << " instructions";
+  }
+}
+
+TEST(TimelinePage, AReductionBeginsWhenTheSlowestReplicaOfTheStageIsDone) {
+  const plan p = small_plan();
+  std::vector<step_report> run = noisy_run(p, 1, 1.0, {3e-3});
+  const nlohmann::json ranks = data_of(page_of({p}, {run}))["plans"][0]["measured"]["ranks"];
+  for (std::size_t rank = 0; rank < run.size(); ++rank) {
+    const seconds slowest = std::max(run[rank].elapsed, run[(rank + 3) % 6].elapsed);
+    EXPECT_NEAR(ranks[rank]["reduce"][0].get<double>(), slowest.value * 1e9, 0.5);
+    EXPECT_NEAR(ranks[rank]["reduce"][1].get<double>(), run[rank].step.value * 1e9, 0.5);
+  }
+}
+
+TEST(TimelinePage, HoldsTheMeasuredPeakOfEveryRank) {
+  const plan p = small_plan();
+  std::vector<step_report> run = run_as_predicted(p);
+  for (std::size_t rank = 0; rank < run.size(); ++rank)
+    run[rank].peak_tokens.value = 4321 + static_cast<std::int64_t>(rank);
+  const nlohmann::json ranks = data_of(page_of({p}, {run}))["plans"][0]["measured"]["ranks"];
+  for (std::size_t rank = 0; rank < run.size(); ++rank) EXPECT_EQ(ranks[rank]["peak"], 4321 + rank);
+}
+
+TEST(TimelinePage, GivesAMeasuredStepToItsPlanOnly) {
+  const plan second = small_plan(2);
+  const nlohmann::json data = data_of(page_of({small_plan(), second}, {{}, noisy_run(second, 2)}));
+  EXPECT_FALSE(data["plans"][0].contains("measured"));
+  EXPECT_EQ(data["plans"][1]["measured"]["ranks"].size(), 4u);
+}
+
+TEST(TimelinePage, RefusesAMeasuredStepThatIsNotOneOfItsPlan) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::pair<const char*, std::function<void(std::vector<step_report>&)>>> wrong{
+      {"a report of each of the plan's 6 ranks, got 5", [](auto& run) { run.pop_back(); }},
+      {"stage 1 of replica 0 reports", [](auto& run) { run[1].timeline.pop_back(); }},
+      {"stage 0 of replica 1 reports another instruction",
+       [](auto& run) { std::swap(run[3].timeline.front().instruction, run[3].timeline.back().instruction); }},
+      {"stage 2 of replica 1 reports instruction 1 from", [](auto& run) { run[5].timeline[1].begin = {-1e-3}; }},
+      {"stage 2 of replica 0 reports instruction 0 from", [](auto& run) { run[2].timeline[0].end = {none}; }},
+      {"the end of the step, 0.000001 s", [](auto& run) { run[0].step = {1e-6}; }},
+  };
+  const plan p = small_plan();
+  for (const auto& [words, spoil] : wrong) {
+    std::vector<std::vector<step_report>> measured{run_as_predicted(p)};
+    spoil(measured[0]);
+    std::ostringstream out;
+    const result<void> written = write_timeline(out, std::vector{p}, measured);
+    ASSERT_FALSE(written) << words;
+    EXPECT_EQ(written.error().code, errc::invalid_input);
+    EXPECT_NE(written.error().detail.find(words), std::string::npos) << written.error().detail;
+    EXPECT_TRUE(out.str().empty());
+  }
+}
+
+TEST(TimelinePage, NeedsAPlanForEveryMeasuredStep) {
+  const plan p = small_plan();
+  std::ostringstream out;
+  EXPECT_EQ(write_timeline(out, std::vector{p}, std::vector{run_as_predicted(p), run_as_predicted(p)}).error().code,
+            errc::invalid_input);
+}
+
+/// The page that timeline_page_test.py opens in a browser: a plan with a measured step, and one without.
+TEST(MeasuredTimelinePage, IsWrittenForTheBrowser) {
+  const char* path = std::getenv("SLIMPACK_MEASURED_PAGE");
+  if (path == nullptr) GTEST_SKIP() << "SLIMPACK_MEASURED_PAGE names no file";
+  plan p = small_plan();
+  p.reduce_time = {1e-3};
+  p.step_time += p.reduce_time;
+  plan other = small_plan(2);
+  other.planner = "other";
+  const std::vector plans{p, other};
+  const std::vector<std::vector<step_report>> measured{noisy_run(p, 3, 1.03, {2e-3})};
+  ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return write_timeline(out, plans, measured); }));
 }
 
 TEST(TimelinePage, NeedsAPlan) {

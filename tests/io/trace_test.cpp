@@ -2,6 +2,9 @@
 
 #include "sample_plan.hpp"
 
+#include <slimpack/core/step_report.hpp>
+#include <slimpack/simulator/timeline.hpp>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -27,15 +30,34 @@ plan two_replicas() {
   return testing::sample_plan({{3000}, {700}, {128}, {5000}, {64}, {900}}, s, {1e-3});
 }
 
-nlohmann::json traced(const plan& p) {
+/// A step in which everything took `factor` times as long as predicted.
+std::vector<step_report> slower(const plan& p, double factor) {
+  std::vector<step_report> ranks;
+  for (std::size_t r = 0; r < p.replicas.size(); ++r) {
+    const simulator::timeline t = simulator::simulate(simulator::workload_of(p, r), p.replicas[r].programs).value();
+    for (const auto& lane : t.stages) {
+      step_report report;
+      for (const simulator::span_of_time& s : lane)
+        report.timeline.push_back({s.what, s.start * factor, s.end * factor});
+      report.elapsed = report.timeline.back().end;
+      report.step = p.step_time * factor;
+      report.reduce = report.step - report.elapsed;
+      ranks.push_back(std::move(report));
+    }
+  }
+  return ranks;
+}
+
+nlohmann::json traced(const plan& p, const std::vector<step_report>& measured = {}) {
   std::ostringstream out;
-  write_trace(out, p).value();
+  write_trace(out, p, measured).value();
   return nlohmann::json::parse(out.str());
 }
 
-std::vector<nlohmann::json> events(const plan& p, const std::string& phase) {
+std::vector<nlohmann::json> events(const plan& p, const std::string& phase,
+                                   const std::vector<step_report>& measured = {}) {
   std::vector<nlohmann::json> found;
-  const nlohmann::json trace = traced(p);
+  const nlohmann::json trace = traced(p, measured);
   for (const nlohmann::json& e : trace["traceEvents"])
     if (e["ph"] == phase) found.push_back(e);
   return found;
@@ -132,6 +154,61 @@ TEST(Trace, NamesProcessesAndThreads) {
   const std::vector<std::string> expected{"replica 0", "stage 0", "stage 1", "stage 2",
                                           "replica 1", "stage 0", "stage 1", "stage 2"};
   EXPECT_EQ(names, expected);
+}
+
+TEST(Trace, ShowsAMeasuredStepInProcessesOfItsOwnBesideThePredictedOnes) {
+  const plan p = two_replicas();
+  std::map<std::int64_t, std::string> order;  // by sort index
+  std::map<int, std::string> names;
+  const std::vector<nlohmann::json> about = events(p, "M", slower(p, 1.25));
+  for (const nlohmann::json& e : about)
+    if (e["name"] == "process_name") names[e["pid"]] = e["args"]["name"];
+  for (const nlohmann::json& e : about)
+    if (e["name"] == "process_sort_index") order[e["args"]["sort_index"]] = names[e["pid"]];
+  const std::map<std::int64_t, std::string> expected{
+      {0, "replica 0"}, {1, "replica 0, measured"}, {2, "replica 1"}, {3, "replica 1, measured"}};
+  EXPECT_EQ(order, expected);
+}
+
+//  predicted [start, end) runs in [1.25 start, 1.25 end): the ratio of each duration is 1.25
+TEST(Trace, MeasuredEventsTellTheirRatioToThePredictedTime) {
+  const plan p = two_replicas();
+  std::size_t measured = 0;
+  for (const nlohmann::json& e : events(p, "X", slower(p, 1.25))) {
+    if (e["cat"] == "reduce") continue;
+    EXPECT_EQ(e["args"].contains("predicted_us"), e["pid"] >= 2);
+    if (e["pid"] < 2) continue;
+    ++measured;
+    EXPECT_NEAR(e["args"]["measured_over_predicted"].get<double>(), 1.25, 1e-9);
+    EXPECT_NEAR(e["args"]["predicted_us"].get<double>() * 1.25, e["dur"].get<double>(), 2e-3);  // two roundings to ns
+  }
+  EXPECT_EQ(measured, events(p, "X").size());
+}
+
+TEST(Trace, MeasuredFlowsAreNotJoinedToPredictedOnes) {
+  const plan p = two_replicas();
+  std::map<std::int64_t, std::vector<int>> processes;
+  for (const nlohmann::json& e : events(p, "X", slower(p, 1.25)))
+    if (e.contains("bind_id")) processes[e["bind_id"].get<std::int64_t>()].push_back(e["pid"]);
+  for (const auto& [id, of] : processes) EXPECT_EQ(of, std::vector<int>(3, of.front())) << "flow " << id;
+}
+
+TEST(Trace, FiguresCompareTheMeasuredStep) {
+  const plan p = two_replicas();
+  const nlohmann::json figures = traced(p, slower(p, 1.25))["otherData"];
+  EXPECT_NEAR(figures["measured_step_time"].get<double>(), 1.25 * p.step_time.value, 1e-12);
+  EXPECT_NEAR(figures["measured_bubble"].get<double>(), p.bubble, 1e-12);  // everything stretched alike
+  EXPECT_NEAR(figures["median_instruction_error"].get<double>(), 0.25, 1e-9);
+  EXPECT_FALSE(traced(p)["otherData"].contains("measured_step_time"));
+}
+
+TEST(Trace, RefusesAMeasuredStepOfAnotherShape) {
+  const plan p = two_replicas();
+  std::vector<step_report> run = slower(p, 1);
+  run.pop_back();
+  std::ostringstream out;
+  EXPECT_EQ(write_trace(out, p, run).error().code, errc::invalid_input);
+  EXPECT_TRUE(out.str().empty());
 }
 
 TEST(Trace, KeepsAwkwardTextWhole) {

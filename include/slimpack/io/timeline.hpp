@@ -4,10 +4,13 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/timeline_drawing.hpp>
 #include <slimpack/io/detail/timeline_input.hpp>
+#include <slimpack/io/detail/timeline_measured.hpp>
 #include <slimpack/io/detail/timeline_page.hpp>
+#include <slimpack/io/detail/timeline_panels.hpp>
 #include <slimpack/io/detail/timeline_script.hpp>
 #include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/simulator/graph.hpp>
@@ -36,12 +39,14 @@ class timeline_writer {
  public:
   explicit timeline_writer(std::ostream& out) : json_(out) {}
 
-  result<void> write(std::span<const plan> plans) {
+  result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured) {
     json_.open('{').key("lengths");
     list(plans.front().lengths, [](tokens t) { return t.value; });
     json_.key("plans").open('[');
-    for (const plan& p : plans)
-      if (result<void> written = write_plan(p); !written) return written;
+    for (std::size_t k = 0; k < plans.size(); ++k) {
+      const std::span<const step_report> ranks = k < measured.size() ? measured[k] : std::span<const step_report>{};
+      if (result<void> written = write_plan(plans[k], ranks); !written) return written;
+    }
     json_.close(']').close('}').line();
     return boost::outcome_v2::success();
   }
@@ -56,7 +61,7 @@ class timeline_writer {
     json_.close(']');
   }
 
-  result<void> write_plan(const plan& p) {
+  result<void> write_plan(const plan& p, std::span<const step_report> ranks) {
     json_.line();
     json_.open('{').field("planner", p.planner).field("cost", p.cost).field("model", p.model).field("gpu", p.gpu);
     json_.field("hash", hash_text(p.hash)).field("truncated", p.truncated);
@@ -71,8 +76,33 @@ class timeline_writer {
     json_.close(']').key("replicas").open('[');
     for (std::size_t r = 0; r < p.replicas.size(); ++r)
       if (result<void> written = write_replica(p, r); !written) return written;
-    json_.close(']').close('}');
+    json_.close(']');
+    if (!ranks.empty()) write_measured(p, ranks);
+    json_.close('}');
     return boost::outcome_v2::success();
+  }
+
+  /// Ranks in order, each with its reduction (begin, end), its peak in tokens, and for each instruction the pause
+  /// before it and its duration. Instants are rounded, not durations, so that they add up.
+  void write_measured(const plan& p, std::span<const step_report> ranks) {
+    const measured_figures f = figures_of(p, ranks);
+    json_.key("measured").open('{').field("step", ticks(f.step)).field("bubble", f.bubble).field("off", f.off);
+    json_.key("ranks").open('[');
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+      const step_report& rank = ranks[k];
+      const seconds reduction = reduction_begin(p, ranks, k % static_cast<std::size_t>(p.shape.stages));
+      json_.line();
+      json_.open('{').field("peak", rank.peak_tokens.value).key("reduce").open('[').value(ticks(reduction));
+      json_.value(ticks(std::max(reduction, rank.elapsed + rank.reduce))).close(']').key("run").open('[');
+      std::int64_t known = 0;
+      for (const timed_instruction& t : rank.timeline)
+        for (const std::int64_t instant : {ticks(t.begin), ticks(t.end)}) {
+          json_.value(instant - known);
+          known = instant;
+        }
+      json_.close(']').close('}');
+    }
+    json_.close(']').close('}');
   }
 
   [[nodiscard]] static std::string hash_text(std::uint64_t hash) {
@@ -225,19 +255,31 @@ class timeline_writer {
 
 /// Writes one HTML page that shows plans of one batch: key figures, a lane per stage and replica, the critical path,
 /// memory, and what every pack holds and waited for. The first plan is the main one; the others are comparisons.
+/// Of a plan that was run, the page shows the measured step as well: alone, and each lane under the predicted one on
+/// the same axis, with the ratio of every instruction, of the step, and the measured bubble.
 /// The page is self-contained and loads nothing. A view is its address: `#tab=1&t0=0.5&t1=0.7&replica=2&critical=1&
-/// memory=0&pick=F12@2.3` shows seconds 0.5 to 0.7 of replica 2 of the second plan, its pack F12 on stage 3 picked.
+/// memory=0&pick=F12@2.3` shows seconds 0.5 to 0.7 of replica 2 in the second tab, its pack F12 on stage 3 picked
+/// (`F12@2.3m` as measured).
+/// Shapes    measured[k] holds the reports of one step of plans[k], a rank each, rank = replica * stages + stage; what
+///           is empty or left out was not measured. Of a report, loss and token counts of the batch are not read.
 /// Requires  plans that share their lengths
-/// Errors    invalid_input: no plan; those of task_graph::assign, when programs cannot run; unwritable: the stream
-///           has failed
+/// Errors    invalid_input: no plan, or a measured step that is not one of its plan; those of task_graph::assign, when
+///           programs cannot run; unwritable: the stream has failed
 /// Complexity O(instructions), streamed
-[[nodiscard]] inline result<void> write_timeline(std::ostream& out, std::span<const plan> plans) {
+[[nodiscard]] inline result<void> write_timeline(std::ostream& out, std::span<const plan> plans,
+                                                 std::span<const std::vector<step_report>> measured = {}) {
   if (plans.empty()) return error{errc::invalid_input, "a timeline page shows at least one plan, got none"};
+  if (measured.size() > plans.size())
+    return error{errc::invalid_input, std::to_string(measured.size()) + " measured steps for " +
+                                          std::to_string(plans.size()) + " plans"};
+  for (std::size_t k = 0; k < measured.size(); ++k)
+    if (!measured[k].empty())
+      if (result<void> fits = detail::check_measured(plans[k], measured[k]); !fits) return fits;
   out << detail::timeline_head;
   out << "<script id=\"data\" type=\"application/json\">";
-  if (result<void> written = detail::timeline_writer(out).write(plans); !written) return written;
+  if (result<void> written = detail::timeline_writer(out).write(plans, measured); !written) return written;
   out << "</script>\n<script>\n";
-  out << detail::timeline_script << detail::timeline_drawing << detail::timeline_input;
+  out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_input;
   out << "</script>\n</body>\n</html>\n";
   if (!out) return error{errc::unwritable, "the timeline page could not be written: the output stream failed"};
   return boost::outcome_v2::success();

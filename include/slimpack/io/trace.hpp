@@ -3,7 +3,9 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/io/detail/timeline_measured.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/simulator/workload_of.hpp>
@@ -17,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace slimpack::io {
 
@@ -47,10 +50,11 @@ namespace detail {
   return text;
 }
 
-/// Writes the events of a plan one by one.
+/// Writes the events of a plan, and of its step as it ran, one by one.
 class trace_writer {
  public:
-  trace_writer(std::ostream& out, const plan& p) : json_(out), plan_(p) {}
+  trace_writer(std::ostream& out, const plan& p, std::span<const step_report> measured)
+      : json_(out), plan_(p), measured_(measured) {}
 
   result<void> write() {
     json_.open('{').field("displayTimeUnit", "ms").key("otherData");
@@ -68,6 +72,11 @@ class trace_writer {
     json_.field("planner", plan_.planner).field("cost", plan_.cost).field("model", plan_.model).field("gpu", plan_.gpu);
     json_.field("step_time", plan_.step_time.value).field("lower_bound", plan_.lower_bound.value);
     json_.field("bubble", plan_.bubble).field("efficiency", plan_.efficiency);
+    if (!measured_.empty()) {
+      const measured_figures f = figures_of(plan_, measured_);
+      json_.field("measured_step_time", f.step.value).field("measured_bubble", f.bubble);
+      json_.field("median_instruction_error", f.off);
+    }
     json_.close('}');
   }
 
@@ -76,30 +85,58 @@ class trace_writer {
     const workload work = simulator::workload_of(plan_, replica);
     const result<simulator::timeline> simulated = simulator::simulate(work, r.programs);
     if (!simulated) return simulated.error();
-    const simulator::timeline& t = simulated.value();
-    name("process_name", replica, 0, "replica " + std::to_string(replica));
-    sort("process_sort_index", replica, 0, replica);
-    for (std::size_t stage = 0; stage < t.stages.size(); ++stage) {
-      name("thread_name", replica, stage, "stage " + std::to_string(stage));
-      sort("thread_sort_index", replica, stage, stage);
-      for (const simulator::span_of_time& s : t.stages[stage]) write_pack(replica, stage, s);
-      if (detail::nanoseconds(plan_.reduce_time) > 0) write_reduce(replica, stage);
-      write_memory(replica, stage, work, t);
+    const process predicted{replica, false};
+    begin_process(predicted);
+    for (std::size_t stage = 0; stage < r.programs.size(); ++stage)
+      write_stage(predicted, stage, work, simulated.value().stages[stage],
+                  plan_.step_time - plan_.reduce_time, plan_.step_time);
+    if (measured_.empty()) return boost::outcome_v2::success();
+    const process run{replica, true};
+    begin_process(run);
+    for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
+      const step_report& report = measured_[replica * r.programs.size() + stage];
+      std::vector<simulator::span_of_time> lane;
+      lane.reserve(report.timeline.size());
+      for (const timed_instruction& t : report.timeline) lane.push_back({t.instruction, t.begin, t.end});
+      write_stage(run, stage, work, lane, reduction_begin(plan_, measured_, stage), report.elapsed + report.reduce);
     }
     return boost::outcome_v2::success();
   }
 
-  void begin(const char* phase, std::size_t replica, std::size_t stage, std::string_view title) {
-    json_.line();
-    json_.open('{').field("ph", phase).field("pid", replica).field("tid", stage).field("name", title);
+  /// A replica, as predicted or as it ran; what a trace viewer shows as a process.
+  struct process {
+    std::size_t replica;
+    bool measured;
+  };
+  [[nodiscard]] std::size_t number_of(process p) const noexcept {
+    return p.replica + (p.measured ? plan_.replicas.size() : 0);
   }
 
-  void name(const char* what, std::size_t replica, std::size_t stage, const std::string& text) {
-    begin("M", replica, stage, what);
+  void begin_process(process p) {
+    name("process_name", p, 0, "replica " + std::to_string(p.replica) + (p.measured ? ", measured" : ""));
+    sort("process_sort_index", p, 0, 2 * p.replica + (p.measured ? 1 : 0));
+  }
+
+  void write_stage(process p, std::size_t stage, const workload& work, std::span<const simulator::span_of_time> lane,
+                   seconds reduce_begin, seconds reduce_end) {
+    name("thread_name", p, stage, "stage " + std::to_string(stage));
+    sort("thread_sort_index", p, stage, stage);
+    for (const simulator::span_of_time& s : lane) write_pack(p, stage, s);
+    if (nanoseconds(reduce_end - reduce_begin) > 0) write_reduce(p, stage, reduce_begin, reduce_end);
+    write_memory(p, stage, work, lane);
+  }
+
+  void begin(const char* phase, process p, std::size_t stage, std::string_view title) {
+    json_.line();
+    json_.open('{').field("ph", phase).field("pid", number_of(p)).field("tid", stage).field("name", title);
+  }
+
+  void name(const char* what, process p, std::size_t stage, const std::string& text) {
+    begin("M", p, stage, what);
     json_.key("args").open('{').field("name", text).close('}').close('}');
   }
-  void sort(const char* what, std::size_t replica, std::size_t stage, std::size_t index) {
-    begin("M", replica, stage, what);
+  void sort(const char* what, process p, std::size_t stage, std::size_t index) {
+    begin("M", p, stage, what);
     json_.key("args").open('{').field("sort_index", index).close('}').close('}');
   }
 
@@ -107,50 +144,58 @@ class trace_writer {
     json_.field("ts", static_cast<double>(start) / 1e3).field("dur", static_cast<double>(end - start) / 1e3);
   }
 
-  void write_pack(std::size_t replica, std::size_t stage, const simulator::span_of_time& s) {
+  void write_pack(process p, std::size_t stage, const simulator::span_of_time& s) {
     const instruction& i = s.what;
-    const std::span<const slice> pack = plan_.replicas[replica].partition.of(i.pass)[i.pack.value];
-    begin("X", replica, stage, name_of(i, plan_.shape));
+    const std::span<const slice> pack = plan_.replicas[p.replica].partition.of(i.pass)[i.pack.value];
+    begin("X", p, stage, name_of(i, plan_.shape));
     json_.field("cat", i.pass == pass::forward ? "forward" : "backward");
     at(nanoseconds(s.start), nanoseconds(s.end));
-    write_flow(replica, stage, i);
+    write_flow(p, stage, i);
     json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(pack).value);
-    json_.field("slices", pack.size()).field("sequences", some_slices(pack)).close('}').close('}');
+    json_.field("slices", pack.size()).field("sequences", some_slices(pack));
+    if (p.measured) {
+      const seconds predicted = predicted_time(plan_, p.replica, stage, i);
+      json_.field("predicted_us", predicted.value * 1e6);
+      if (predicted.value > 0) json_.field("measured_over_predicted", (s.end - s.start) / predicted);
+    }
+    json_.close('}').close('}');
   }
 
   /// A pack's way through the parts is one flow: viewers draw its messages as arrows.
-  void write_flow(std::size_t replica, std::size_t stage, const instruction& i) {
+  void write_flow(process p, std::size_t stage, const instruction& i) {
     if (plan_.shape.parts() == 1) return;
     const int part = static_cast<int>(i.chunk) * plan_.shape.stages + static_cast<int>(stage);
     const bool first = part == (i.pass == pass::forward ? 0 : plan_.shape.parts() - 1);
     const bool last = part == (i.pass == pass::forward ? plan_.shape.parts() - 1 : 0);
-    const std::uint64_t id =
-        2 * (std::uint64_t{i.pack.value} * plan_.replicas.size() + replica) + (i.pass == pass::forward ? 1 : 2);
+    const std::uint64_t processes = plan_.replicas.size() * (measured_.empty() ? 1 : 2);
+    const std::uint64_t id = 2 * (i.pack.value * processes + number_of(p)) + (i.pass == pass::forward ? 1 : 2);
     json_.field("bind_id", id);
     if (!first) json_.field("flow_in", true);
     if (!last) json_.field("flow_out", true);
   }
 
-  void write_reduce(std::size_t replica, std::size_t stage) {
-    begin("X", replica, stage, "reduce");
+  void write_reduce(process p, std::size_t stage, seconds from, seconds to) {
+    begin("X", p, stage, "reduce");
     json_.field("cat", "reduce");
-    at(nanoseconds(plan_.step_time - plan_.reduce_time), nanoseconds(plan_.step_time));
+    at(nanoseconds(from), nanoseconds(to));
     json_.close('}');
   }
 
-  void write_memory(std::size_t replica, std::size_t stage, const workload& work, const simulator::timeline& t) {
+  /// What a stage holds follows from its order alone (design rule 6): the same amounts at predicted or measured times.
+  void write_memory(process p, std::size_t stage, const workload& work,
+                    std::span<const simulator::span_of_time> lane) {
     const bool bytes = plan_.memory_unit == memory_unit::byte;
     const char* unit = bytes ? "bytes" : "tokens";
-    if (bytes && plan_.replicas[replica].rates.empty()) return;  // read from a file: only the peaks are known
+    if (bytes && plan_.replicas[p.replica].rates.empty()) return;  // read from a file: only the peaks are known
     const std::string title = "memory of stage " + std::to_string(stage);
     std::size_t at = 0;
     double shown = -1;
-    simulator::follow_memory(work, plan_.replicas[replica].programs[stage], static_cast<int>(stage),
+    simulator::follow_memory(work, plan_.replicas[p.replica].programs[stage], static_cast<int>(stage),
                              [&](const instruction&, double held) {
-                               const seconds start = t.stages[stage][at++].start;
+                               const seconds start = lane[at++].start;
                                if (held == shown) return;
                                shown = held;
-                               begin("C", replica, stage, title);
+                               begin("C", p, stage, title);
                                json_.field("ts", static_cast<double>(nanoseconds(start)) / 1e3);
                                json_.key("args").open('{').field(unit, held).close('}').close('}');
                              });
@@ -158,17 +203,24 @@ class trace_writer {
 
   json_out json_;
   const plan& plan_;
+  std::span<const step_report> measured_;
 };
 
 }  // namespace detail
 
 /// Writes a plan as Chrome trace events, which Perfetto and chrome://tracing open: a process per replica, a thread per
-/// stage, an event per pack, an arrow per message, a counter of each stage's memory.
+/// stage, an event per pack, an arrow per message, a counter of each stage's memory. Where the plan was run, each
+/// replica has a second process beside the first, with the measured times and their ratios to the predicted ones.
+/// Shapes    measured: the reports of one step of this plan, a rank each, rank = replica * stages + stage; or none
 /// Units     microseconds, to the nanosecond
-/// Errors    those of task_graph::assign, when the programs cannot run; unwritable: the stream has failed
+/// Errors    invalid_input: a measured step that is not one of this plan; those of task_graph::assign, when the
+///           programs cannot run; unwritable: the stream has failed
 /// Complexity O(instructions), streamed
-[[nodiscard]] inline result<void> write_trace(std::ostream& out, const plan& p) {
-  if (result<void> written = detail::trace_writer(out, p).write(); !written) return written;
+[[nodiscard]] inline result<void> write_trace(std::ostream& out, const plan& p,
+                                              std::span<const step_report> measured = {}) {
+  if (!measured.empty())
+    if (result<void> fits = detail::check_measured(p, measured); !fits) return fits;
+  if (result<void> written = detail::trace_writer(out, p, measured).write(); !written) return written;
   if (!out) return error{errc::unwritable, "the trace could not be written: the output stream failed"};
   return boost::outcome_v2::success();
 }

@@ -3,12 +3,12 @@
 
 namespace slimpack::io::detail {
 
-/// The page's script, second part: drawing. Only what is in view is drawn, packs thinner than a pixel as the share of
+/// The page's script, third part: drawing. Only what is in view is drawn, packs thinner than a pixel as the share of
 /// it that they fill, so that a step of 20,000 packs stays fluid.
 inline constexpr char timeline_drawing[] = R"js(
 // ---- drawing
-const left = 66, right = 104, small = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif';
-let colour = {}, rows = [], hover = null, journey = [];
+const right = 104, small = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif';
+let left = 66, colour = {}, rows = [], hover = null, journey = [];
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ['text', 'muted', 'card', 'accent', 'lane', 'grid', 'forward', 'forward2', 'backward', 'backward2',
@@ -119,20 +119,30 @@ function axisTicks() {
     ticks.push([t, digits(t / size, places) + ' ' + unit]);
   return ticks;
 }
-// The whole step in one strip: how busy the shown stages are together, and the part of it in view.
+// The whole step in one strip, or one predicted and one measured: how busy the shown stages are together, and the part
+// of it in view.
 let overviewShares = {};
 function drawOverview(lanes) {
   const [c, width] = context($('overview'), 72), h = 40, columns = Math.ceil(plotWidth()), end = fullEnd();
+  const kinds = kindShown() === 'both' ? [false, true] : [lanes[0].measured];
   const key = [show.tab, show.replica, show.same, columns].join();
   if (overviewShares.key !== key) {
-    const shares = [new Float32Array(columns), new Float32Array(columns)], scale = plotWidth() / end;
-    for (const lane of lanes)
-      for (let i = 0; i < lane.n; ++i) cover(shares[lane.unit[i] & 1], lane.start[i] * scale, lane.end[i] * scale);
-    overviewShares = {key, shares: shares.map(s => s.map(x => x / lanes.length))};
+    const scale = plotWidth() / end;
+    overviewShares = {key, strips: kinds.map(measured => {
+      const shares = [new Float32Array(columns), new Float32Array(columns)];
+      const part = lanes.filter(lane => lane.measured === measured);
+      for (const lane of part)
+        for (let i = 0; i < lane.n; ++i) cover(shares[lane.unit[i] & 1], lane.start[i] * scale, lane.end[i] * scale);
+      return {step: part[0].step, shares: shares.map(s => s.map(x => x / part.length))};
+    })};
   }
-  c.fillStyle = colour.lane;
-  c.fillRect(left, 2, plotWidth() * plans[show.tab].step / end, h);
-  drawShares(c, overviewShares.shares[0], overviewShares.shares[1], left, 2, h);
+  const strip = (h - 2 * (kinds.length - 1)) / kinds.length;
+  overviewShares.strips.forEach(({step, shares: [forward, backward]}, k) => {
+    const y = 2 + k * (strip + 2);
+    c.fillStyle = colour.lane;
+    c.fillRect(left, y, plotWidth() * step / end, strip);
+    drawShares(c, forward, backward, left, y, strip);
+  });
   const x0 = left + plotWidth() * show.t0 / end, x1 = left + plotWidth() * show.t1 / end;
   if (x1 - x0 < plotWidth() - .5) {
     c.globalAlpha = .72;
@@ -146,7 +156,9 @@ function drawOverview(lanes) {
   }
   c.fillStyle = colour.muted;
   c.textAlign = 'left';
-  c.fillText('all stages', 0, 2 + h / 2);
+  c.fillText('all stages', 0, 2 + strip / 2);
+  if (kinds.length > 1)
+    kinds.forEach((measured, k) => c.fillText(nameOf(measured), 62, 2 + k * (strip + 2) + strip / 2));
   c.textAlign = 'center';
   for (const [t, text] of axisTicks()) {
     if (xOf(t) > width - 30) continue;
@@ -156,12 +168,13 @@ function drawOverview(lanes) {
 }
 // Heights of the lanes follow from their number: a few fill the window, hundreds scroll.
 function layout(lanes, plan) {
-  const titled = plan.replicas.length > 1, memory = show.memory && lanes.some(lane => lane.memory);
+  const titled = plan.replicas.length > 1, pairs = kindShown() === 'both';
+  const memory = show.memory && !pairs && lanes.some(lane => lane.memory);
   const above = $('scroller').getBoundingClientRect().top + window.scrollY;
   const room = Math.max(280, Math.min(.75 * window.innerHeight, window.innerHeight - above - 26));
   const titles = titled ? 24 * new Set(lanes.map(lane => lane.r)).size : 0;
   const each = Math.max(memory ? 36 : 24, Math.min(96, (room - titles - 4) / lanes.length));
-  const strip = memory ? Math.floor(Math.min(30, .36 * each)) : 0, gap = memory ? 9 : 6;
+  const strip = memory ? Math.floor(Math.min(30, .36 * each)) : 0, gap = memory ? 9 : pairs ? 7 : 6;
   const h = Math.floor(Math.min(46, each - strip - gap));
   let y = 4, r = -1;
   rows = lanes.map(lane => {
@@ -169,7 +182,7 @@ function layout(lanes, plan) {
     if (title) y += 24;
     const row = {lane, title: title ? y - 12 : -1, y, h, memory: y + h + 3, strip};
     r = lane.r;
-    y += h + strip + gap;
+    y += h + strip + (!pairs ? gap : lane.measured ? 2 * gap - 2 : 2);
     return row;
   });
   const height = Math.min(y, room);
@@ -178,7 +191,8 @@ function layout(lanes, plan) {
   return height;
 }
 function drawPath(c, replica, r, from) {
-  const row = new Map(rows.filter(x => x.lane.r === r).map(x => [x.lane.stage, x])), runs = replica.critical.runs;
+  const row = new Map(rows.filter(x => x.lane.r === r && !x.lane.measured).map(x => [x.lane.stage, x]));
+  const runs = replica.critical.runs;
   c.beginPath();
   for (let k = 0; k < runs.length; k += 3) {
     const {lane, y, h} = row.get(runs[k]), at = y - from + h - 2;
@@ -193,8 +207,18 @@ function drawPath(c, replica, r, from) {
     c.stroke();
   }
 }
+const nameOf = measured => measured ? 'measured' : 'predicted';
+// How long a replica took, in words, as predicted, as measured or both.
+function makespans({plan, kind}, r) {
+  const predicted = timeText(plan.replicas[r].makespan);
+  if (kind === 'predicted') return [predicted];
+  const ends = lanesOf(plan).filter(lane => lane.r === r && lane.n > 0).map(({twin, n}) => twin.end[n - 1]);
+  const measured = timeText(Math.max(0, ...ends));
+  return kind === 'measured' ? [measured] : [predicted + ' predicted', measured + ' measured'];
+}
 function draw() {
-  const plan = plans[show.tab], lanes = shownLanes();
+  const plan = planShown(), kind = kindShown(), pairs = kind === 'both', lanes = shownLanes();
+  left = pairs ? 128 : 66;
   const height = layout(lanes, plan);
   const [c, width] = context($('lanes'), height), from = $('scroller').scrollTop, w = plotWidth();
   const top = memoryTop(plan);
@@ -205,21 +229,23 @@ function draw() {
     c.textAlign = 'left';
     if (title >= 0) {
       c.fillStyle = colour.text;
-      const words = ['replica ' + lane.r, several(replica.sequences, 'sequence'), timeText(replica.makespan)];
+      const words = ['replica ' + lane.r, several(replica.sequences, 'sequence'), ...makespans({plan, kind}, lane.r)];
       c.fillText(words.join(' \u00b7 '), 0, title - from);
     }
+    c.fillStyle = colour.muted;
+    if (pairs) c.fillText(nameOf(lane.measured), 62, at + h / 2);
     c.fillStyle = colour.text;
-    c.fillText('stage ' + lane.stage, 0, at + h / 2);
+    if (!pairs || !lane.measured) c.fillText('stage ' + lane.stage, 0, at + h / 2);
     c.textAlign = 'right';
-    c.fillText('idle ' + percent(1 - lane.busy / plan.step), width, at + h / 2);
+    c.fillText('idle ' + percent(1 - lane.busy / lane.step), width, at + h / 2);
     c.save();
     c.beginPath();
     c.rect(left, 0, w, height);
     c.clip();
     c.fillStyle = colour.lane;
-    c.fillRect(left, at, xOf(plan.step) - left, h);
+    c.fillRect(left, at, xOf(lane.step) - left, h);
     c.fillStyle = colour.reduce;
-    c.fillRect(xOf(plan.step - plan.reduce), at, xOf(plan.step) - xOf(plan.step - plan.reduce), h);
+    c.fillRect(xOf(lane.reduce[0]), at, xOf(lane.reduce[1]) - xOf(lane.reduce[0]), h);
     c.fillStyle = colour.grid;
     for (const [t] of ticks) c.fillRect(Math.round(xOf(t)), at, 1, (strip ? memory + strip : y + h) - y);
     drawPacks(c, lane, at, h);
@@ -228,14 +254,14 @@ function draw() {
     if (strip && lane.memory) {
       c.fillStyle = colour.muted;
       c.textAlign = 'right';
-      c.fillText(memoryText(plan, replica.peak[lane.stage]), width, memory - from + strip / 2);
+      c.fillText(memoryText(plan, lane.peak), width, memory - from + strip / 2);
     }
   }
   c.save();
   c.beginPath();
   c.rect(left, 0, w, height);
   c.clip();
-  if (show.critical) drawPath(c, plan.replicas[pathReplica()], pathReplica(), from);
+  if (show.critical && kind !== 'measured') drawPath(c, plan.replicas[pathReplica()], pathReplica(), from);
   c.strokeStyle = colour.ink;
   c.lineWidth = 2;
   for (const {lane, i} of journey) {
@@ -244,7 +270,8 @@ function draw() {
   }
   c.restore();
   drawOverview(lanes);
-  $('lanes').setAttribute('aria-label', 'Timeline of ' + several(lanes.length, 'stage') + ' with ' +
+  $('lanes').setAttribute('aria-label', 'Timeline of ' + several(lanes.length / (pairs ? 2 : 1), 'stage') +
+      (pairs ? ', predicted and measured,' : '') + ' with ' +
       several(lanes.reduce((sum, lane) => sum + lane.n, 0), 'instruction'));
 }
 let due = false;

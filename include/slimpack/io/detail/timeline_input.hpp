@@ -13,14 +13,22 @@ function waitedFor(plan, lane, i) {
   const after = i > 0 ? packName(lane, i - 1) + ' on this stage' : 'the start';
   if (source < 0 || source >= parts) return [idle, after, null];
   const chunk = Math.floor(source / plan.stages);
-  const from = lanesOf(plan).find(l => l.r === lane.r && l.stage === source % plan.stages);
-  const k = indexOf(from, 2 * chunk + pass, pack);
-  const arrival = from.end[k] + cell(plan.replicas[lane.r].passes[pass].message, source, pack);
+  const sender = lanesOf(plan).find(l => l.r === lane.r && l.stage === source % plan.stages);
+  const from = lane.measured ? sender.twin : sender, k = indexOf(from, 2 * chunk + pass, pack);
   const input = packName(from, k) + ' from stage ' + from.stage;
+  if (lane.measured)  // a run tells when packs began and ended, not when messages arrived
+    return [idle, from.end[k] > free ? input : after, input + ' ended at ' + instantText(from.end[k])];
+  const arrival = from.end[k] + cell(plan.replicas[lane.r].passes[pass].message, source, pack);
   return [idle, arrival > free + 2 ? input : after, input + ' arrived at ' + instantText(arrival)];
 }
+function comparison(lane, i) {
+  const duration = l => l.end[i] - l.start[i], {twin} = lane;
+  const [predicted, measured] = lane.measured ? [twin, lane] : [lane, twin], least = duration(predicted);
+  return [[nameOf(twin.measured), timeText(duration(twin)) + ', from ' + instantText(twin.start[i])],
+          ['ratio', least > 0 ? ratioText(duration(measured) / least) + ' measured / predicted' : '\u2013']];
+}
 function details(lane, i) {
-  const plan = plans[show.tab], pass = lane.unit[i] & 1, pack = lane.pack[i], all = plan.replicas[lane.r].passes[pass];
+  const plan = planShown(), pass = lane.unit[i] & 1, pack = lane.pack[i], all = plan.replicas[lane.r].passes[pass];
   const slices = [];
   for (let k = all.first[pack]; k < all.first[pack + 1] && slices.length < 8; ++k) {
     const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
@@ -34,16 +42,18 @@ function details(lane, i) {
   const lines = [
     ['start', instantText(lane.start[i])], ['end', instantText(lane.end[i])],
     ['duration', timeText(lane.end[i] - lane.start[i])],
+    ...(lane.twin ? comparison(lane, i) : []),
     ['waited', idle > 2 ? timeText(idle) + ' for ' + waited : 'not at all, after ' + waited],
     ...(input ? [['input', input]] : []),
-    ...(last ? [] : [['output', 'on its way for ' + timeText(cell(all.message, part, pack))]]),
+    ...(last || lane.measured ? [] : [['output', 'on its way for ' + timeText(cell(all.message, part, pack))]]),
     ...(lane.memory ? [['memory', memoryText(plan, lane.memory[i])]] : []),
     ['tokens', count(all.tokens[pack]) + ' in ' + several(all.counts[pack], 'slice')],
   ];
   const more = all.counts[pack] - slices.length / 2;
   if (more > 0) slices.push(element('span'), element('span', 'and ' + count(more) + ' more'));
   const title = [packName(lane, i), (pass === 0 ? 'forward' : 'backward') + ' pack ' + pack,
-                 'stage ' + lane.stage + (plan.replicas.length > 1 ? ' of replica ' + lane.r : '')];
+                 'stage ' + lane.stage + (plan.replicas.length > 1 ? ' of replica ' + lane.r : ''),
+                 ...(lane.twin ? [nameOf(lane.measured)] : [])];
   const words = lines.flatMap(([name, text]) => [element('span', name), element('span', text)]);
   return [element('b', title.join(' \u00b7 ')), element('div', [...words, ...slices])];
 }
@@ -53,7 +63,7 @@ function select(found) {
   hover = found;
   journey = [];  // the pack on every stage
   if (found)
-    for (const lane of lanesOf(plans[show.tab]).filter(l => l.r === found.lane.r)) {
+    for (const lane of lanesIn(views[show.tab]).filter(l => l.r === found.lane.r)) {
       const i = indexOf(lane, found.lane.unit[found.i], found.lane.pack[found.i]);
       if (i >= 0) journey.push({lane, i});
     }
@@ -87,16 +97,16 @@ function choose(change) {
   const whole = show.t0 === 0 && show.t1 === fullEnd();
   Object.assign(show, change);
   if ('tab' in change) show.pick = null;
-  show.replica = Math.min(show.replica, plans[show.tab].replicas.length - 1);
+  show.replica = Math.min(show.replica, planShown().replicas.length - 1);
   if (whole) wholeStep(); else setRange(show.t0, show.t1);
   refresh();
 }
 function refresh() {
-  const plan = plans[show.tab];
+  const shown = views[show.tab];
   showTabs();
-  showFigures(plan);
-  showControls(plan);
-  showCards(plan);
+  showFigures(shown);
+  showControls(shown);
+  showCards(shown);
   select(show.pick);
   writeAddress();
   redraw();
@@ -163,7 +173,7 @@ window.addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === 'SELECT') return;
   const span = show.t1 - show.t0, number = Number(event.key);
   if (event.key === '0' || event.key === 'Home') move(0, fullEnd());
-  else if (number >= 1 && number <= plans.length) choose({tab: number - 1});
+  else if (number >= 1 && number <= views.length) choose({tab: number - 1});
   else if (event.key === '+' || event.key === '=') zoom(.5);
   else if (event.key === '-') zoom(2);
   else if (event.key === 'ArrowLeft') move(show.t0 - .2 * span, show.t1 - .2 * span);

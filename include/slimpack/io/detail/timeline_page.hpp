@@ -121,7 +121,7 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
     <span class="key reduce"><i class="sum"></i>gradient reduction</span>
     <span class="space"></span>
     <select id="replica" aria-label="Replicas shown"></select>
-    <label><input type="checkbox" id="critical"> critical path</label>
+    <label class="planned"><input type="checkbox" id="critical"> critical path</label>
     <label class="memory"><input type="checkbox" id="memory"> memory</label>
     <label class="several"><input type="checkbox" id="same"> same scale</label>
     <span class="group">
@@ -136,12 +136,13 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
 </section>
 <section id="cards">
   <article id="compared"></article>
+  <article id="measured"></article>
   <article id="path"></article>
   <article id="bounds"></article>
   <article id="keys"><h2>Finding your way</h2>
     <p>Wheel or <kbd>+</kbd> <kbd>&minus;</kbd> zooms, drag or <kbd>&larr;</kbd> <kbd>&rarr;</kbd> moves,
        <kbd>0</kbd> shows the whole step.</p>
-    <p><kbd>C</kbd> critical path, <kbd>M</kbd> memory, <kbd>1</kbd> to <kbd>9</kbd> plans,
+    <p><kbd>C</kbd> critical path, <kbd>M</kbd> memory, <kbd>1</kbd> to <kbd>9</kbd> tabs,
        <kbd>Shift</kbd> + wheel scrolls the lanes.</p>
     <p>Click a pack to keep its details, <kbd>Esc</kbd> to let go. The address holds the view: copy it to share.</p>
     <p class="muted">Packs thinner than a pixel share it: forward from the top, backward from below, idle between.</p>

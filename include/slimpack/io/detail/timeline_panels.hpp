@@ -1,0 +1,147 @@
+#ifndef SLIMPACK_IO_DETAIL_TIMELINE_PANELS_HPP
+#define SLIMPACK_IO_DETAIL_TIMELINE_PANELS_HPP
+
+namespace slimpack::io::detail {
+
+/// The page's script, second part: tabs, key figures, tables and controls around the chart.
+inline constexpr char timeline_panels[] = R"js(
+// ---- elements around the chart
+function element(name, parts, attributes) {
+  const e = document.createElement(name);
+  e.append(...[].concat(parts === undefined ? [] : parts));
+  return Object.assign(e, attributes);
+}
+const swatch = colour => { const i = element('i'); i.style.background = 'var(--' + colour + ')'; return i; };
+function table(head, rows) {
+  const row = (cells, kind) => element('tr', cells.map(c => element(kind, c)));
+  return element('table', [element('thead', row(head, 'th')), element('tbody', rows.map(cells => row(cells, 'td')))]);
+}
+const peakOf = plan => Math.max(...plan.replicas.flatMap(r => r.peak));
+const overMemory = plan => plan.limit !== null && peakOf(plan) > plan.limit;
+// Height of the memory strips. A limit far above the peak is left out of them: it would flatten the curves.
+const memoryTop = plan => Math.max(1, Math.min(1.08 * Math.max(plan.limit || 0, peakOf(plan)), 1.8 * peakOf(plan)));
+function showTabs() {
+  $('tabs').hidden = views.length < 2;
+  $('tabs').replaceChildren(...views.map(({plan, kind}, k) => {
+    const name = plan.planner + (plan.measured ? ', ' + kind : '');
+    const step = kind === 'both' ? ratioText(plan.measured.step / plan.step) : timeText(stepOf(views[k]));
+    const tab = element('button', [name, element('span', step)], {onclick: () => choose({tab: k})});
+    tab.setAttribute('role', 'tab');
+    tab.setAttribute('aria-selected', String(k === show.tab));
+    return tab;
+  }));
+}
+function showFigures({plan, kind}) {
+  const about = [['planned by', plan.planner], ['for', plan.model], ['on', plan.gpu], ['with cost', plan.cost]];
+  $('subtitle').textContent = about.filter(([, name]) => name).map(words => words.join(' ')).join(' ');
+  document.title = plan.planner + ' \u00b7 slimpack timeline';
+  const total = data.lengths.reduce((a, b) => a + b, 0), longest = data.lengths.reduce((a, b) => Math.max(a, b), 0);
+  const packs = p => plan.replicas.reduce((sum, r) => sum + r.passes[p].counts.length, 0);
+  const peak = peakOf(plan), m = kind === 'predicted' ? null : plan.measured;
+  const batch = [
+    ['Batch', several(data.lengths.length, 'sequence'), count(total) + ' tokens, longest ' + count(longest)],
+    ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
+     'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks],
+    ['Packs', count(packs(0) + packs(1)), count(packs(0)) + ' forward, ' + count(packs(1)) + ' backward'],
+  ];
+  const figures = m ? [
+    ['Step measured', timeText(m.step), 'predicted ' + timeText(plan.step)],
+    ['Measured / predicted', ratioText(m.step / plan.step), 'of the step'],
+    ['Bubble measured', percent(m.bubble), 'predicted ' + percent(plan.bubble)],
+    ['Instructions off by', percent(m.off), 'median |measured / predicted \u2212 1|'],
+    ['Peak measured', count(Math.max(...m.ranks.map(rank => rank.peak))) + ' tokens',
+     plan.bytes ? 'live on the fullest stage' : 'predicted ' + count(peak)],
+    ...batch,
+  ] : [
+    ['Step time', timeText(plan.step),
+     plan.reduce > 0 ? timeText(plan.reduce) + ' of it gradient reduction' : 'of the slowest replica'],
+    ['Efficiency', percent(plan.efficiency), 'no plan can take less than ' + timeText(plan.bound)],
+    ['Bubble', percent(plan.bubble), 'of the stages\u2019 time is not useful work'],
+    ['Peak memory', memoryText(plan, peak),
+     plan.limit === null ? 'no limit given' : percent(peak / plan.limit) + ' of ' + memoryText(plan, plan.limit)],
+    ...batch,
+    ['Planned in', plan.planning > 0 ? timeText(1e9 * plan.planning) : '\u2013',
+     element('code', plan.hash + (plan.truncated ? ', truncated' : ''))],
+  ];
+  $('figures').replaceChildren(...figures.map(([name, value, note]) => {
+    const [, number, unit] = /^([^a-z\u00b5]+)( .+)$/i.exec(value) || [null, value, ''];
+    return element('div', [element('dt', name), element('dd', [number, element('small', unit)]), element('dd', note)]);
+  }));
+  if (!m) $('figures').children[3].classList.toggle('over', overMemory(plan));
+}
+// Where the mean stage spent the step; the rows add up to it.
+function showMeasured({plan, kind}) {
+  $('measured').hidden = kind === 'predicted';
+  if (kind === 'predicted') return;
+  const lanes = lanesOf(plan).filter(ofReplica);
+  const spent = pass => lane => {
+    let sum = 0;
+    for (let i = 0; i < lane.n; ++i) if ((lane.unit[i] & 1) === pass) sum += lane.end[i] - lane.start[i];
+    return sum;
+  };
+  const mean = f => [lanes, lanes.map(lane => lane.twin)].map(all => all.reduce((a, l) => a + f(l), 0) / all.length);
+  const forward = mean(spent(0)), backward = mean(spent(1)), reduce = mean(lane => lane.reduce[1] - lane.reduce[0]);
+  const step = mean(lane => lane.step), idle = step.map((s, k) => s - forward[k] - backward[k] - reduce[k]);
+  const rows = [['forward', forward, 'forward'], ['backward', backward, 'backward'], ['idle', idle, 'lane'],
+                ...(Math.max(...reduce) > 0 ? [['gradient reduction', reduce, 'reduce']] : []), ['step', step]];
+  $('measured').replaceChildren(element('h2', 'Where a stage spent the step, on average'),
+      table(['', 'predicted', 'measured', 'ratio', 'of step'], rows.map(([name, [p, m], colour]) =>
+          [colour ? [swatch(colour), name] : name, timeText(p), timeText(m), p > 0 ? ratioText(m / p) : '\u2013',
+           percent(m / step[1])])));
+  $('measured').querySelector('tbody tr:last-child').className = 'main';
+}
+function showCards({plan, kind}) {
+  showMeasured({plan, kind});
+  const r = pathReplica(), replica = plan.replicas[r], c = replica.critical;
+  const parts = [['forward', c.forward], ['backward', c.backward], ['messages', c.messages, 'ink']];
+  if (plan.reduce > 0 && show.replica < 0) parts.push(['gradient reduction', plan.reduce, 'reduce']);
+  const sum = Math.max(1, parts.reduce((a, part) => a + part[1], 0));
+  const share = element('div', parts.map(([name, time, colour]) => {
+    const s = swatch(colour || name);
+    s.style.width = 100 * time / sum + '%';
+    return s;
+  }), {className: 'share'});
+  $('path').hidden = kind === 'measured';
+  $('path').replaceChildren(
+      element('h2', 'Critical path' + (plan.replicas.length === 1 ? '' :
+          ' of replica ' + r + (show.replica < 0 ? ', the slowest' : ''))),
+      share, table(['spent on', 'time', 'share'], parts.map(([name, time, colour]) =>
+          [[swatch(colour || name), name], timeText(time), percent(time / sum)])));
+  $('bounds').hidden = plan.bounds.length === 0 || kind !== 'predicted';
+  const bounds = [...plan.bounds].sort((a, b) => b[1] - a[1]);
+  $('bounds').replaceChildren(element('h2', 'Why no plan is faster'), table(['argument', 'least time', 'of step'],
+      bounds.map(([name, time]) => [name, timeText(time), percent(time / plan.step)])));
+  const ran = plans.some(p => p.measured), none = '\u2013';
+  const measured = p => !ran ? [] : !p.measured ? [none, none] :
+      [timeText(p.measured.step), plans[0].measured ? ratioText(p.measured.step / plans[0].measured.step) : none];
+  $('compared').hidden = plans.length < 2;
+  $('compared').replaceChildren(element('h2', 'The same batch, planned ' + plans.length + ' ways'),
+      table(['planner', 'step', 'against first', ...(ran ? ['measured', 'against first'] : []), 'bubble', 'efficiency',
+             'peak'], plans.map(p =>
+          [p.planner, timeText(p.step), ratioText(p.step / plans[0].step), ...measured(p), percent(p.bubble),
+           percent(p.efficiency), memoryText(p, peakOf(p)) + (overMemory(p) ? ', over memory' : '')])));
+  const rows = $('compared').querySelectorAll('tbody tr');
+  rows[plans.indexOf(plan)].className = 'main';
+  plans.forEach((p, k) => rows[k].lastChild.classList.toggle('over', overMemory(p)));
+}
+function showControls({plan, kind}) {
+  const many = plan.replicas.length > 1;
+  $('replica').hidden = !many;
+  $('replica').replaceChildren(element('option', 'all replicas', {value: -1}), ...plan.replicas.map((r, k) =>
+      element('option', 'replica ' + k + ', ' + timeText(r.makespan), {value: k})));
+  $('replica').value = show.replica;
+  for (const name of ['critical', 'memory', 'same']) $(name).checked = show[name];
+  const known = plan.replicas.some(r => r.stages.some(s => s.memory));
+  const limited = plan.limit !== null && plan.limit < memoryTop(plan);
+  const strips = known && kind !== 'both', path = kind !== 'measured';
+  const visible = {planned: path, critical: path && show.critical, memory: strips,
+                   limit: strips && show.memory && limited, several: views.length > 1,
+                   reduce: shownLanes().some(lane => lane.reduce[1] > lane.reduce[0])};
+  for (const [name, yes] of Object.entries(visible))
+    for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';
+}
+)js";
+
+}  // namespace slimpack::io::detail
+
+#endif
