@@ -1,0 +1,403 @@
+#ifndef SLIMPACK_TRANSPORTS_MPI_HPP
+#define SLIMPACK_TRANSPORTS_MPI_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/transports/detail/polling.hpp>
+
+// The deprecated C++ bindings cost 0.6 s to include and a library to link.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+[[nodiscard]] inline std::string mpi_message(int code) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return "MPI error " + std::to_string(code);
+  return std::string(text, static_cast<std::size_t>(length));
+}
+
+/// A duplicate of a communicator that returns errors, freed with this object unless MPI has ended before.
+class mpi_communicator {
+ public:
+  explicit mpi_communicator(MPI_Comm from) {
+    code_ = MPI_Comm_dup(from, &handle_);
+    if (code_ == MPI_SUCCESS) code_ = MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN);
+  }
+  mpi_communicator(mpi_communicator&& other) noexcept
+      : handle_(std::exchange(other.handle_, MPI_COMM_NULL)), code_(other.code_) {}
+  mpi_communicator& operator=(mpi_communicator&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(code_, other.code_);
+    return *this;
+  }
+  ~mpi_communicator() {
+    int ended = 0;
+    if (handle_ != MPI_COMM_NULL && MPI_Finalized(&ended) == MPI_SUCCESS && !ended) MPI_Comm_free(&handle_);
+  }
+
+  [[nodiscard]] MPI_Comm get() const noexcept { return handle_; }
+  [[nodiscard]] int code() const noexcept { return code_; }
+  /// Never frees it: messages that nobody can take back are still under way.
+  void abandon() noexcept { handle_ = MPI_COMM_NULL; }
+
+ private:
+  MPI_Comm handle_{MPI_COMM_NULL};
+  int code_{MPI_SUCCESS};
+};
+
+}  // namespace slimpack::detail
+
+namespace slimpack::transports {
+
+/// Messages between the ranks of an MPI communicator.
+///
+/// MPI stays the trainer's: it is initialised before and finalised after, at MPI_THREAD_FUNNELED or above, and its
+/// ranks are the transport's ranks. The communicator is duplicated, so these messages meet no others; making a
+/// transport is therefore collective. Every error code becomes a result.
+///
+/// Matching: a posted receive is handed to MPI when its message is there and has the right size, since Open MPI 4.1
+/// writes past a buffer that is too short for a message above the eager limit. Every call that waits looks for the
+/// messages of all receives. Sums over ranks go over messages as well (transports/hooks.hpp), which abort can stop; a
+/// collective of MPI it cannot.
+///
+/// Abort: every rank is told, forgets its receives, and takes in and drops what others still send until each of them
+/// has said that nothing more comes. abort returns when that has happened; all ranks must therefore call it, as ranks
+/// that are woken do. A message carries the parity of its step, since a rank may begin the next one while another is
+/// still in abort, but gets no further ahead. Where a peer says nothing within the time-out (it is dead, or computes
+/// longer than that), no later call succeeds: each answers transport_failed. A long message from such a peer that had
+/// begun to arrive may then still write to its buffer, since MPI cannot take it back.
+///
+/// Progress: MPI moves messages above its eager limit (4 KiB in shared memory, 64 KiB over TCP, by Open MPI's defaults)
+/// only while both ends are inside calls.
+///
+/// Requires  each operation was waited for, tested true or aborted when the transport is destroyed
+/// Errors    transport_failed: MPI's own sentence; wrong_message: another size than the receiver's; timed_out; aborted;
+///           invalid_input: no such peer or channel, or 2 GiB and more in one message
+class mpi {
+ public:
+  struct options {
+    seconds time_out{60};  ///< more than a rank computes between two calls
+  };
+
+  /// A message on its way. Once it is through, test goes on saying so.
+  class handle {
+    friend class mpi;
+    std::size_t slot_{};
+    std::uint64_t serial_{};
+  };
+
+  explicit mpi(MPI_Comm communicator) : mpi(communicator, options{}) {}
+  mpi(MPI_Comm communicator, options o) : communicator_(communicator), options_(o) {
+    int code = communicator_.code();
+    if (code == MPI_SUCCESS) code = MPI_Comm_rank(communicator_.get(), &rank_);
+    if (code == MPI_SUCCESS) code = MPI_Comm_size(communicator_.get(), &size_);
+    int* largest_tag = nullptr;
+    int known = 0;
+    if (code == MPI_SUCCESS) code = MPI_Comm_get_attr(communicator_.get(), MPI_TAG_UB, &largest_tag, &known);
+    if (known) channels_ = *largest_tag / 2 - 1;
+    if (code != MPI_SUCCESS) give_up(detail::mpi_message(code));
+  }
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+
+  /// Requires   the bytes stay as they are until the message is through
+  [[nodiscard]] result<handle> send(int peer, int channel, std::span<const std::byte> data) {
+    if (std::optional<error> wrong = refused(peer, channel, data.size())) return *std::move(wrong);
+    operation o{MPI_REQUEST_NULL, ++serial_, peer, channel, data.size(), nullptr, {}, state::under_way};
+    if (const int code = MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag(channel),
+                                   communicator_.get(), &o.request);
+        code != MPI_SUCCESS)
+      return fail(code);
+    return keep(o);
+  }
+
+  /// Requires   nobody touches the bytes until the message is through
+  [[nodiscard]] result<handle> receive(int peer, int channel, std::span<std::byte> data) {
+    if (std::optional<error> wrong = refused(peer, channel, data.size())) return *std::move(wrong);
+    lane& from = lane_of(peer, channel);
+    const handle h = keep({MPI_REQUEST_NULL, ++serial_, peer, channel, data.size(), data.data(), {}, state::posted});
+    from.posted.push_back(h.slot_);
+    return h;
+  }
+
+  /// Whether the message is through. Calls in a loop also hear of another rank's abort.
+  [[nodiscard]] result<bool> test(handle& h) {
+    if (h.serial_ < first_serial_) return error{errc::aborted, reason_};
+    if (stopped_) return *stopped_;
+    if (operations_[h.slot_].serial != h.serial_) return true;
+    const operation& o = operations_[h.slot_];
+    if (o.now == state::posted) match(lane_of(o.peer, o.channel));
+    int done = 0;
+    if (o.now == state::under_way) note(MPI_Test(&operations_[h.slot_].request, &done, MPI_STATUS_IGNORE));
+    if (o.now == state::refused) return wrong_size(retire(h.slot_));
+    if (!done) look_around();
+    if (stopped_) return *stopped_;
+    if (done) retire(h.slot_);
+    return done != 0;
+  }
+
+  /// Returns when the message is through.
+  [[nodiscard]] result<void> wait(handle& h) {
+    detail::polling poll(options_.time_out);
+    for (;;) {
+      result<bool> done = test(h);
+      if (!done) return std::move(done).error();
+      if (done.value()) return boost::outcome_v2::success();
+      if (!poll.again()) return late(operations_[h.slot_]);
+    }
+  }
+
+  /// Ends the step on every rank; returns when the next can begin here. All ranks call it, see above.
+  void abort(std::string_view reason) {
+    if (broken_) return;
+    const bool told = stopped_ && stopped_->code == errc::aborted;
+    reason_ = told ? stopped_->detail : std::string(reason.substr(0, longest_reason));
+    stopped_.reset();
+    fall_silent();
+    operations_.clear();
+    free_.clear();
+    lanes_.clear();
+    first_serial_ = ++serial_;
+    parity_ = 1 - parity_;
+  }
+
+ private:
+  static constexpr std::size_t longest_reason = 1024;  // short enough for MPI to send it at once
+  static constexpr std::uint32_t looks_per_probe = 32;
+
+  enum class state : unsigned char { posted, under_way, refused };
+
+  struct operation {
+    MPI_Request request{MPI_REQUEST_NULL};
+    std::uint64_t serial{};
+    int peer{};
+    int channel{};
+    std::size_t size{};
+    std::byte* into{};   ///< where a receive writes
+    std::size_t came{};  ///< the size of a message that was refused
+    state now{};
+  };
+
+  /// Receives of one peer and channel without a message yet, by slot, in order.
+  struct lane {
+    int peer{};
+    int channel{};
+    std::deque<std::size_t> posted;
+  };
+
+  /// A message of the transport's own, or one that nobody wants.
+  struct loose {
+    MPI_Request request{MPI_REQUEST_NULL};
+    std::unique_ptr<std::byte[]> memory;
+  };
+
+  [[nodiscard]] int tag(int channel) const noexcept { return 2 * channel + parity_; }
+  // Two channels more than the caller's are the transport's own.
+  [[nodiscard]] int reason_tag() const noexcept { return tag(channels_ - 1); }
+  [[nodiscard]] int silence_tag() const noexcept { return tag(channels_); }
+
+  [[nodiscard]] std::optional<error> refused(int peer, int channel, std::size_t size) const {
+    if (stopped_) return stopped_;
+    if (peer < 0 || peer >= size_)
+      return error{errc::invalid_input, "no rank " + std::to_string(peer) + " among " + std::to_string(size_)};
+    if (channel < 0 || channel >= channels_ - 1)
+      return error{errc::invalid_input,
+                   "channel " + std::to_string(channel) + " where MPI has tags for " + std::to_string(channels_ - 1)};
+    if (size > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      return error{errc::invalid_input, "a message of " + std::to_string(size) + " bytes, 2147483647 is the most"};
+    return std::nullopt;
+  }
+
+  [[nodiscard]] lane& lane_of(int peer, int channel) {
+    return lanes_.try_emplace({peer, channel}, lane{peer, channel, {}}).first->second;
+  }
+
+  handle keep(const operation& o) {
+    handle h;
+    h.serial_ = o.serial;
+    h.slot_ = operations_.size();
+    if (free_.empty()) {
+      operations_.push_back(o);
+    } else {
+      h.slot_ = free_.back();
+      free_.pop_back();
+      operations_[h.slot_] = o;
+    }
+    return h;
+  }
+
+  operation retire(std::size_t slot) {
+    free_.push_back(slot);
+    return std::exchange(operations_[slot], operation{});
+  }
+
+  /// Gives a lane's receives the messages that have come.
+  void match(lane& from) {
+    while (!from.posted.empty()) {
+      MPI_Message message{};
+      MPI_Status status;
+      const std::optional<std::size_t> size = probe(from.peer, tag(from.channel), message, status);
+      if (!size) return;
+      operation& o = operations_[from.posted.front()];
+      from.posted.pop_front();
+      o.came = *size;
+      o.now = o.came == o.size ? state::under_way : state::refused;
+      if (o.now == state::under_way)
+        note(MPI_Imrecv(o.into, static_cast<int>(o.size), MPI_BYTE, &message, &o.request));
+      else
+        drop(message, o.came);
+    }
+  }
+
+  /// The size of the next message, if one is there.
+  [[nodiscard]] std::optional<std::size_t> probe(int peer, int with_tag, MPI_Message& message, MPI_Status& status) {
+    int found = 0;
+    int size = 0;
+    if (!note(MPI_Improbe(peer, with_tag, communicator_.get(), &found, &message, &status)) || !found)
+      return std::nullopt;
+    note(MPI_Get_count(&status, MPI_BYTE, &size));
+    return static_cast<std::size_t>(size);
+  }
+
+  void drop(MPI_Message& message, std::size_t size) {
+    loose& l = loose_.emplace_back();
+    l.memory = std::make_unique<std::byte[]>(size);
+    note(MPI_Imrecv(l.memory.get(), static_cast<int>(size), MPI_BYTE, &message, &l.request));
+  }
+
+  /// What a call does that has to wait: looks for the messages of one lane after the other, and now and then for an
+  /// abort.
+  void look_around() {
+    if (stopped_) return;
+    auto next = lanes_.upper_bound(looked_at_);
+    if (next == lanes_.end()) next = lanes_.begin();
+    if (next != lanes_.end()) {
+      looked_at_ = next->first;
+      match(next->second);
+    }
+    if (++looks_ % looks_per_probe != 0) return;
+    MPI_Message message{};
+    MPI_Status status;
+    const std::optional<std::size_t> size = probe(MPI_ANY_SOURCE, reason_tag(), message, status);
+    if (!size) return;
+    std::string reason(*size, ' ');
+    if (note(MPI_Mrecv(reason.data(), static_cast<int>(*size), MPI_BYTE, &message, &status)))
+      stopped_ = error{errc::aborted, std::move(reason)};
+  }
+
+  /// Tells every rank, this one too, and lets all that is under way come to its end. An error of MPI leaves the
+  /// transport broken, but the other ranks are told all the same.
+  void fall_silent() {
+    for (const operation& o : operations_)
+      if (o.request != MPI_REQUEST_NULL) loose_.push_back({o.request, nullptr});
+    std::vector<int> talking;
+    for (int peer = 0; peer < size_; ++peer) {
+      tell(peer, reason_tag(), reason_);
+      tell(peer, silence_tag(), {});
+      talking.push_back(peer);
+    }
+    detail::polling poll(options_.time_out);
+    for (;;) {
+      std::erase_if(talking, [&](int peer) { return fell_silent(peer); });
+      std::erase_if(loose_, [&](loose& l) {
+        int done = 0;
+        return !note(MPI_Test(&l.request, &done, MPI_STATUS_IGNORE)) || done;
+      });
+      if (talking.empty() && loose_.empty()) break;
+      if (!poll.again())
+        return give_up(talking.empty()
+                           ? "messages of an aborted step did not end in time"
+                           : "rank " + std::to_string(talking.front()) + " did not end an aborted step in time");
+    }
+    if (stopped_) give_up(std::move(stopped_->detail));
+  }
+
+  void tell(int peer, int with_tag, std::string_view text) {
+    loose& l = loose_.emplace_back();
+    l.memory = std::make_unique<std::byte[]>(text.size());
+    if (!text.empty()) std::memcpy(l.memory.get(), text.data(), text.size());
+    note(MPI_Isend(l.memory.get(), static_cast<int>(text.size()), MPI_BYTE, peer, with_tag, communicator_.get(),
+                   &l.request));
+  }
+
+  /// Drops a peer's next message. True when nothing more comes from it.
+  [[nodiscard]] bool fell_silent(int peer) {
+    MPI_Message message{};
+    MPI_Status status;
+    const std::optional<std::size_t> size = probe(peer, MPI_ANY_TAG, message, status);
+    if (size) drop(message, *size);
+    return size ? status.MPI_TAG == silence_tag() : stopped_.has_value();
+  }
+
+  [[nodiscard]] static error wrong_size(const operation& o) {
+    return {errc::wrong_message, "a message of " + std::to_string(o.came) + " bytes from rank " +
+                                     std::to_string(o.peer) + " on channel " + std::to_string(o.channel) + ", where " +
+                                     std::to_string(o.size) + " were expected"};
+  }
+
+  [[nodiscard]] error late(const operation& o) const {
+    return {errc::timed_out, std::string(o.into ? "no message from" : "no receive by") + " rank " +
+                                 std::to_string(o.peer) + " on channel " + std::to_string(o.channel) + " in " +
+                                 std::to_string(std::llround(options_.time_out.value * 1000)) + " ms"};
+  }
+
+  /// True where MPI has succeeded; otherwise its first error is what calls answer until the step is aborted.
+  bool note(int code) {
+    if (code != MPI_SUCCESS && !stopped_) stopped_ = error{errc::transport_failed, detail::mpi_message(code)};
+    return code == MPI_SUCCESS;
+  }
+
+  error fail(int code) {
+    note(code);
+    return *stopped_;
+  }
+
+  void give_up(std::string why) {
+    broken_ = true;
+    stopped_ = error{errc::transport_failed, std::move(why)};
+    communicator_.abandon();
+    if (!loose_.empty()) new std::vector<loose>(std::move(loose_));  // for ever: MPI may still read and write there
+  }
+
+  detail::mpi_communicator communicator_;
+  options options_;
+  int rank_{};
+  int size_{};
+  int channels_{};  ///< the last that has a tag, in both parities
+  int parity_{};    ///< of the steps aborted so far
+  std::vector<operation> operations_;
+  std::vector<std::size_t> free_;  ///< slots of operations that are through
+  std::map<std::pair<int, int>, lane> lanes_;
+  std::vector<loose> loose_;
+  std::uint64_t serial_{};
+  std::uint64_t first_serial_{1};  ///< of the operations of this step
+  std::pair<int, int> looked_at_{};
+  std::uint32_t looks_{};
+  std::optional<error> stopped_;  ///< what every call answers
+  bool broken_{};                 ///< and always will
+  std::string reason_;            ///< of the last abort
+};
+
+}  // namespace slimpack::transports
+
+#endif
