@@ -1,9 +1,12 @@
+#include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/testing/cost_model_laws.hpp>
 
 #include "cases.hpp"
 
 #include <gtest/gtest.h>
+
+#include <vector>
 
 namespace slimpack {
 namespace {
@@ -26,6 +29,25 @@ TYPED_TEST(CostModelLaws, Hold) {
   const testing::report found = testing::cost_model_laws(TypeParam{}, 4, {.cases = tests::cases(100)});
   EXPECT_TRUE(found) << found;
   for (const int law : {1, 2, 3, 4, 5}) EXPECT_GT(found.checks(law), 0) << "law " << law << " was not tried";
+}
+
+/// Random times at random places, and plenty of them fall.
+TEST(ProfiledCostModelLaws, HoldForAnyTable) {
+  testing::generator random(9);
+  for (int i = tests::cases(5); i > 0; --i) {
+    std::vector<costs::profiled::sample> samples;
+    for (const pass p : {pass::forward, pass::backward})
+      for (int part = 0; part < 2; ++part)
+        for (int n = 0; n < 40; ++n) {
+          const tokens queries = random.length({16384});
+          samples.push_back({p, part, queries, queries + random.length({16384}), {1e-3 + random.ratio()}});
+        }
+    const costs::profiled cost = costs::profiled::make(samples).value();
+    EXPECT_GT(cost.largest_change(), 0);
+    const testing::report found = testing::cost_model_laws(cost, 2, {.cases = tests::cases(50), .analytic = false});
+    EXPECT_TRUE(found) << found;
+    for (const int law : {1, 2, 3, 5}) EXPECT_GT(found.checks(law), 0) << "law " << law << " was not tried";
+  }
 }
 
 }  // namespace

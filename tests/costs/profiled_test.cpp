@@ -1,0 +1,137 @@
+#include <slimpack/costs/profiled.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/plan_laws.hpp>
+
+#include "../solvers/batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+using costs::profiled;
+using samples = std::vector<profiled::sample>;
+
+/// Samples of a closed form on each part, on a grid of factor 2; part r is r + 1 times as slow.
+samples sampled(const costs::quadratic& cost, int parts, double noise) {
+  testing::generator random(6);
+  samples all;
+  for (int part = 0; part < parts; ++part)
+    for (const pass p : {pass::forward, pass::backward})
+      for (std::int64_t q = 128; q <= 65536; q *= 2)
+        for (std::int64_t k = q; k <= 65536; k *= 2)
+          all.push_back({p, part, {q}, {k},
+                         cost.time({{}, {k - q}, {q}}, p, part) * ((part + 1) * (1 + noise * (2 * random.ratio() - 1)))});
+  return all;
+}
+
+std::string refusal(const samples& all, profiled::extras beside = {}) {
+  const result<profiled> made = profiled::make(all, std::move(beside));
+  if (made) return "no error";
+  EXPECT_EQ(made.error().code, errc::invalid_input);
+  return made.error().detail;
+}
+
+TEST(Profiled, TellsPassesAndPartsApart) {
+  const costs::quadratic truth;
+  const profiled cost = profiled::make(sampled(truth, 3, 0)).value();
+  const slice s{{4}, {1000}, {3000}};
+  for (int part = 0; part < 3; ++part)
+    for (const pass p : {pass::forward, pass::backward})
+      EXPECT_NEAR(cost.time(s, p, part) / (truth.time(s, p, part) * (part + 1.0)), 1, 1e-6);
+  EXPECT_EQ(cost.parts(), 3);
+  EXPECT_LT(cost.largest_change(), 1e-12);
+}
+
+TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
+  const profiled cost = profiled::make(sampled({}, 2, 0), {.forward_overhead = {{1}, {2}},
+                                                           .backward_overhead = {{3}, {4}},
+                                                           .message = {5},
+                                                           .message_token = {0.5},
+                                                           .memory = {{.fixed = 6}, {.fixed = 7}},
+                                                           .reduce = {8}})
+                            .value();
+  EXPECT_EQ(pack_overhead(cost, pass::forward, 1), seconds{2});
+  EXPECT_EQ(pack_overhead(cost, pass::backward, 0), seconds{3});
+  EXPECT_EQ(message_time(cost, {10}, pass::forward, 0), seconds{10});  // 5 + 10 x 0.5
+  EXPECT_EQ(memory_of(cost, 1)->fixed, 7);
+  EXPECT_EQ(reduce_time_of(cost), seconds{8});
+}
+
+TEST(Profiled, CostsNothingBesideUnlessTold) {
+  const profiled cost = profiled::make(sampled({}, 1, 0)).value();
+  EXPECT_EQ(pack_overhead(cost, pass::backward, 0), seconds{});
+  EXPECT_EQ(message_time(cost, {10}, pass::forward, 0), seconds{});
+  EXPECT_EQ(memory_of(cost, 0), std::nullopt);
+}
+
+TEST(Profiled, RefusesWhatIsMissingOrNoTime) {
+  const samples good{{pass::forward, 0, {128}, {128}, {1}}, {pass::backward, 0, {128}, {256}, {2}}};
+  EXPECT_EQ(refusal(good), "no error");
+  EXPECT_EQ(refusal({}), "no samples: a profile needs times of both passes on every part");
+  EXPECT_EQ(refusal({good[0]}), "no backward times of part 0 of 1");
+  samples wrong = good;
+  wrong[1].part = 1;
+  EXPECT_EQ(refusal(wrong), "no backward times of part 0 of 2");
+  wrong = good, wrong[1].time = {-1};
+  EXPECT_EQ(refusal(wrong), "sample 1 (backward, part 0, 128 queries, 256 keys): takes -1.000000 s, a time must be more than 0");
+  wrong = good, wrong[0].time = {0};
+  EXPECT_EQ(refusal(wrong), "sample 0 (forward, part 0, 128 queries, 128 keys): takes 0.000000 s, a time must be more than 0");
+  wrong = good, wrong[0].keys = {127};
+  EXPECT_EQ(refusal(wrong),
+            "sample 0 (forward, part 0, 128 queries, 127 keys): keys are the prefix and the queries themselves, so no fewer than the queries");
+  wrong = good, wrong[0].queries = {0};
+  EXPECT_EQ(refusal(wrong), "sample 0 (forward, part 0, 0 queries, 128 keys): tokens are counted from 1 to 2147483647");
+  wrong = good, wrong[0].part = -1;
+  EXPECT_EQ(refusal(wrong), "sample 0 (forward, part -1, 128 queries, 128 keys): parts are counted from 0 to 65535");
+  EXPECT_EQ(refusal(good, {.forward_overhead = {{0}, {0}}}), "2 forward overheads for 1 parts");
+  EXPECT_EQ(refusal(good, {.backward_overhead = {{-1}}}), "the backward overhead of part 0 is -1.000000 s");
+  EXPECT_EQ(refusal(good, {.message = {-1}}), "a message takes -1.000000 s");
+  EXPECT_EQ(refusal(good, {.memory = std::vector<memory_rates>(2)}), "2 memory rates for 1 parts: give one per stage");
+}
+
+TEST(Profiled, PlansAsTheModelThatWasMeasured) {
+  const costs::quadratic truth{.per_pack = {6.4e-5}, .hop = {2.4e-5}};
+  samples all = sampled(truth, 1, 0);
+  const std::size_t one = all.size();
+  for (int part = 1; part < 4; ++part)
+    for (std::size_t i = 0; i < one; ++i) all.push_back(all[i]), all.back().part = part;
+  const std::vector<seconds> overhead(4, truth.per_pack);
+  const profiled cost = profiled::make(all, {.forward_overhead = overhead, .backward_overhead = overhead, .message = truth.hop}).value();
+  const std::vector<tokens> lengths = tests::lengths_of({65536, 300, 9000, 2000, 128, 700, 40000, 1});
+  const plan p = planner<slicers::equal_cost, profiled>{{.stages = 4}, {}, cost}(lengths).value();
+  const plan q = planner{{.stages = 4}, {}, truth}(lengths).value();
+  EXPECT_NEAR(p.step_time / q.step_time, 1, 0.01);
+  EXPECT_NEAR(p.lower_bound / q.lower_bound, 1, 1e-6);
+  const testing::report found = testing::plan_laws(p, cost);
+  EXPECT_TRUE(found) << found;
+}
+
+TEST(Profiled, PlansAlikeWhateverTheOrderOfSamples) {
+  samples all = sampled({}, 2, 0.02);
+  const auto planned = [&] {
+    return planner<slicers::equal_cost, profiled>{{.stages = 2}, {}, profiled::make(all).value()}(tests::lengths_of({5000, 300, 9000})).value();
+  };
+  const plan p = planned();
+  std::reverse(all.begin(), all.end());
+  EXPECT_EQ(planned().hash, p.hash);
+}
+
+TEST(Profiled, PrintsWhatItIs) {
+  std::ostringstream out;
+  out << profiled::make(sampled({}, 3, 0)).value();
+  EXPECT_EQ(out.str(), "costs::profiled of 3 parts");
+}
+
+}  // namespace
+}  // namespace slimpack
