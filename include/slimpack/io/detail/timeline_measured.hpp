@@ -57,13 +57,14 @@ namespace slimpack::io::detail {
   for (std::size_t r = 0; r < p.replicas.size(); ++r)
     for (std::size_t stage = 0; stage < p.replicas[r].programs.size(); ++stage) {
       const std::string where = "stage " + std::to_string(stage) + " of replica " + std::to_string(r);
-      if (result<void> fits = check_measured_stage(p.replicas[r].programs[stage], *report++, where); !fits) return fits;
+      const result<void> fits = check_measured_stage(p.replicas[r].programs[stage], *report++, where);
+      if (!fits) return fits;
     }
   return boost::outcome_v2::success();
 }
 
-/// When the reduction of a stage's gradients can begin on any rank: its slowest replica has its last gradient. Before, the
-/// others wait, though their reports count that as reduction.
+/// When the reduction of a stage's gradients can begin on any rank: its slowest replica has its last gradient. Before,
+/// the others wait, though their reports count that as reduction.
 [[nodiscard]] inline seconds reduction_begin(const plan& p, std::span<const step_report> ranks, std::size_t stage) {
   seconds begin{};
   for (std::size_t rank = stage; rank < ranks.size(); rank += static_cast<std::size_t>(p.shape.stages))

@@ -103,7 +103,7 @@ function showCards({plan, kind}) {
   }), {className: 'share'});
   $('path').hidden = kind === 'measured';
   $('path').replaceChildren(
-      element('h2', 'Critical path' + (plan.replicas.length === 1 ? '' :
+      element('h2', (kind === 'both' ? 'Predicted critical path' : 'Critical path') + (plan.replicas.length === 1 ? '' :
           ' of replica ' + r + (show.replica < 0 ? ', the slowest' : ''))),
       share, table(['spent on', 'time', 'share'], parts.map(([name, time, colour]) =>
           [[swatch(colour || name), name], timeText(time), percent(time / sum)])));
