@@ -25,8 +25,8 @@ namespace slimpack::costs {
 /// the level and the fit gives the growth, since a power law of the last two points would double their noise with every
 /// doubling, and does not know that attention overtakes the linear layers.
 ///
-/// Why not in logarithms: with every second published attention or product time left out (H100 and A100, 64 to 131072
-/// tokens), log-log interpolation finds the others within 5.2 % to 8.2 % on average, this one within 3.6 % to 7.4 %; times
+/// Why not in logarithms: with every second published time of attention and of matrix products left out (H100 and A100,
+/// 128 to 32768 tokens), log-log interpolation is 5.3 % to 8.2 % off the others on average, this one 3.6 % to 7.4 %; times
 /// of the fitted shape are exact; it takes a few products and two divisions, whose bits no mathematics library changes.
 ///
 /// Source    derived
