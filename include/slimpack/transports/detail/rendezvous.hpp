@@ -66,7 +66,7 @@ class rendezvous {
     const std::lock_guard lock(mutex_);  // no block goes away meanwhile
     for (std::uint64_t i = completed_.load(); i < places_[s].next; ++i) {
       meeting& m = (*blocks_[i / block_size - first_block_])[i % block_size];
-      if ((m.arrived.fetch_or(left) & ~bit(s)) == 0) continue;
+      if (m.arrived.fetch_or(left) != (bit(sender) | bit(receiver))) continue;  // not met, or the other has left first
       while (!complete(i)) std::this_thread::yield();
     }
   }

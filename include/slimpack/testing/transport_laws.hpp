@@ -1,0 +1,585 @@
+#ifndef SLIMPACK_TESTING_TRANSPORT_LAWS_HPP
+#define SLIMPACK_TESTING_TRANSPORT_LAWS_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/report.hpp>
+#include <slimpack/transports/hooks.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace slimpack::testing {
+
+/// How hard a transport is tried; the same on every rank.
+struct transport_options {
+  std::uint64_t seed{1};
+  int cases{10};                              ///< random rounds of each kind
+  std::size_t largest{std::size_t{1} << 20};  ///< bytes of the largest message
+  seconds time_out{};                         ///< what the transport was given as its own; 0 leaves law 5 out
+};
+
+namespace detail {
+
+/// The i-th word of a key's bytes, which no other key gives.
+inline std::uint64_t word(std::uint64_t key, std::uint64_t i) noexcept {
+  std::uint64_t x = key + (i + 1) * 0x9E3779B97F4A7C15U;  // splitmix64
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+
+inline void fill(std::span<std::byte> to, std::uint64_t key) {
+  for (std::size_t at = 0, i = 0; at < to.size(); at += sizeof(std::uint64_t), ++i) {
+    const std::uint64_t w = word(key, i);
+    std::memcpy(&to[at], &w, std::min(sizeof w, to.size() - at));
+  }
+}
+
+[[nodiscard]] inline bool filled(std::span<const std::byte> from, std::uint64_t key) {
+  for (std::size_t at = 0, i = 0; at < from.size(); at += sizeof(std::uint64_t), ++i) {
+    const std::uint64_t w = word(key, i);
+    if (std::memcmp(&from[at], &w, std::min(sizeof w, from.size() - at)) != 0) return false;
+  }
+  return true;
+}
+
+/// One rank's part in trying a transport. Ranks draw the same numbers from `common_`, so each knows what the others do.
+/// An error that no law expects ends the trial of this rank, which aborts, so that the others end theirs.
+template <transport Transport>
+class transport_trial {
+ public:
+  transport_trial(Transport& t, transport_options o)
+      : t_(t),
+        o_(o),
+        rank_(t.rank()),
+        size_(t.size()),
+        common_(o.seed),
+        own_(word(o.seed, static_cast<std::uint64_t>(rank_))),
+        report_("transport laws on rank " + std::to_string(rank_), o.seed) {}
+
+  [[nodiscard]] report run() {
+    using self = transport_trial;
+    const bool done = repeat(6, "collectives succeed", &self::collectives) &&
+                      once(1, "messages arrive", &self::each_size) && repeat(1, "messages arrive", &self::traffic) &&
+                      repeat(2, "sends wait for no more than a posted receive", &self::sends_ahead) &&
+                      repeat(3, "test and wait say when a message is through", &self::reuse) &&
+                      repeat(4, "an aborted transport serves the next step", &self::abort) &&
+                      (o_.time_out <= seconds{} || once(5, "a late message ends a wait", &self::time_out)) &&
+                      once(1, "messages arrive", &self::traffic);
+    if (!done) t_.abort(stopped_);
+    return std::move(report_);
+  }
+
+ private:
+  using handle = typename Transport::handle;
+  using clock = std::chrono::steady_clock;
+  using attempt = result<void> (transport_trial::*)();
+
+  static constexpr int rounds = 6;
+  static constexpr int channels = 3;
+  static constexpr std::size_t margin = 64;
+  static constexpr std::uint64_t old_key = 5;  // of messages that nobody may receive
+
+  struct sent {
+    explicit sent(std::size_t size) : buffer(size) {}
+    [[nodiscard]] std::span<std::byte> bytes() { return buffer; }
+    std::vector<std::byte> buffer;
+    std::optional<handle> posted;
+  };
+
+  /// With a margin on either side, in which nothing may be written.
+  struct expected {
+    explicit expected(std::size_t size) : buffer(size + 2 * margin) { fill(buffer, margin_key); }
+    [[nodiscard]] std::span<std::byte> bytes() { return std::span(buffer).subspan(margin, buffer.size() - 2 * margin); }
+    [[nodiscard]] bool holds(std::uint64_t key) {
+      expected like(bytes().size());
+      fill(like.bytes(), key);
+      return like.buffer == buffer;
+    }
+    static constexpr std::uint64_t margin_key = 7;
+    std::vector<std::byte> buffer;
+    std::optional<handle> posted;
+  };
+
+  struct message {
+    int source{};
+    int destination{};
+    int channel{};
+    std::size_t size{};
+    std::uint64_t key{};
+    int sent_in{};    // rounds
+    int posted_in{};  // its receive
+    std::array<int, 2> waited_in{};
+  };
+
+  // ---- parts
+
+  bool once(int law, std::string_view sentence, attempt a) {
+    const result<void> r = (this->*a)();
+    report_.check(law, r.has_value(), sentence, "rank", rank_, "got:", r ? std::string{} : r.error().detail);
+    if (!r) return stopped_ = "transport laws: " + r.error().detail, false;
+    sends_.clear();
+    receives_.clear();
+    return true;
+  }
+
+  bool repeat(int law, std::string_view sentence, attempt a) {
+    for (int i = 0; i < o_.cases; ++i)
+      if (!once(law, sentence, a)) return false;
+    return true;
+  }
+
+  [[nodiscard]] int next() const { return (rank_ + 1) % size_; }
+  [[nodiscard]] int previous() const { return (rank_ + size_ - 1) % size_; }
+  [[nodiscard]] std::uint64_t any_key() {
+    return static_cast<std::uint64_t>(common_.between(0, std::numeric_limits<std::int64_t>::max() - 1));
+  }
+  [[nodiscard]] std::size_t any_size(std::size_t most) {
+    return static_cast<std::size_t>(common_.length({static_cast<std::int64_t>(std::min(most, o_.largest))}).value);
+  }
+  [[nodiscard]] std::size_t large() const { return std::min(o_.largest, std::size_t{1} << 20); }
+  [[nodiscard]] int any_rank() { return static_cast<int>(common_.between(0, size_ - 1)); }
+  static std::uint64_t of_rank(std::uint64_t key, int rank) { return word(key, static_cast<std::uint64_t>(rank)); }
+
+  result<sent*> post_send(int peer, int channel, std::size_t size, std::uint64_t key) {
+    sent& s = sends_.emplace_back(size);  // buffers live until the trial's abort
+    fill(s.bytes(), key);
+    auto posted = t_.send(peer, channel, s.bytes());
+    if (!posted) return std::move(posted).error();
+    s.posted.emplace(std::move(posted).value());
+    return &s;
+  }
+
+  result<expected*> post_receive(int peer, int channel, std::size_t size) {
+    expected& e = receives_.emplace_back(size);
+    auto posted = t_.receive(peer, channel, e.bytes());
+    if (!posted) return std::move(posted).error();
+    e.posted.emplace(std::move(posted).value());
+    return &e;
+  }
+
+  /// Waits for a message, or asks until it is through.
+  result<void> complete(handle& h, bool ask) {
+    const auto begin = clock::now();
+    while (ask && clock::now() - begin < std::chrono::duration<double>(patience())) {
+      result<bool> through = t_.test(h);
+      if (!through) return std::move(through).error();
+      if (through.value()) return boost::outcome_v2::success();
+      std::this_thread::yield();
+    }
+    return t_.wait(h);
+  }
+  [[nodiscard]] double patience() const { return o_.time_out > seconds{} ? o_.time_out.value : 60; }
+
+  /// Every rank's bytes, into gathered_.
+  result<void> gather(std::span<const std::byte> own) {
+    mine_.assign(own.begin(), own.end());
+    gathered_.assign(own.size() * static_cast<std::size_t>(size_), std::byte{0xAA});
+    return all_gather(t_, std::span<const std::byte>(mine_), std::span(gathered_));
+  }
+
+  /// No rank returns before all have come.
+  result<void> meet() {
+    const std::byte here{};
+    return gather(std::span(&here, 1));
+  }
+
+  struct both {
+    expected* in{};
+    sent* out{};
+  };
+
+  /// To the next rank and from the previous one; `apart`: only when all ranks have posted the one, the other follows.
+  result<both> post_both(int channel, std::size_t size, std::uint64_t key, bool receive_first, bool apart) {
+    both b;
+    for (const bool receives_now : {receive_first, !receive_first}) {
+      if (receives_now) {
+        result<expected*> in = post_receive(previous(), channel, size);
+        if (!in) return std::move(in).error();
+        b.in = in.value();
+      } else {
+        result<sent*> out = post_send(next(), channel, size, of_rank(key, rank_));
+        if (!out) return std::move(out).error();
+        b.out = out.value();
+      }
+      if (!apart || receives_now != receive_first) continue;
+      if (receives_now) {
+        result<bool> through = t_.test(*b.in->posted);
+        if (!through) return std::move(through).error();
+        report_.check(3, !through.value(), "test does not say that a message came before it was sent", "rank", rank_);
+      }
+      if (result<void> met = meet(); !met) return std::move(met).error();
+    }
+    return b;
+  }
+
+  result<void> wait_for_both(both& b) {
+    if (result<void> came = t_.wait(*b.in->posted); !came) return came;
+    if (result<void> went = t_.wait(*b.out->posted); !went) return went;
+    return finish(t_);
+  }
+
+  // ---- law 1
+
+  /// Sizes around each power of two, round the ring; receives are posted before the sends and after them.
+  result<void> each_size() {
+    for (std::size_t power = 1; power <= o_.largest; power *= 2)
+      for (const std::size_t size : {power - 1, power, power + 1})
+        if (size > 0 && size <= o_.largest && (power < 65536 || size == power))
+          for (const bool receive_first : {true, false})
+            if (result<void> done = pass_on(size, receive_first); !done) return done;
+    return boost::outcome_v2::success();
+  }
+
+  result<void> pass_on(std::size_t size, bool receive_first) {
+    sends_.clear();
+    receives_.clear();
+    const std::uint64_t key = any_key();
+    result<both> posted = post_both(1, size, key, receive_first, true);
+    if (!posted) return std::move(posted).error();
+    if (result<void> done = wait_for_both(posted.value()); !done) return done;
+    report_.check(1, posted.value().in->holds(of_rank(key, previous())), "messages arrive whole", "rank", rank_, "from",
+                  previous(), "bytes", size, receive_first ? "receive posted first" : "sent first");
+    return boost::outcome_v2::success();
+  }
+
+  /// Messages among all ranks. A round's sends and receives are all posted before the first wait of the round, and a
+  /// message is waited for in a round by whose end both sides have posted it: so nobody is stuck if law 2 holds.
+  result<void> traffic() {
+    const std::vector<message> script = draw_script();
+    std::map<std::size_t, sent*> sends;
+    std::map<std::size_t, expected*> receives;
+    for (int round = 0; round < rounds; ++round) {
+      for (const auto& [i, receives_it] : posts_of(script, round)) {
+        const message& m = script[i];
+        if (receives_it) {
+          result<expected*> posted = post_receive(m.source, m.channel, m.size);
+          if (!posted) return std::move(posted).error();
+          receives[i] = posted.value();
+        } else {
+          result<sent*> posted = post_send(m.destination, m.channel, m.size, m.key);
+          if (!posted) return std::move(posted).error();
+          sends[i] = posted.value();
+        }
+      }
+      std::vector<handle*> waits;
+      for (const auto& [i, s] : sends)
+        if (script[i].waited_in[0] == round) waits.push_back(&*s->posted);
+      for (const auto& [i, e] : receives)
+        if (script[i].waited_in[1] == round) waits.push_back(&*e->posted);
+      own_.shuffle(waits);
+      for (handle* h : waits)
+        if (result<void> done = complete(*h, own_.once_in(3)); !done) return done;
+    }
+    if (result<void> ended = finish(t_); !ended) return ended;
+    for (const auto& [i, e] : receives)
+      report_.check(1, e->holds(script[i].key), "messages arrive once, whole and in order", "rank", rank_, "from",
+                    script[i].source, "channel", script[i].channel, "bytes", script[i].size);
+    return boost::outcome_v2::success();
+  }
+
+  std::vector<message> draw_script() {
+    std::map<std::array<int, 3>, std::vector<message>> by_channel;
+    for (int i = 0; i < 24 * size_; ++i) {
+      const std::array<int, 3> where{any_rank(), any_rank(), static_cast<int>(common_.between(1, channels))};
+      by_channel[where].push_back({where[0], where[1], where[2], any_size(std::size_t{1} << 16), any_key(), 0, 0, {}});
+    }
+    std::vector<message> script;
+    for (auto& [where, messages] : by_channel) {
+      std::vector<int> sent_in, posted_in;
+      for (std::size_t i = 0; i < messages.size(); ++i) {
+        sent_in.push_back(static_cast<int>(common_.between(0, rounds - 1)));
+        posted_in.push_back(static_cast<int>(common_.between(0, rounds - 1)));
+      }
+      std::sort(sent_in.begin(), sent_in.end());
+      std::sort(posted_in.begin(), posted_in.end());
+      for (std::size_t i = 0; i < messages.size(); ++i) {
+        message& m = messages[i];
+        m.sent_in = sent_in[i];
+        m.posted_in = posted_in[i];
+        for (int& w : m.waited_in) w = static_cast<int>(common_.between(std::max(m.sent_in, m.posted_in), rounds - 1));
+        script.push_back(m);
+      }
+    }
+    return script;
+  }
+
+  /// What this rank posts in a round, in any order that keeps that of each channel: message, and whether it receives
+  /// it.
+  std::vector<std::pair<std::size_t, bool>> posts_of(const std::vector<message>& script, int round) {
+    std::map<std::array<int, 3>, std::deque<std::pair<std::size_t, bool>>> queues;
+    for (std::size_t i = 0; i < script.size(); ++i) {
+      const message& m = script[i];
+      if (m.source == rank_ && m.sent_in == round) queues[{0, m.destination, m.channel}].push_back({i, false});
+      if (m.destination == rank_ && m.posted_in == round) queues[{1, m.source, m.channel}].push_back({i, true});
+    }
+    std::vector<std::pair<std::size_t, bool>> order;
+    while (!queues.empty()) {
+      const auto picked = std::next(queues.begin(), own_.between(0, static_cast<std::int64_t>(queues.size()) - 1));
+      order.push_back(picked->second.front());
+      picked->second.pop_front();
+      if (picked->second.empty()) queues.erase(picked);
+    }
+    return order;
+  }
+
+  // ---- law 2
+
+  /// Sends run far ahead of receives. Then each rank waits for its own sends before it waits for any receive, and for
+  /// receives in reverse: nothing but posting them may be needed.
+  result<void> sends_ahead() {
+    constexpr std::uint64_t many = 300;
+    const std::uint64_t key = any_key();
+    const std::size_t size = any_size(512);
+    for (std::uint64_t i = 0; i < many; ++i)
+      if (auto out = post_send(next(), 1, size, of_rank(key + i, rank_)); !out) return std::move(out).error();
+    for (std::uint64_t i = 0; i < many; ++i)
+      if (auto in = post_receive(previous(), 1, size); !in) return std::move(in).error();
+    for (sent& s : sends_)
+      if (result<void> went = t_.wait(*s.posted); !went) return went;
+    if (auto in = post_receive(previous(), 1, large()); !in) return std::move(in).error();
+    auto last = post_send(next(), 1, large(), of_rank(key + many, rank_));
+    if (!last) return std::move(last).error();
+    if (result<void> went = t_.wait(*last.value()->posted); !went) return went;
+    for (auto e = receives_.rbegin(); e != receives_.rend(); ++e)
+      if (result<void> came = t_.wait(*e->posted); !came) return came;
+    if (result<void> ended = finish(t_); !ended) return ended;
+    for (std::uint64_t i = 0; i <= many; ++i)
+      report_.check(1, receives_[i].holds(of_rank(key + i, previous())), "messages sent ahead arrive in order", "rank",
+                    rank_, "message", i);
+    return boost::outcome_v2::success();
+  }
+
+  // ---- law 3
+
+  /// A send's buffer is written over, and a receive's read, as soon as they may.
+  result<void> reuse() {
+    const std::uint64_t key = any_key();
+    const std::size_t size = any_size(std::size_t{1} << 18);
+    const bool receive_first = common_.once_in(2);
+    const bool ask = common_.once_in(2);
+    result<both> posted = post_both(2, size, key, receive_first, receive_first);
+    if (!posted) return std::move(posted).error();
+    const auto [in, out] = posted.value();
+    if (result<void> went = complete(*out->posted, ask); !went) return went;
+    if (!ask)
+      if (result<void> ended = finish(t_); !ended) return ended;
+    fill(out->bytes(), key + 1);
+    if (result<void> came = complete(*in->posted, ask); !came) return came;
+    if (!ask)
+      if (result<void> ended = finish(t_); !ended) return ended;
+    report_.check(3, in->holds(of_rank(key, previous())),
+                  ask ? "buffers may be used once test says so" : "buffers may be used after wait and finish", "rank",
+                  rank_, "bytes", size, receive_first ? "receive posted first" : "sent first");
+    return finish(t_);
+  }
+
+  // ---- laws 4 and 5
+
+  /// Leaves messages that nobody takes, and receives that nobody answers.
+  result<void> leave_open() {
+    for (int i = 0; i < 3; ++i) {
+      auto out = post_send(next(), 2, 100, old_key);
+      if (!out) return std::move(out).error();
+      auto in = post_receive(previous(), 3, 100);
+      if (!in) return std::move(in).error();
+    }
+    return boost::outcome_v2::success();
+  }
+
+  enum class waiting { for_receive, for_send, in_a_collective, asking };
+
+  /// Waits for what the culprit does not do.
+  result<void> wait_for(int culprit, waiting how) {
+    if (result<void> open = leave_open(); !open) return open;
+    if (how == waiting::in_a_collective) return meet();
+    if (how == waiting::for_send) {  // a transport that buffers lets it pass
+      auto out = post_send(culprit, 1, large(), old_key);
+      if (!out) return std::move(out).error();
+      if (result<void> went = t_.wait(*out.value()->posted); !went) return went;
+    }
+    auto in = post_receive(culprit, 1, large());
+    if (!in) return std::move(in).error();
+    if (result<void> came = complete(*in.value()->posted, how == waiting::asking); !came) return came;
+    return finish(t_);
+  }
+
+  /// One rank aborts while others wait, or are about to; then all do, and go on with new messages.
+  result<void> abort() {
+    const int culprit = any_rank();
+    const auto how = static_cast<waiting>(common_.between(0, 3));
+    const std::string reason = "rank " + std::to_string(culprit) + " stops for reason " + std::to_string(any_key());
+    result<void> stopped = meet();  // the culprit may be through with it before others are
+    if (own_.once_in(2)) std::this_thread::sleep_for(std::chrono::microseconds(own_.between(0, 2000)));
+    if (rank_ == culprit) {
+      if (!stopped) return stopped;
+      if (result<void> open = leave_open(); !open) return open;
+      t_.abort(reason);
+    } else {
+      if (stopped) stopped = wait_for(culprit, how);
+      expect_aborted(stopped, reason, "a wait");
+      expect_aborted(wait_for(culprit, waiting::for_receive), reason, "the next wait");
+      t_.abort("rank " + std::to_string(rank_) + " follows");
+    }
+    return start_again();
+  }
+
+  void expect_aborted(const result<void>& r, const std::string& reason, std::string_view what) {
+    const bool told = !r && r.error().code == errc::aborted && r.error().detail.find(reason) != std::string::npos;
+    report_.check(4, told, "abort ends all calls on all ranks with its reason", "rank", rank_, what,
+                  r ? "succeeded" : "got:", r ? std::string{} : r.error().detail, "instead of:", reason);
+  }
+
+  /// After an abort: old buffers are free, and no old message comes.
+  result<void> start_again() {
+    std::deque<sent> old_sends = std::exchange(sends_, {});
+    std::deque<expected> old_receives = std::exchange(receives_, {});
+    const std::uint64_t mark = any_key();
+    for (sent& s : old_sends) fill(s.bytes(), mark);
+    for (expected& e : old_receives) fill(e.bytes(), mark);
+    for (int channel = 1; channel <= channels; ++channel) {
+      const std::uint64_t key = any_key();
+      result<both> posted = post_both(channel, 100, key, true, false);
+      if (!posted) return std::move(posted).error();
+      if (result<void> done = wait_for_both(posted.value()); !done) return done;
+      report_.check(4, posted.value().in->holds(of_rank(key, previous())),
+                    "no message of an aborted step comes in the next", "rank", rank_, "channel", channel);
+    }
+    if (result<void> met = meet(); !met) return met;
+    for (expected& e : old_receives)
+      report_.check(4, e.holds(mark), "when abort returns, no buffer is in use", "rank", rank_);
+    return boost::outcome_v2::success();
+  }
+
+  /// Every rank waits for a message that never comes: one at least runs out of time, and its abort may be what others
+  /// see. The time that a wait takes is checked on both sides.
+  result<void> time_out() {
+    if (result<void> met = meet(); !met) return met;
+    const auto begin = clock::now();
+    result<void> waited = wait_for(next(), waiting::for_receive);
+    const double took = std::chrono::duration<double>(clock::now() - begin).count();
+    const bool timed_out = !waited && waited.error().code == errc::timed_out;
+    report_.check(5, timed_out || (!waited && waited.error().code == errc::aborted),
+                  "a wait for a message that is never sent ends with timed_out", "rank", rank_,
+                  waited ? "succeeded" : "got:", waited ? std::string{} : waited.error().detail);
+    report_.check(5, took < 2 * o_.time_out.value + 5 && (!timed_out || took > 0.9 * o_.time_out.value),
+                  "a wait lasts as long as the time-out", "rank", rank_, "waited", took, "s, not", o_.time_out, "s");
+    t_.abort(waited ? std::string("a wait has succeeded") : waited.error().detail);
+    if (result<void> again = start_again(); !again) return again;
+    const auto own = static_cast<std::byte>(timed_out);
+    if (result<void> told = gather(std::span(&own, 1)); !told) return told;
+    report_.check(5, std::find(gathered_.begin(), gathered_.end(), std::byte{1}) != gathered_.end(),
+                  "some rank's wait timed out", "rank", rank_);
+    return boost::outcome_v2::success();
+  }
+
+  // ---- collectives, numbered 6
+
+  result<void> collectives() {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, any_size(1000)}) {
+      const std::uint64_t key = any_key();
+      std::vector<std::byte> own(size);
+      fill(own, of_rank(key, rank_));
+      if (result<void> done = gather(own); !done) return done;
+      for (int r = 0; r < size_; ++r)
+        report_.check(6,
+                      filled(std::span(gathered_).subspan(static_cast<std::size_t>(r) * size, size), of_rank(key, r)),
+                      "all_gather gives every rank's bytes in order of rank", "rank", rank_, "has not those of", r);
+    }
+    const int colours = static_cast<int>(common_.between(1, size_));
+    std::vector<int> group;
+    std::vector<int> colour_of;
+    for (int r = 0; r < size_; ++r) colour_of.push_back(static_cast<int>(common_.between(1, colours)));
+    for (int r = 0; r < size_; ++r)
+      if (colour_of[static_cast<std::size_t>(r)] == colour_of[static_cast<std::size_t>(rank_)]) group.push_back(r);
+    const std::size_t counts[] = {0, 1, any_size(100), any_size(300000)};
+    for (const std::size_t count : counts) {
+      if (result<void> done = sums<float>(count, group); !done) return done;
+      if (result<void> done = sums<double>(count, group); !done) return done;
+    }
+    return boost::outcome_v2::success();
+  }
+
+  /// Random numbers from -1 to 1: the sum is right to rounding, and has the same bits on all members.
+  template <class T>
+  result<void> sums(std::size_t count, const std::vector<int>& group) {
+    const std::uint64_t key = any_key();
+    const auto of = [&](int rank, std::size_t i) {
+      return static_cast<T>(static_cast<double>(word(of_rank(key, rank), i) >> 11) * 0x1p-52 - 1);
+    };
+    std::vector<T>& data = std::get<std::vector<T>>(reduced_);
+    data.resize(count);
+    for (std::size_t i = 0; i < count; ++i) data[i] = of(rank_, i);
+    if (result<void> done = all_reduce(t_, std::span(data), std::span<const int>(group)); !done) return done;
+    if (result<void> done = finish(t_); !done) return done;
+    double worst = 0;
+    std::uint64_t hash = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      double sum = 0;
+      for (const int r : group) sum += static_cast<double>(of(r, i));
+      worst = std::max(worst, std::abs(static_cast<double>(data[i]) - sum));
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &data[i], sizeof(T));
+      hash = word(hash, bits);
+    }
+    const double members = static_cast<double>(group.size());
+    report_.check(6, worst <= members * members * static_cast<double>(std::numeric_limits<T>::epsilon()),
+                  "all_reduce adds up", "rank", rank_, "of", group.size(), "members,", count, "elements, off by",
+                  worst);
+    if (result<void> done = gather(std::as_bytes(std::span(&hash, 1))); !done) return done;
+    for (const int r : group)
+      report_.check(6, std::memcmp(&gathered_[static_cast<std::size_t>(r) * sizeof hash], &hash, sizeof hash) == 0,
+                    "all_reduce gives every member the same bits", "rank", rank_, "and", r, "elements", count);
+    return boost::outcome_v2::success();
+  }
+
+  Transport& t_;
+  const transport_options o_;
+  const int rank_;
+  const int size_;
+  generator common_;  // every rank draws the same numbers from it
+  generator own_;
+  report report_;
+  std::string stopped_;
+  // Buffers live until the transport has let go of them, which after an error means until its abort.
+  std::deque<sent> sends_;
+  std::deque<expected> receives_;
+  std::vector<std::byte> mine_;
+  std::vector<std::byte> gathered_;
+  std::tuple<std::vector<float>, std::vector<double>> reduced_;
+};
+
+}  // namespace detail
+
+/// Checks the laws of slimpack::transport, and as number 6 the collectives (transports/hooks.hpp). Every rank calls it
+/// at the same time with its own end and equal options, from its thread or its process; each gets the report of what it
+/// saw itself, and the laws hold where all reports are true. Ends with the transport as new, or aborted where some law
+/// left ranks apart.
+/// Bytes are looked at after wait and finish, or once test has said that they are there: on a stream wait is an order.
+/// Errors    none: a transport's error is a broken law            Complexity  O(cases) rounds; 4 largest bytes per rank
+template <transport Transport>
+[[nodiscard]] report transport_laws(Transport& t, transport_options o = {}) {
+  return detail::transport_trial<Transport>(t, o).run();
+}
+
+}  // namespace slimpack::testing
+
+#endif
