@@ -30,8 +30,8 @@ samples sampled(const costs::quadratic& cost, int parts, double noise) {
     for (const pass p : {pass::forward, pass::backward})
       for (std::int64_t q = 128; q <= 65536; q *= 2)
         for (std::int64_t k = q; k <= 65536; k *= 2)
-          all.push_back({p, part, {q}, {k},
-                         cost.time({{}, {k - q}, {q}}, p, part) * ((part + 1) * (1 + noise * (2 * random.ratio() - 1)))});
+          all.push_back({p, part, {q}, {k}, cost.time({{}, {k - q}, {q}}, p, part) *
+                                                ((part + 1) * (1 + noise * (2 * random.ratio() - 1)))});
   return all;
 }
 
@@ -84,12 +84,15 @@ TEST(Profiled, RefusesWhatIsMissingOrNoTime) {
   wrong[1].part = 1;
   EXPECT_EQ(refusal(wrong), "no backward times of part 0 of 2");
   wrong = good, wrong[1].time = {-1};
-  EXPECT_EQ(refusal(wrong), "sample 1 (backward, part 0, 128 queries, 256 keys): takes -1.000000 s, a time must be more than 0");
+  EXPECT_EQ(refusal(wrong), "sample 1 (backward, part 0, 128 queries, 256 keys): takes -1.000000 s, a time must be "
+                            "more than 0");
   wrong = good, wrong[0].time = {0};
-  EXPECT_EQ(refusal(wrong), "sample 0 (forward, part 0, 128 queries, 128 keys): takes 0.000000 s, a time must be more than 0");
+  EXPECT_EQ(refusal(wrong), "sample 0 (forward, part 0, 128 queries, 128 keys): takes 0.000000 s, a time must be "
+                            "more than 0");
   wrong = good, wrong[0].keys = {127};
   EXPECT_EQ(refusal(wrong),
-            "sample 0 (forward, part 0, 128 queries, 127 keys): keys are the prefix and the queries themselves, so no fewer than the queries");
+            "sample 0 (forward, part 0, 128 queries, 127 keys): keys are the prefix and the queries themselves, so no "
+            "fewer than the queries");
   wrong = good, wrong[0].queries = {0};
   EXPECT_EQ(refusal(wrong), "sample 0 (forward, part 0, 0 queries, 128 keys): tokens are counted from 1 to 2147483647");
   wrong = good, wrong[0].part = -1;
@@ -107,7 +110,8 @@ TEST(Profiled, PlansAsTheModelThatWasMeasured) {
   for (int part = 1; part < 4; ++part)
     for (std::size_t i = 0; i < one; ++i) all.push_back(all[i]), all.back().part = part;
   const std::vector<seconds> overhead(4, truth.per_pack);
-  const profiled cost = profiled::make(all, {.forward_overhead = overhead, .backward_overhead = overhead, .message = truth.hop}).value();
+  const profiled cost =
+      profiled::make(all, {.forward_overhead = overhead, .backward_overhead = overhead, .message = truth.hop}).value();
   const std::vector<tokens> lengths = tests::lengths_of({65536, 300, 9000, 2000, 128, 700, 40000, 1});
   const plan p = planner<slicers::equal_cost, profiled>{{.stages = 4}, {}, cost}(lengths).value();
   const plan q = planner{{.stages = 4}, {}, truth}(lengths).value();
@@ -120,7 +124,8 @@ TEST(Profiled, PlansAsTheModelThatWasMeasured) {
 TEST(Profiled, PlansAlikeWhateverTheOrderOfSamples) {
   samples all = sampled({}, 2, 0.02);
   const auto planned = [&] {
-    return planner<slicers::equal_cost, profiled>{{.stages = 2}, {}, profiled::make(all).value()}(tests::lengths_of({5000, 300, 9000})).value();
+    const planner<slicers::equal_cost, profiled> plan_batch{{.stages = 2}, {}, profiled::make(all).value()};
+    return plan_batch(tests::lengths_of({5000, 300, 9000})).value();
   };
   const plan p = planned();
   std::reverse(all.begin(), all.end());

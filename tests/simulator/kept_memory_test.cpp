@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,12 +40,12 @@ workload priced(const partition& packs, const dense_cost& cost, const shape& on)
 TEST(KeptMemory, IsThatOfPiecesWhicheverPassCuts) {
   const micropacks whole = packed({{{0}, {0}, {256}}});
   const dense_cost cost{{}, {1}};
-  EXPECT_EQ(simulator::peak_memory(priced({packed({{{0}, {0}, {128}}, {{0}, {128}, {128}}}), whole}, cost, {}),
-                                   std::vector<program>{{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}}}),
-            std::vector<double>{49152 + 256});
-  EXPECT_EQ(simulator::peak_memory(priced({whole, packed({{{0}, {128}, {128}}, {{0}, {0}, {128}}})}, cost, {}),
-                                   std::vector<program>{{{pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {1}}}}),
-            std::vector<double>{49152 + 256});
+  const workload forward_cut = priced({packed({{{0}, {0}, {128}}, {{0}, {128}, {128}}}), whole}, cost, {});
+  const std::vector<program> two_then_one{{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}}};
+  EXPECT_EQ(simulator::peak_memory(forward_cut, two_then_one), std::vector<double>{49152 + 256});
+  const workload backward_cut = priced({whole, packed({{{0}, {128}, {128}}, {{0}, {0}, {128}}})}, cost, {});
+  const std::vector<program> one_then_two{{{pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  EXPECT_EQ(simulator::peak_memory(backward_cut, one_then_two), std::vector<double>{49152 + 256});
 }
 
 // Uncut, the sequence keeps 256 x 256 = 65536 scores; stage 1 keeps twice as many.
@@ -85,8 +86,9 @@ TEST(KeptMemory, IsWhatASlowCountFinds) {
     const std::vector<program> programs = schedules::one_f_one_b{}.programs(made.work).value();
     const std::vector<double> peak = simulator::peak_memory(made.work, programs);
     for (std::size_t r = 0; r < programs.size(); ++r)
-      EXPECT_DOUBLE_EQ(peak[r], testing::naive::peak_memory(made.packs, programs[r], made.work.rates[r], made.work.shape,
-                                                            static_cast<int>(r), made.scores));
+      EXPECT_DOUBLE_EQ(peak[r],
+                       testing::naive::peak_memory(made.packs, programs[r], made.work.rates[r], made.work.shape,
+                                                   static_cast<int>(r), made.scores));
   }
 }
 
@@ -117,8 +119,8 @@ TEST(KeptMemory, ComesBackWithAReplicasWorkload) {
 }
 
 TEST(KeptMemory, LeavesPlansOfTheSameTimesUnlimitedAlone) {
-  const partition dense = planner<slicers::equal_cost, dense_cost>{{.stages = 3}, {}, {{}, {2}}}(mixed).value().replicas[0].partition;
-  EXPECT_EQ(dense, planner{{.stages = 3}}(mixed).value().replicas[0].partition);
+  const plan dense = planner<slicers::equal_cost, dense_cost>{{.stages = 3}, {}, {{}, {2}}}(mixed).value();
+  EXPECT_EQ(dense.replicas[0].partition, planner{{.stages = 3}}(mixed).value().replicas[0].partition);
 }
 
 }  // namespace

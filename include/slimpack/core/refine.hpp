@@ -21,12 +21,10 @@ class common_cuts {
     for (const pass p : {pass::forward, pass::backward})
       for (const slice& s : packs.of(p).slices()) cuts_.push_back({s.sequence, s.begin});
     std::sort(cuts_.begin(), cuts_.end(), before);
-    cuts_.erase(std::unique(cuts_.begin(), cuts_.end(), [](const cut& a, const cut& b) { return !before(a, b) && !before(b, a); }),
-                cuts_.end());
+    cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
   }
 
-  /// Calls visit(piece) for each piece of a slice, from its first token to its last, or in a backward pass from its last
-  /// to its first.
+  /// Calls visit(piece) for each piece of a slice, in order; in a backward pass from the last to the first.
   template <class Visit>
   void each_piece(const slice& s, pass p, Visit&& visit) const {
     const auto first = std::lower_bound(cuts_.begin(), cuts_.end(), cut{s.sequence, s.begin}, before);
@@ -45,6 +43,7 @@ class common_cuts {
   struct cut {
     sequence_id sequence;
     tokens at;
+    friend bool operator==(const cut&, const cut&) = default;
   };
   static bool before(const cut& a, const cut& b) noexcept {
     return a.sequence != b.sequence ? a.sequence < b.sequence : a.at < b.at;

@@ -45,7 +45,8 @@ struct workload {
   /// Bytes beside live tokens that a stage keeps once so many packs of each pass have run (one chunk).
   [[nodiscard]] double kept(std::size_t stage, std::size_t forwards, std::size_t backwards) const noexcept {
     if (forward.kept.empty()) return 0;
-    return forward.kept[stage * (forward.size() + 1) + forwards] - backward.kept[stage * (backward.size() + 1) + backwards];
+    return forward.kept[stage * (forward.size() + 1) + forwards] -
+           backward.kept[stage * (backward.size() + 1) + backwards];
   }
 };
 

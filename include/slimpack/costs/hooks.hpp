@@ -24,9 +24,9 @@
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart   half of backward
 ///
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
-/// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones. It need
-/// not add up when a slice is cut, so it is asked about the pieces of the common refinement (core/refine.hpp): what
-/// forward packs acquire is what backward packs release.
+/// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and with
+/// chunks means all of a stage's together. It need not add up when a slice is cut, so it is asked about the pieces of
+/// the common refinement (core/refine.hpp): what forward packs acquire is what backward packs release.
 namespace slimpack {
 
 template <class Cost>
@@ -80,7 +80,6 @@ concept keeps_by_piece = requires(const Cost& cost, const slice& s) {
 };
 }  // namespace detail
 
-/// Of all the chunks of a stage together; memory(stage) must be offered too.
 template <class Cost>
 [[nodiscard]] constexpr bytes kept_of(const Cost& cost, const slice& piece, int stage) {
   if constexpr (detail::keeps_by_piece<Cost>)

@@ -22,8 +22,8 @@ namespace slimpack::costs {
 /// Times as a trainer measured them on its own machine: a costs::time_table for each pass and part of the model.
 /// Source    measured; the rules between and outside measurements are derived, see costs::time_table
 /// Units     tokens in, seconds out
-/// Law       time does not fall when a slice's prefix or length grows. Cutting a sequence does not conserve its time, as
-///           it does not on machines: thin slices run slower (cost_model law 4 is for analytic models)
+/// Law       time does not fall when a slice's prefix or length grows. Cutting a sequence does not conserve its time,
+///           as it does not on machines: thin slices run slower (cost_model law 4 is for analytic models)
 /// Errors    none once made            Complexity  O(log samples) a question
 class profiled {
  public:
@@ -54,7 +54,7 @@ class profiled {
       if (std::optional<error> wrong = fault(samples[i], i)) return std::move(*wrong);
       parts = std::max(parts, samples[i].part + 1);
     }
-    if (parts == 0) return error{errc::invalid_input, "no samples: a profile needs times of both passes on every part"};
+    if (parts == 0) return invalid("no samples: a profile needs times of both passes on every part");
     if (std::optional<error> wrong = fault(beside, static_cast<std::size_t>(parts))) return std::move(*wrong);
     std::vector<std::vector<time_table::point>> points(2 * static_cast<std::size_t>(parts));
     for (const sample& s : samples) points[index(s.pass, s.part)].push_back({s.queries, s.keys - s.queries, s.time});
@@ -63,7 +63,7 @@ class profiled {
       for (const pass p : {pass::forward, pass::backward}) {
         std::vector<time_table::point>& own = points[index(p, part)];
         if (own.empty())
-          return error{errc::invalid_input, "no " + name(p) + " times of part " + std::to_string(part) + " of " + std::to_string(parts)};
+          return invalid("no " + name(p) + " times of part " + std::to_string(part) + " of " + std::to_string(parts));
         made.tables_.emplace_back(std::move(own));
       }
     }
@@ -89,7 +89,7 @@ class profiled {
   [[nodiscard]] seconds reduce_time() const noexcept { return beside_.reduce; }
   [[nodiscard]] int parts() const noexcept { return static_cast<int>(tables_.size() / 2); }
 
-  /// The most by which a median of samples was changed so that no time falls, as a ratio of it: of noise, a few percent.
+  /// The most by which a sample was changed so that no time falls, as a ratio of it: of noise, a few percent.
   [[nodiscard]] double largest_change() const noexcept {
     double most = 0;
     for (const time_table& t : tables_) most = std::max(most, t.largest_change());
@@ -109,32 +109,40 @@ class profiled {
   }
   static std::string name(pass p) { return p == pass::forward ? "forward" : "backward"; }
 
+  static error invalid(std::string detail) { return {errc::invalid_input, std::move(detail)}; }
+
   static std::optional<error> fault(const sample& s, std::size_t i) {
     const auto says = [&](const std::string& what) {
-      return error{errc::invalid_input, "sample " + std::to_string(i) + " (" + name(s.pass) + ", part " + std::to_string(s.part) + ", " +
-                                            std::to_string(s.queries.value) + " queries, " + std::to_string(s.keys.value) + " keys): " + what};
+      return invalid("sample " + std::to_string(i) + " (" + name(s.pass) + ", part " + std::to_string(s.part) + ", " +
+                     std::to_string(s.queries.value) + " queries, " + std::to_string(s.keys.value) + " keys): " + what);
     };
     if (s.part < 0 || s.part > 65535) return says("parts are counted from 0 to 65535");
-    if (s.queries < tokens{1} || s.keys > longest_supported) return says("tokens are counted from 1 to " + std::to_string(longest_supported.value));
+    if (s.queries < tokens{1} || s.keys > longest_supported)
+      return says("tokens are counted from 1 to " + std::to_string(longest_supported.value));
     if (s.keys < s.queries) return says("keys are the prefix and the queries themselves, so no fewer than the queries");
-    if (!(s.time > seconds{}) || !std::isfinite(s.time.value)) return says("takes " + std::to_string(s.time.value) + " s, a time must be more than 0");
+    if (!(s.time > seconds{}) || !std::isfinite(s.time.value))
+      return says("takes " + std::to_string(s.time.value) + " s, a time must be more than 0");
     return std::nullopt;
   }
 
   static std::optional<error> fault(const extras& beside, std::size_t parts) {
-    const auto not_negative = [](seconds t) { return t >= seconds{} && std::isfinite(t.value); };
+    const auto is_time = [](seconds t) { return t >= seconds{} && std::isfinite(t.value); };
     for (const pass p : {pass::forward, pass::backward}) {
       const std::vector<seconds>& all = p == pass::forward ? beside.forward_overhead : beside.backward_overhead;
       if (!all.empty() && all.size() != parts)
-        return error{errc::invalid_input, std::to_string(all.size()) + " " + name(p) + " overheads for " + std::to_string(parts) + " parts"};
+        return invalid(std::to_string(all.size()) + " " + name(p) + " overheads for " + std::to_string(parts) +
+                       " parts");
       for (std::size_t part = 0; part < all.size(); ++part)
-        if (!not_negative(all[part]))
-          return error{errc::invalid_input, "the " + name(p) + " overhead of part " + std::to_string(part) + " is " + std::to_string(all[part].value) + " s"};
+        if (!is_time(all[part]))
+          return invalid("the " + name(p) + " overhead of part " + std::to_string(part) + " is " +
+                         std::to_string(all[part].value) + " s");
     }
-    for (const auto& [what, t] : {std::pair{"a message", beside.message}, {"a message's token", beside.message_token}, {"the reduction", beside.reduce}})
-      if (!not_negative(t)) return error{errc::invalid_input, std::string(what) + " takes " + std::to_string(t.value) + " s"};
+    for (const auto& [what, t] : {std::pair{"a message", beside.message}, {"a message's token", beside.message_token},
+                                  {"the reduction", beside.reduce}})
+      if (!is_time(t)) return invalid(std::string(what) + " takes " + std::to_string(t.value) + " s");
     if (!beside.memory.empty() && parts % beside.memory.size() != 0)
-      return error{errc::invalid_input, std::to_string(beside.memory.size()) + " memory rates for " + std::to_string(parts) + " parts: give one per stage"};
+      return invalid(std::to_string(beside.memory.size()) + " memory rates for " + std::to_string(parts) +
+                     " parts: give one per stage");
     return std::nullopt;
   }
 

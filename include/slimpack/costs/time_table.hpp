@@ -21,20 +21,21 @@ namespace slimpack::costs {
 /// Between measurements time runs along the shape g(q, p) = launch + linear q + attention q (2 p + q + 1) / 2 that is
 /// fitted to all of them: at a measured q, linearly in p; between two measured q0 < q1,
 ///   t(q, p) = t(q0, p) + (t(q1, p) - t(q0, p)) (g(q, p) - g(q0, p)) / (g(q1, p) - g(q0, p)).
-/// Outside, the nearest measurement grows or shrinks as g does: t(q, p) = t(q', p') g(q, p) / g(q', p'). Measurements give
-/// the level and the fit gives the growth, since a power law of the last two points would double their noise with every
-/// doubling, and does not know that attention overtakes the linear layers.
+/// Outside, the nearest measurement grows or shrinks as g does: t(q, p) = t(q', p') g(q, p) / g(q', p'). Measurements
+/// give the level and the fit gives the growth, since a power law of the last two points would double their noise with
+/// every doubling, and does not know that attention overtakes the linear layers.
 ///
 /// Why not in logarithms: with every second published time of attention and of matrix products left out (H100 and A100,
-/// 128 to 32768 tokens), log-log interpolation is 5.3 % to 8.2 % off the others on average, this one 3.6 % to 7.4 %; times
-/// of the fitted shape are exact; it takes a few products and two divisions, whose bits no mathematics library changes.
+/// 128 to 32768 tokens), log-log interpolation is 5.3 % to 8.2 % off the others on average, this one 3.6 % to 7.4 %;
+/// times of the fitted shape are exact; and a few products and two divisions give the same bits with every mathematics
+/// library.
 ///
 /// Source    derived
-/// Law       t does not fall in q nor in p. t(q0, .) <= t(q1, .) rise with p, and with r = linear / attention the share
-///           is (q - q0) / (q1 - q0) times (2 r + 2 p + q + q0 + 1) / (2 r + 2 p + q1 + q0 + 1), which rises with q, and
-///           with p since q <= q1. Measurements that fall are replaced by the mean of the largest before (fewer q, p) and the
-///           smallest after, which neither falls nor changes any that do not
-/// Shapes    any points: a grid, or another list of prefixes for each q; of several times at one point the median counts
+/// Law       t does not fall in q nor in p. t(q0, .) <= t(q1, .) rise with p, and with r = linear / attention the
+///           share is (q - q0) / (q1 - q0) times (2 r + 2 p + q + q0 + 1) / (2 r + 2 p + q1 + q0 + 1), which rises
+///           with q, and with p since q <= q1. Measurements that fall are replaced by the mean of the largest before
+///           (fewer q, p) and the smallest after, which neither falls nor changes any that do not
+/// Shapes    any points: a grid, or another list of prefixes for each q; of several times at a point the median counts
 /// Errors    none            Complexity  O(log rows + log columns) a question, O(points * rows) to build
 class time_table {
  public:
@@ -88,7 +89,9 @@ class time_table {
     std::vector<point> kept;
     for (std::size_t first = 0; first < points.size();) {
       std::size_t end = first;
-      while (end < points.size() && points[end].queries == points[first].queries && points[end].prefix == points[first].prefix) ++end;
+      while (end < points.size() && points[end].queries == points[first].queries &&
+             points[end].prefix == points[first].prefix)
+        ++end;
       kept.push_back(points[first]);
       kept.back().time = (points[(first + end - 1) / 2].time + points[(first + end) / 2].time) * 0.5;
       first = end;
@@ -131,14 +134,15 @@ class time_table {
     const auto q = static_cast<double>(queries_[row]);
     for (std::size_t j = 0; j < prefixes_.size(); ++j) {
       const tokens p{prefixes_[j]};
-      const auto after = static_cast<std::size_t>(
-          std::lower_bound(own.begin(), own.end(), p, [](const point& m, tokens at) { return m.prefix < at; }) - own.begin());
+      const auto before = [](const point& m, tokens at) { return m.prefix < at; };
+      const auto after = static_cast<std::size_t>(std::lower_bound(own.begin(), own.end(), p, before) - own.begin());
       double& t = time_[row * prefixes_.size() + j];
       if (after < own.size() && own[after].prefix == p) {
         t = own[after].time.value;
       } else if (after == 0 || after == own.size()) {
         const point& nearest = own[after == 0 ? 0 : after - 1];
-        t = nearest.time.value * (shape_(q, static_cast<double>(p.value)) / shape_(q, static_cast<double>(nearest.prefix.value)));
+        const double growth = shape_(q, static_cast<double>(p.value)) / shape_(q, static_cast<double>(nearest.prefix.value));
+        t = nearest.time.value * growth;
       } else {
         const point& a = own[after - 1];
         const point& b = own[after];

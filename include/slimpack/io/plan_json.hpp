@@ -337,8 +337,8 @@ inline void read_packs(const json_place& list, const json_place& messages, const
 }  // namespace detail
 
 /// Writes a plan as JSON, format "slimpack-plan/1". Numbers read back exactly, so the plan read back has the same hash.
-/// Times can be replayed from the file alone. So can peak_memory in tokens; in bytes it is what the cost model says that
-/// tokens and pieces hold (hooks `memory` and `kept`), which the file does not repeat.
+/// Times can be replayed from the file alone. So can peak_memory in tokens; in bytes it is what the cost model says
+/// that tokens and pieces hold (hooks `memory` and `kept`), which the file does not repeat.
 /// Requires  finite numbers; names in UTF-8, other bytes are replaced
 /// Errors    unwritable: the stream has failed            Complexity  O(size of the plan), streamed
 [[nodiscard]] inline result<void> write_plan(std::ostream& out, const plan& p) {

@@ -16,10 +16,11 @@ namespace slimpack::schedules {
 /// How many forward packs a stage may have run with i backward packs done, under the memory limit (one chunk).
 ///
 /// Derivation: while backward i runs after a forwards, a stage holds in_backward(F(a) - B(i), ...) and what is kept
-/// beside those tokens, which grows with a; so there is a largest a for each i. Forwards are never undone, hence what is allowed at i is the least over
-/// all later backwards; and the forward that reaches a must itself fit. A program that never exceeds `allowed` obeys
-/// the limit; where only live tokens count, the converse holds too. If phi(i) + 1 is allowed for each i, which `check`
-/// tests, no stage waits for ever: one short of the forwards that its next backward needs is always allowed to run them.
+/// beside those tokens, which grows with a; so there is a largest a for each i. Forwards are never undone, hence what is
+/// allowed at i is the least over all later backwards; and the forward that reaches a must itself fit. A program that
+/// never exceeds `allowed` obeys the limit; where only live tokens count, the converse holds too. If phi(i) + 1 is
+/// allowed for each i, which `check` tests, no stage waits for ever: one short of the forwards that its next backward
+/// needs is always allowed to run them.
 class memory_cap {
  public:
   /// Complexity  O(stages * packs)
@@ -73,8 +74,9 @@ class memory_cap {
     for (std::size_t i = 0; i <= packs; ++i) {
       const auto gradient = static_cast<double>(work.gradient_before[i]);
       const auto fits = [&](std::uint32_t j) {
-        const double held = rates.in_forward(static_cast<double>(f[j + 1] - b[i]), gradient, static_cast<double>(f[j + 1] - f[j]));
-        return held + work.kept(stage, j + 1, i) <= limit;
+        const auto live = static_cast<double>(f[j + 1] - b[i]);
+        const auto running = static_cast<double>(f[j + 1] - f[j]);
+        return rates.in_forward(live, gradient, running) + work.kept(stage, j + 1, i) <= limit;
       };
       if (i > 0) {
         const std::uint32_t run = work.turn[i - 1] + 1;

@@ -15,8 +15,8 @@
 namespace slimpack::solvers {
 
 /// Another solver's packs in pieces that both passes share, for trainers whose backward takes whole forward pieces
-/// (backward_cuts::forward_cuts): priced by the piece, ordered anew, and listed so in the plan file. Forward and backward
-/// packs stay apart. A sequence whose pieces run backward one by one needs accumulators of dK and dV, which are priced.
+/// (backward_cuts::forward_cuts): priced by the piece, ordered anew, and listed so in the plan file. Forward and
+/// backward packs stay apart. A sequence whose pieces run backward one by one needs accumulators of dK and dV, which are priced.
 /// Source    common refinement, core/refine.hpp; derived
 /// Law       every backward slice is one forward slice
 /// Errors    those of the solver; out_of_memory: the schedule finds no order for the pieces within the limit

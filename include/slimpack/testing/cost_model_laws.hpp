@@ -67,8 +67,8 @@ void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, 
 template <class Cost>
 void check_kept(report& r, const Cost& cost, const slice& s, int stage) {
   const bytes b = kept_of(cost, s, stage);
-  r.check(1, std::isfinite(b.value) && b >= bytes{}, "what a piece keeps is finite and not negative", "piece", s, "keeps", b,
-          "on stage", stage);
+  r.check(1, std::isfinite(b.value) && b >= bytes{}, "what a piece keeps is finite and not negative", "piece", s,
+          "keeps", b, "on stage", stage);
 }
 
 template <class Cost>
