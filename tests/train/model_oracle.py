@@ -11,7 +11,8 @@ import math
 
 import torch
 
-CONFIG = {"layers": 2, "hidden": 16, "heads": 4, "kv_heads": 2, "ffn": 24, "vocab": 24, "rope_theta": 100.0, "eps": 1e-5}
+CONFIG = {"layers": 2, "hidden": 16, "heads": 4, "kv_heads": 2, "ffn": 24, "vocab": 24, "rope_theta": 100.0,
+          "eps": 1e-5}
 LENGTHS = [1, 7, 8, 9, 2, 201]
 STEPS = {"rate": 0.01, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "decay": 0.1}
 

@@ -35,6 +35,7 @@ class adamw {
     const auto b1 = static_cast<T>(settings_.beta1);
     const auto b2 = static_cast<T>(settings_.beta2);
     const auto rate = static_cast<T>(settings_.rate / (1 - std::pow(settings_.beta1, steps_)));
+    const auto eps = static_cast<T>(settings_.eps);
     const auto root = static_cast<T>(1 / std::sqrt(1 - std::pow(settings_.beta2, steps_)));
     std::size_t at = 0;  // in the moments, which lie as the weights do
     for (std::size_t t = 0; t < weights_.tensors().size(); ++t) {
@@ -45,7 +46,7 @@ class adamw {
         const T g = static_cast<T>(scale) * gradients[i];
         mean_[at] = b1 * mean_[at] + (1 - b1) * g;
         square_[at] = b2 * square_[at] + (1 - b2) * g * g;
-        values[i] = kept * values[i] - rate * mean_[at] / (root * std::sqrt(square_[at]) + static_cast<T>(settings_.eps));
+        values[i] = kept * values[i] - rate * mean_[at] / (root * std::sqrt(square_[at]) + eps);
       }
     }
   }

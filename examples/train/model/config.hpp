@@ -29,9 +29,11 @@ struct config {
     for (const int size : {layers, hidden, heads, kv_heads, ffn, vocab})
       if (size < 1) return wrong("every size of the model must be at least 1");
     if (hidden % heads != 0 || head_width() % 2 != 0)
-      return wrong("hidden / heads must be an even number, " + std::to_string(hidden) + " / " + std::to_string(heads) + " is not");
+      return wrong("hidden / heads must be an even number, " + std::to_string(hidden) + " / " + std::to_string(heads) +
+                   " is not");
     if (heads % kv_heads != 0)
-      return wrong(std::to_string(heads) + " query heads are no multiple of " + std::to_string(kv_heads) + " key and value heads");
+      return wrong(std::to_string(heads) + " query heads are no multiple of " + std::to_string(kv_heads) +
+                   " key and value heads");
     if (vocab > 256) return wrong("tokens are bytes: a vocabulary has at most 256");
     return boost::outcome_v2::success();
   }

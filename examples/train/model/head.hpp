@@ -17,8 +17,8 @@
 
 namespace train {
 
-/// The end of the model: norm, logits and cross entropy with the next token. Logits exist for a tile of tokens at a time
-/// and are computed again in backward, so nothing is kept.
+/// The end of the model: norm, logits and cross entropy with the next token. Logits exist for a tile of tokens at a
+/// time and are computed again in backward, so nothing is kept.
 template <class T>
 class head {
  public:
@@ -44,7 +44,8 @@ class head {
   /// The gradient of the weighted loss by x.   Formula   d logits = weight (softmax(logits) - one at the target)
   [[nodiscard]] matrix<T> backward(const pack_rows<T>& pack, const matrix<T>& x) {
     matrix<T> dx = matrix<T>::Zero(x.rows(), x.cols());
-    each_tile(pack, x, [&](const matrix<T>& part, const matrix<T>& normed, matrix<T>& d, const target* targets, Index row) {
+    each_tile(pack, x, [&](const matrix<T>& part, const matrix<T>& normed, matrix<T>& d, const target* targets,
+                           Index row) {
       for (Index i = 0; i < d.rows(); ++i) {
         auto logits = d.row(i).array();
         const T largest = logits.maxCoeff();
@@ -88,7 +89,8 @@ class head {
       const Index valid = size - Index{p.is_last()};
       const double weight = valid > 0 ? p.loss_weight / static_cast<double>(valid) : 0;
       for (Index at = p.slice.begin.value; at < p.slice.end().value; ++at)
-        all.push_back(at + 1 < p.sequence_length.value ? target{text[static_cast<std::size_t>(at + 1)], weight} : target{});
+        all.push_back(at + 1 == p.sequence_length.value ? target{}
+                                                        : target{text[static_cast<std::size_t>(at + 1)], weight});
     });
     return all;
   }

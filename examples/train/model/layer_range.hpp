@@ -3,8 +3,8 @@
 
 namespace train {
 
-/// What one part of the pipeline owns: layers [first, last), the embedding on the first part, norm, head and loss on the
-/// last.
+/// What one part of the pipeline owns: layers [first, last), the embedding on the first part, norm, head and loss on
+/// the last.
 struct layer_range {
   int first{};
   int last{};

@@ -30,7 +30,8 @@ class model_part {
   }
 
   /// Shapes    the part's tensors, as tensors_of lists them, begin at tensor `first`
-  model_part(const config& c, const layer_range& range, parameters<T>& weights, std::size_t first, const documents& texts) {
+  model_part(const config& c, const layer_range& range, parameters<T>& weights, std::size_t first,
+             const documents& texts) {
     if (range.embeds) embedding_.emplace(weights[first++], texts);
     for (std::size_t l = 0; l < static_cast<std::size_t>(range.size()); ++l, first += tensors_per_layer)
       layers_.emplace_back(c, weights, first, l);

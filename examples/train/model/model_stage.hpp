@@ -28,10 +28,11 @@
 
 namespace train {
 
-/// A stage of the model as a slimpack stage compute: called by pack, keeping what it needs by token, so that backward may
-/// cut anywhere. It holds one part of the model for each of the stage's chunks.
+/// A stage of the model as a slimpack stage compute: called by pack, keeping what it needs by token, so that backward
+/// may cut anywhere. It holds one part of the model for each of the stage's chunks.
 /// Shapes    messages are (tokens of the pack, hidden)
-/// Law       a stage keeps per token exactly what rates() says, and nothing when all its sequences are done
+/// Law       a stage keeps per token exactly what rates() says, and nothing when all its sequences are done; a plan's
+///           peak_memory with rates() is the measured peak (with several chunks, where each has as many layers)
 /// Errors    out_of_order: what the store refuses
 ///           invalid_input: a document of another length than the plan's, or a byte outside the vocabulary
 template <class T>
@@ -41,8 +42,8 @@ class model_stage {
 
   /// Requires  c.check(), on.parts() <= c.layers, 0 <= stage < on.stages; plans cut at multiples of on.quantum
   model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
-      : config_(c), texts_(std::move(texts)), ranges_(ranges_of(c, on, stage)), weights_(tensors_of_all(c, ranges_), seed),
-        store_(layouts_of(c, ranges_), on.quantum) {
+      : config_(c), texts_(std::move(texts)), ranges_(ranges_of(c, on, stage)),
+        weights_(tensors_of_all(c, ranges_), seed), store_(layouts_of(c, ranges_), on.quantum) {
     std::size_t first = 0;
     for (const layer_range& range : ranges_) {
       parts_.emplace_back(c, range, weights_, first, texts_);
@@ -70,7 +71,8 @@ class model_stage {
     store_.restart_peak();
   }
 
-  slimpack::result<void> forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+  slimpack::result<void> forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                 slimpack::outgoing& out) {
     for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> fine = check(p); !fine) return fine;
       if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
@@ -80,7 +82,8 @@ class model_stage {
     return out.put(span_of(y));
   }
 
-  slimpack::result<void> backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+  slimpack::result<void> backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                  slimpack::outgoing& out) {
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
     pack_rows<T> rows(store_, pack);
@@ -121,8 +124,9 @@ class model_stage {
       ranges.push_back(part_of(c.layers, chunk * on.stages + stage, on.parts()));
     return ranges;
   }
-  [[nodiscard]] static std::vector<typename model_part<T>::layout> layouts_of(const config& c, std::span<const layer_range> ranges) {
-    std::vector<typename model_part<T>::layout> all;
+  using layouts = std::vector<typename model_part<T>::layout>;
+  [[nodiscard]] static layouts layouts_of(const config& c, std::span<const layer_range> ranges) {
+    layouts all;
     for (const layer_range& range : ranges) all.push_back(model_part<T>::layout_of(c, range));
     return all;
   }

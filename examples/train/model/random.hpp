@@ -7,8 +7,8 @@
 
 namespace train {
 
-/// Source    output function of SplitMix64: G. Steele, D. Lea, C. Flood, Fast splittable pseudorandom number generators,
-///           OOPSLA 2014
+/// Source    output function of SplitMix64: G. Steele, D. Lea, C. Flood, Fast splittable pseudorandom number
+///           generators, OOPSLA 2014
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t x) noexcept {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

@@ -36,7 +36,9 @@ class rms_norm {
   }
 
  private:
-  [[nodiscard]] T root(const matrix<T>& x, Index i) const { return std::sqrt(x.row(i).squaredNorm() / static_cast<T>(x.cols()) + eps_); }
+  [[nodiscard]] T root(const matrix<T>& x, Index i) const {
+    return std::sqrt(x.row(i).squaredNorm() / static_cast<T>(x.cols()) + eps_);
+  }
 
   typename parameters<T>::view gain_;
   T eps_;

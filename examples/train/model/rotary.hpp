@@ -45,7 +45,8 @@ class rotary {
     table_.conservativeResize(positions, width_);
     for (Index p = known; p < positions; ++p)
       for (Index i = 0; i < half; ++i) {
-        const double angle = static_cast<double>(p) * std::pow(theta_, -static_cast<double>(2 * i) / static_cast<double>(width_));
+        const double turns = std::pow(theta_, -static_cast<double>(2 * i) / static_cast<double>(width_));
+        const double angle = static_cast<double>(p) * turns;
         table_(p, i) = static_cast<T>(std::cos(angle));
         table_(p, half + i) = static_cast<T>(std::sin(angle));
       }

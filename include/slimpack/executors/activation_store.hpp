@@ -124,7 +124,8 @@ class activation_store {
     const auto known = sequences_.find(key_of(p));
     const tokens held = known == sequences_.end() ? tokens{} : std::min(known->second.end, known->second.forwarded);
     if (p.slice.begin < tokens{} || p.slice.end() > held)
-      return refused(errc::out_of_order, "access", p, "reaches beyond the " + std::to_string(held.value) + " tokens held");
+      return refused(errc::out_of_order, "access", p,
+                     "reaches beyond the " + std::to_string(held.value) + " tokens held");
     for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value;) {
       const std::int64_t next = std::min((at / quantum_ + 1) * quantum_, p.slice.end().value);
       f(page(known->second, widths_of(p), quantum_, at, next));
