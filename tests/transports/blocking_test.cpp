@@ -250,6 +250,20 @@ TYPED_TEST(BlockingTransport, KeepsMessagesOfAStepThatThisRankHasNotComeTo) {
   });
 }
 
+TEST(Mailbox, DropsWhatComesLateOfAnAbortedStep) {
+  detail::mailbox mail;
+  mail.end_step("no more");
+  const std::byte late{1};
+  const std::byte next{2};
+  mail.deliver(0, 1, 0, detail::owned_bytes(std::span(&late, 1)));
+  mail.deliver(0, 1, 1, detail::owned_bytes(std::span(&next, 1)));
+  std::byte in{};
+  auto h = mail.post(0, 1, std::span(&in, 1));
+  ASSERT_TRUE(h.has_value());
+  EXPECT_TRUE(mail.test(h.value()).value());
+  EXPECT_EQ(in, next);
+}
+
 TYPED_TEST(BlockingTransport, LeavesNoThreadBehind) {
   const std::size_t before = threads_now();
   {

@@ -81,10 +81,10 @@ namespace slimpack::transports {
 ///
 /// Abort: every rank is told, forgets its receives, and takes in and drops what others still send until each of them
 /// has said that nothing more comes. abort returns when that has happened; all ranks must therefore call it, as ranks
-/// that are woken do. A message carries the parity of its step, since a rank may begin the next one while another is
-/// still in abort, but gets no further ahead. Where a peer says nothing within the time-out (it is dead, or computes
-/// longer than that), no later call succeeds: each answers transport_failed. A long message from such a peer that had
-/// begun to arrive may then still write to its buffer, since MPI cannot take it back.
+/// that are woken do. So no rank can be further ahead than another's abort, and what it sends there comes after the
+/// last that is dropped. Where a peer says nothing within the time-out (it is dead, or computes longer than that), no
+/// later call succeeds: each answers transport_failed. A long message from such a peer that had begun to arrive may
+/// then still write to its buffer, since MPI cannot take it back.
 ///
 /// Progress: MPI moves messages above its eager limit (4 KiB in shared memory, 64 KiB over TCP, by Open MPI's defaults)
 /// only while both ends are inside calls.
@@ -113,7 +113,7 @@ class mpi {
     int* largest_tag = nullptr;
     int known = 0;
     if (code == MPI_SUCCESS) code = MPI_Comm_get_attr(communicator_.get(), MPI_TAG_UB, &largest_tag, &known);
-    if (known) channels_ = *largest_tag / 2 - 1;
+    if (known) channels_ = *largest_tag - 1;
     if (code != MPI_SUCCESS) give_up(detail::mpi_message(code));
   }
 
@@ -124,7 +124,7 @@ class mpi {
   [[nodiscard]] result<handle> send(int peer, int channel, std::span<const std::byte> data) {
     if (std::optional<error> wrong = refused(peer, channel, data.size())) return *std::move(wrong);
     operation o{MPI_REQUEST_NULL, ++serial_, peer, channel, data.size(), nullptr, {}, state::under_way};
-    if (const int code = MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag(channel),
+    if (const int code = MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, peer, channel,
                                    communicator_.get(), &o.request);
         code != MPI_SUCCESS)
       return fail(code);
@@ -178,7 +178,6 @@ class mpi {
     free_.clear();
     lanes_.clear();
     first_serial_ = ++serial_;
-    parity_ = 1 - parity_;
   }
 
  private:
@@ -211,18 +210,17 @@ class mpi {
     std::unique_ptr<std::byte[]> memory;
   };
 
-  [[nodiscard]] int tag(int channel) const noexcept { return 2 * channel + parity_; }
-  // Two channels more than the caller's are the transport's own.
-  [[nodiscard]] int reason_tag() const noexcept { return tag(channels_ - 1); }
-  [[nodiscard]] int silence_tag() const noexcept { return tag(channels_); }
+  // Channels are tags; the last two are the transport's own.
+  [[nodiscard]] int reason_tag() const noexcept { return channels_; }
+  [[nodiscard]] int silence_tag() const noexcept { return channels_ + 1; }
 
   [[nodiscard]] std::optional<error> refused(int peer, int channel, std::size_t size) const {
     if (stopped_) return stopped_;
     if (peer < 0 || peer >= size_)
       return error{errc::invalid_input, "no rank " + std::to_string(peer) + " among " + std::to_string(size_)};
-    if (channel < 0 || channel >= channels_ - 1)
+    if (channel < 0 || channel >= channels_)
       return error{errc::invalid_input,
-                   "channel " + std::to_string(channel) + " where MPI has tags for " + std::to_string(channels_ - 1)};
+                   "channel " + std::to_string(channel) + " where MPI has tags for " + std::to_string(channels_)};
     if (size > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       return error{errc::invalid_input, "a message of " + std::to_string(size) + " bytes, 2147483647 is the most"};
     return std::nullopt;
@@ -256,7 +254,7 @@ class mpi {
     while (!from.posted.empty()) {
       MPI_Message message{};
       MPI_Status status;
-      const std::optional<std::size_t> size = probe(from.peer, tag(from.channel), message, status);
+      const std::optional<std::size_t> size = probe(from.peer, from.channel, message, status);
       if (!size) return;
       operation& o = operations_[from.posted.front()];
       from.posted.pop_front();
@@ -383,8 +381,7 @@ class mpi {
   options options_;
   int rank_{};
   int size_{};
-  int channels_{};  ///< the last that has a tag, in both parities
-  int parity_{};    ///< of the steps aborted so far
+  int channels_{};
   std::vector<operation> operations_;
   std::vector<std::size_t> free_;  ///< slots of operations that are through
   std::map<std::pair<int, int>, lane> lanes_;
