@@ -66,9 +66,11 @@ class stage_run {
   /// Ends a step that failed here or elsewhere: tells the others, gives every state back. Returns the error to report.
   error stop(error why) {
     if (why.code != errc::aborted) {
-      std::string where = "rank " + std::to_string(transport_->rank());
-      if (script_) where += " (replica " + std::to_string(script_->replica) + ", stage " + std::to_string(script_->stage) + ')';
-      where += running_ ? ", " + name_of(*running_, script_->chunks) : std::string(", ") + doing_;
+      const int rank = transport_->rank();
+      const int stages = std::max(plan_->shape.stages, 1);
+      std::string where = "rank " + std::to_string(rank) + " (replica " + std::to_string(rank / stages) + ", stage " +
+                          std::to_string(rank % stages) + ')';
+      where += running_ ? ", " + name_of(*running_, plan_->shape.chunks) : std::string(", ") + doing_;
       if (why.code != errc::disagreement) why.detail = where + ": " + why.detail;  // that all ranks see alike
     }
     transport_->abort(why.detail);  // from here on no message uses mail_

@@ -1,0 +1,102 @@
+#ifndef SLIMPACK_TESTS_EXECUTORS_EVERYWHERE_HPP
+#define SLIMPACK_TESTS_EXECUTORS_EVERYWHERE_HPP
+
+#include <slimpack/executors/packflow.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/solvers/chunked.hpp>
+#include <slimpack/solvers/dp_balanced.hpp>
+#include <slimpack/solvers/karmarkar_karp.hpp>
+#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/slicers/uniform.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/transports/threads.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace slimpack::tests {
+
+/// Calls what(rank) on a thread per rank, and returns when all have.
+template <class What>
+void on_every_rank(int ranks, What what) {
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&what, rank] { what(rank); });
+}
+
+[[nodiscard]] inline int ranks_of(const plan& p) { return p.shape.stages * p.shape.replicas; }
+
+/// Runs a plan on threads, rank r with computes[r]. Plans may differ between ranks.
+template <class Compute, class World>
+std::vector<result<step_report>> run_everywhere(World& world, const std::vector<const plan*>& plans,
+                                                std::vector<Compute>& computes, executors::packflow<> run = {}) {
+  std::vector<std::optional<result<step_report>>> made(computes.size());
+  on_every_rank(static_cast<int>(computes.size()), [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    const auto at = static_cast<std::size_t>(rank);
+    made[at].emplace(run.execute(*plans[at], computes[at], endpoint));
+  });
+  std::vector<result<step_report>> all;
+  for (std::optional<result<step_report>>& one : made) all.push_back(std::move(*one));
+  return all;
+}
+
+template <class Compute>
+std::vector<result<step_report>> run_everywhere(const plan& p, std::vector<Compute>& computes, executors::packflow<> run = {}) {
+  transports::threads world{ranks_of(p), {.time_out = {20}}};
+  return run_everywhere(world, std::vector<const plan*>(computes.size(), &p), computes, run);
+}
+
+/// Lengths where cutting goes wrong first, a tail, and one sequence longer than all others together.
+[[nodiscard]] inline std::vector<tokens> awkward_lengths(testing::generator& random, tokens quantum, std::size_t count) {
+  std::vector<tokens> lengths{{1}, quantum - tokens{1}, quantum, quantum + tokens{1}};
+  if (quantum == tokens{1}) lengths[1] = {1};
+  while (lengths.size() < count) lengths.push_back(random.length(quantum * 8));
+  tokens sum{};
+  for (const tokens t : lengths) sum += t;
+  lengths.push_back(sum + tokens{random.between(1, quantum.value * 4)});
+  random.shuffle(lengths);
+  return lengths;
+}
+
+/// A batch planned by one of the shipped combinations; costs keep packs small, so that there are many.
+struct named_planner {
+  const char* name;
+  result<plan> (*make)(const shape&, std::span<const tokens>);
+};
+
+template <class Solver, class Slicer, class Schedule>
+result<plan> planned(const shape& on, std::span<const tokens> lengths, Slicer slicer, Solver solver, Schedule schedule) {
+  const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
+  return planner{on, slicer, cost, solver, schedule}(lengths);
+}
+
+/// Every shipped solver, with each schedule that suits it.
+[[nodiscard]] inline std::vector<named_planner> every_planner() {
+  using lengths = std::span<const tokens>;
+  using schedules::list;
+  using schedules::one_f_one_b;
+  return {
+      {"two_phase, list", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast()}, list{}); }},
+      {"two_phase, one_f_one_b", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast()}, one_f_one_b{}); }},
+      {"two_phase, uniform, classic", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::uniform{.at_most = on.quantum * 3}, solvers::two_phase{.effort = solvers::search_budget::fast()},
+                        one_f_one_b{.lead = 1}); }},
+      {"megatron", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::megatron{}, one_f_one_b{.lead = 1}); }},
+      {"dp_balanced", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::dp_balanced{}, one_f_one_b{.lead = 1}); }},
+      {"karmarkar_karp", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::karmarkar_karp{}, list{}); }},
+      {"chunked", [](const shape& on, lengths l) { return planned(on, l, slicers::equal_cost{}, solvers::chunked{}, one_f_one_b{}); }},
+  };
+}
+
+}  // namespace slimpack::tests
+
+#endif

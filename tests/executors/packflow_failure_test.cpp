@@ -1,0 +1,276 @@
+#include <slimpack/executors/packflow.hpp>
+
+#include "diary.hpp"
+#include "everywhere.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace slimpack {
+namespace {
+
+using tests::diary;
+using tests::small_plan;
+
+constexpr seconds time_out{0.5};
+
+/// What goes wrong, on one rank.
+enum class fault {
+  none,
+  throws,
+  throws_no_exception,
+  returns_error,
+  writes_nothing,
+  puts_too_little,
+  hangs,
+  holds_memory,
+  throws_in_begin_step,
+  throws_in_reduce,
+  fails_in_reduce,
+  throws_in_loss,
+};
+
+class faulty : public diary {
+ public:
+  using diary::diary;
+  fault kind{};
+  pass direction{};
+  int at{};  // calls of that pass before the one that fails
+
+  void begin_step(const step_outline& o) {
+    diary::begin_step(o);
+    if (kind == fault::throws_in_begin_step) throw std::runtime_error("no room");
+  }
+  result<state> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    outgoing to = out;
+    if (direction == pass::forward && at-- == 0)
+      if (result<void> fine = fail(out, to); !fine) return std::move(fine).error();
+    return diary::forward(p, in, direction == pass::forward && at == -1 && silent() ? to : out);
+  }
+  result<void> backward(const piece& p, state s, std::span<const std::byte> in, outgoing& out) {
+    outgoing to = out;
+    if (direction == pass::backward && at-- == 0) {
+      count->taken += kind == fault::throws || kind == fault::returns_error;
+      if (result<void> fine = fail(out, to); !fine) return fine;
+    }
+    return diary::backward(p, std::move(s), in, direction == pass::backward && at == -1 && silent() ? to : out);
+  }
+  template <class Group>
+  result<void> reduce(Group& group) {
+    if (kind == fault::throws_in_reduce) throw std::runtime_error("no reduction");
+    if (kind == fault::fails_in_reduce) return error{errc::compute_failed, "no reduction"};
+    return diary::reduce(group);
+  }
+  double loss() {
+    if (kind == fault::throws_in_loss) throw std::runtime_error("no loss");
+    return diary::loss();
+  }
+  [[nodiscard]] bytes held() const { return {kind == fault::holds_memory ? 512.0 : 0.0}; }
+
+ private:
+  [[nodiscard]] bool silent() const { return kind == fault::writes_nothing || kind == fault::puts_too_little; }
+
+  // Where a call must write less than it should, it writes to a copy of `out` instead.
+  result<void> fail(outgoing& out, outgoing&) {
+    switch (kind) {
+      case fault::throws: throw std::runtime_error("layer 7 is on fire");
+      case fault::throws_no_exception: throw 7;
+      case fault::returns_error: return error{errc::compute_failed, "layer 7 is on fire"};
+      case fault::puts_too_little: return (void)out.put(std::vector<double>(1)), boost::outcome_v2::success();
+      case fault::hangs: std::this_thread::sleep_for(std::chrono::duration<double>(3 * time_out.value)); break;
+      default: break;
+    }
+    return boost::outcome_v2::success();
+  }
+};
+
+struct failing_step {
+  const char* name;
+  fault kind;
+  std::size_t rank;
+  pass direction;
+  int at;
+  std::string where;  // in every rank's message
+  std::string cause;
+  friend std::ostream& operator<<(std::ostream& out, const failing_step& s) { return out << s.name; }
+};
+
+class PackflowFailure : public ::testing::TestWithParam<failing_step> {};
+
+TEST_P(PackflowFailure, StopsEveryRankWithOneMessageAndLeavesNothingBehind) {
+  const failing_step& f = GetParam();
+  const plan p = small_plan({.stages = 3, .replicas = 2, .quantum = {4}});
+  transports::threads world{6, {.time_out = time_out}};
+  std::vector<faulty> stages = tests::stages_of<faulty>(p);
+  stages[f.rank].kind = f.kind;
+  stages[f.rank].direction = f.direction;
+  stages[f.rank].at = f.at;
+  std::vector<std::string> messages(6), sinks(6);
+  std::vector<double> took(6);
+  int thrown = 0;
+  tests::on_every_rank(6, [&](int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    auto endpoint = world.endpoint(rank);
+    const executors::packflow<> run{.sink = [&](std::string_view line) { sinks[at] += line; }};
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      const result<step_report> step = run.execute(p, stages[at], endpoint);
+      messages[at] = step ? "no error" : step.error().detail;
+    } catch (const std::runtime_error&) {
+      ++thrown, messages[at] = sinks[at];
+    } catch (int) {
+      ++thrown, messages[at] = sinks[at];
+    }
+    took[at] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  });
+  const bool throws = f.kind == fault::throws || f.kind == fault::throws_no_exception || f.kind == fault::throws_in_begin_step ||
+                      f.kind == fault::throws_in_reduce || f.kind == fault::throws_in_loss;
+  EXPECT_EQ(thrown, throws ? 1 : 0);
+  for (std::size_t rank = 0; rank < 6; ++rank) {
+    EXPECT_EQ(messages[rank], messages[0]) << "rank " << rank;
+    EXPECT_EQ(sinks[rank], messages[0]) << "rank " << rank;
+    EXPECT_EQ(stages[rank].aborts, 1) << "rank " << rank;
+    EXPECT_EQ(stages[rank].count->taken + stages[rank].count->discarded, stages[rank].count->made) << "rank " << rank;
+    EXPECT_LT(took[rank], 3.5 * time_out.value) << "rank " << rank;
+  }
+  EXPECT_NE(messages[0].find(f.where), std::string::npos) << messages[0];
+  EXPECT_NE(messages[0].find(f.cause), std::string::npos) << messages[0];
+
+  // The trainer may go on: the next step over the same transport is exact.
+  for (faulty& stage : stages) stage.kind = fault::none, stage.zero();
+  const prefix_model::gradients expected = prefix_model::whole(p.lengths, 3);
+  const auto reports = tests::run_everywhere(world, std::vector<const plan*>(6, &p), stages);
+  for (std::size_t rank = 0; rank < 6; ++rank) {
+    ASSERT_TRUE(reports[rank]) << reports[rank].error().detail;
+    EXPECT_EQ(stages[rank].gradient()[0], expected.weight[rank % 3]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Causes, PackflowFailure,
+    ::testing::Values(
+        failing_step{"forward_throws", fault::throws, 1, pass::forward, 3, "rank 1 (replica 0, stage 1), F", "layer 7 is on fire"},
+        failing_step{"backward_throws", fault::throws, 5, pass::backward, 2, "rank 5 (replica 1, stage 2), B", "layer 7 is on fire"},
+        failing_step{"first_forward_throws", fault::throws, 0, pass::forward, 0, "rank 0 (replica 0, stage 0), F0", "layer 7 is on fire"},
+        failing_step{"throws_a_number", fault::throws_no_exception, 2, pass::forward, 1, "rank 2 (replica 0, stage 2), F", "no std::exception"},
+        failing_step{"forward_fails", fault::returns_error, 3, pass::forward, 4, "rank 3 (replica 1, stage 0), F", "layer 7 is on fire"},
+        failing_step{"backward_fails", fault::returns_error, 4, pass::backward, 1, "rank 4 (replica 1, stage 1), B", "layer 7 is on fire"},
+        failing_step{"no_activations", fault::writes_nothing, 0, pass::forward, 2, "rank 0 (replica 0, stage 0), F", "nothing was written"},
+        failing_step{"no_input_gradient", fault::writes_nothing, 2, pass::backward, 2, "rank 2 (replica 0, stage 2), B", "nothing was written"},
+        failing_step{"short_activations", fault::puts_too_little, 1, pass::forward, 2, "rank 1 (replica 0, stage 1), F", "8 bytes were given"},
+        failing_step{"short_gradient", fault::puts_too_little, 5, pass::backward, 0, "rank 5 (replica 1, stage 2), B", "8 bytes were given"},
+        failing_step{"hangs", fault::hangs, 1, pass::forward, 3, "rank ", "0.5"},
+        failing_step{"holds_memory", fault::holds_memory, 4, pass::forward, 0, "rank 4 (replica 1, stage 1), the end of its program", "still holds 512 bytes"},
+        failing_step{"begin_step_throws", fault::throws_in_begin_step, 1, pass::forward, 0, "rank 1 (replica 0, stage 1), begin_step", "no room"},
+        failing_step{"reduce_throws", fault::throws_in_reduce, 2, pass::forward, 0, "rank 2 (replica 0, stage 2), the gradient reduction", "no reduction"},
+        failing_step{"reduce_fails", fault::fails_in_reduce, 2, pass::forward, 0, "rank 2 (replica 0, stage 2), the gradient reduction", "no reduction"},
+        failing_step{"loss_throws", fault::throws_in_loss, 2, pass::forward, 0, "rank 2 (replica 0, stage 2), the end of the step", "no loss"}),
+    [](const auto& each) { return std::string(each.param.name); });
+
+/// What ranks answer who disagree before they begin. None may run anything.
+struct disagreement {
+  plan first = small_plan();
+  std::vector<const plan*> plans{&first, &first, &first};
+  std::vector<diary> stages = tests::stages_of<diary>(first);
+
+  void refused_with(const std::string& message) {
+    transports::threads world{3, {.time_out = time_out}};
+    for (const result<step_report>& step : tests::run_everywhere(world, plans, stages)) {
+      ASSERT_FALSE(step);
+      EXPECT_NE(step.error().detail.find(message), std::string::npos) << step.error().detail;
+    }
+    for (const diary& stage : stages) EXPECT_TRUE(stage.entries.empty());
+  }
+};
+
+TEST(PackflowDisagreement, RanksWithDifferentPlansDoNotBegin) {
+  disagreement d;
+  plan other = d.first;
+  other.step_time += seconds{1e-9};
+  d.plans[2] = &other;
+  d.refused_with("ranks 0 and 2 hold different plans: ");
+}
+
+TEST(PackflowDisagreement, RanksWithDifferentWidthsDoNotBegin) {
+  disagreement d;
+  d.stages[1] = diary(1, 3, 1, 5);
+  d.refused_with("ranks 0 and 1 hold different message widths: 3 and 5");
+}
+
+class single_precision : public prefix_by_piece {
+ public:
+  single_precision(int stage, int stages, int chunks, std::int64_t width) : prefix_by_piece(stage, stages, chunks, width), stage_(stage) {}
+  [[nodiscard]] message_format format() const {
+    return {prefix_by_piece::format().width, stage_ == 2 ? element_type::float32 : element_type::float64};
+  }
+
+ private:
+  int stage_;
+};
+
+TEST(PackflowDisagreement, RanksWithDifferentElementTypesDoNotBegin) {
+  const plan p = small_plan();
+  std::vector<single_precision> stages = tests::stages_of<single_precision>(p);
+  for (const result<step_report>& step : tests::run_everywhere(p, stages)) {
+    ASSERT_FALSE(step);
+    EXPECT_EQ(step.error().detail, "ranks 0 and 2 hold different element types: float64 and float32");
+  }
+}
+
+TEST(PackflowDisagreement, APlanForOtherRanksDoesNotBegin) {
+  const plan p = small_plan({.stages = 2, .quantum = {4}});
+  disagreement d;
+  d.plans = {&p, &p, &p};
+  d.refused_with("the plan is for 2 ranks (1 replicas of 2 stages), this is one of 3");
+}
+
+/// A plan that was changed after it was planned, on every rank alike.
+void refuses(plan p, const std::string& message) {
+  disagreement d;
+  d.plans.assign(3, &p);
+  d.refused_with(message);
+}
+
+TEST(PackflowOrder, RefusesABackwardBeforeItsForward) {
+  plan p = small_plan();
+  program& code = p.replicas[0].programs[2];
+  const auto first = std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.pass == pass::backward; });
+  std::rotate(code.begin(), first, first + 1);
+  refuses(p, "rank 2 (replica 0, stage 2), reading the plan: B0 would run before the forward of sequence");
+}
+
+TEST(PackflowOrder, RefusesPacksOutOfTheirOrder) {
+  plan p = small_plan();
+  std::swap(p.replicas[0].programs[1][0], p.replicas[0].programs[1][1]);
+  refuses(p, "F1 stands where pack 0 of ");
+}
+
+TEST(PackflowOrder, RefusesAProgramThatEndsEarly) {
+  plan p = small_plan();
+  p.replicas[0].programs[0].pop_back();
+  refuses(p, "the program ends before B");
+}
+
+TEST(PackflowOrder, RefusesSlicesOutOfTheirOrder) {
+  plan p = small_plan();
+  const micropacks packs = std::exchange(p.replicas[0].partition.backward, {});
+  for (std::size_t i = packs.size(); i-- > 0;) {
+    for (const slice& s : packs[i]) p.replicas[0].partition.backward.push(s);
+    p.replicas[0].partition.backward.close();
+  }
+  refuses(p, "where they should end at ");
+}
+
+TEST(PackflowOrder, RefusesAPlanThatLeavesTokensOut) {
+  plan p = small_plan();
+  p.lengths[0] += tokens{4};
+  refuses(p, "the plan leaves out tokens of sequence 0");
+}
+
+}  // namespace
+}  // namespace slimpack
