@@ -163,15 +163,17 @@ class stream_world {
 
   /// Where errors of its streams come to light. A rank that has aborted waits here for the others.
   result<void> status(int rank) {
-    if (ask(rank) == entry::early) {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait_until(lock, deadline(), [&] { return ask(rank) != entry::early; }))
-        return error{errc::timed_out, waited() + "all ranks to leave the step that was aborted"};
-    }
+    if (!next_step_begins(rank))
+      return error{errc::timed_out, waited() + "all ranks to leave the step that was aborted"};
     if (ask(rank) == entry::aborted) return gate_.why();
     const std::lock_guard lock(mutex_);
     if (of(rank).failed) return *of(rank).failed;
     return boost::outcome_v2::success();
+  }
+
+  bool next_step_begins(int rank) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, deadline(), [&] { return ask(rank) != entry::early; });
   }
 
   void drain(int rank) {
@@ -180,6 +182,7 @@ class stream_world {
   }
 
   void abort(int rank, std::string_view reason) {
+    if (!next_step_begins(rank)) return;
     gate_.raise(static_cast<std::size_t>(rank), reason);
     changed();
     drain(rank);

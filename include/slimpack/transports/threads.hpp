@@ -90,8 +90,12 @@ class threads {
     }
 
     /// Stops the step on every rank; `reason` is what the others' calls then say, unless one was given before. A rank
-    /// that is stopped calls it, too. Once all have, the world is as new.
-    void abort(std::string_view reason) { world_->abort(rank_, reason); }
+    /// that is stopped calls it, too: each rank once per step. Once all have, the world is as new. Until then a rank
+    /// that has aborted is before the next step, and waits for it as send does where it aborts that one already.
+    void abort(std::string_view reason) {
+      if (!next_step_begins()) return;  // in vain: there are ranks that never left the last one
+      world_->abort(rank_, reason);
+    }
 
    private:
     friend class threads;
@@ -126,10 +130,14 @@ class threads {
     }
 
     [[nodiscard]] result<void> enter_step() {
-      const auto ready = [this] { return world_->gate().ask(rank_) != entry::early; };
-      if (!waits().wait_until(ready, world_->patience())) return never_left();
+      if (!next_step_begins()) return never_left();
       if (world_->gate().ask(rank_) == entry::aborted) return world_->gate().why();
       return boost::outcome_v2::success();
+    }
+
+    [[nodiscard]] bool next_step_begins() {
+      const auto begins = [this] { return world_->gate().ask(rank_) != entry::early; };
+      return begins() || waits().wait_until(begins, world_->patience());
     }
 
     /// Its step is over, or stopped.

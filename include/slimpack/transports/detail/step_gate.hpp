@@ -31,7 +31,7 @@ class step_gate {
   /// The run that a rank is in, or will be.
   [[nodiscard]] std::uint64_t step(std::size_t rank) const noexcept { return steps_[rank]; }
 
-  /// Ends the run for all. The first reason stays.
+  /// Ends the run for all. The first reason stays. Requires   not early
   void raise(std::size_t rank, std::string_view reason) {
     const std::lock_guard lock(mutex_);
     if (phase_.load() != steps_[rank]) return;
@@ -40,11 +40,10 @@ class step_gate {
   }
 
   /// A rank of an aborted run uses nothing of it any more. The last one calls `renew` before any may enter the next.
-  /// A rank that has left already changes nothing.
+  /// Requires   raised
   template <class Renew>
   void leave(std::size_t rank, const Renew& renew) {
     const std::lock_guard lock(mutex_);
-    if (phase_.load() != steps_[rank] + 1) return;
     steps_[rank] += 2;
     if (++left_ < steps_.size()) return;
     renew();
