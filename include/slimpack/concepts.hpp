@@ -145,7 +145,7 @@ concept slicer = std::copyable<S> &&
 ///  5. equal questions get equal answers
 /// testing/cost_model_laws.hpp checks them. A cost model knows no slicer, solver, schedule or simulator.
 /// Shipped   costs::quadratic (default) seconds per token and pair, to learn, to test and where you have measured them;
-///           costs::transformer from a model's dimensions and a GPU, before you have
+///           costs::transformer from a model's dimensions and a GPU, before you have; costs::profiled from measured times
 template <class C>
 concept cost_model = std::copyable<C> &&
     (detail::prices_slices<C> || detail::unmet<"a cost model offers seconds time(const slice&, pass, int part) const">());
@@ -170,7 +170,8 @@ concept schedule_for = std::copyable<S> &&
 ///  4. the memory limit holds, or the answer is errc::out_of_memory with the shortfall in numbers
 ///  5. equal problems get equal solutions
 /// testing/solver_laws.hpp checks them.
-/// Shipped   solvers::two_phase (default); to compare with, solvers::megatron, dp_balanced, karmarkar_karp, chunked
+/// Shipped   solvers::two_phase (default); solvers::refined around any, where backward takes whole forward pieces;
+///           to compare with, solvers::megatron, dp_balanced, karmarkar_karp, chunked
 template <class S, class Slicer, class Cost, class Schedule>
 concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && schedule_for<Schedule> &&
     (detail::solves<S, Slicer, Cost, Schedule> ||

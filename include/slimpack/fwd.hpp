@@ -12,8 +12,13 @@ struct partition;
 struct workload;
 struct plan;
 struct replica_plan;
+struct piece;
+struct step_outline;
+struct step_report;
+struct message_format;
 struct error;
 class micropacks;
+class outgoing;
 class plan_error;
 
 namespace slicers {
@@ -27,6 +32,8 @@ struct quadratic;
 struct network;
 struct memory;
 class transformer;
+class profiled;
+class time_table;
 }  // namespace costs
 
 namespace solvers {
@@ -35,12 +42,26 @@ struct megatron;
 struct dp_balanced;
 struct karmarkar_karp;
 struct chunked;
+template <class Solver>
+struct refined;
 }  // namespace solvers
 
 namespace schedules {
 struct one_f_one_b;
 struct list;
 }  // namespace schedules
+
+namespace executors {
+template <class Schedule>
+struct packflow;
+template <class Transport>
+class replica_group;
+}  // namespace executors
+
+namespace transports {
+class threads;
+class mpi;
+}  // namespace transports
 
 namespace simulator {
 class task_graph;

@@ -1,23 +1,29 @@
 #ifndef SLIMPACK_SLIMPACK_HPP
 #define SLIMPACK_SLIMPACK_HPP
 
-/// Everything but Boost.Graph (simulator/bgl.hpp), files (io/) and the laws (testing/), which cost more to include.
+/// Everything but Boost.Graph (simulator/bgl.hpp), MPI (transports/mpi.hpp), files (io/) and the laws (testing/), which
+/// cost more to include.
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/assert.hpp>
+#include <slimpack/core/backward_cuts.hpp>
 #include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/message_format.hpp>
 #include <slimpack/core/micropack.hpp>
+#include <slimpack/core/outgoing.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/piece.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/refine.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/solution.hpp>
+#include <slimpack/core/step_outline.hpp>
 #include <slimpack/core/step_report.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/workload.hpp>
@@ -29,8 +35,14 @@
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/costs/network.hpp>
 #include <slimpack/costs/price.hpp>
+#include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/time_table.hpp>
 #include <slimpack/costs/transformer.hpp>
+#include <slimpack/executors/activation_store.hpp>
+#include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/packflow.hpp>
+#include <slimpack/executors/replica_group.hpp>
 #include <slimpack/fwd.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
@@ -52,8 +64,12 @@
 #include <slimpack/solvers/karmarkar_karp.hpp>
 #include <slimpack/solvers/megatron.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/transports/blocking.hpp>
+#include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/threads.hpp>
 #include <slimpack/version.hpp>
 
 #endif

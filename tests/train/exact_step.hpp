@@ -1,0 +1,107 @@
+#ifndef SLIMPACK_TESTS_TRAIN_EXACT_STEP_HPP
+#define SLIMPACK_TESTS_TRAIN_EXACT_STEP_HPP
+
+#include "../../examples/train/model/model_stage.hpp"
+#include "../executors/everywhere.hpp"
+
+#include <slimpack/executors/packflow.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Whether a step of the transformer gives the loss and the gradients of uncut sequences, over any transport.
+namespace slimpack::tests {
+
+inline const train::config small_model{.layers = 4, .hidden = 8, .heads = 2, .kv_heads = 1, .ffn = 12, .vocab = 16};
+
+/// A stage whose backward takes whole forward pieces, though it could do otherwise.
+class whole_pieces : public train::model_stage<double> {
+ public:
+  static constexpr backward_cuts cuts = backward_cuts::forward_cuts;
+  using model_stage::model_stage;
+};
+
+/// Documents with the lengths where cutting goes wrong first, and what the uncut model makes of them.
+struct exact_batch {
+  tokens quantum;
+  std::vector<std::vector<std::uint8_t>> texts;
+  std::vector<tokens> lengths;
+  double loss{};
+  std::map<std::string, std::vector<double>> gradients;
+
+  explicit exact_batch(std::uint64_t seed) {
+    testing::generator random(seed);
+    quantum = {random.between(1, 9)};
+    lengths = awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
+    double valid = 0;
+    for (const tokens length : lengths) {
+      texts.emplace_back();
+      for (std::int64_t i = 0; i < length.value; ++i) texts.back().push_back(static_cast<std::uint8_t>(random.between(0, 15)));
+      valid += static_cast<double>(length.value - 1);
+    }
+    train::model_stage<double> model(small_model, {.quantum = quantum}, 0, documents(), 7);
+    model.begin_step({});
+    for (std::uint32_t s = 0; s < texts.size(); ++s) {
+      const tokens length = lengths[s];
+      const piece whole{{{s}, {0}, length}, length, 0, static_cast<double>(length.value - 1) / valid};
+      outgoing nowhere;
+      model.forward({&whole, 1}, {}, nowhere).value();
+      model.backward({&whole, 1}, {}, nowhere).value();
+    }
+    loss = model.loss();
+    for (std::size_t t = 0; t < model.weights().tensors().size(); ++t)
+      gradients[model.weights().tensors()[t].name].assign(model.weights().gradients(t).begin(), model.weights().gradients(t).end());
+  }
+  exact_batch(const exact_batch&) = delete;  // documents() refers to it
+
+  [[nodiscard]] train::documents documents() const {
+    return [this](sequence_id s) { return std::span<const std::uint8_t>(texts[s.value]); };
+  }
+
+  /// Runs this rank's stage of a plan. Returns the largest relative error of the loss and of a tensor's gradient
+  /// (norm of the difference over norm).
+  template <class Stage, class Transport>
+  result<double> error_of(const plan& p, Transport& transport) const {
+    Stage stage(small_model, p.shape, transport.rank() % p.shape.stages, documents(), 7);
+    result<step_report> step = executors::packflow<>{}.execute(p, stage, transport);
+    if (!step) return std::move(step).error();
+    double worst = std::abs(step.value().loss_sum - loss) / loss;
+    for (std::size_t t = 0; t < stage.weights().tensors().size(); ++t) {
+      const std::vector<double>& expected = gradients.at(stage.weights().tensors()[t].name);
+      const std::span<const double> got = stage.weights().gradients(t);
+      double difference = 0;
+      double norm = 0;
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        difference += (got[i] - expected[i]) * (got[i] - expected[i]);
+        norm += expected[i] * expected[i];
+      }
+      worst = std::max(worst, std::sqrt(difference / norm));
+    }
+    return worst;
+  }
+};
+
+/// Whether the two passes of some replica are cut or packed differently.
+[[nodiscard]] inline bool asymmetric(const plan& p) {
+  return std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) {
+    std::vector<slice> slices[2];
+    for (const pass direction : {pass::forward, pass::backward}) {
+      std::vector<slice>& all = slices[direction == pass::forward ? 0 : 1];
+      all.assign(r.partition.of(direction).slices().begin(), r.partition.of(direction).slices().end());
+      std::sort(all.begin(), all.end(),
+                [](const slice& a, const slice& b) { return std::pair(a.sequence, a.begin) < std::pair(b.sequence, b.begin); });
+    }
+    return slices[0] != slices[1] || r.partition.forward.size() != r.partition.backward.size();
+  });
+}
+
+}  // namespace slimpack::tests
+
+#endif
