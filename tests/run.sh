@@ -1,7 +1,8 @@
 #!/bin/bash
 # Builds and tests slimpack on Debian 12, from any working directory; installs the packages that are missing.
 #
-#   bash tests/run.sh          the whole suite optimised; the unit tests with sanitizers, and with clang if it is there
+#   bash tests/run.sh          the whole suite optimised; what runs on threads with the thread sanitizer; the unit tests
+#                              with the other sanitizers, and with clang if it is there
 #   bash tests/run.sh --full   the same with whole matrices and many more random cases
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -12,13 +13,18 @@ case "${1-}" in
   *) echo "usage: tests/run.sh [--full]" >&2; exit 2 ;;
 esac
 
-bash cmake/install-packages.sh python3 pkgconf
+bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin
 jobs=$(nproc)
 
 echo "== gcc-release: every header on its own, every test =="
 cmake --preset gcc-release
 cmake --build --preset gcc-release -j "$jobs"
 ctest --preset gcc-release -j "$jobs"
+
+echo "== gcc-thread: what runs on several threads =="
+cmake --preset gcc-thread
+cmake --build --preset gcc-thread -j "$jobs"
+ctest --preset gcc-thread -j "$jobs"
 
 # What the other compilations add is their view of the unit tests.
 for preset in gcc-debug clang-debug; do
@@ -29,5 +35,5 @@ for preset in gcc-debug clang-debug; do
   echo "== $preset: unit tests =="
   cmake --preset "$preset"
   cmake --build --preset "$preset" -j "$jobs" --target unit-tests
-  ctest --preset "$preset" -j "$jobs" -L unit
+  ctest --preset "$preset" -j "$jobs" -L "unit|runtime"
 done

@@ -80,11 +80,11 @@ class messages {
     return boost::outcome_v2::success();
   }
 
-  /// Waits for every send.
+  /// Waits for every message. Buffers stay until then: on a stream, a wait alone does not say that they are free.
   result<void> complete() {
     for (std::deque<transfer>& way : sent_)
-      for (; !way.empty(); way.pop_front())
-        if (result<void> through = transport_->wait(way.front().handle); !through) return through;
+      for (transfer& sending : way)
+        if (result<void> through = transport_->wait(sending.handle); !through) return through;
     return slimpack::finish(*transport_);
   }
 

@@ -57,6 +57,7 @@ class stage_run {
     const auto reducing = clock::now();
     executors::replica_group<Transport> group{*transport_, copies()};
     if (result<void> reduced = slimpack::reduce(*compute_, group); !reduced) return std::move(reduced).error();
+    if (result<void> ended = finish(*transport_); !ended) return std::move(ended).error();
     report_.reduce = since(reducing);
     doing_ = "the end of the step";
     if (result<void> ended = part_company(); !ended) return std::move(ended).error();
