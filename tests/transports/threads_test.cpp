@@ -260,7 +260,7 @@ TEST(ThreadsTransport, SurvivesAbortStorms) {
       const std::string reason = "step " + std::to_string(step);
       const std::int64_t lasts = common.between(0, 40);
       const auto size = static_cast<std::size_t>(common.between(1, 3000));
-      std::vector<std::vector<int>> out(ranks, std::vector<int>(size)), in(ranks, std::vector<int>(size));
+      std::vector<std::vector<int>> out(ranks, std::vector<int>(size, step)), in(ranks, std::vector<int>(size));
       result<void> state = boost::outcome_v2::success();
       for (std::int64_t i = 0; state; ++i) {
         if (t.rank() == culprit && i == lasts) break;
@@ -268,7 +268,6 @@ TEST(ThreadsTransport, SurvivesAbortStorms) {
         for (int turn = 0; turn < 2 * ranks && state; ++turn) {
           const auto peer = static_cast<std::size_t>(turn / 2);
           const auto to = static_cast<int>(peer);
-          std::fill(out[peer].begin(), out[peer].end(), step);
           auto h = turn % 2 == 0 ? t.send(to, 1, std::as_bytes(std::span(out[peer])))
                                  : t.receive(to, 1, std::as_writable_bytes(std::span(in[peer])));
           if (h)
