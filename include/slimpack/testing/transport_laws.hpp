@@ -2,8 +2,8 @@
 #define SLIMPACK_TESTING_TRANSPORT_LAWS_HPP
 
 #include <slimpack/concepts.hpp>
-#include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/report.hpp>
+#include <slimpack/testing/transport_trial.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
@@ -17,7 +17,6 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,55 +27,17 @@
 
 namespace slimpack::testing {
 
-/// How hard a transport is tried; the same on every rank.
-struct transport_options {
-  std::uint64_t seed{1};
-  int cases{10};                              ///< random rounds of each kind
-  std::size_t largest{std::size_t{1} << 20};  ///< bytes of the largest message
-  seconds time_out{};                         ///< what the transport was given as its own; 0 leaves law 5 out
-};
-
 namespace detail {
 
-/// The i-th word of a key's bytes, which no other key gives.
-inline std::uint64_t word(std::uint64_t key, std::uint64_t i) noexcept {
-  std::uint64_t x = key + (i + 1) * 0x9E3779B97F4A7C15U;  // splitmix64
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
-}
-
-inline void fill(std::span<std::byte> to, std::uint64_t key) {
-  for (std::size_t at = 0, i = 0; at < to.size(); at += sizeof(std::uint64_t), ++i) {
-    const std::uint64_t w = word(key, i);
-    std::memcpy(&to[at], &w, std::min(sizeof w, to.size() - at));
-  }
-}
-
-[[nodiscard]] inline bool filled(std::span<const std::byte> from, std::uint64_t key) {
-  for (std::size_t at = 0, i = 0; at < from.size(); at += sizeof(std::uint64_t), ++i) {
-    const std::uint64_t w = word(key, i);
-    if (std::memcmp(&from[at], &w, std::min(sizeof w, from.size() - at)) != 0) return false;
-  }
-  return true;
-}
-
-/// One rank's part in trying a transport. Ranks draw the same numbers from `common_`, so each knows what the others do.
-/// An error that no law expects ends the trial of this rank, which aborts, so that the others end theirs.
+/// One rank's part in trying a transport. An error that no law expects ends it on this rank, which aborts, so that the
+/// others end theirs.
 template <transport Transport>
-class transport_trial {
+class transport_law_trial : transport_trial<Transport> {
  public:
-  transport_trial(Transport& t, transport_options o)
-      : t_(t),
-        o_(o),
-        rank_(t.rank()),
-        size_(t.size()),
-        common_(o.seed),
-        own_(word(o.seed, static_cast<std::uint64_t>(rank_))),
-        report_("transport laws on rank " + std::to_string(rank_), o.seed) {}
+  transport_law_trial(Transport& t, transport_options o) : base(t, o) {}
 
   [[nodiscard]] report run() {
-    using self = transport_trial;
+    using self = transport_law_trial;
     const bool done = repeat(6, "collectives succeed", &self::collectives) &&
                       once(1, "messages arrive", &self::each_size) && repeat(1, "messages arrive", &self::traffic) &&
                       repeat(2, "sends wait for no more than a posted receive", &self::sends_ahead) &&
@@ -89,55 +50,23 @@ class transport_trial {
   }
 
  private:
-  using handle = typename Transport::handle;
-  using clock = std::chrono::steady_clock;
-  using attempt = result<void> (transport_trial::*)();
+  using base = transport_trial<Transport>;
+  using base::meet, base::forget, base::draw_script, base::rounds, base::channels;
+  using base::next, base::previous, base::any_key, base::any_size, base::any_rank, base::large, base::of_rank;
+  using base::post_send, base::post_receive, base::post_both, base::complete, base::wait_for_both, base::gather;
+  using base::sends_, base::receives_, base::gathered_;
+  using base::t_, base::o_, base::rank_, base::size_, base::common_, base::own_, base::report_;
+  using typename base::message, typename base::both, typename base::clock, typename base::expected,
+      typename base::handle, typename base::sent;
+  using attempt = result<void> (transport_law_trial::*)();
 
-  static constexpr int rounds = 6;
-  static constexpr int channels = 3;
-  static constexpr std::size_t margin = 64;
   static constexpr std::uint64_t old_key = 5;  // of messages that nobody may receive
-
-  struct sent {
-    explicit sent(std::size_t size) : buffer(size) {}
-    [[nodiscard]] std::span<std::byte> bytes() { return buffer; }
-    std::vector<std::byte> buffer;
-    std::optional<handle> posted;
-  };
-
-  /// With a margin on either side, in which nothing may be written.
-  struct expected {
-    explicit expected(std::size_t size) : buffer(size + 2 * margin) { fill(buffer, margin_key); }
-    [[nodiscard]] std::span<std::byte> bytes() { return std::span(buffer).subspan(margin, buffer.size() - 2 * margin); }
-    [[nodiscard]] bool holds(std::uint64_t key) {
-      expected like(bytes().size());
-      fill(like.bytes(), key);
-      return like.buffer == buffer;
-    }
-    static constexpr std::uint64_t margin_key = 7;
-    std::vector<std::byte> buffer;
-    std::optional<handle> posted;
-  };
-
-  struct message {
-    int source{};
-    int destination{};
-    int channel{};
-    std::size_t size{};
-    std::uint64_t key{};
-    int sent_in{};    // rounds
-    int posted_in{};  // its receive
-    std::array<int, 2> waited_in{};
-  };
-
-  // ---- parts
 
   bool once(int law, std::string_view sentence, attempt a) {
     const result<void> r = (this->*a)();
     report_.check(law, r.has_value(), sentence, "rank", rank_, "got:", r ? std::string{} : r.error().detail);
     if (!r) return stopped_ = "transport laws: " + r.error().detail, false;
-    sends_.clear();
-    receives_.clear();
+    forget();
     return true;
   }
 
@@ -145,96 +74,6 @@ class transport_trial {
     for (int i = 0; i < o_.cases; ++i)
       if (!once(law, sentence, a)) return false;
     return true;
-  }
-
-  [[nodiscard]] int next() const { return (rank_ + 1) % size_; }
-  [[nodiscard]] int previous() const { return (rank_ + size_ - 1) % size_; }
-  [[nodiscard]] std::uint64_t any_key() {
-    return static_cast<std::uint64_t>(common_.between(0, std::numeric_limits<std::int64_t>::max() - 1));
-  }
-  [[nodiscard]] std::size_t any_size(std::size_t most) {
-    return static_cast<std::size_t>(common_.length({static_cast<std::int64_t>(std::min(most, o_.largest))}).value);
-  }
-  [[nodiscard]] std::size_t large() const { return std::min(o_.largest, std::size_t{1} << 20); }
-  [[nodiscard]] int any_rank() { return static_cast<int>(common_.between(0, size_ - 1)); }
-  static std::uint64_t of_rank(std::uint64_t key, int rank) { return word(key, static_cast<std::uint64_t>(rank)); }
-
-  result<sent*> post_send(int peer, int channel, std::size_t size, std::uint64_t key) {
-    sent& s = sends_.emplace_back(size);  // buffers live until the trial's abort
-    fill(s.bytes(), key);
-    auto posted = t_.send(peer, channel, s.bytes());
-    if (!posted) return std::move(posted).error();
-    s.posted.emplace(std::move(posted).value());
-    return &s;
-  }
-
-  result<expected*> post_receive(int peer, int channel, std::size_t size) {
-    expected& e = receives_.emplace_back(size);
-    auto posted = t_.receive(peer, channel, e.bytes());
-    if (!posted) return std::move(posted).error();
-    e.posted.emplace(std::move(posted).value());
-    return &e;
-  }
-
-  /// Waits for a message, or asks until it is through.
-  result<void> complete(handle& h, bool ask) {
-    const auto begin = clock::now();
-    while (ask && clock::now() - begin < std::chrono::duration<double>(patience())) {
-      result<bool> through = t_.test(h);
-      if (!through) return std::move(through).error();
-      if (through.value()) return boost::outcome_v2::success();
-      std::this_thread::yield();
-    }
-    return t_.wait(h);
-  }
-  [[nodiscard]] double patience() const { return o_.time_out > seconds{} ? o_.time_out.value : 60; }
-
-  /// Every rank's bytes, into gathered_.
-  result<void> gather(std::span<const std::byte> own) {
-    mine_.assign(own.begin(), own.end());
-    gathered_.assign(own.size() * static_cast<std::size_t>(size_), std::byte{0xAA});
-    return all_gather(t_, std::span<const std::byte>(mine_), std::span(gathered_));
-  }
-
-  /// No rank returns before all have come.
-  result<void> meet() {
-    const std::byte here{};
-    return gather(std::span(&here, 1));
-  }
-
-  struct both {
-    expected* in{};
-    sent* out{};
-  };
-
-  /// To the next rank and from the previous one; `apart`: only when all ranks have posted the one, the other follows.
-  result<both> post_both(int channel, std::size_t size, std::uint64_t key, bool receive_first, bool apart) {
-    both b;
-    for (const bool receives_now : {receive_first, !receive_first}) {
-      if (receives_now) {
-        result<expected*> in = post_receive(previous(), channel, size);
-        if (!in) return std::move(in).error();
-        b.in = in.value();
-      } else {
-        result<sent*> out = post_send(next(), channel, size, of_rank(key, rank_));
-        if (!out) return std::move(out).error();
-        b.out = out.value();
-      }
-      if (!apart || receives_now != receive_first) continue;
-      if (receives_now) {
-        result<bool> through = t_.test(*b.in->posted);
-        if (!through) return std::move(through).error();
-        report_.check(3, !through.value(), "test does not say that a message came before it was sent", "rank", rank_);
-      }
-      if (result<void> met = meet(); !met) return std::move(met).error();
-    }
-    return b;
-  }
-
-  result<void> wait_for_both(both& b) {
-    if (result<void> came = t_.wait(*b.in->posted); !came) return came;
-    if (result<void> went = t_.wait(*b.out->posted); !went) return went;
-    return finish(t_);
   }
 
   // ---- law 1
@@ -250,8 +89,7 @@ class transport_trial {
   }
 
   result<void> pass_on(std::size_t size, bool receive_first) {
-    sends_.clear();
-    receives_.clear();
+    forget();
     const std::uint64_t key = any_key();
     result<both> posted = post_both(1, size, key, receive_first, true);
     if (!posted) return std::move(posted).error();
@@ -294,32 +132,6 @@ class transport_trial {
       report_.check(1, e->holds(script[i].key), "messages arrive once, whole and in order", "rank", rank_, "from",
                     script[i].source, "channel", script[i].channel, "bytes", script[i].size);
     return boost::outcome_v2::success();
-  }
-
-  std::vector<message> draw_script() {
-    std::map<std::array<int, 3>, std::vector<message>> by_channel;
-    for (int i = 0; i < 24 * size_; ++i) {
-      const std::array<int, 3> where{any_rank(), any_rank(), static_cast<int>(common_.between(1, channels))};
-      by_channel[where].push_back({where[0], where[1], where[2], any_size(std::size_t{1} << 16), any_key(), 0, 0, {}});
-    }
-    std::vector<message> script;
-    for (auto& [where, messages] : by_channel) {
-      std::vector<int> sent_in, posted_in;
-      for (std::size_t i = 0; i < messages.size(); ++i) {
-        sent_in.push_back(static_cast<int>(common_.between(0, rounds - 1)));
-        posted_in.push_back(static_cast<int>(common_.between(0, rounds - 1)));
-      }
-      std::sort(sent_in.begin(), sent_in.end());
-      std::sort(posted_in.begin(), posted_in.end());
-      for (std::size_t i = 0; i < messages.size(); ++i) {
-        message& m = messages[i];
-        m.sent_in = sent_in[i];
-        m.posted_in = posted_in[i];
-        for (int& w : m.waited_in) w = static_cast<int>(common_.between(std::max(m.sent_in, m.posted_in), rounds - 1));
-        script.push_back(m);
-      }
-    }
-    return script;
   }
 
   /// What this rank posts in a round, in any order that keeps that of each channel: message, and whether it receives
@@ -556,19 +368,7 @@ class transport_trial {
     return boost::outcome_v2::success();
   }
 
-  Transport& t_;
-  const transport_options o_;
-  const int rank_;
-  const int size_;
-  generator common_;  // every rank draws the same numbers from it
-  generator own_;
-  report report_;
   std::string stopped_;
-  // Buffers live until the transport has let go of them, which after an error means until its abort.
-  std::deque<sent> sends_;
-  std::deque<expected> receives_;
-  std::vector<std::byte> mine_;
-  std::vector<std::byte> gathered_;
   std::tuple<std::vector<float>, std::vector<double>> reduced_;
 };
 
@@ -582,7 +382,7 @@ class transport_trial {
 /// Errors    none: a transport's error is a broken law            Complexity  O(cases) rounds; 4 largest bytes per rank
 template <transport Transport>
 [[nodiscard]] report transport_laws(Transport& t, transport_options o = {}) {
-  return detail::transport_trial<Transport>(t, o).run();
+  return detail::transport_law_trial<Transport>(t, o).run();
 }
 
 }  // namespace slimpack::testing
