@@ -66,11 +66,15 @@ concept moves_bytes =
 
 using message_in = std::span<const std::byte>;
 
+/// What a callback may return: a value, or a result that holds one.
+template <class R, class T>
+concept gives = std::same_as<R, T> || std::same_as<R, result<T>>;
+
 /// State per piece, kept by the runtime; called for one piece, or for all of a pack.
 template <class C>
 concept computes_pieces = requires(C& c, const piece& p, typename C::state state, message_in in, outgoing& out) {
-  { c.forward(p, in, out) } -> std::same_as<result<typename C::state>>;
-  { c.backward(p, std::move(state), in, out) } -> std::same_as<result<void>>;
+  { c.forward(p, in, out) } -> gives<typename C::state>;
+  { c.backward(p, std::move(state), in, out) } -> gives<void>;
   c.discard(p, std::move(state));
 };
 
@@ -79,24 +83,24 @@ concept computes_packs =
     requires(C& c, const piece& p, std::span<const piece> pack, std::span<typename C::state> states,
              typename C::state state, message_in in, outgoing& out) {
       requires std::default_initializable<typename C::state>;
-      { c.forward(pack, states, in, out) } -> std::same_as<result<void>>;
-      { c.backward(pack, states, in, out) } -> std::same_as<result<void>>;
+      { c.forward(pack, states, in, out) } -> gives<void>;
+      { c.backward(pack, states, in, out) } -> gives<void>;
       c.discard(p, std::move(state));
     };
 
 /// State kept by the compute itself; called for one piece, or for all of a pack.
 template <class C>
 concept computes_own_pieces = requires(C& c, const piece& p, message_in in, outgoing& out) {
-  { c.forward(p, in, out) } -> std::same_as<result<void>>;
-  { c.backward(p, in, out) } -> std::same_as<result<void>>;
+  { c.forward(p, in, out) } -> gives<void>;
+  { c.backward(p, in, out) } -> gives<void>;
   c.discard(p);
 };
 
 template <class C>
 concept computes_own_packs =
     requires(C& c, const piece& p, std::span<const piece> pack, message_in in, outgoing& out) {
-      { c.forward(pack, in, out) } -> std::same_as<result<void>>;
-      { c.backward(pack, in, out) } -> std::same_as<result<void>>;
+      { c.forward(pack, in, out) } -> gives<void>;
+      { c.backward(pack, in, out) } -> gives<void>;
       c.discard(p);
     };
 
@@ -200,7 +204,7 @@ concept transport = detail::moves_bytes<T> ||
 /// A stage compute is the trainer's own model on one stage. Messages are spans of bytes, valid during the call: what came
 /// from the previous part (`in`, empty at the ends of the pipeline) and what goes to the next (core/outgoing.hpp). It
 /// takes one of four forms: by piece or, with spans of pieces, by pack; with a `state` that the runtime keeps per forward
-/// piece, or without one, where it keeps what it needs itself.
+/// piece, or without one, where it keeps what it needs itself. Callbacks return their value, or a result that holds it.
 ///  1. a state that forward gave comes back exactly once, to backward or to discard; without states, each forwarded token
 ///     gets one backward or one discard
 ///  2. gradients equal those of the uncut sequences, and add up over sequences in any order

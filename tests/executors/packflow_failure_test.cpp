@@ -81,11 +81,11 @@ class faulty : public diary {
       case fault::throws: throw std::runtime_error("layer 7 is on fire");
       case fault::throws_no_exception: throw 7;
       case fault::returns_error: return error{errc::compute_failed, "layer 7 is on fire"};
-      case fault::puts_too_little: return (void)out.put(std::vector<double>(1)), boost::outcome_v2::success();
+      case fault::puts_too_little: return (void)out.put(std::vector<double>(1)), success();
       case fault::hangs: std::this_thread::sleep_for(std::chrono::duration<double>(3 * time_out.value)); break;
       default: break;
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 };
 

@@ -26,14 +26,14 @@ class launched : public prefix_in_arena<backward_cuts::any> {
       outgoing there{to};
       prefix_in_arena::forward(p, in, there).value();
     });
-    return boost::outcome_v2::success();
+    return success();
   }
   result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
     stream_->enqueue([this, p, in, to = buffer(out)] {
       outgoing there{to};
       prefix_in_arena::backward(p, in, there).value();
     });
-    return boost::outcome_v2::success();
+    return success();
   }
 
  private:

@@ -23,7 +23,7 @@ using tests::stages_of;
 /// The form of the compute that is under test.
 template <class Compute>
 class PackflowForms : public ::testing::Test {};
-using forms = ::testing::Types<prefix_by_piece, prefix_by_pack, prefix_in_arena<backward_cuts::any>,
+using forms = ::testing::Types<prefix_by_piece, prefix_that_cannot_fail, prefix_by_pack, prefix_in_arena<backward_cuts::any>,
                                prefix_in_arena<backward_cuts::forward_cuts>>;
 TYPED_TEST_SUITE(PackflowForms, forms);
 

@@ -151,7 +151,7 @@ class prefix_by_piece : public prefix_stage {
   }
   result<void> backward(const piece& p, state s, std::span<const std::byte> in, outgoing& out) {
     run_backward(p, s.sums(), in, out.bytes());
-    return boost::outcome_v2::success();
+    return success();
   }
   void discard(const piece&, state) {}
 };
@@ -169,7 +169,7 @@ class prefix_by_pack : public prefix_stage {
       if (!in.empty()) in = in.subspan(size);
       if (!to.empty()) to = to.subspan(size);
     }
-    return boost::outcome_v2::success();
+    return success();
   }
   result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
     std::span<std::byte> to = out.bytes();
@@ -179,9 +179,21 @@ class prefix_by_pack : public prefix_stage {
       if (!in.empty()) in = in.subspan(size);
       if (!to.empty()) to = to.subspan(size);
     }
-    return boost::outcome_v2::success();
+    return success();
   }
   void discard(const piece&, state) {}
+};
+
+/// By piece, without results: a trainer whose layers cannot fail.
+class prefix_that_cannot_fail : public prefix_stage {
+ public:
+  using prefix_stage::prefix_stage;
+  using state = std::vector<double>;
+  state forward(const piece& p, std::span<const std::byte> in, outgoing& out) { return run_forward(p, in, out.bytes()); }
+  void backward(const piece& p, const state& sums, std::span<const std::byte> in, outgoing& out) {
+    run_backward(p, sums, in, out.bytes());
+  }
+  void discard(const piece&, const state&) {}
 };
 
 /// Without states: one arena per sequence, reached by token (backward cut anywhere, or at the forward cuts).
@@ -195,13 +207,13 @@ class prefix_in_arena : public prefix_stage {
     sums.resize(static_cast<std::size_t>(p.sequence_length.value));
     const std::vector<double> here = run_forward(p, in, out.bytes());
     std::copy(here.begin(), here.end(), sums.begin() + p.slice.begin.value);
-    return boost::outcome_v2::success();
+    return success();
   }
   result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
     const std::vector<double>& sums = arena_.at({p.chunk, p.slice.sequence});
     run_backward(p, std::span(sums).subspan(static_cast<std::size_t>(p.slice.begin.value)), in, out.bytes());
     if (p.is_first()) arena_.erase({p.chunk, p.slice.sequence});
-    return boost::outcome_v2::success();
+    return success();
   }
   void discard(const piece& p) { arena_.erase({p.chunk, p.slice.sequence}); }
   [[nodiscard]] bytes held() const { return {static_cast<double>(arena_.size())}; }

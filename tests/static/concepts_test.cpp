@@ -206,6 +206,15 @@ struct any_compute {
 };
 static_assert(stage_compute<any_compute>);
 
+struct compute_that_cannot_fail {
+  using state = std::unique_ptr<float[]>;
+  message_format format() const;
+  state forward(const piece&, message, outgoing&);
+  void backward(const piece&, state, message, outgoing&);
+  void discard(const piece&, state);
+};
+static_assert(stage_compute<compute_that_cannot_fail>);
+
 struct compute_by_pack {
   using state = std::unique_ptr<float[]>;
   message_format format() const;

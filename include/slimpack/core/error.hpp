@@ -3,6 +3,7 @@
 
 #include <boost/outcome/basic_result.hpp>
 #include <boost/outcome/policy/base.hpp>
+#include <boost/outcome/success_failure.hpp>
 
 #include <exception>
 #include <stdexcept>
@@ -65,6 +66,9 @@ struct throw_plan_error : boost::outcome_v2::policy::base {
 /// A value, or the error that says why there is none. `.value()` throws plan_error when there is none.
 template <class T>
 using result = boost::outcome_v2::basic_result<T, error, detail::throw_plan_error>;
+
+/// What a function of result<void> returns when all went well: `return success();`
+using boost::outcome_v2::success;
 
 }  // namespace slimpack
 

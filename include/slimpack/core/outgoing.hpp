@@ -51,14 +51,14 @@ class outgoing {
   template <class Tensor>
   result<void> put(const Tensor& tensor) {
     const std::span<const std::byte> from = as_span(tensor);
-    if (!wanted_) return boost::outcome_v2::success();
+    if (!wanted_) return success();
     written_ = true;
     given_ = from.size();
     if (from.size() != bytes_.size())
       return error{errc::wrong_message, "a message of " + std::to_string(from.size()) + " bytes where the plan has " +
                                             std::to_string(bytes_.size())};
     if (!from.empty()) std::memcpy(bytes_.data(), from.data(), from.size());
-    return boost::outcome_v2::success();
+    return success();
   }
 
   [[nodiscard]] bool written() const noexcept { return written_; }

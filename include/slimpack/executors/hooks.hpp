@@ -65,10 +65,12 @@ void sequence_done(Compute& compute, sequence_id s) {
 
 template <class Compute, class Group>
 result<void> reduce(Compute& compute, Group& group) {
-  if constexpr (requires { { compute.reduce(group) } -> std::same_as<result<void>>; })
+  if constexpr (requires { { compute.reduce(group) } -> std::same_as<result<void>>; }) {
     return compute.reduce(group);
-  else
-    return boost::outcome_v2::success();
+  } else {
+    static_assert(!requires { compute.reduce(group); }, "reduce(group) gives result<void>, so that a failed sum stops the step");
+    return success();
+  }
 }
 
 template <class Compute>

@@ -31,7 +31,7 @@ result<void> all_gather(Transport& transport, std::span<const std::byte> own, st
 /// Adds `data` over `group`, ranks in rising order with this one among them; every member gets the same bits.
 template <class T, class Transport>
 result<void> all_reduce(Transport& transport, std::span<T> data, std::span<const int> group) {
-  if (group.size() < 2) return boost::outcome_v2::success();
+  if (group.size() < 2) return success();
   if constexpr (requires { { transport.all_reduce(data, group) } -> std::same_as<result<void>>; })
     return transport.all_reduce(data, group);
   else
@@ -43,7 +43,7 @@ result<void> finish(Transport& transport) {
   if constexpr (requires { { transport.finish() } -> std::same_as<result<void>>; })
     return transport.finish();
   else
-    return boost::outcome_v2::success();
+    return success();
 }
 
 }  // namespace slimpack

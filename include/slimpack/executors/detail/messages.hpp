@@ -77,7 +77,7 @@ class messages {
         way.pop_front();
       }
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Waits for every message. Buffers stay until then: on a stream, a wait alone does not say that they are free.
@@ -129,7 +129,7 @@ class messages {
       if (!receiving) return std::move(receiving).error();
       expected_.push_back({std::move(receiving).value(), std::move(memory).value()});
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   Compute* compute_;

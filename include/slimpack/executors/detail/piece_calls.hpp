@@ -28,6 +28,20 @@ struct state_of<Compute> {
   using type = typename Compute::state;
 };
 
+/// A call's value as a result, whether it gives one or not.
+template <class Call>
+auto result_of(Call&& call) {
+  using given = std::invoke_result_t<Call>;
+  if constexpr (std::is_void_v<given>) {
+    call();
+    return result<void>(success());
+  } else if constexpr (requires(given r) { r.error(); }) {
+    return call();
+  } else {
+    return result<given>(call());
+  }
+}
+
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
 template <class Compute>
 class piece_calls {
@@ -73,7 +87,7 @@ class piece_calls {
       if (!done) return done;
       for (const piece& one : pack_) tell(i.pass, one);
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Gives back what was forwarded and not backwarded.
@@ -140,14 +154,14 @@ class piece_calls {
     requires(by_piece)
   {
     if constexpr (has_state) {
-      result<state> made = compute_->forward(one, in, out);
+      result<state> made = result_of([&] { return compute_->forward(one, in, out); });
       if (!made) return std::move(made).error();
       chunks_[one.chunk].states[at].emplace(std::move(made).value());
     } else {
-      if (result<void> made = compute_->forward(one, in, out); !made) return made;
+      if (result<void> made = result_of([&] { return compute_->forward(one, in, out); }); !made) return made;
     }
     keep(one, at);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   result<void> backward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)
@@ -155,21 +169,24 @@ class piece_calls {
   {
     give_back(one, at);
     if constexpr (has_state)
-      return compute_->backward(one, take(chunks_[one.chunk].states[script_->forward_of[at]]), in, out);
+      return result_of([&] {
+        return compute_->backward(one, take(chunks_[one.chunk].states[script_->forward_of[at]]), in, out);
+      });
     else
-      return compute_->backward(one, in, out);
+      return result_of([&] { return compute_->backward(one, in, out); });
   }
 
   result<void> forward(std::size_t first, std::span<const std::byte> in, outgoing& out) {
     const std::span<const piece> pack = pack_;
-    result<void> done = boost::outcome_v2::success();
-    if constexpr (has_state)
-      done = compute_->forward(pack, std::span(chunks_[pack[0].chunk].states).subspan(first, pack.size()), in, out);
-    else
-      done = compute_->forward(pack, in, out);
+    result<void> done = result_of([&] {
+      if constexpr (has_state)
+        return compute_->forward(pack, std::span(chunks_[pack[0].chunk].states).subspan(first, pack.size()), in, out);
+      else
+        return compute_->forward(pack, in, out);
+    });
     if (!done) return done;
     for (std::size_t k = 0; k < pack.size(); ++k) keep(pack[k], first + k);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   result<void> backward(std::size_t first, std::span<const std::byte> in, outgoing& out) {
@@ -179,19 +196,19 @@ class piece_calls {
       std::vector<state> states(pack.size());
       for (std::size_t k = 0; k < pack.size(); ++k)
         states[k] = take(chunks_[pack[0].chunk].states[script_->forward_of[first + k]]);
-      return compute_->backward(pack, std::span(states), in, out);
+      return result_of([&] { return compute_->backward(pack, std::span(states), in, out); });
     } else {
-      return compute_->backward(pack, in, out);
+      return result_of([&] { return compute_->backward(pack, in, out); });
     }
   }
 
   [[nodiscard]] result<void> check(const outgoing& out, tokens size) const {
-    if (!out.wanted()) return boost::outcome_v2::success();
+    if (!out.wanted()) return success();
     if (!out.written())
       return error{errc::wrong_message, "nothing was written, although a peer waits for " + expectation(size)};
     if (out.given() != out.size())
       return error{errc::wrong_message, std::to_string(out.given()) + " bytes were given, where a peer waits for " + expectation(size)};
-    return boost::outcome_v2::success();
+    return success();
   }
   [[nodiscard]] std::string expectation(tokens size) const {
     const message_format format = compute_->format();

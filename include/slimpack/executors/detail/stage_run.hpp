@@ -100,7 +100,7 @@ class stage_run {
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
     pieces_.emplace(*compute_, *script_);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Ranks must hold one plan and one message format; then all know the batch's valid tokens.
@@ -112,10 +112,8 @@ class stage_run {
       for (const piece& one : script_->forward.pieces) valid += valid_tokens_of(*compute_, one.slice).value;
     const greeting own{hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
                        static_cast<std::int64_t>(format.element), valid};
-    std::vector<greeting> all(static_cast<std::size_t>(transport_->size()));
-    if (result<void> gathered = all_gather(*transport_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
-        !gathered)
-      return gathered;
+    if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
+    const std::span<const greeting> all = greetings_;
     const auto stages = static_cast<std::size_t>(script_->stages);
     std::int64_t batch = 0;
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -138,7 +136,7 @@ class stage_run {
     for (piece_list* list : {&script_->forward, &script_->backward})
       for (piece& one : list->pieces)
         one.loss_weight = idle || batch == 0 ? 0 : valid_tokens_of(*compute_, one.slice) / tokens{batch};
-    return boost::outcome_v2::success();
+    return success();
   }
 
   result<void> run() {
@@ -171,23 +169,26 @@ class stage_run {
     if (const bytes held = held_by(*compute_); held.value != 0)
       return error{errc::state_left, "the compute still holds " + std::to_string(static_cast<std::int64_t>(held.value)) +
                                          " bytes after the last backward"};
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// No rank returns a report before all have got here.
   result<void> part_company() {
     const farewell own{loss_of(*compute_), report_.elapsed.value, report_.reduce.value};
-    std::vector<farewell> all(static_cast<std::size_t>(transport_->size()));
-    if (result<void> gathered = all_gather(*transport_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
-        !gathered)
-      return gathered;
-    for (const farewell& one : all) {
+    if (result<void> gathered = gather(own, farewells_); !gathered) return gathered;
+    for (const farewell& one : farewells_) {
       report_.loss_sum += one.loss;
       report_.step = std::max(report_.step, seconds{one.elapsed + one.reduce});
     }
     report_.valid_tokens = script_->outline.valid_tokens;
     for (const tokens length : plan_->lengths) report_.processed += length;
-    return boost::outcome_v2::success();
+    return success();
+  }
+
+  template <class T>
+  result<void> gather(const T& own, std::vector<T>& all) {
+    all.resize(static_cast<std::size_t>(transport_->size()));
+    return all_gather(*transport_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
   }
 
   /// The ranks that hold the same stage.
@@ -209,7 +210,10 @@ class stage_run {
   std::size_t ahead_;
   std::optional<stage_script> script_;
   std::optional<piece_calls<Compute>> pieces_;
+  // What messages read or write lives here, until the transport has finished or aborted.
   std::optional<messages<Compute, Transport>> mail_;
+  std::vector<greeting> greetings_;
+  std::vector<farewell> farewells_;
   step_report report_;
   const char* doing_{"starting"};
   const instruction* running_{};

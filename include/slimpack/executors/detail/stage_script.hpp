@@ -97,7 +97,7 @@ class stage_script {
         s.sequences.push_back({id, p.lengths[id.value]});
       }
       s.code = own.programs[static_cast<std::size_t>(s.stage)];
-      result<void> listed = boost::outcome_v2::success();
+      result<void> listed = success();
       if (cuts == backward_cuts::any) {
         listed = s.list(own.partition, p.lengths);
       } else {
@@ -158,7 +158,7 @@ class stage_script {
         if (at[s.id.value] != (p == pass::forward ? s.length.value : 0))
           return error{errc::invalid_input, "the plan leaves out tokens of sequence " + std::to_string(s.id.value)};
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   static error broken(const slice& s, pass p, std::size_t pack, std::int64_t at) {
@@ -257,7 +257,7 @@ class stage_script {
     outline.tokens_in_flight = {(peak + chunks - 1) / chunks};
     for (const piece_list* list : {&forward, &backward})
       for (const tokens size : list->size) outline.largest_pack = std::max(outline.largest_pack, size);
-    return boost::outcome_v2::success();
+    return success();
   }
 };
 

@@ -34,7 +34,7 @@ result<void> exchange(Transport& transport, int to, std::span<const std::byte> o
   if (receiving)
     if (result<void> came = transport.wait(*receiving); !came) return came;
   if (sending) return transport.wait(*sending);
-  return boost::outcome_v2::success();
+  return success();
 }
 
 /// Every rank's bytes to every rank.
@@ -57,7 +57,7 @@ result<void> all_gather_over_messages(Transport& transport, std::span<const std:
   }
   const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>((ranks - rank) % ranks) * size);
   std::rotate(all.begin(), all.begin() + first, all.end());
-  return boost::outcome_v2::success();
+  return success();
 }
 
 /// Sums over a group in a ring: each member adds up one block while blocks go round, then the sums go round. Each block
@@ -89,7 +89,7 @@ result<void> all_reduce_ring(Transport& transport, std::span<T> data, std::span<
     if (result<void> done = exchange(transport, next, std::as_bytes(out), previous, std::as_writable_bytes(in)); !done)
       return done;
   }
-  return boost::outcome_v2::success();
+  return success();
 }
 
 /// The ring over one part of the data after the other, so that what comes in stays in a core's cache. It is kept per
@@ -103,7 +103,7 @@ result<void> all_reduce_over_messages(Transport& transport, std::span<T> data, s
     const std::span<T> part = data.subspan(begin, std::min(most * group.size(), data.size() - begin));
     if (result<void> done = all_reduce_ring(transport, part, group, std::span(scratch)); !done) return done;
   }
-  return boost::outcome_v2::success();
+  return success();
 }
 
 }  // namespace slimpack::detail
