@@ -1,0 +1,163 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_CALIBRATION_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_CALIBRATION_HPP
+
+#include "median.hpp"
+#include "probe.hpp"
+
+#include <slimpack/costs/profiled.hpp>
+#include <slimpack/transports/hooks.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace train {
+
+/// Measures what the planner has to know, with the ranks and the transport that will train: slices of each part, packs,
+/// messages, and the gradient reduction. All ranks compute at the same time, since they share a machine's memory and
+/// heat in training, too; then each gets the times of all, so that every rank has the same cost model.
+///
+/// A pack's own time is what joining k slices saves: (k time of one - time of k) / (k - 1), at the quantum; the time of a
+/// slice is that of its pack less this. A message's time is half of its way there and back, at two sizes.
+/// Source    derived
+/// Units     seconds; about `budget` for the slices, where one round of them takes less
+template <class T, class Transport>
+class calibration {
+ public:
+  /// Requires  as probe; on.stages * on.replicas ranks
+  calibration(const config& c, const slimpack::shape& on, slimpack::tokens longest, slimpack::seconds budget, Transport& transport)
+      : config_(c), shape_(on), longest_(longest), budget_(budget.value), transport_(transport),
+        probe_(c, on, transport.rank() % on.stages, longest) {}
+
+  /// Errors    those of the transport
+  [[nodiscard]] slimpack::result<slimpack::costs::profiled> measure() {
+    std::vector<double> own;
+    if (slimpack::result<void> together = meet(); !together) return std::move(together).error();
+    const auto begin = clock::now();
+    do {
+      probe_.round();
+    } while (since(begin) < budget_);
+    for (const auto& run : probe_.taken()) own.push_back(median(run.second));
+    if (slimpack::result<void> reduced = time_reduction(own); !reduced) return std::move(reduced).error();
+    if (slimpack::result<void> sent = time_messages(own); !sent) return std::move(sent).error();
+    std::vector<double> all(own.size() * static_cast<std::size_t>(transport_.size()));
+    if (slimpack::result<void> gathered = gather(std::span<const double>(own), std::span(all)); !gathered)
+      return std::move(gathered).error();
+    return cost_of(all);
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  using place = typename probe<T>::place;
+  static double since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
+
+  slimpack::result<void> gather(std::span<const double> own, std::span<double> all) {
+    return slimpack::all_gather(transport_, std::as_bytes(own), std::as_writable_bytes(all));
+  }
+  slimpack::result<void> meet() {
+    const double here = 0;
+    std::vector<double> all(static_cast<std::size_t>(transport_.size()));
+    return gather(std::span(&here, 1), std::span(all));
+  }
+
+  slimpack::result<void> time_reduction(std::vector<double>& own) {
+    std::vector<int> copies;
+    for (int rank = transport_.rank() % shape_.stages; rank < transport_.size(); rank += shape_.stages) copies.push_back(rank);
+    std::vector<double> times(5);
+    for (double& time : times) {
+      if (slimpack::result<void> together = meet(); !together) return together;
+      const auto begin = clock::now();
+      if (slimpack::result<void> summed = slimpack::all_reduce(transport_, probe_.gradients(), std::span<const int>(copies)); !summed)
+        return summed;
+      time = since(begin);
+    }
+    own.push_back(copies.size() > 1 ? median(times) : 0);
+    return boost::outcome_v2::success();
+  }
+
+  /// Between the first two stages of every replica, for a message of no tokens (nearly) and a long one.
+  slimpack::result<void> time_messages(std::vector<double>& own) {
+    const int stage = transport_.rank() % shape_.stages;
+    for (const slimpack::tokens size : {slimpack::tokens{1}, longest_}) {
+      std::vector<double> times(shape_.stages > 1 && stage < 2 ? 11 : 0);
+      if (slimpack::result<void> together = meet(); !together) return together;
+      for (double& time : times) {
+        const auto begin = clock::now();
+        const int other = transport_.rank() + (stage == 0 ? 1 : -1);
+        for (const bool sends : {stage == 0, stage != 0}) {
+          const std::span<std::byte> message = probe_.message(size);
+          auto moving = sends ? transport_.send(other, channel, message) : transport_.receive(other, channel, message);
+          if (!moving) return std::move(moving).error();
+          if (slimpack::result<void> moved = transport_.wait(moving.value()); !moved) return moved;
+        }
+        time = since(begin) / 2;
+      }
+      own.push_back(times.empty() ? 0 : median(times));
+    }
+    return boost::outcome_v2::success();
+  }
+
+  /// All ranks hold the same places, each of its own stage; after them the reduction and the two messages.
+  [[nodiscard]] slimpack::result<slimpack::costs::profiled> cost_of(std::span<const double> all) const {
+    using slimpack::pass;
+    using slimpack::seconds;
+    const auto ranks = static_cast<std::size_t>(transport_.size());
+    const std::size_t figures = all.size() / ranks;
+    slimpack::costs::profiled::extras beside;
+    beside.forward_overhead.resize(static_cast<std::size_t>(shape_.parts()));
+    beside.backward_overhead.resize(beside.forward_overhead.size());
+    std::vector<slimpack::costs::profiled::sample> samples;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      const std::span<const double> times = all.subspan(rank * figures, figures);
+      const auto part_of = [&](int chunk) { return chunk * shape_.stages + static_cast<int>(rank) % shape_.stages; };
+      for (int chunk = 0; chunk < shape_.chunks; ++chunk)
+        for (const pass p : {pass::forward, pass::backward}) {
+          auto& overheads = p == pass::forward ? beside.forward_overhead : beside.backward_overhead;
+          seconds& overhead = overheads[static_cast<std::size_t>(part_of(chunk))];
+          overhead = std::max(overhead, seconds{pack_time(times, chunk, p)});
+        }
+      std::size_t at = 0;
+      for (const auto& [where, mine] : probe_.taken()) {
+        const seconds time{times[at++]};
+        if (where.pieces > 1) continue;
+        const int part = part_of(where.chunk);
+        const auto& overheads = where.pass == pass::forward ? beside.forward_overhead : beside.backward_overhead;
+        samples.push_back({where.pass, part, {where.queries}, {where.prefix + where.queries},
+                           std::max(time - overheads[static_cast<std::size_t>(part)], time * 0.1)});
+      }
+      beside.reduce = std::max(beside.reduce, seconds{times[at]});
+      beside.message = std::max(beside.message, seconds{times[at + 1]});
+      beside.message_token = std::max(beside.message_token, seconds{(times[at + 2] - times[at + 1]) / static_cast<double>(longest_.value)});
+    }
+    for (int stage = 0; stage < shape_.stages; ++stage)
+      beside.memory.push_back(model_stage<T>::rates(config_, shape_, stage));
+    return slimpack::costs::profiled::make(samples, std::move(beside));
+  }
+
+  [[nodiscard]] double pack_time(std::span<const double> times, int chunk, slimpack::pass pass) const {
+    const std::int64_t quantum = std::min(longest_, shape_.quantum).value;
+    const auto time_of = [&](std::int64_t pieces) {
+      const auto at = probe_.taken().find(place{chunk, pass, quantum, 0, pieces});
+      return times[static_cast<std::size_t>(std::distance(probe_.taken().begin(), at))];
+    };
+    const auto k = static_cast<double>(probe<T>::together);
+    return (k * time_of(1) - time_of(probe<T>::together)) / (k - 1);
+  }
+
+  static constexpr int channel = 1;
+
+  const config& config_;
+  slimpack::shape shape_;
+  slimpack::tokens longest_;
+  double budget_;
+  Transport& transport_;
+  probe<T> probe_;
+};
+
+}  // namespace train
+
+#endif

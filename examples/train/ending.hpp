@@ -1,0 +1,32 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_ENDING_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_ENDING_HPP
+
+#include <slimpack/core/error.hpp>
+
+#include <string>
+
+namespace train {
+
+/// How a rank's training ended: an exit status, and the line that says why it is not 0.
+struct ending {
+  int status{};
+  std::string line{};
+  bool stuck{};  ///< a rank did not answer, so that the ranks can no longer leave together
+
+  /// A step that failed: 1, whatever the reason.
+  [[nodiscard]] static ending of_step(const slimpack::error& e) {
+    using slimpack::errc;
+    return {1, e.detail, e.code == errc::timed_out || e.code == errc::transport_failed};
+  }
+  /// What stopped training between steps: 3 for memory, 2 for other input.
+  [[nodiscard]] static ending of_input(const slimpack::error& e) {
+    return {e.code == slimpack::errc::out_of_memory ? 3 : 2, e.detail};
+  }
+};
+
+/// Says the line on stderr, on rank 0 of a job, whatever characters it has. Returns the exit status.
+int complain(ending e);
+
+}  // namespace train
+
+#endif

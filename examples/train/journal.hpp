@@ -1,0 +1,53 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_JOURNAL_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_JOURNAL_HPP
+
+#include "corpus.hpp"
+#include "options.hpp"
+
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/profiled.hpp>
+
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace train {
+
+/// One planner's run of one step's batch.
+struct step_figures {
+  std::string planner;
+  double loss{};  ///< nats per token that has a next one
+  slimpack::tokens processed;
+  slimpack::seconds measured;
+  slimpack::seconds predicted;
+  double bubble{};  ///< measured: 1 - useful work / (ranks * step time)
+  slimpack::bytes peak;            ///< of activations, on the stage that holds most
+  slimpack::bytes predicted_peak;  ///< of the same stage
+  bool peaks_agree{};              ///< measured and predicted, to the byte, on every rank
+};
+
+/// What rank 0 tells of a training: a line per step, a summary, and a file with all digits.
+class journal {
+ public:
+  journal(const options& o, const corpus& texts, std::ostream& out);
+
+  void calibrated(const slimpack::costs::profiled& cost, slimpack::seconds took);
+  /// One step: the planner's run first, then those compared with it.
+  void step(std::vector<step_figures> runs, slimpack::seconds planning);
+  void summarize(slimpack::seconds took) const;
+  void write_log(std::ostream& out) const;
+
+ private:
+  void summarize(std::size_t run) const;
+
+  const options& options_;
+  const corpus& texts_;
+  std::ostream& out_;
+  std::vector<std::vector<step_figures>> steps_;
+  std::vector<double> planning_;
+};
+
+}  // namespace train
+
+#endif

@@ -1,0 +1,31 @@
+#include "launch.hpp"
+#include "trainer.hpp"
+
+#include <slimpack/transports/mpi.hpp>
+
+#include <string>
+
+namespace train {
+
+ending on_mpi(const options& o, const corpus& texts) {
+  int provided = 0;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    return {1, "MPI cannot be initialised"};
+  ending e;
+  {
+    slimpack::transports::mpi transport(MPI_COMM_WORLD, {.time_out = o.time_out});
+    if (transport.size() == o.ranks())
+      e = train_rank(o, texts, transport);
+    else
+      e = {2, "--dp " + std::to_string(o.shape.replicas) + " x --pp " + std::to_string(o.shape.stages) + " takes " +
+                  std::to_string(o.ranks()) + " ranks, mpirun started " + std::to_string(transport.size())};
+  }
+  if (e.stuck) {
+    complain(e);
+    MPI_Abort(MPI_COMM_WORLD, e.status);  // MPI_Finalize would wait for the rank that does not answer
+  }
+  MPI_Finalize();
+  return e;
+}
+
+}  // namespace train

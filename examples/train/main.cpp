@@ -1,0 +1,50 @@
+// slimpack-train: trains a small transformer on documents of very different lengths, over the plans of slimpack.
+
+#include "corpus.hpp"
+#include "ending.hpp"
+#include "launch.hpp"
+#include "options.hpp"
+
+#include <Eigen/Core>
+
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace train {
+
+int rank_in_job() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const char* rank = std::getenv(name)) return std::atoi(rank);
+  return -1;
+}
+
+namespace {
+
+ending run(const options& o) {
+  slimpack::result<corpus> texts = corpus::load(o.documents, o.max_context);
+  if (!texts) return ending::of_input(texts.error());
+  if (o.batch > texts.value().size())
+    return {2, o.documents.string() + " holds " + std::to_string(texts.value().size()) + " documents, --batch " +
+                   std::to_string(o.batch) + " asks for more"};
+  return o.transport == carrier::mpi ? on_mpi(o, texts.value()) : on_threads(o, texts.value());
+}
+
+}  // namespace
+}  // namespace train
+
+int main(int argc, char** argv) {
+  Eigen::setNbThreads(1);  // a rank is a core
+  const std::variant<train::options, int> parsed = train::parse(argc, argv);
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  try {
+    const train::ending e = train::run(std::get<train::options>(parsed));
+    std::cout.flush();
+    return train::complain(std::cout || e.status != 0 ? e : train::ending{2, "standard output cannot be written"});
+  } catch (const std::exception& e) {  // memory for absurdly large models, above all
+    return train::complain({2, std::string("gave up: ") + e.what()});
+  }
+}

@@ -1,0 +1,94 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_MEASURED_STEP_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_MEASURED_STEP_HPP
+
+#include "journal.hpp"
+
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/step_report.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/workload_of.hpp>
+#include <slimpack/transports/hooks.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace train {
+
+/// How a step went on all ranks.   Shapes    by rank
+struct measured_step {
+  std::vector<slimpack::step_report> reports;
+  std::vector<double> peaks;  ///< bytes of activations
+
+  /// Every rank's report to all ranks.   Errors    those of the transport
+  template <class Transport>
+  [[nodiscard]] static slimpack::result<measured_step> gather(const slimpack::plan& p, const slimpack::step_report& report,
+                                                              slimpack::bytes peak, Transport& transport) {
+    std::size_t longest = 0;
+    for (const slimpack::replica_plan& r : p.replicas)
+      for (const slimpack::program& code : r.programs) longest = std::max(longest, code.size());
+    std::vector<double> own{report.elapsed.value, report.reduce.value, peak.value};
+    for (const slimpack::timed_instruction& t : report.timeline) own.insert(own.end(), {t.begin.value, t.end.value});
+    own.resize(head + 2 * longest);  // a replica without sequences runs a piece that is in no plan
+    std::vector<double> all(own.size() * static_cast<std::size_t>(transport.size()));
+    if (slimpack::result<void> gathered =
+            slimpack::all_gather(transport, std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+        !gathered)
+      return std::move(gathered).error();
+    measured_step step;
+    for (std::size_t rank = 0; rank * own.size() < all.size(); ++rank) {
+      const double* figure = &all[rank * own.size()];
+      slimpack::step_report& one = step.reports.emplace_back(report);
+      one.elapsed = {figure[0]};
+      one.reduce = {figure[1]};
+      step.peaks.push_back(figure[2]);
+      one.timeline.clear();
+      figure += head;
+      for (const slimpack::instruction& i : program_of(p, rank)) {
+        one.timeline.push_back({i, {figure[0]}, {figure[1]}});
+        figure += 2;
+      }
+    }
+    return step;
+  }
+
+  /// Compared with the plan. Requires   rates: of activations alone, by stage
+  /// Bubble    derived: a plan's useful work is a share of its instructions' predicted time; their measured time holds
+  ///           the same share
+  [[nodiscard]] step_figures figures(const slimpack::plan& p, const std::vector<slimpack::memory_rates>& rates) const {
+    step_figures f{p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, p.step_time, 0, {}, {}, true};
+    double busy = 0;
+    double predicted_busy = 0;
+    for (std::size_t replica = 0; replica < p.replicas.size(); ++replica) {
+      const slimpack::replica_plan& r = p.replicas[replica];
+      for (const slimpack::pass_timing* timing : {&r.forward, &r.backward})
+        for (const slimpack::seconds t : timing->time) predicted_busy += t.value;
+      slimpack::workload work = slimpack::simulator::workload_of(p, replica);
+      work.rates = rates;
+      const std::vector<double> predicted = slimpack::simulator::peak_memory(work, r.programs);
+      for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
+        const std::size_t rank = replica * r.programs.size() + stage;
+        for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;
+        if (r.sequences.empty()) continue;
+        f.peaks_agree = f.peaks_agree && peaks[rank] == predicted[stage];
+        if (peaks[rank] > f.peak.value) f.peak = {peaks[rank]}, f.predicted_peak = {predicted[stage]};
+      }
+    }
+    f.bubble = 1 - (1 - p.bubble) * (busy / predicted_busy) * (p.step_time / f.measured);
+    return f;
+  }
+
+ private:
+  static constexpr std::size_t head = 3;
+
+  [[nodiscard]] static const slimpack::program& program_of(const slimpack::plan& p, std::size_t rank) {
+    const auto stages = static_cast<std::size_t>(p.shape.stages);
+    return p.replicas[rank / stages].programs[rank % stages];
+  }
+};
+
+}  // namespace train
+
+#endif

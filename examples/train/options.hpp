@@ -1,0 +1,60 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_OPTIONS_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_OPTIONS_HPP
+
+#include "model/config.hpp"
+
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace train {
+
+enum class carrier { threads, mpi };
+
+/// The command line, read and checked for what can be checked without opening documents.
+struct options {
+  std::filesystem::path documents;
+  slimpack::tokens max_context{2048};
+  std::size_t batch{8};
+  int steps{200};
+  std::uint64_t seed{1};
+
+  config model;
+  bool in_double{};
+  double rate{3e-3};
+  double decay{0.1};
+  double clip{1};
+
+  slimpack::shape shape;
+  carrier transport{carrier::threads};
+  slimpack::seconds time_out{60};
+
+  std::string planner{"slimpack"};
+  std::vector<std::string> compare;
+  slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::fast()};
+  std::string cost_text{"measured"};                    ///< as typed
+  std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is not measured
+
+  std::optional<std::filesystem::path> json;
+  std::optional<std::filesystem::path> trace;
+  std::optional<std::filesystem::path> timeline;
+  std::optional<std::filesystem::path> log;
+
+  [[nodiscard]] int ranks() const noexcept { return shape.stages * shape.replicas; }
+};
+
+/// The options, or the exit status when there is nothing to train (--help, or an error already said on stderr).
+std::variant<options, int> parse(int argc, char** argv);
+
+}  // namespace train
+
+#endif

@@ -1,0 +1,144 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_PROBE_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_PROBE_HPP
+
+#include "model/model_stage.hpp"
+#include "model/random.hpp"
+
+#include <slimpack/core/outgoing.hpp>
+#include <slimpack/core/piece.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/units.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace train {
+
+/// Runs a stage of the model as training will, on sequences made up for it, and keeps the times of its packs.
+/// Units     seconds of wall-clock time of one call of the stage compute
+template <class T>
+class probe {
+ public:
+  /// What was run: a slice, or `pieces` equal ones in one pack.
+  struct place {
+    int chunk{};
+    slimpack::pass pass{};
+    std::int64_t queries{};
+    std::int64_t prefix{};
+    std::int64_t pieces{1};
+    friend auto operator<=>(const place&, const place&) = default;
+  };
+  using times = std::map<place, std::vector<double>>;
+
+  /// Requires  as model_stage; sequences of at most `longest` tokens
+  probe(const config& c, const slimpack::shape& on, int stage, slimpack::tokens longest)
+      : shape_(on), stage_(stage), longest_(longest.value), text_(static_cast<std::size_t>(longest_)),
+        model_(c, on, stage, [this](slimpack::sequence_id) { return std::span(text_).first(length_); }, 1) {
+    for (std::size_t i = 0; i < text_.size(); ++i) text_[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(c.vocab));
+    const auto width = static_cast<std::size_t>(c.hidden);
+    in_.resize(static_cast<std::size_t>(std::max(longest_, together * on.quantum.value)) * width);
+    out_.resize(in_.size());
+    for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = static_cast<T>(normal(1, 0, i));
+  }
+  probe(const probe&) = delete;  // its model reads its text
+
+  /// Every kind of slice once on every chunk: whole sequences of rising length, one cut into slices of all sizes so that
+  /// each meets several prefixes, and packs of several.
+  void round() {
+    for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
+      for (const std::int64_t length : lengths()) run(chunk, {length}, 1);
+      run(chunk, mixed(), 1);
+      run(chunk, {std::min(longest_, shape_.quantum.value)}, together);
+    }
+    model_.weights().zero_gradients();
+  }
+
+  [[nodiscard]] const times& taken() const noexcept { return times_; }
+  /// The same message as many tokens have in training.
+  [[nodiscard]] std::span<std::byte> message(slimpack::tokens size) noexcept {
+    const auto elements = static_cast<std::size_t>(size.value * model_.format().width);
+    return std::as_writable_bytes(std::span(out_).first(std::min(elements, out_.size())));
+  }
+  [[nodiscard]] std::span<T> gradients() noexcept { return model_.weights().gradients(); }
+
+  static constexpr std::int64_t together = 8;  ///< pieces of the packs that tell a pack's own time
+
+ private:
+  /// 16, 32, ... tokens, and the longest.
+  [[nodiscard]] std::vector<std::int64_t> lengths() const {
+    std::vector<std::int64_t> all;
+    for (std::int64_t n = 16; n < longest_; n *= 2) all.push_back(n);
+    all.push_back(std::min(longest_, shape_.quantum.value));
+    all.push_back(longest_);
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  /// Slices of the longest sequence: 1, 2, 4, ... quanta up to half of it, then again from 1.
+  [[nodiscard]] std::vector<std::int64_t> mixed() const {
+    std::vector<std::int64_t> slices;
+    std::int64_t n = shape_.quantum.value;
+    for (std::int64_t at = 0; at < longest_; at += slices.back()) {
+      slices.push_back(std::min(n, longest_ - at));
+      n = 4 * n > longest_ ? shape_.quantum.value : 2 * n;
+    }
+    return slices;
+  }
+
+  /// `copies` sequences of the same slices side by side: forward from the first slices to the last, then back.
+  void run(int chunk, const std::vector<std::int64_t>& slices, std::int64_t copies) {
+    std::vector<std::vector<slimpack::piece>> packs;
+    std::int64_t length = 0;
+    for (const std::int64_t n : slices) length += n;
+    std::int64_t at = 0;
+    for (const std::int64_t n : slices) {
+      std::vector<slimpack::piece>& pack = packs.emplace_back();
+      for (std::uint32_t s = 0; s < static_cast<std::uint32_t>(copies); ++s)
+        pack.push_back({{{s}, {at}, {n}}, {length}, static_cast<std::uint32_t>(chunk), 1});
+      at += n;
+    }
+    length_ = static_cast<std::size_t>(length);
+    model_.begin_step({});
+    for (const auto& pack : packs) run(slimpack::pass::forward, pack);
+    std::reverse(packs.begin(), packs.end());
+    for (const auto& pack : packs) run(slimpack::pass::backward, pack);
+  }
+
+  void run(slimpack::pass pass, std::span<const slimpack::piece> pack) {
+    const slimpack::slice& slice = pack.front().slice;
+    const auto chunk = static_cast<int>(pack.front().chunk);
+    const int part = chunk * shape_.stages + stage_;
+    const bool starts = part == (pass == slimpack::pass::forward ? 0 : shape_.parts() - 1);
+    const bool ends = part == (pass == slimpack::pass::forward ? shape_.parts() - 1 : 0);
+    const std::size_t size = pack.size() * static_cast<std::size_t>(slice.length.value * model_.format().width);
+    const std::span<const std::byte> in = starts ? std::span<const std::byte>{} : std::as_bytes(std::span(in_).first(size));
+    slimpack::outgoing out;
+    if (!ends) out = slimpack::outgoing(std::as_writable_bytes(std::span(out_).first(size)));
+    const auto begin = std::chrono::steady_clock::now();
+    (pass == slimpack::pass::forward ? model_.forward(pack, in, out) : model_.backward(pack, in, out)).value();
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    times_[{chunk, pass, slice.length.value, slice.begin.value, static_cast<std::int64_t>(pack.size())}].push_back(time.count());
+  }
+
+  slimpack::shape shape_;
+  int stage_;
+  std::int64_t longest_;
+  std::size_t length_{};  ///< of the sequences that run
+  std::vector<std::uint8_t> text_;
+  std::vector<T> in_;
+  std::vector<T> out_;
+  model_stage<T> model_;
+  times times_;
+};
+
+}  // namespace train
+
+#endif

@@ -1,0 +1,191 @@
+#ifndef SLIMPACK_EXAMPLES_TRAIN_TRAINER_HPP
+#define SLIMPACK_EXAMPLES_TRAIN_TRAINER_HPP
+
+#include "../plan/planners.hpp"
+#include "calibration.hpp"
+#include "corpus.hpp"
+#include "ending.hpp"
+#include "journal.hpp"
+#include "measured_step.hpp"
+#include "model/adamw.hpp"
+#include "model/model_stage.hpp"
+#include "options.hpp"
+#include "rate_schedule.hpp"
+
+#include <slimpack/core/plan_hash.hpp>
+#include <slimpack/executors/packflow.hpp>
+#include <slimpack/io/file.hpp>
+#include <slimpack/io/plan_json.hpp>
+#include <slimpack/io/timeline.hpp>
+#include <slimpack/io/trace.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace train {
+
+/// One rank of a training: plans each batch as all other ranks do, runs its stage of the plan, and steps its optimizer
+/// once all ranks have their gradients. Rank 0 tells of it and writes the files.
+template <class T, class Transport>
+class trainer {
+ public:
+  trainer(const options& o, const corpus& texts, Transport& transport)
+      : options_(o), texts_(texts), transport_(transport), batches_(texts, o.batch, o.seed),
+        stage_(o.model, o.shape, transport.rank() % o.shape.stages, [this](slimpack::sequence_id s) { return batch_[s.value]; }, o.seed),
+        optimizer_(stage_.weights(), {.rate = o.rate, .decay = o.decay}) {
+    if (transport.rank() == 0) journal_.emplace(o, texts, std::cout);
+    planners_ = o.compare;
+    planners_.push_back(o.planner);  // last, so that its gradients are those left
+    for (int stage = 0; stage < o.shape.stages; ++stage)
+      rates_.push_back(model_stage<T>::rates(o.model, o.shape, stage));
+  }
+  trainer(const trainer&) = delete;  // its stage reads its batch
+
+  [[nodiscard]] ending run() {
+    const auto begin = clock::now();
+    if (slimpack::result<void> known = price(); !known) return stop(known.error());
+    for (int step = 0; step < options_.steps; ++step)
+      if (ending e = one_step(step); e.status != 0) return e;
+    if (!journal_) return {};
+    journal_->summarize(since(begin));
+    return write_outputs();
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static slimpack::seconds since(clock::time_point begin) {
+    return {std::chrono::duration<double>(clock::now() - begin).count()};
+  }
+
+  slimpack::result<void> price() {
+    if (options_.quadratic) {
+      cost_ = *options_.quadratic;
+      return boost::outcome_v2::success();
+    }
+    constexpr slimpack::seconds budget{3};
+    const auto begin = clock::now();
+    calibration<T, Transport> own(options_.model, options_.shape, texts_.longest(), budget, transport_);
+    slimpack::result<slimpack::costs::profiled> measured = own.measure();
+    if (!measured) return std::move(measured).error();
+    if (journal_) journal_->calibrated(measured.value(), since(begin));
+    cost_ = std::move(measured).value();
+    return boost::outcome_v2::success();
+  }
+
+  [[nodiscard]] ending one_step(int step) {
+    batch_ = batches_.next();
+    std::vector<slimpack::tokens> lengths;
+    for (const corpus::document& d : batch_) lengths.push_back({static_cast<std::int64_t>(d.size())});
+    plans_.clear();
+    measured_.clear();
+    std::vector<step_figures> figures;
+    slimpack::seconds planning{};
+    for (const std::string& planner : planners_) {
+      slimpack::result<slimpack::plan> made = plan_with(planner, lengths);
+      if (!made) return ending::of_input({made.error().code, planner + ": " + made.error().detail});
+      planning = made.value().planning_time;
+      stage_.weights().zero_gradients();
+      slimpack::result<slimpack::step_report> ran = slimpack::executors::packflow<>{}.execute(made.value(), stage_, transport_);
+      if (!ran) return ending::of_step(ran.error());
+      slimpack::result<measured_step> told = measured_step::gather(made.value(), ran.value(), stage_.peak(), transport_);
+      if (!told) return stop(told.error());
+      figures.push_back(told.value().figures(made.value(), rates_));
+      measured_.push_back(std::move(told.value().reports));
+      plans_.push_back(std::move(made).value());
+    }
+    std::rotate(figures.begin(), figures.end() - 1, figures.end());
+    if (journal_) journal_->step(std::move(figures), planning);
+    if (slimpack::result<void> applied = update(step); !applied) return stop(applied.error());
+    return {};
+  }
+
+  [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner, std::span<const slimpack::tokens> lengths) const {
+    const cli::request asked{planner, options_.shape, options_.max_context, options_.effort};
+    slimpack::result<slimpack::plan> made = cli::plan_named(asked, lengths, cost_);
+    if (!made) return made;
+    made.value().cost = options_.cost_text;
+    made.value().model = "transformer";
+    made.value().hash = slimpack::hash_of(made.value());
+    return made;
+  }
+
+  /// An error between steps, of which the other ranks must hear; packflow tells them of its own.
+  [[nodiscard]] ending stop(const slimpack::error& e) {
+    transport_.abort(e.detail);
+    return ending::of_step(e);
+  }
+
+  /// The optimizer's step, its gradient no longer than --clip over all stages.
+  [[nodiscard]] slimpack::result<void> update(int step) {
+    const std::span<const T> gradients = stage_.weights().gradients();
+    double square = 0;
+    for (const T g : gradients) square += static_cast<double>(g) * static_cast<double>(g);
+    std::vector<int> pipeline(static_cast<std::size_t>(options_.shape.stages));
+    std::iota(pipeline.begin(), pipeline.end(), transport_.rank() / options_.shape.stages * options_.shape.stages);
+    if (slimpack::result<void> summed = slimpack::all_reduce(transport_, std::span(&square, 1), std::span<const int>(pipeline)); !summed)
+      return summed;
+    optimizer_.set_rate(rate_at(step, options_.steps, options_.rate));
+    optimizer_.step(std::min(1.0, options_.clip / std::sqrt(square)));
+    return boost::outcome_v2::success();
+  }
+
+  [[nodiscard]] ending write_outputs() {
+    std::rotate(plans_.begin(), plans_.end() - 1, plans_.end());
+    std::rotate(measured_.begin(), measured_.end() - 1, measured_.end());
+    const auto write = [&](const auto& path, const auto& content) -> slimpack::result<void> {
+      if (!path) return boost::outcome_v2::success();
+      slimpack::result<void> written = slimpack::io::write_file(*path, content);
+      if (written) std::cout << "wrote      " << path->string() << "\n";
+      return written;
+    };
+    for (const slimpack::result<void>& written :
+         {write(options_.json, [&](std::ostream& out) { return slimpack::io::write_plan(out, plans_.front()); }),
+          write(options_.trace, [&](std::ostream& out) { return slimpack::io::write_trace(out, plans_.front(), measured_.front()); }),
+          write(options_.timeline, [&](std::ostream& out) { return slimpack::io::write_timeline(out, plans_, measured_); }),
+          write(options_.log, [&](std::ostream& out) { journal_->write_log(out); })})
+      if (!written) return ending::of_input(written.error());
+    return {};
+  }
+
+  const options& options_;
+  const corpus& texts_;
+  Transport& transport_;
+  batches batches_;
+  std::vector<corpus::document> batch_;
+  model_stage<T> stage_;
+  adamw<T> optimizer_;
+  std::optional<journal> journal_;     // on rank 0
+  std::vector<std::string> planners_;  // in the order in which they run
+  cli::any_cost cost_;
+  std::vector<slimpack::memory_rates> rates_;              // of activations, by stage
+  std::vector<slimpack::plan> plans_;                      // of the last step, by planner
+  std::vector<std::vector<slimpack::step_report>> measured_;  // and how they ran, by planner and rank
+};
+
+/// Trains as one rank of the transport. An error on one rank stops all.
+template <class Transport>
+[[nodiscard]] ending train_rank(const options& o, const corpus& texts, Transport& transport) {
+  ending e;
+  try {
+    e = o.in_double ? trainer<double, Transport>(o, texts, transport).run() : trainer<float, Transport>(o, texts, transport).run();
+  } catch (const std::exception& thrown) {  // memory, above all
+    transport.abort(thrown.what());
+    e = {1, std::string("gave up: ") + thrown.what()};
+  }
+  return e;
+}
+
+}  // namespace train
+
+#endif
