@@ -2,7 +2,6 @@
 #define SLIMPACK_EXAMPLES_TRAIN_LAUNCH_HPP
 
 #include "corpus.hpp"
-#include "ending.hpp"
 #include "options.hpp"
 
 namespace train {
@@ -10,11 +9,11 @@ namespace train {
 /// Whether an MPI launcher has started this process, and as which of its ranks: -1 when none has.
 [[nodiscard]] int rank_in_job();
 
-/// Trains with a thread per rank, all in this process.
-[[nodiscard]] ending on_threads(const options& o, const corpus& texts);
+/// Trains with a thread per rank, all in this process. Returns the exit status; why it is not 0 has been said.
+[[nodiscard]] int on_threads(const options& o, const corpus& texts);
 
-/// Trains as one rank of an MPI job; launch_mpi.cpp, or launch_without_mpi.cpp where there is no MPI.
-[[nodiscard]] ending on_mpi(const options& o, const corpus& texts);
+/// The same as one rank of an MPI job; launch_mpi.cpp, or launch_without_mpi.cpp where there is no MPI.
+[[nodiscard]] int on_mpi(const options& o, const corpus& texts);
 
 }  // namespace train
 

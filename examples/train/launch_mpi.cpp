@@ -1,3 +1,4 @@
+#include "ending.hpp"
 #include "launch.hpp"
 #include "trainer.hpp"
 
@@ -7,10 +8,10 @@
 
 namespace train {
 
-ending on_mpi(const options& o, const corpus& texts) {
+int on_mpi(const options& o, const corpus& texts) {
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
-    return {1, "MPI cannot be initialised"};
+    return complain({1, "MPI cannot be initialised"});
   ending e;
   {
     slimpack::transports::mpi transport(MPI_COMM_WORLD, {.time_out = o.time_out});
@@ -20,12 +21,10 @@ ending on_mpi(const options& o, const corpus& texts) {
       e = {2, "--dp " + std::to_string(o.shape.replicas) + " x --pp " + std::to_string(o.shape.stages) + " takes " +
                   std::to_string(o.ranks()) + " ranks, mpirun started " + std::to_string(transport.size())};
   }
-  if (e.stuck) {
-    complain(e);
-    MPI_Abort(MPI_COMM_WORLD, e.status);  // MPI_Finalize would wait for the rank that does not answer
-  }
+  if (e.status != 0) complain(e);  // before any rank leaves, since mpirun then ends the others
+  if (e.stuck) MPI_Abort(MPI_COMM_WORLD, e.status);  // MPI_Finalize would wait for the rank that does not answer
   MPI_Finalize();
-  return e;
+  return e.status;
 }
 
 }  // namespace train

@@ -1,3 +1,4 @@
+#include "ending.hpp"
 #include "launch.hpp"
 #include "trainer.hpp"
 
@@ -9,7 +10,7 @@
 
 namespace train {
 
-ending on_threads(const options& o, const corpus& texts) {
+int on_threads(const options& o, const corpus& texts) {
   const slimpack::transports::threads world{o.ranks(), {.time_out = o.time_out}};
   std::vector<ending> endings(static_cast<std::size_t>(o.ranks()));
   std::vector<std::jthread> ranks;
@@ -20,8 +21,8 @@ ending on_threads(const options& o, const corpus& texts) {
     });
   ranks.clear();  // joins
   for (const ending& e : endings)
-    if (e.status != 0) return e;
-  return {};
+    if (e.status != 0) return complain(e);
+  return 0;
 }
 
 }  // namespace train

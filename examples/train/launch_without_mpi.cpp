@@ -1,9 +1,10 @@
+#include "ending.hpp"
 #include "launch.hpp"
 
 namespace train {
 
-ending on_mpi(const options&, const corpus&) {
-  return {2, "this program was built without MPI; use --transport threads, or install MPI and build it again"};
+int on_mpi(const options&, const corpus&) {
+  return complain_early({2, "this program was built without MPI; use --transport threads, or install MPI and build it again"});
 }
 
 }  // namespace train

@@ -24,12 +24,12 @@ int rank_in_job() {
 
 namespace {
 
-ending run(const options& o) {
+int run(const options& o) {
   slimpack::result<corpus> texts = corpus::load(o.documents, o.max_context);
-  if (!texts) return ending::of_input(texts.error());
+  if (!texts) return complain_early(ending::of_input(texts.error()));
   if (o.batch > texts.value().size())
-    return {2, o.documents.string() + " holds " + std::to_string(texts.value().size()) + " documents, --batch " +
-                   std::to_string(o.batch) + " asks for more"};
+    return complain_early({2, o.documents.string() + " holds " + std::to_string(texts.value().size()) +
+                                  " documents, --batch " + std::to_string(o.batch) + " asks for more"});
   return o.transport == carrier::mpi ? on_mpi(o, texts.value()) : on_threads(o, texts.value());
 }
 
@@ -41,10 +41,10 @@ int main(int argc, char** argv) {
   const std::variant<train::options, int> parsed = train::parse(argc, argv);
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   try {
-    const train::ending e = train::run(std::get<train::options>(parsed));
+    const int status = train::run(std::get<train::options>(parsed));
     std::cout.flush();
-    return train::complain(std::cout || e.status != 0 ? e : train::ending{2, "standard output cannot be written"});
+    return std::cout || status != 0 ? status : train::complain({2, "standard output cannot be written"});
   } catch (const std::exception& e) {  // memory for absurdly large models, above all
-    return train::complain({2, std::string("gave up: ") + e.what()});
+    return train::complain_early({2, std::string("gave up: ") + e.what()});
   }
 }

@@ -7,9 +7,10 @@
 #include <CLI/CLI.hpp>
 
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
-#include <limits>
+#include <map>
 #include <sstream>
 #include <system_error>
 
@@ -25,13 +26,14 @@ struct bad_usage {
 };
 
 slimpack::memory_limit memory_of(const std::string& text) {
-  std::string amount = text;
-  const bool in_tokens = amount.size() > 6 && amount.compare(amount.size() - 6, 6, "tokens") == 0;
-  if (in_tokens) amount.resize(amount.size() - 6);
-  const std::string refused = in_tokens ? std::string{} : CLI::AsSizeValue(true)(amount);  // makes it a number
-  double value{};
-  if (refused.empty() && CLI::detail::lexical_cast(amount, value) && value >= 1)
-    return {in_tokens ? memory_unit::token : memory_unit::byte, value};
+  static const std::map<std::string, double> units{{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
+                                                   {"KB", 1e3},     {"MB", 1e6},        {"GB", 1e9}};
+  std::istringstream in(text);
+  std::string unit;
+  if (double amount{}; in >> amount >> unit && amount > 0 && in.peek() == EOF) {
+    if (unit == "tokens") return {memory_unit::token, std::floor(amount)};
+    if (const auto known = units.find(unit); known != units.end()) return {memory_unit::byte, amount * known->second};
+  }
   throw bad_usage{"--memory '" + text + "' is not an amount: write 64MiB (KiB MiB GiB KB MB GB) or 8192tokens"};
 }
 
@@ -83,6 +85,7 @@ std::variant<options, int> parse(int argc, char** argv) {
                "step's batch is planned for this machine's measured times, run over a pipeline, and compared with its plan."};
   app.name("slimpack-train");
   app.set_help_flag("-h,--help", "Print this help and exit");
+  app.option_defaults()->take_last();
   const CLI::Range degree(1, 1024);
   const CLI::Range size(1, 1 << 20);
   const CLI::Range count(std::int64_t{1}, std::int64_t{2147483647});
@@ -113,7 +116,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.add_option("--time-out", o.time_out.value, "Longest that a rank waits for another [60]")->check(CLI::Range(0.001, 1e6))->type_name("SECONDS")->group("Ranks");
 
   app.add_option("--planner", o.planner, "slimpack, megatron, dp_balanced, karmarkar_karp or chunked [slimpack]")->check(planner)->type_name("NAME")->group("Planning");
-  app.add_option("--compare", o.compare, "Planners to run each batch with as well, comma between them; their gradients are dropped")->delimiter(',')->check(planner)->type_name("NAME,...")->group("Planning");
+  app.add_option("--compare", o.compare, "Planners to run each batch with as well, comma between them; their gradients are dropped")->take_all()->delimiter(',')->check(planner)->type_name("NAME,...")->group("Planning");
   app.add_option("--effort", effort, "How long to search: fast, normal or high [fast]")->check(CLI::IsMember({"fast", "normal", "high"}))->type_name("EFFORT")->group("Planning");
   app.add_option("--quantum", o.shape.quantum.value, "Cuts fall on multiples of this many tokens [128]")->check(count)->type_name("TOKENS")->group("Planning");
   auto* memory_option = app.add_option("--memory", memory, "Limit of a stage's activations, 64MiB or 8192tokens [none]")->type_name("AMOUNT")->group("Planning");
@@ -143,9 +146,9 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (rank_in_job() <= 0) std::cout << app.help();
     return 0;
   } catch (const CLI::ParseError& e) {
-    return complain({2, std::string(e.what()) + "; see slimpack-train --help"});
+    return complain_early({2, std::string(e.what()) + "; see slimpack-train --help"});
   } catch (const bad_usage& e) {
-    return complain({2, e.line + "; see slimpack-train --help"});
+    return complain_early({2, e.line + "; see slimpack-train --help"});
   }
   return o;
 }

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""slimpack-train from outside: slicing changes no loss, training learns, and what goes wrong ends every rank with one line."""
+import csv
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.environ.get("SLIMPACK_TRAIN")
+MPIRUN = shutil.which("mpirun")
+SMALL = "--layers 4 --hidden 16 --heads 2 --kv-heads 1 --ffn 24 --max-context 160 --quantum 16 --batch 6".split()
+QUADRATIC = ["--cost", "quadratic:1e-6,1e-8,2,2.5,1e-5,1e-6"]  # plans without measuring: the same on every machine
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+FOX = b"the quick brown fox jumps over the lazy dog; "
+
+
+class Train(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.documents = cls.folder / "documents"
+        (cls.documents / "deep").mkdir(parents=True)
+        chance = random.Random(5)
+        for i in range(24):  # most are short, a few longer than the context, one has two bytes
+            size = 2 if i == 0 else 700 if i % 8 == 7 else chance.randrange(3, 90)
+            (cls.documents / "deep" / f"{i}.txt").write_bytes(bytes(chance.choice(b"abcdefgh \n") for _ in range(size)))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def command(self, *arguments, ranks=0):
+        launcher = [MPIRUN, "-np", str(ranks)] if ranks else []
+        return [*launcher, PROGRAM, "--documents", str(self.documents), *SMALL, *map(str, arguments)]
+
+    def run_train(self, *arguments, ranks=0, timeout=60):
+        return subprocess.run(self.command(*arguments, ranks=ranks), capture_output=True, text=True, timeout=timeout,
+                              cwd=self.folder, env={**os.environ, **MPI})
+
+    def trains(self, *arguments, ranks=0):
+        """The rows of a run's log, and what it said."""
+        log = self.folder / "log.csv"
+        log.unlink(missing_ok=True)
+        run = self.run_train("--log", log, *arguments, ranks=ranks)
+        self.assertEqual(0, run.returncode, run.stderr)
+        with open(log) as file:
+            return list(csv.DictReader(file)), run.stdout
+
+    def losses(self, *arguments, ranks=0):
+        return [float(row["loss"]) for row in self.trains(*arguments, ranks=ranks)[0]]
+
+    def fails(self, status, says, *arguments, ranks=0):
+        run = self.run_train(*arguments, ranks=ranks)
+        said = [line for line in run.stderr.splitlines() if line.startswith("slimpack-train: ")]
+        self.assertEqual(1, len(said), run.stderr)
+        if not ranks:
+            self.assertEqual(status, run.returncode)
+            self.assertEqual(1, run.stderr.count("\n"), run.stderr)
+        self.assertNotEqual(0, run.returncode)
+        for word in says:
+            self.assertIn(word, said[0])
+
+    def reference(self):
+        return self.losses("--precision", "double", "--steps", "8", "--planner", "megatron", *QUADRATIC)
+
+    def assert_same_curve(self, expected, got):
+        self.assertEqual(len(expected), len(got))
+        self.assertLess(max(abs(a / b - 1) for a, b in zip(got, expected)), 1e-10)
+
+    def test_no_plan_changes_the_loss_curve(self):
+        expected = self.reference()
+        self.assertLess(expected[-1], expected[0])
+        for planner in "slimpack megatron dp_balanced karmarkar_karp chunked".split():
+            for shape in ("--dp 2 --pp 2", "--pp 4", "--pp 2 --vpp 2"):
+                with self.subTest(planner=planner, shape=shape):
+                    got = self.losses("--precision", "double", "--steps", "8", "--planner", planner, *shape.split(), *QUADRATIC)
+                    self.assert_same_curve(expected, got)
+
+    @unittest.skipUnless(MPIRUN, "mpirun not found")
+    def test_nor_do_processes(self):
+        expected = self.reference()
+        for shape in ("--pp 2", "--dp 2"):
+            with self.subTest(shape=shape):
+                self.assert_same_curve(expected, self.losses("--precision", "double", "--steps", "8", *shape.split(), *QUADRATIC, ranks=2))
+
+    def test_compared_planners_leave_training_alone(self):
+        arguments = ["--precision", "double", "--steps", "6", "--pp", "2", *QUADRATIC]
+        rows, said = self.trains("--compare", "megatron,karmarkar_karp", *arguments)
+        self.assertEqual(["slimpack", "megatron", "karmarkar_karp"] * 6, [row["planner"] for row in rows])
+        self.assert_same_curve(self.losses(*arguments), [float(row["loss"]) for row in rows[::3]])
+        for row in rows:  # every planner's run of a step begins with the same weights
+            self.assertAlmostEqual(1, float(row["loss"]) / float(rows[3 * int(row["step"])]["loss"]), delta=1e-12)
+        self.assertIn("slimpack is", said)
+
+    def test_peaks_are_the_predicted_bytes(self):
+        for shape in ("--pp 1", "--pp 2", "--dp 2 --pp 2", "--pp 2 --vpp 2"):
+            with self.subTest(shape=shape):
+                rows, _ = self.trains("--steps", "4", "--compare", "megatron", *shape.split(), *QUADRATIC)
+                for row in rows:
+                    self.assertEqual((row["peak_bytes"], "1"), (row["predicted_peak_bytes"], row["peaks_agree"]))
+                    self.assertGreater(float(row["peak_bytes"]), 0)
+
+    def test_measured_costs_plan_the_same_on_every_rank(self):
+        _, said = self.trains("--steps", "2", "--pp", "2", "--dp", "2")
+        self.assertIn("measured   this machine in", said)
+
+    def test_a_memory_limit_holds(self):
+        free, _ = self.trains("--steps", "3", "--pp", "2", "--planner", "chunked")
+        most = max(float(row["peak_bytes"]) for row in free)
+        rows, _ = self.trains("--steps", "3", "--pp", "2", "--memory", f"{most / 1000 * 0.8}KB")
+        self.assertLessEqual(max(float(row["peak_bytes"]) for row in rows), 0.8 * most)
+        self.fails(3, ["chunked", "limit"], "--planner", "chunked", "--memory", "100tokens", *QUADRATIC)
+
+    def test_training_learns(self):
+        learnt = self.folder / "learnt"
+        learnt.mkdir(exist_ok=True)
+        for i in range(8):
+            (learnt / f"{i}.txt").write_bytes(FOX * (2 + i))
+        losses = self.losses("--steps", "40", "--pp", "2", "--documents", learnt, "--learning-rate", "1e-2", *QUADRATIC)
+        self.assertLess(losses[-1], losses[0] - 2)
+
+    def test_a_folder_is_read_in_order_without_what_is_no_text(self):
+        tree = self.folder / "tree"
+        for name, content in (("a.txt", b"x" * 400), ("b/c.txt", FOX), ("binary", b"ab\0cd" * 9), ("one", b"1"), ("empty", b""),
+                              (".git/config", FOX), ("build/out.txt", FOX), ("build-x/out.txt", FOX), ("out/o.txt", FOX)):
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name).write_bytes(content)
+        (tree / "link").symlink_to(tree / "a.txt")
+        _, said = self.trains("--steps", "1", "--documents", tree, "--batch", "4", *QUADRATIC)
+        self.assertIn(f"documents  4, {400 + len(FOX)} bytes, longest 160;", said)  # 160 + 160 + 80, and the fox
+
+    def test_files_show_the_measured_step(self):
+        names = [self.folder / name for name in ("page.html", "trace.json", "plan.json")]
+        self.trains("--steps", "2", "--pp", "2", "--compare", "megatron", "--timeline", names[0], "--trace", names[1],
+                    "--json", names[2], *QUADRATIC)
+        self.assertIn("measured", names[0].read_text())
+        events = json.loads(names[1].read_text())["traceEvents"]
+        self.assertTrue(any("measured" in str(e.get("args", {}).get("name", "")) for e in events))
+        self.assertEqual("slimpack-plan/1", json.loads(names[2].read_text())["format"])
+
+    def test_bad_input_ends_with_its_reason(self):
+        empty = self.folder / "nothing"
+        empty.mkdir(exist_ok=True)
+        for says, arguments in ((["--planner", "nobody"], ["--planner", "nobody"]), (["--compare", "nobody"], ["--compare", "megatron,nobody"]),
+                                (["--pp 8", "--layers 4"], ["--pp", "8"]), (["--vpp 3"], ["--vpp", "3"]),
+                                (["even number"], ["--heads", "3"]), (["--memory", "64MiB"], ["--memory", "much"]),
+                                (["bytes", "--cost measured"], ["--memory", "1MiB", *QUADRATIC]),
+                                (["quadratic:", "six"], ["--cost", "quadratic:1,2"]), (["--steps"], ["--steps", "0"]),
+                                (["--precision"], ["--precision", "half"]), (["nowhere"], ["--documents", self.folder / "nowhere"]),
+                                (["no text file"], ["--documents", empty]), (["--batch 5000"], ["--batch", "5000"]),
+                                (["cannot be written"], ["--timeline", self.folder / "nowhere" / "page.html"])):
+            with self.subTest(arguments=arguments):
+                self.fails(2, says, *arguments)
+
+    def test_help_names_every_option(self):
+        run = self.run_train("--help")
+        self.assertEqual((0, ""), (run.returncode, run.stderr))
+        for option in ("documents max-context batch seed layers hidden heads kv-heads ffn precision steps learning-rate weight-decay clip dp pp "
+                       "vpp transport time-out planner compare effort quantum memory cost json trace timeline log").split():
+            self.assertIn("--" + option, run.stdout)
+
+    @unittest.skipUnless(MPIRUN, "mpirun not found")
+    def test_a_job_of_another_size_is_refused_once(self):
+        self.fails(2, ["takes 4 ranks, mpirun started 2"], "--pp", "4", ranks=2)
+
+    @unittest.skipUnless(MPIRUN, "mpirun not found")
+    def test_a_killed_rank_ends_the_job(self):
+        job = subprocess.Popen(self.command("--pp", "2", "--steps", "1000000", *QUADRATIC, ranks=2), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env={**os.environ, **MPI})
+        self.addCleanup(lambda: job.poll() is None and job.kill())
+        while not job.stdout.readline().strip().startswith("3 "):  # three steps are done
+            self.assertIsNone(job.poll())
+        children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+        os.kill(int(children[-1]), signal.SIGKILL)
+        begin = time.monotonic()
+        job.communicate(timeout=20)
+        self.assertNotEqual(0, job.returncode)
+        self.assertLess(time.monotonic() - begin, 20)
+
+
+if __name__ == "__main__":
+    if not PROGRAM:
+        print("SLIMPACK_TRAIN names no program: skipped")
+        raise SystemExit(77)
+    unittest.main()
