@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/solvers/search_budget.hpp>
@@ -15,7 +16,7 @@
 
 namespace cli {
 
-using any_cost = std::variant<slimpack::costs::quadratic, slimpack::costs::transformer>;
+using any_cost = std::variant<slimpack::costs::quadratic, slimpack::costs::transformer, slimpack::costs::profiled>;
 
 /// The names that --planner and --compare take, the default first.
 const std::vector<std::string>& planner_names();

@@ -192,7 +192,9 @@ concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && s
 ///     the caller had issued before it. So a CUDA stream and a communicator per channel may stand behind it.
 ///  4. abort wakes every call that waits, on all ranks, now or when it comes, with errc::aborted and the reason; when
 ///     it returns, no buffer of this rank is in use. The next step may begin once every rank has aborted.
+///     abort is called once per rank and step; until then, data given to a call that failed stays in use.
 ///  5. a wait that outlasts the transport's time-out ends with errc::timed_out
+///  6. all_gather and all_reduce (transports/hooks.hpp) give every member the same bits, and the right ones
 /// Calls come from one thread per rank. testing/transport_laws.hpp checks them; transports/hooks.hpp lists the
 /// collectives that a transport may offer, all made of messages otherwise. Initialising ranks is the trainer's.
 /// Shipped   transports::threads in one process; transports::mpi over a communicator; transports::blocking over any

@@ -132,14 +132,15 @@ TEST_P(PackflowFailure, StopsEveryRankWithOneMessageAndLeavesNothingBehind) {
                       f.kind == fault::throws_in_reduce || f.kind == fault::throws_in_loss;
   EXPECT_EQ(thrown, throws ? 1 : 0);
   for (std::size_t rank = 0; rank < 6; ++rank) {
-    EXPECT_EQ(messages[rank], messages[0]) << "rank " << rank;
-    EXPECT_EQ(sinks[rank], messages[0]) << "rank " << rank;
+    // Of a rank that hangs, several others may tire at the same time; each then tells of its own wait.
+    if (f.kind != fault::hangs) EXPECT_EQ(messages[rank], messages[0]) << "rank " << rank;
+    EXPECT_NE(messages[rank].find(f.cause), std::string::npos) << messages[rank];
+    EXPECT_EQ(sinks[rank], messages[rank]) << "rank " << rank;
     EXPECT_EQ(stages[rank].aborts, 1) << "rank " << rank;
     EXPECT_EQ(stages[rank].count->taken + stages[rank].count->discarded, stages[rank].count->made) << "rank " << rank;
     EXPECT_LT(took[rank], 3.5 * time_out.value) << "rank " << rank;
   }
   EXPECT_NE(messages[0].find(f.where), std::string::npos) << messages[0];
-  EXPECT_NE(messages[0].find(f.cause), std::string::npos) << messages[0];
 
   // The trainer may go on: the next step over the same transport is exact.
   for (faulty& stage : stages) stage.kind = fault::none, stage.zero();
@@ -164,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
         failing_step{"no_input_gradient", fault::writes_nothing, 2, pass::backward, 2, "rank 2 (replica 0, stage 2), B", "nothing was written"},
         failing_step{"short_activations", fault::puts_too_little, 1, pass::forward, 2, "rank 1 (replica 0, stage 1), F", "8 bytes were given"},
         failing_step{"short_gradient", fault::puts_too_little, 5, pass::backward, 0, "rank 5 (replica 1, stage 2), B", "8 bytes were given"},
-        failing_step{"hangs", fault::hangs, 1, pass::forward, 3, "rank ", "0.5"},
+        failing_step{"hangs", fault::hangs, 1, pass::forward, 3, "rank ", " waited 0.5 s for "},
         failing_step{"holds_memory", fault::holds_memory, 4, pass::forward, 0, "rank 4 (replica 1, stage 1), the end of its program", "still holds 512 bytes"},
         failing_step{"begin_step_throws", fault::throws_in_begin_step, 1, pass::forward, 0, "rank 1 (replica 0, stage 1), begin_step", "no room"},
         failing_step{"reduce_throws", fault::throws_in_reduce, 2, pass::forward, 0, "rank 2 (replica 0, stage 2), the gradient reduction", "no reduction"},

@@ -28,6 +28,9 @@ class adamw {
   adamw(parameters<T>& weights, settings s)
       : weights_(weights), settings_(s), mean_(weights.values().size()), square_(weights.values().size()) {}
 
+  /// Of the steps to come: a schedule sets it before each.
+  void set_rate(double rate) noexcept { settings_.rate = rate; }
+
   /// One step with the gradients as they are, times `scale`: below 1 where the trainer clips them by their norm, which
   /// goes over all stages. Leaves them as they are.
   void step(double scale = 1) {
