@@ -19,19 +19,18 @@ double wave(slimpack::sequence_id s, std::int64_t t) { return std::sin(0.5 * sta
 /// What backward needs is kept by token, so the plan may cut backward where it did not cut forward.
 struct attention {
   static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
-  bool last;
   double a{0.4}, b{0.3}, c{0.2}, da{}, db{}, dc{}, sum{};
   struct row { double x, y, attended, total, dkey, dvalue; };
   std::map<slimpack::sequence_id, std::vector<row>> rows{};
   slimpack::message_format format() const { return {1, slimpack::element_type::float64}; }  // one number a token
   double loss() const { return sum; }
-
   slimpack::result<void> forward(const slimpack::piece& p, std::span<const std::byte> in, slimpack::outgoing& out) {
     const auto [sequence, begin, length] = p.slice;
+    const bool first = in.empty(), last = !out.wanted();
     std::vector<row>& r = rows[sequence];
     std::vector<double> result;
     for (std::int64_t i = 0; i < length.value; ++i) {
-      const double x = last ? slimpack::as<double>(in)[static_cast<std::size_t>(i)] : wave(sequence, begin.value + i);
+      const double x = first ? wave(sequence, begin.value + i) : slimpack::as<double>(in)[static_cast<std::size_t>(i)];
       row& q = r.emplace_back(row{x, 0, 0, 0, 0, 0});
       for (const row& k : r) q.total += std::exp(a * x * b * k.x);
       for (const row& k : r) q.attended += std::exp(a * x * b * k.x) / q.total * c * k.x;
@@ -49,7 +48,8 @@ struct attention {
     for (std::size_t i = result.size(); i-- > 0;) {
       row& q = r.back();  // the last token that is left
       const double miss = q.y - wave(sequence, begin.value + static_cast<std::int64_t>(i) + 1);
-      const double dy = last ? p.loss_weight / static_cast<double>(length.value) * miss : slimpack::as<double>(in)[i];
+      const double weight = p.loss_weight / static_cast<double>(length.value);
+      const double dy = in.empty() ? weight * miss : slimpack::as<double>(in)[i];
       double dquery = 0;
       for (row& k : r) {
         const double share = std::exp(a * q.x * b * k.x) / q.total;
@@ -79,7 +79,7 @@ struct socket_link {
 
 void rank(int r, int socket, const slimpack::plan& plan) {
   slimpack::transports::blocking transport{socket_link{socket}, r, 2};
-  attention stage{.last = r == 1};
+  attention stage;
   for (int step = 0; step <= 60; ++step) {
     const slimpack::step_report done = slimpack::executors::packflow{}.execute(plan, stage, transport).value();
     stage.step(0.5);

@@ -74,7 +74,6 @@ std::pair<std::size_t, std::size_t> range_of(const slimpack::piece& p) {
 }
 struct stage {
   static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
-  bool last{};
   layer own{};
   double sum{};
   std::map<slimpack::sequence_id, arena> arenas{};
@@ -89,7 +88,7 @@ struct stage {
     arena& a = arenas[p.slice.sequence];
     a.resize(static_cast<std::size_t>(p.sequence_length.value));
     for (std::size_t t = begin; t < end; ++t)
-      a[t].x = last ? slimpack::as<row>(in)[t - begin] : letter(p.slice.sequence, t);
+      a[t].x = in.empty() ? letter(p.slice.sequence, t) : slimpack::as<row>(in)[t - begin];
     own.forward(a, begin, end);
     for (std::size_t t = begin; t < end && out.wanted(); ++t) out.as<row>()[t - begin] = a[t].y;
     return boost::outcome_v2::success();
@@ -97,8 +96,8 @@ struct stage {
   slimpack::result<void> backward(const slimpack::piece& p, std::span<const std::byte> in, slimpack::outgoing& out) {
     const auto [begin, end] = range_of(p);
     arena& a = arenas[p.slice.sequence];
-    for (std::size_t t = begin; t < end && !last; ++t) a[t].dy = slimpack::as<row>(in)[t - begin];
-    for (std::size_t t = begin; t < end && last; ++t)
+    for (std::size_t t = begin; t < end && !in.empty(); ++t) a[t].dy = slimpack::as<row>(in)[t - begin];
+    for (std::size_t t = begin; t < end && in.empty(); ++t)
       sum += distance(a[t], letter(p.slice.sequence, t + 1), p.loss_weight / static_cast<double>(end - begin));
     own.backward(a, begin, end);
     for (std::size_t t = begin; t < end && out.wanted(); ++t) out.as<row>()[t - begin] = a[t].dx;
@@ -111,7 +110,7 @@ int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
   const slimpack::plan plan = slimpack::planner{{.stages = 2, .quantum = {4}}}(lengths).value();
   slimpack::transports::threads world{2};
-  std::array<stage, 2> stages{{{.last = false}, {.last = true}}};
+  std::array<stage, 2> stages;
   const auto run = [&](std::size_t rank) {
     auto port = world.endpoint(static_cast<int>(rank));
     return slimpack::executors::packflow{}.execute(plan, stages[rank], port).value().loss_sum;

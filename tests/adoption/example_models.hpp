@@ -1,0 +1,123 @@
+#ifndef SLIMPACK_TESTS_ADOPTION_EXAMPLE_MODELS_HPP
+#define SLIMPACK_TESTS_ADOPTION_EXAMPLE_MODELS_HPP
+
+#include <slimpack/executors/packflow.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/testing/stage_compute_laws.hpp>
+#include <slimpack/transports/blocking.hpp>
+#include <slimpack/transports/threads.hpp>
+
+#include <Eigen/Core>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+// The examples as they are, each in a namespace; what they include is included above. Their main is not called.
+// Their functions are not inline, so one test includes this.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wreturn-type"
+namespace adopt {
+#include "../../examples/adopt.cpp"
+}
+namespace adopt_autograd {
+#include "../../examples/adopt_autograd.cpp"
+}
+namespace adopt_arena {
+#include "../../examples/adopt_arena.cpp"
+}
+#pragma GCC diagnostic pop
+
+namespace slimpack::tests {
+
+/// A compute whose sequences have contents by their number, given those of the laws' documents.
+template <class Compute>
+struct keyed : Compute {
+  std::vector<std::uint32_t> keys{};
+
+  void load(std::span<const testing::document> batch) {
+    keys.clear();
+    for (const testing::document& d : batch) keys.push_back(static_cast<std::uint32_t>(d.key));
+  }
+  [[nodiscard]] piece with_key(piece p) const {
+    p.slice.sequence = {keys[p.slice.sequence.value]};
+    return p;
+  }
+  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return Compute::forward(with_key(p), in, out);
+  }
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    return Compute::backward(with_key(p), in, out);
+  }
+  void discard(const piece& p) { Compute::discard(with_key(p)); }
+};
+
+/// The model of examples/adopt.cpp, with the fault that a Stage derived from its own puts in.
+template <class Stage = keyed<adopt::attention>>
+struct numbers_under_test {
+  std::unique_ptr<Stage> make(int /*stage*/, int /*stages*/) const { return std::make_unique<Stage>(); }
+  void load(Stage& s, std::span<const testing::document> batch) const { s.load(batch), s.sum = 0; }
+  std::vector<double> gradients(const Stage& s) const { return {s.da, s.db, s.dc}; }
+  void zero(Stage& s) const { s.da = s.db = s.dc = 0; }
+};
+
+/// The model of examples/adopt_autograd.cpp.
+struct autograd_under_test {
+  struct stage {
+    using state = adopt_autograd::stage::state;
+    adopt_autograd::layer layer{};
+    keyed<adopt_autograd::stage> inner{{layer}};
+
+    [[nodiscard]] message_format format() const { return inner.format(); }
+    void begin_step(const step_outline& o) { inner.begin_step(o); }
+    [[nodiscard]] double loss() const { return inner.loss(); }
+    result<state> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+      return inner.adopt_autograd::stage::forward(inner.with_key(p), in, out);
+    }
+    result<void> backward(const piece& p, state s, std::span<const std::byte> in, outgoing& out) {
+      return inner.adopt_autograd::stage::backward(inner.with_key(p), std::move(s), in, out);
+    }
+    void discard(const piece& p, const state& s) { inner.adopt_autograd::stage::discard(inner.with_key(p), s); }
+  };
+  std::unique_ptr<stage> make(int /*stage*/, int /*stages*/) const { return std::make_unique<stage>(); }
+  void load(stage& s, std::span<const testing::document> batch) const { s.inner.load(batch); }
+  std::vector<double> gradients(const stage& s) const {
+    std::vector<double> all;
+    for (const adopt_autograd::tensor& w : s.layer.w) all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
+    return all;
+  }
+  void zero(stage& s) const {
+    for (const adopt_autograd::tensor& w : s.layer.w) w->grad.setZero();
+  }
+};
+
+/// The model of examples/adopt_arena.cpp.
+struct arena_under_test {
+  using stage = keyed<adopt_arena::stage>;
+  std::unique_ptr<stage> make(int /*stage*/, int /*stages*/) const { return std::make_unique<stage>(); }
+  void load(stage& s, std::span<const testing::document> batch) const { s.load(batch); }
+  std::vector<double> gradients(const stage& s) const {
+    std::vector<double> all;
+    for (const adopt_arena::row& r : s.own.gradients) all.insert(all.end(), r.begin(), r.end());
+    return all;
+  }
+  void zero(stage& s) const { s.own.gradients = {}; }
+};
+
+}  // namespace slimpack::tests
+
+#endif

@@ -1,0 +1,142 @@
+#include <slimpack/testing/stage_compute_laws.hpp>
+
+#include "../adoption/example_models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace slimpack {
+namespace {
+
+using numbers = tests::keyed<adopt::attention>;
+using message = std::span<const std::byte>;
+
+testing::report tried(const auto& model) {
+  const testing::report r = testing::stage_compute_laws(model, {.cases = 6, .stages = 2, .one_model = false});
+  EXPECT_GT(r.checks(1), 0);
+  EXPECT_GT(r.checks(2), 0);
+  return r;
+}
+
+/// Some failure says this sentence.
+bool says(const testing::report& r, std::string_view sentence) {
+  return std::any_of(r.failures().begin(), r.failures().end(),
+                     [&](const testing::failure& f) { return f.line.find(sentence) != std::string::npos; });
+}
+
+TEST(StageComputeLawsReport, AcceptsTheModelsOfTheExamples) {
+  const testing::report two = tried(tests::numbers_under_test<>{});
+  EXPECT_TRUE(two) << two;
+  const testing::report autograd = tried(tests::autograd_under_test{});
+  EXPECT_TRUE(autograd) << autograd;
+  const testing::report arena = tried(tests::arena_under_test{});
+  EXPECT_TRUE(arena) << arena;
+}
+
+struct overwrites : numbers {
+  result<void> backward(const piece& p, message in, outgoing& out) {
+    da = db = dc = 0;
+    return numbers::backward(p, in, out);
+  }
+};
+TEST(StageComputeLawsReport, FindsGradientsThatOverwriteThoseBefore) {
+  const testing::report r = tried(tests::numbers_under_test<overwrites>{});
+  EXPECT_TRUE(says(r, "gradients of cut sequences are those of whole ones")) << r;
+}
+
+struct overwrites_each_step : numbers {
+  void begin_step(const step_outline&) { da = db = dc = 0; }
+};
+TEST(StageComputeLawsReport, FindsStepsThatDropTheGradientsOfTheLast) {
+  const testing::report r = tried(tests::numbers_under_test<overwrites_each_step>{});
+  EXPECT_TRUE(says(r, "gradients of two steps add up, in either order")) << r;
+  EXPECT_FALSE(says(r, "gradients of cut sequences are those of whole ones")) << r;
+}
+
+struct forgets_its_prefix : numbers {
+  result<void> forward(const piece& p, message in, outgoing& out) {
+    std::vector<row>& kept = rows[with_key(p).slice.sequence];
+    std::vector<row> before = std::exchange(kept, {});
+    result<void> done = numbers::forward(p, in, out);
+    kept.insert(kept.begin(), before.begin(), before.end());
+    return done;
+  }
+};
+TEST(StageComputeLawsReport, FindsSlicesThatForgetTheirPrefix) {
+  const testing::report r = tried(tests::numbers_under_test<forgets_its_prefix>{});
+  EXPECT_TRUE(says(r, "the loss of cut sequences is that of whole ones")) << r;
+}
+
+struct forgets_later_slices : numbers {
+  result<void> backward(const piece& p, message in, outgoing& out) {
+    result<void> done = numbers::backward(p, in, out);
+    for (row& r : rows[with_key(p).slice.sequence]) r.dkey = r.dvalue = 0;
+    return done;
+  }
+};
+TEST(StageComputeLawsReport, FindsGradientsThatDoNotCrossTheBordersOfSlices) {
+  const testing::report r = tried(tests::numbers_under_test<forgets_later_slices>{});
+  EXPECT_GT(r.broken(2), 0) << r;
+  EXPECT_FALSE(says(r, "the loss of")) << r;
+}
+
+struct weighs_itself : numbers {  // a mean over the piece
+  result<void> forward(piece p, message in, outgoing& out) { return p.loss_weight = 1, numbers::forward(p, in, out); }
+  result<void> backward(piece p, message in, outgoing& out) { return p.loss_weight = 1, numbers::backward(p, in, out); }
+};
+TEST(StageComputeLawsReport, FindsAWeightThatIsNotUsed) {
+  const testing::report r = tried(tests::numbers_under_test<weighs_itself>{});
+  EXPECT_TRUE(says(r, "gradients of cut sequences are those of whole ones")) << r;
+}
+
+struct never_weighs_nothing : numbers {  // right, but for the piece that a replica without work runs
+  result<void> backward(piece p, message in, outgoing& out) {
+    if (p.loss_weight == 0) p.loss_weight = 0.1;
+    return numbers::backward(p, in, out);
+  }
+};
+TEST(StageComputeLawsReport, FindsGradientsOfWhatHasNoWeight) {
+  const testing::report r = tried(tests::numbers_under_test<never_weighs_nothing>{});
+  EXPECT_TRUE(says(r, "what has no weight has no gradient")) << r;
+  EXPECT_FALSE(says(r, "gradients of cut sequences are those of whole ones")) << r;
+}
+
+struct discards_nothing : numbers {
+  void discard(const piece&) {}
+};
+TEST(StageComputeLawsReport, FindsWhatOutlivesAStepThatFailed) {
+  const testing::report r = tried(tests::numbers_under_test<discards_nothing>{});
+  EXPECT_GT(r.broken(1), 0) << r;
+}
+
+struct drops_nothing : numbers {
+  void abort_step() {}
+};
+TEST(StageComputeLawsReport, FindsGradientsThatOutliveAnAbort) {
+  const testing::report r = tried(tests::numbers_under_test<drops_nothing>{});
+  EXPECT_TRUE(says(r, "a step that failed leaves nothing to the next")) << r;
+  EXPECT_EQ(r.broken(2), 0) << r;
+}
+
+struct says_nothing : numbers {
+  result<void> backward(const piece& p, message in, outgoing& out) {
+    outgoing nowhere;
+    return numbers::backward(p, in, out.wanted() ? nowhere : out);
+  }
+};
+TEST(StageComputeLawsReport, FindsMessagesThatAreNotWritten) {
+  const testing::report r = tried(tests::numbers_under_test<says_nothing>{});
+  EXPECT_TRUE(says(r, "nothing was written, although a peer waits")) << r;
+}
+
+TEST(StageComputeLawsReport, IsTheSameForTheSameSeed) {
+  const testing::report once = tried(tests::numbers_under_test<overwrites>{});
+  const testing::report again = tried(tests::numbers_under_test<overwrites>{});
+  ASSERT_EQ(once.failures().size(), again.failures().size());
+  for (std::size_t i = 0; i < once.failures().size(); ++i) EXPECT_EQ(once.failures()[i].line, again.failures()[i].line);
+}
+
+}  // namespace
+}  // namespace slimpack
