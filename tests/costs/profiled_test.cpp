@@ -132,6 +132,38 @@ TEST(Profiled, PlansAlikeWhateverTheOrderOfSamples) {
   EXPECT_EQ(planned().hash, p.hash);
 }
 
+TEST(Profiled, NoCutOfASequenceTakesLessThanItsLeast) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const profiled cost = profiled::make(sampled({}, 1, 0.2)).value();
+    testing::generator random(seed);
+    for (int trial = 0; trial < 200; ++trial) {
+      const tokens length = random.length({100000});
+      for (const pass p : {pass::forward, pass::backward}) {
+        seconds cut{}, least{};
+        for (tokens at{}; at < length;) {
+          const slice piece{{0}, at, std::min(length - at, tokens{random.between(1, 20000)})};
+          cut += cost.time(piece, p, 0), least += cost.least(piece, p, 0), at = piece.end();
+        }
+        const seconds whole = cost.least({{0}, {0}, length}, p, 0);
+        EXPECT_GE(cut.value, whole.value * (1 - 1e-12)) << length.value << " tokens, seed " << seed;
+        EXPECT_NEAR(least / whole, 1, 1e-9);
+      }
+    }
+  }
+}
+
+TEST(Profiled, BoundsHoldUnderNoise) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    testing::generator random(seed);
+    const planner<slicers::equal_cost, profiled> plan_batch{{.stages = 1}, {}, profiled::make(sampled({}, 1, 0.3)).value()};
+    std::vector<tokens> lengths;
+    for (int i = 0; i < 8; ++i) lengths.push_back(random.length({60000}));
+    const plan p = plan_batch(lengths).value();
+    EXPECT_LE(p.efficiency, 1) << "seed " << seed;
+    EXPECT_GE(p.bubble, 0) << "seed " << seed;
+  }
+}
+
 TEST(Profiled, PrintsWhatItIs) {
   std::ostringstream out;
   out << profiled::make(sampled({}, 3, 0)).value();

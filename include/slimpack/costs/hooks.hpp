@@ -15,6 +15,7 @@
 ///   seconds overhead(pass, int part)                  what each pack costs besides slices    0 s
 ///   seconds time(span<const slice>, pass, int part)   what a pack costs                      overhead + sum of times
 ///   seconds useful(const slice&, pass, int part)      its time without recompute             time of the slice
+///   seconds least(const slice&, pass, int part)       what it costs however it is cut; sums   time of the slice
 ///   seconds message(tokens, pass, int part)           end on a part to arrival at the next   0 s
 ///   optional<memory_rates> memory(int stage)          bytes a GPU of a stage holds           nothing: tokens only
 ///   bytes kept(const slice& piece, int stage)         what a piece keeps for its backward,   0 bytes
@@ -111,6 +112,25 @@ template <class Cost>
     return cost.weight_time(s, part);
   else
     return cost.time(s, pass::backward, part) * 0.5;
+}
+
+/// What a slice costs at least, however it is cut: what lower bounds are made of. A model whose times do not add up
+/// (law 4) offers `least`.
+template <class Cost>
+[[nodiscard]] constexpr seconds least_time(const Cost& cost, const slice& s, pass p, int part) {
+  if constexpr (requires { { cost.least(s, p, part) } -> std::same_as<seconds>; })
+    return cost.least(s, p, part);
+  else
+    return cost.time(s, p, part);
+}
+
+/// The part of least_time's backward that is weight gradient.
+template <class Cost>
+[[nodiscard]] constexpr seconds least_weight_time(const Cost& cost, const slice& s, int part) {
+  if constexpr (requires { { cost.least(s, pass::backward, part) } -> std::same_as<seconds>; })
+    return least_time(cost, s, pass::backward, part) * (weight_time(cost, s, part) / cost.time(s, pass::backward, part));
+  else
+    return weight_time(cost, s, part);
 }
 
 }  // namespace slimpack

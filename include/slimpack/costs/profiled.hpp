@@ -75,6 +75,12 @@ class profiled {
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const noexcept {
     return tables_[index(p, part)](s.length, s.begin);
   }
+  /// Measured times do not add up, so bounds rest on the part of them that does; and so does useful work, which is then
+  /// no more than the time of any packs.
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const noexcept {
+    return tables_[index(p, part)].least(s.length, s.begin);
+  }
+  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const noexcept { return least(s, p, part); }
   [[nodiscard]] seconds overhead(pass p, int part) const noexcept {
     const std::vector<seconds>& all = p == pass::forward ? beside_.forward_overhead : beside_.backward_overhead;
     return all.empty() ? seconds{} : all[static_cast<std::size_t>(part)];

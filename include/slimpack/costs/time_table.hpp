@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -50,6 +51,7 @@ class time_table {
     place_lines(points);
     fill(points);
     make_monotone();
+    find_least();
     for (const point& m : points)
       largest_change_ = std::max(largest_change_, std::abs((*this)(m.queries, m.prefix) / m.time - 1));
   }
@@ -72,6 +74,12 @@ class time_table {
     const double share = (q - q0) * (twice_linear_ + shape_.attention * (beside + q)) /
                          ((q1 - q0) * (twice_linear_ + shape_.attention * (beside + q1)));
     return {low + share * (high - low)};
+  }
+
+  /// At most the time of these tokens however they are cut, and adding up: the fitted shape without launches, lowered
+  /// until no measured line is below it. Between lines it holds as on them, since t runs along the same shape there.
+  [[nodiscard]] seconds least(tokens queries, tokens prefix) const noexcept {
+    return {least_ * work(static_cast<double>(queries.value), static_cast<double>(prefix.value))};
   }
 
   /// The most by which a measured time was changed so that none falls, as a ratio of it.
@@ -179,6 +187,20 @@ class time_table {
     for (std::size_t k = 0; k < time_.size(); ++k) time_[k] = (least[k] + most[k]) / 2;
   }
 
+  [[nodiscard]] double work(double q, double p) const noexcept {
+    return shape_.linear * q + shape_.attention * (q * (2 * p + q + 1) / 2);
+  }
+
+  void find_least() {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < queries_.size(); ++i)
+      for (std::size_t j = 0; j < prefixes_.size(); ++j) {
+        const double of = work(static_cast<double>(queries_[i]), static_cast<double>(prefixes_[j]));
+        if (of > 0) least = std::min(least, time_[i * prefixes_.size() + j] / of);
+      }
+    if (std::isfinite(least)) least_ = least;
+  }
+
   /// The last line that is not after `at`, and not the last of all.
   static std::size_t line_of(const std::vector<std::int64_t>& lines, std::int64_t at) noexcept {
     std::size_t first = 0;  // a search without branches to mispredict
@@ -193,6 +215,7 @@ class time_table {
   slimpack::detail::analytic_shape shape_;
   double twice_linear_{1};
   double largest_change_{};
+  double least_{};
   std::vector<std::int64_t> queries_;
   std::vector<std::int64_t> prefixes_;
   std::vector<double> time_;  ///< [query line * prefix lines + prefix line]

@@ -64,8 +64,8 @@ template <class Cost>
   for (int part = stage; part < shape.parts(); part += shape.stages) {
     for (const sequence& s : batch) {
       const slice whole{s.id, {0}, s.length};
-      all += cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part);
-      weights += weight_time(cost, whole, part);
+      all += least_time(cost, whole, pass::forward, part) + least_time(cost, whole, pass::backward, part);
+      weights += least_weight_time(cost, whole, part);
     }
     overhead += pack_overhead(cost, pass::forward, part) + pack_overhead(cost, pass::backward, part);
   }
@@ -85,8 +85,8 @@ template <class Cost>
   const int last = shape.parts() - 1;
   const slice whole{s.id, {0}, s.length};
   return fill_time(cost, shape, s, last) + pack_overhead(cost, pass::forward, last) +
-         cost.time(whole, pass::forward, last) + pack_overhead(cost, pass::backward, last) +
-         cost.time(whole, pass::backward, last) - weight_time(cost, whole, last) + drain_time(cost, shape, s, last);
+         least_time(cost, whole, pass::forward, last) + pack_overhead(cost, pass::backward, last) +
+         least_time(cost, whole, pass::backward, last) - least_weight_time(cost, whole, last) + drain_time(cost, shape, s, last);
 }
 
 /// Every bound of a batch on its pipelines, named; gradient reduction comes on top, the same for every plan.
