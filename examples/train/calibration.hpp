@@ -21,10 +21,10 @@ namespace train {
 /// messages, and the gradient reduction. All ranks compute at the same time, since they share a machine's memory and
 /// heat in training, too; then each gets the times of all, so that every rank has the same cost model.
 ///
-/// A pack's own time is what joining k slices saves: (k time of one - time of k) / (k - 1), at the quantum; the time of a
-/// slice is that of its pack less this. A message's time is half of its way there and back, at two sizes.
+/// A pack's own time is what joining k short slices saves: (k time of one - time of k) / (k - 1). The time of a slice is
+/// its share of its pack less this. A message's time is half of its way there and back, at two sizes.
 /// Source    derived
-/// Units     seconds; about `budget` for the slices, where one round of them takes less
+/// Units     seconds; about `budget` for the slices, or what three rounds of them take
 template <class T, class Transport>
 class calibration {
  public:
@@ -38,9 +38,7 @@ class calibration {
     std::vector<double> own;
     if (slimpack::result<void> together = meet(); !together) return std::move(together).error();
     const auto begin = clock::now();
-    do {
-      probe_.round();
-    } while (since(begin) < budget_);
+    for (int rounds = 0; rounds < 3 || since(begin) < budget_; ++rounds) probe_.round();  // the first may be slower
     for (const auto& run : probe_.taken()) own.push_back(median(run.second));
     if (slimpack::result<void> reduced = time_reduction(own); !reduced) return std::move(reduced).error();
     if (slimpack::result<void> sent = time_messages(own); !sent) return std::move(sent).error();
@@ -123,11 +121,12 @@ class calibration {
       std::size_t at = 0;
       for (const auto& [where, mine] : probe_.taken()) {
         const seconds time{times[at++]};
-        if (where.pieces > 1) continue;
+        if (!probe<T>::is_slice(where)) continue;
         const int part = part_of(where.chunk);
         const auto& overheads = where.pass == pass::forward ? beside.forward_overhead : beside.backward_overhead;
         samples.push_back({where.pass, part, {where.queries}, {where.prefix + where.queries},
-                           std::max(time - overheads[static_cast<std::size_t>(part)], time * 0.1)});
+                           std::max(time - overheads[static_cast<std::size_t>(part)], time * 0.1) *
+                               (1 / static_cast<double>(where.pieces))});
       }
       beside.reduce = std::max(beside.reduce, seconds{times[at]});
       beside.message = std::max(beside.message, seconds{times[at + 1]});
@@ -139,9 +138,8 @@ class calibration {
   }
 
   [[nodiscard]] double pack_time(std::span<const double> times, int chunk, slimpack::pass pass) const {
-    const std::int64_t quantum = std::min(longest_, shape_.quantum).value;
     const auto time_of = [&](std::int64_t pieces) {
-      const auto at = probe_.taken().find(place{chunk, pass, quantum, 0, pieces});
+      const auto at = probe_.taken().find(place{chunk, pass, probe_.shortest().value, 0, pieces});
       return times[static_cast<std::size_t>(std::distance(probe_.taken().begin(), at))];
     };
     const auto k = static_cast<double>(probe<T>::together);

@@ -7,9 +7,14 @@
 
 #include <Eigen/Core>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -23,6 +28,17 @@ int rank_in_job() {
 }
 
 namespace {
+
+/// Keeps freed memory in the process. Matrices and activations come and go with every pack; given back to the system each
+/// time, their pages would have to be cleared again, which takes as long as the model's own work.
+void keep_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_ARENA_MAX, 1);  // memory that other arenas free goes back
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TOP_PAD, 1 << 26);
+#endif
+}
 
 int run(const options& o) {
   slimpack::result<corpus> texts = corpus::load(o.documents, o.max_context);
@@ -38,6 +54,7 @@ int run(const options& o) {
 
 int main(int argc, char** argv) {
   Eigen::setNbThreads(1);  // a rank is a core
+  train::keep_memory();
   const std::variant<train::options, int> parsed = train::parse(argc, argv);
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   try {

@@ -43,19 +43,19 @@ class probe {
         model_(c, on, stage, [this](slimpack::sequence_id) { return std::span(text_).first(length_); }, 1) {
     for (std::size_t i = 0; i < text_.size(); ++i) text_[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(c.vocab));
     const auto width = static_cast<std::size_t>(c.hidden);
-    in_.resize(static_cast<std::size_t>(std::max(longest_, together * on.quantum.value)) * width);
+    in_.resize(static_cast<std::size_t>(std::max(longest_, company)) * width);
     out_.resize(in_.size());
     for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = static_cast<T>(normal(1, 0, i));
   }
   probe(const probe&) = delete;  // its model reads its text
 
-  /// Every kind of slice once on every chunk: whole sequences of rising length, one cut into slices of all sizes so that
-  /// each meets several prefixes, and packs of several.
+  /// Every kind of slice once on every chunk: whole sequences of rising length, short ones in company as in training; one
+  /// long sequence cut into slices of all sizes, so that each meets several prefixes; and the shortest alone and joined.
   void round() {
     for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
-      for (const std::int64_t length : lengths()) run(chunk, {length}, 1);
+      for (const std::int64_t length : lengths()) run(chunk, {length}, copies(length));
       run(chunk, mixed(), 1);
-      run(chunk, {std::min(longest_, shape_.quantum.value)}, together);
+      for (const std::int64_t pieces : {std::int64_t{1}, together}) run(chunk, {shortest().value}, pieces);
     }
     model_.weights().zero_gradients();
   }
@@ -68,17 +68,22 @@ class probe {
   }
   [[nodiscard]] std::span<T> gradients() noexcept { return model_.weights().gradients(); }
 
-  static constexpr std::int64_t together = 8;  ///< pieces of the packs that tell a pack's own time
+  /// Whether a place tells the time of a slice; others are there for the time of a pack.
+  [[nodiscard]] static bool is_slice(const place& p) noexcept { return p.prefix > 0 || p.pieces == copies(p.queries); }
+  /// The slice whose packs of 1 and of `together` differ by what a pack costs beside its slices.
+  [[nodiscard]] slimpack::tokens shortest() const noexcept { return {std::min<std::int64_t>(longest_, 16)}; }
+  static constexpr std::int64_t together = 8;
 
  private:
+  static constexpr std::int64_t company = 1024;  ///< tokens of a pack of short sequences
+
+  [[nodiscard]] static std::int64_t copies(std::int64_t length) noexcept { return std::max<std::int64_t>(company / length, 1); }
+
   /// 16, 32, ... tokens, and the longest.
   [[nodiscard]] std::vector<std::int64_t> lengths() const {
     std::vector<std::int64_t> all;
-    for (std::int64_t n = 16; n < longest_; n *= 2) all.push_back(n);
-    all.push_back(std::min(longest_, shape_.quantum.value));
+    for (std::int64_t n = shortest().value; n < longest_; n *= 2) all.push_back(n);
     all.push_back(longest_);
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
   }
 
