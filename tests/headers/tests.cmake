@@ -1,0 +1,21 @@
+# What including slimpack asks of a trainer's other headers and flags: nothing.
+
+set(headers ${CMAKE_CURRENT_SOURCE_DIR}/headers)
+
+function(slimpack_add_step name)
+  add_test(NAME headers.${name}
+           COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}" -D "FLAGS=${ARGN}"
+                   -D SOURCE=${headers}/runs_a_step.cpp -D PROGRAM=${CMAKE_CURRENT_BINARY_DIR}/step_${name}
+                   -P ${headers}/runs.cmake)
+endfunction()
+
+slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE)
+slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER)
+slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN)
+slimpack_add_step(no_exceptions -fno-exceptions)
+
+add_test(NAME headers.macros
+         COMMAND ${CMAKE_COMMAND} -D INCLUDE=${PROJECT_SOURCE_DIR}/include -P ${headers}/macros.cmake)
+add_test(NAME headers.reach
+         COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
+                 -D INCLUDE=${PROJECT_SOURCE_DIR}/include -P ${headers}/reach.cmake)
