@@ -15,7 +15,7 @@
 ///   seconds overhead(pass, int part)                  what each pack costs besides slices    0 s
 ///   seconds time(span<const slice>, pass, int part)   what a pack costs                      overhead + sum of times
 ///   seconds useful(const slice&, pass, int part)      its time without recompute             time of the slice
-///   seconds least(const slice&, pass, int part)       what it costs however it is cut; sums   time of the slice
+///   seconds least(const slice&, pass, int part)       what its cuts cost at least; adds up  time of the slice
 ///   seconds message(tokens, pass, int part)           end on a part to arrival at the next   0 s
 ///   optional<memory_rates> memory(int stage)          bytes a GPU of a stage holds           nothing: tokens only
 ///   bytes kept(const slice& piece, int stage)         what a piece keeps for its backward,   0 bytes
