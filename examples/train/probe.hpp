@@ -49,12 +49,16 @@ class probe {
   }
   probe(const probe&) = delete;  // its model reads its text
 
-  /// Every kind of slice once on every chunk: whole sequences of rising length, short ones in company as in training; one
-  /// long sequence cut into slices of all sizes, so that each meets several prefixes; and the shortest alone and joined.
+  /// Every kind of slice once on every chunk: whole sequences of rising length, short ones in company as in training; the
+  /// longest cut into slices of all sizes, in two orders, so that each meets several prefixes; and the shortest, alone and
+  /// joined.
   void round() {
     for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
       for (const std::int64_t length : lengths()) run(chunk, {length}, copies(length));
-      run(chunk, mixed(), 1);
+      std::vector<std::int64_t> slices = mixed();
+      run(chunk, slices, 1);
+      std::reverse(slices.begin(), slices.end() - 1);  // the last may be off the quantum
+      run(chunk, slices, 1);
       for (const std::int64_t pieces : {std::int64_t{1}, together}) run(chunk, {shortest().value}, pieces);
     }
     model_.weights().zero_gradients();
