@@ -21,16 +21,20 @@ namespace train {
 /// messages, and the gradient reduction. All ranks compute at the same time, since they share a machine's memory and
 /// heat in training, too; then each gets the times of all, so that every rank has the same cost model.
 ///
-/// A pack's own time is what joining k short slices saves: (k time of one - time of k) / (k - 1). The time of a slice is
-/// its share of its pack less this. A message's time is half of its way there and back, at two sizes.
-/// Source    derived
+/// A pack's own time is what joining k short slices saves: (k time of one - time of k) / (k - 1). The time of a slice
+/// is its share of its pack less this. A message's time is half of its way there and back, at two sizes. Source derived
 /// Units     seconds; about `budget` for the slices, or what three rounds of them take
 template <class T, class Transport>
 class calibration {
  public:
   /// Requires  as probe; on.stages * on.replicas ranks
-  calibration(const config& c, const slimpack::shape& on, slimpack::tokens longest, slimpack::seconds budget, Transport& transport)
-      : config_(c), shape_(on), longest_(longest), budget_(budget.value), transport_(transport),
+  calibration(const config& c, const slimpack::shape& on, slimpack::tokens longest, slimpack::seconds budget,
+              Transport& transport)
+      : config_(c),
+        shape_(on),
+        longest_(longest),
+        budget_(budget.value),
+        transport_(transport),
         probe_(c, on, transport.rank() % on.stages, longest) {}
 
   /// Errors    those of the transport
@@ -64,12 +68,15 @@ class calibration {
 
   slimpack::result<void> time_reduction(std::vector<double>& own) {
     std::vector<int> copies;
-    for (int rank = transport_.rank() % shape_.stages; rank < transport_.size(); rank += shape_.stages) copies.push_back(rank);
+    for (int rank = transport_.rank() % shape_.stages; rank < transport_.size(); rank += shape_.stages)
+      copies.push_back(rank);
     std::vector<double> times(5);
     for (double& time : times) {
       if (slimpack::result<void> together = meet(); !together) return together;
       const auto begin = clock::now();
-      if (slimpack::result<void> summed = slimpack::all_reduce(transport_, probe_.gradients(), std::span<const int>(copies)); !summed)
+      if (slimpack::result<void> summed =
+              slimpack::all_reduce(transport_, probe_.gradients(), std::span<const int>(copies));
+          !summed)
         return summed;
       time = since(begin);
     }
@@ -124,13 +131,17 @@ class calibration {
         if (!probe<T>::is_slice(where)) continue;
         const int part = part_of(where.chunk);
         const auto& overheads = where.pass == pass::forward ? beside.forward_overhead : beside.backward_overhead;
-        samples.push_back({where.pass, part, {where.queries}, {where.prefix + where.queries},
+        samples.push_back({where.pass,
+                           part,
+                           {where.queries},
+                           {where.prefix + where.queries},
                            std::max(time - overheads[static_cast<std::size_t>(part)], time * 0.1) *
                                (1 / static_cast<double>(where.pieces))});
       }
       beside.reduce = std::max(beside.reduce, seconds{times[at]});
       beside.message = std::max(beside.message, seconds{times[at + 1]});
-      beside.message_token = std::max(beside.message_token, seconds{(times[at + 2] - times[at + 1]) / static_cast<double>(longest_.value)});
+      beside.message_token = std::max(beside.message_token,
+                                      seconds{(times[at + 2] - times[at + 1]) / static_cast<double>(longest_.value)});
     }
     for (int stage = 0; stage < shape_.stages; ++stage)
       beside.memory.push_back(model_stage<T>::rates(config_, shape_, stage));

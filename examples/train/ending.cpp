@@ -15,6 +15,8 @@ int complain(ending e) {
   return e.status;
 }
 
-int complain_early(ending e) { return rank_in_job() > 0 ? 0 : complain(std::move(e)); }
+int complain_early(ending e) {
+  return rank_in_job() > 0 ? 0 : complain(std::move(e));
+}
 
 }  // namespace train

@@ -24,7 +24,8 @@ struct ending {
   }
 };
 
-/// Says the line on stderr, whatever characters it has, if this is rank 0 of its job or in none. Returns the exit status.
+/// Says the line on stderr, whatever characters it has, if this is rank 0 of its job or in none. Returns the exit
+/// status.
 int complain(ending e);
 
 /// The same before any rank has started. Other ranks then leave with 0: a launcher ends the job at the first other

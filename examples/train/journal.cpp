@@ -23,9 +23,15 @@ std::string fixed(double value, int digits) {
   return text;
 }
 
-std::string percent(double ratio) { return fixed(100 * ratio, 1) + " %"; }
-std::string milliseconds(seconds s) { return fixed(1e3 * s.value, s.value < 0.01 ? 3 : 1) + " ms"; }
-std::string amount(slimpack::bytes b) { return slimpack::detail::amount(b.value, slimpack::memory_unit::byte); }
+std::string percent(double ratio) {
+  return fixed(100 * ratio, 1) + " %";
+}
+std::string milliseconds(seconds s) {
+  return fixed(1e3 * s.value, s.value < 0.01 ? 3 : 1) + " ms";
+}
+std::string amount(slimpack::bytes b) {
+  return slimpack::detail::amount(b.value, slimpack::memory_unit::byte);
+}
 
 /// A figure of one run over all steps.
 template <class Figure>
@@ -42,11 +48,15 @@ journal::journal(const options& o, const corpus& texts, std::ostream& out) : opt
   out_ << "documents  " << texts.size() << ", " << texts.tokens().value << " bytes, longest " << texts.longest().value
        << "; entropy of a byte " << fixed(texts.byte_entropy(), 4) << " nats\n"
        << "model      " << o.model.layers << " layers, hidden " << o.model.hidden << ", " << o.model.heads << " heads ("
-       << o.model.kv_heads << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float") << "\n"
-       << "ranks      dp " << s.replicas << " x pp " << s.stages << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "")
-       << ", " << (o.transport == carrier::mpi ? "MPI" : "threads") << "\n"
-       << "plans      " << o.planner << ", " << o.batch << " documents a step, cuts at multiples of " << s.quantum.value << ", "
-       << (s.memory ? slimpack::detail::amount(s.memory->amount, s.memory->unit) + " a stage at most" : std::string("no memory limit"))
+       << o.model.kv_heads << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float")
+       << "\n"
+       << "ranks      dp " << s.replicas << " x pp " << s.stages
+       << (s.chunks > 1 ? " x vpp " + std::to_string(s.chunks) : "") << ", "
+       << (o.transport == carrier::mpi ? "MPI" : "threads") << "\n"
+       << "plans      " << o.planner << ", " << o.batch << " documents a step, cuts at multiples of " << s.quantum.value
+       << ", "
+       << (s.memory ? slimpack::detail::amount(s.memory->amount, s.memory->unit) + " a stage at most"
+                    : std::string("no memory limit"))
        << ", cost " << o.cost_text << std::endl;
 }
 
@@ -63,16 +73,17 @@ void journal::calibrated(const slimpack::costs::profiled& cost, seconds took) {
 void journal::step(std::vector<step_figures> runs, seconds planning) {
   if (steps_.empty()) {
     out_ << "\n step    loss  tokens/s    measured   predicted  ratio  bubble        peak   predicted";
-    for (std::size_t i = 1; i < runs.size(); ++i) out_ << std::setw(16) << runs[i].planner;
+    for (std::size_t i = 1; i < runs.size(); ++i) out_ << std::setw(20) << runs[i].planner;
     out_ << "\n";
   }
   const step_figures& f = runs.front();
   out_ << std::setw(5) << steps_.size() << std::setw(8) << fixed(f.loss, 4) << std::setw(10)
-       << fixed(static_cast<double>(f.processed.value) / f.measured.value, 0) << std::setw(12) << milliseconds(f.measured)
-       << std::setw(12) << milliseconds(f.predicted) << std::setw(7) << fixed(f.predicted / f.measured, 3) << std::setw(8)
-       << percent(f.bubble) << std::setw(12) << amount(f.peak) << std::setw(12) << amount(f.predicted_peak);
+       << fixed(static_cast<double>(f.processed.value) / f.measured.value, 0) << std::setw(12)
+       << milliseconds(f.measured) << std::setw(12) << milliseconds(f.predicted) << std::setw(7)
+       << fixed(f.predicted / f.measured, 3) << std::setw(8) << percent(f.bubble) << std::setw(12) << amount(f.peak)
+       << std::setw(12) << amount(f.predicted_peak);
   for (std::size_t i = 1; i < runs.size(); ++i)
-    out_ << std::setw(16) << milliseconds(runs[i].measured) + " " + fixed(runs[i].measured / f.measured, 2) + "x";
+    out_ << std::setw(20) << milliseconds(runs[i].measured) + " " + fixed(runs[i].measured / f.measured, 2) + "x";
   out_ << std::endl;
   steps_.push_back(std::move(runs));
   planning_.push_back(planning.value);
@@ -92,13 +103,16 @@ void journal::summarize(seconds took) const {
 }
 
 void journal::summarize(std::size_t run) const {
-  const auto exact = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].peaks_agree; });
+  const auto exact =
+      std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].peaks_agree; });
   out_ << std::left << std::setw(15) << steps_.front()[run].planner << std::right << " step "
        << milliseconds({median(over(steps_, run, [](const step_figures& f) { return f.measured.value; }))})
-       << ", predicted " << percent(median(over(steps_, run, [](const step_figures& f) { return std::abs(f.predicted / f.measured - 1); })))
-       << " off (both medians); peak bytes as predicted on every rank in " << exact << " of " << steps_.size() << " steps\n";
+       << ", predicted "
+       << percent(
+              median(over(steps_, run, [](const step_figures& f) { return std::abs(f.predicted / f.measured - 1); })))
+       << " off (both medians); peak bytes as predicted on every rank in " << exact << " of " << steps_.size()
+       << " steps\n";
   if (run == 0) return;
-  double ratio = 0;
   double off = 0;
   std::vector<double> ratios;
   seconds mine{};
@@ -109,10 +123,9 @@ void journal::summarize(std::size_t run) const {
     ratios.push_back(runs[run].measured / runs[0].measured);
     off = std::max(off, std::abs(runs[run].loss / runs[0].loss - 1));
   }
-  ratio = other / mine;
   char differs[32];
   std::snprintf(differs, sizeof differs, "%.1e", off);
-  out_ << "               " << options_.planner << " is " << fixed(ratio, 3) << " x as fast over all steps, "
+  out_ << "               " << options_.planner << " is " << fixed(other / mine, 3) << " x as fast over all steps, "
        << fixed(median(ratios), 3) << " x in the median; losses differ by " << differs << " at most\n";
 }
 

@@ -21,7 +21,7 @@ int on_mpi(const options& o, const corpus& texts) {
       e = {2, "--dp " + std::to_string(o.shape.replicas) + " x --pp " + std::to_string(o.shape.stages) + " takes " +
                   std::to_string(o.ranks()) + " ranks, mpirun started " + std::to_string(transport.size())};
   }
-  if (e.status != 0) complain(e);  // before any rank leaves, since mpirun then ends the others
+  if (e.status != 0) complain(e);                    // before any rank leaves, since mpirun then ends the others
   if (e.stuck) MPI_Abort(MPI_COMM_WORLD, e.status);  // MPI_Finalize would wait for the rank that does not answer
   MPI_Finalize();
   return e.status;

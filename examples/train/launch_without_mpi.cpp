@@ -4,7 +4,8 @@
 namespace train {
 
 int on_mpi(const options&, const corpus&) {
-  return complain_early({2, "this program was built without MPI; use --transport threads, or install MPI and build it again"});
+  return complain_early(
+      {2, "this program was built without MPI; use --transport threads, or install MPI and build it again"});
 }
 
 }  // namespace train

@@ -29,8 +29,8 @@ int rank_in_job() {
 
 namespace {
 
-/// Keeps freed memory in the process. Matrices and activations come and go with every pack; given back to the system each
-/// time, their pages would have to be cleared again, which takes as long as the model's own work.
+/// Keeps freed memory in the process. Matrices and activations come and go with every pack; given back to the system
+/// each time, their pages would have to be cleared again, which takes as long as the model's own work.
 void keep_memory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_MAX, 0);

@@ -24,8 +24,9 @@ struct measured_step {
 
   /// Every rank's report to all ranks.   Errors    those of the transport
   template <class Transport>
-  [[nodiscard]] static slimpack::result<measured_step> gather(const slimpack::plan& p, const slimpack::step_report& report,
-                                                              slimpack::bytes peak, Transport& transport) {
+  [[nodiscard]] static slimpack::result<measured_step> gather(const slimpack::plan& p,
+                                                              const slimpack::step_report& report, slimpack::bytes peak,
+                                                              Transport& transport) {
     std::size_t longest = 0;
     for (const slimpack::replica_plan& r : p.replicas)
       for (const slimpack::program& code : r.programs) longest = std::max(longest, code.size());
@@ -58,7 +59,9 @@ struct measured_step {
   /// Bubble    derived: a plan's useful work is a share of its instructions' predicted time; their measured time holds
   ///           the same share
   [[nodiscard]] step_figures figures(const slimpack::plan& p, const std::vector<slimpack::memory_rates>& rates) const {
-    step_figures f{p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, p.step_time, 0, {}, {}, true};
+    step_figures f{
+        p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, p.step_time, 0, {}, {},
+        true};
     double busy = 0;
     double predicted_busy = 0;
     for (std::size_t replica = 0; replica < p.replicas.size(); ++replica) {

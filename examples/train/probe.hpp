@@ -39,9 +39,14 @@ class probe {
 
   /// Requires  as model_stage; sequences of at most `longest` tokens
   probe(const config& c, const slimpack::shape& on, int stage, slimpack::tokens longest)
-      : shape_(on), stage_(stage), longest_(longest.value), text_(static_cast<std::size_t>(longest_)),
-        model_(c, on, stage, [this](slimpack::sequence_id) { return std::span(text_).first(length_); }, 1) {
-    for (std::size_t i = 0; i < text_.size(); ++i) text_[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(c.vocab));
+      : shape_(on),
+        stage_(stage),
+        longest_(longest.value),
+        text_(static_cast<std::size_t>(longest_)),
+        model_(
+            c, on, stage, [this](slimpack::sequence_id) { return std::span(text_).first(length_); }, 1) {
+    for (std::size_t i = 0; i < text_.size(); ++i)
+      text_[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(c.vocab));
     const auto width = static_cast<std::size_t>(c.hidden);
     in_.resize(static_cast<std::size_t>(std::max(longest_, company)) * width);
     out_.resize(in_.size());
@@ -49,9 +54,9 @@ class probe {
   }
   probe(const probe&) = delete;  // its model reads its text
 
-  /// Every kind of slice once on every chunk: whole sequences of rising length, short ones in company as in training; the
-  /// longest cut into slices of all sizes, in two orders, so that each meets several prefixes; and the shortest, alone and
-  /// joined.
+  /// Every kind of slice once on every chunk: whole sequences of rising length, short ones in company as in training;
+  /// the longest cut into slices of all sizes, in two orders, so that each meets several prefixes; and the shortest,
+  /// alone and joined.
   void round() {
     for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
       for (const std::int64_t length : lengths()) run(chunk, {length}, copies(length));
@@ -81,7 +86,9 @@ class probe {
  private:
   static constexpr std::int64_t company = 1024;  ///< tokens of a pack of short sequences
 
-  [[nodiscard]] static std::int64_t copies(std::int64_t length) noexcept { return std::max<std::int64_t>(company / length, 1); }
+  [[nodiscard]] static std::int64_t copies(std::int64_t length) noexcept {
+    return std::max<std::int64_t>(company / length, 1);
+  }
 
   /// 16, 32, ... tokens, and the longest.
   [[nodiscard]] std::vector<std::int64_t> lengths() const {
@@ -128,13 +135,15 @@ class probe {
     const bool starts = part == (pass == slimpack::pass::forward ? 0 : shape_.parts() - 1);
     const bool ends = part == (pass == slimpack::pass::forward ? shape_.parts() - 1 : 0);
     const std::size_t size = pack.size() * static_cast<std::size_t>(slice.length.value * model_.format().width);
-    const std::span<const std::byte> in = starts ? std::span<const std::byte>{} : std::as_bytes(std::span(in_).first(size));
+    const std::span<const std::byte> in =
+        starts ? std::span<const std::byte>{} : std::as_bytes(std::span(in_).first(size));
     slimpack::outgoing out;
     if (!ends) out = slimpack::outgoing(std::as_writable_bytes(std::span(out_).first(size)));
     const auto begin = std::chrono::steady_clock::now();
     (pass == slimpack::pass::forward ? model_.forward(pack, in, out) : model_.backward(pack, in, out)).value();
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-    times_[{chunk, pass, slice.length.value, slice.begin.value, static_cast<std::int64_t>(pack.size())}].push_back(time.count());
+    times_[{chunk, pass, slice.length.value, slice.begin.value, static_cast<std::int64_t>(pack.size())}].push_back(
+        time.count());
   }
 
   slimpack::shape shape_;

@@ -41,8 +41,13 @@ template <class T, class Transport>
 class trainer {
  public:
   trainer(const options& o, const corpus& texts, Transport& transport)
-      : options_(o), texts_(texts), transport_(transport), batches_(texts, o.batch, o.seed),
-        stage_(o.model, o.shape, transport.rank() % o.shape.stages, [this](slimpack::sequence_id s) { return batch_[s.value]; }, o.seed),
+      : options_(o),
+        texts_(texts),
+        transport_(transport),
+        batches_(texts, o.batch, o.seed),
+        stage_(
+            o.model, o.shape, transport.rank() % o.shape.stages,
+            [this](slimpack::sequence_id s) { return batch_[s.value]; }, o.seed),
         optimizer_(stage_.weights(), {.rate = o.rate, .decay = o.decay}) {
     if (transport.rank() == 0) journal_.emplace(o, texts, std::cout);
     planners_ = o.compare;
@@ -96,9 +101,11 @@ class trainer {
       if (!made) return ending::of_input({made.error().code, planner + ": " + made.error().detail});
       planning = made.value().planning_time;
       stage_.weights().zero_gradients();
-      slimpack::result<slimpack::step_report> ran = slimpack::executors::packflow<>{}.execute(made.value(), stage_, transport_);
+      slimpack::result<slimpack::step_report> ran =
+          slimpack::executors::packflow<>{}.execute(made.value(), stage_, transport_);
       if (!ran) return ending::of_step(ran.error());
-      slimpack::result<measured_step> told = measured_step::gather(made.value(), ran.value(), stage_.peak(), transport_);
+      slimpack::result<measured_step> told =
+          measured_step::gather(made.value(), ran.value(), stage_.peak(), transport_);
       if (!told) return stop(told.error());
       figures.push_back(told.value().figures(made.value(), rates_));
       measured_.push_back(std::move(told.value().reports));
@@ -110,7 +117,8 @@ class trainer {
     return {};
   }
 
-  [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner, std::span<const slimpack::tokens> lengths) const {
+  [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
+                                                           std::span<const slimpack::tokens> lengths) const {
     const cli::request asked{planner, options_.shape, options_.max_context, options_.effort};
     slimpack::result<slimpack::plan> made = cli::plan_named(asked, lengths, cost_);
     if (!made) return made;
@@ -133,7 +141,9 @@ class trainer {
     for (const T g : gradients) square += static_cast<double>(g) * static_cast<double>(g);
     std::vector<int> pipeline(static_cast<std::size_t>(options_.shape.stages));
     std::iota(pipeline.begin(), pipeline.end(), transport_.rank() / options_.shape.stages * options_.shape.stages);
-    if (slimpack::result<void> summed = slimpack::all_reduce(transport_, std::span(&square, 1), std::span<const int>(pipeline)); !summed)
+    if (slimpack::result<void> summed =
+            slimpack::all_reduce(transport_, std::span(&square, 1), std::span<const int>(pipeline));
+        !summed)
       return summed;
     optimizer_.set_rate(rate_at(step, options_.steps, options_.rate));
     optimizer_.step(std::min(1.0, options_.clip / std::sqrt(square)));
@@ -151,8 +161,10 @@ class trainer {
     };
     for (const slimpack::result<void>& written :
          {write(options_.json, [&](std::ostream& out) { return slimpack::io::write_plan(out, plans_.front()); }),
-          write(options_.trace, [&](std::ostream& out) { return slimpack::io::write_trace(out, plans_.front(), measured_.front()); }),
-          write(options_.timeline, [&](std::ostream& out) { return slimpack::io::write_timeline(out, plans_, measured_); }),
+          write(options_.trace,
+                [&](std::ostream& out) { return slimpack::io::write_trace(out, plans_.front(), measured_.front()); }),
+          write(options_.timeline,
+                [&](std::ostream& out) { return slimpack::io::write_timeline(out, plans_, measured_); }),
           write(options_.log, [&](std::ostream& out) { journal_->write_log(out); })})
       if (!written) return ending::of_input(written.error());
     return {};
@@ -168,8 +180,8 @@ class trainer {
   std::optional<journal> journal_;     // on rank 0
   std::vector<std::string> planners_;  // in the order in which they run
   cli::any_cost cost_;
-  std::vector<slimpack::memory_rates> rates_;              // of activations, by stage
-  std::vector<slimpack::plan> plans_;                      // of the last step, by planner
+  std::vector<slimpack::memory_rates> rates_;                 // of activations, by stage
+  std::vector<slimpack::plan> plans_;                         // of the last step, by planner
   std::vector<std::vector<slimpack::step_report>> measured_;  // and how they ran, by planner and rank
 };
 
@@ -178,7 +190,8 @@ template <class Transport>
 [[nodiscard]] ending train_rank(const options& o, const corpus& texts, Transport& transport) {
   ending e;
   try {
-    e = o.in_double ? trainer<double, Transport>(o, texts, transport).run() : trainer<float, Transport>(o, texts, transport).run();
+    e = o.in_double ? trainer<double, Transport>(o, texts, transport).run()
+                    : trainer<float, Transport>(o, texts, transport).run();
   } catch (const std::exception& thrown) {  // memory, above all
     transport.abort(thrown.what());
     e = {1, std::string("gave up: ") + thrown.what()};
