@@ -1,31 +1,32 @@
-// What real trainers need of the runtime (R1 to R20), and which test shows it. Names without a folder are of this file.
+// What real trainers need of the runtime (R1 to R20), and which test shows it. Adoption.* are here.
 //
-//   R1   a state per piece, move-only, back once     executors: Packflow.GivesEachStateBackOnce; PackflowFailure (discards)
-//   R2   backward by whole forward pieces            core: CommonRefinement.*; executors: Packflow.BackwardPiecesAreForward
-//                                                    PiecesWhereTheComputeCannotCutThem; compile_fail.backward_cuts
-//   R3   by piece or by pack, one message a pack     executors: PackflowForms.*; Adoption.SendsOneMessageAPackHoweverItIsCalled
-//   R4   what a piece says; two callbacks            executors: Packflow.WeighsPiecesByTheirValidTokens,
-//                                                    TellsEachSequenceOnceWhenItsForwardAndItsBackwardAreDone
-//   R5   a backward or a discard; abort_step         executors: PackflowFailure.StopsEveryRankWithOneMessage...
-//   R6   a gradient that is missing or too small     executors: PackflowFailure, no_input_gradient and short_gradient
-//   R7   a wrong width                               executors: PackflowDisagreement.RanksWithDifferent...DoNotBegin
-//   R8   the trainer's own tensors                   executors: Packflow.KeepsMessagesInTheComputesOwnTensors...;
-//                                                    example.adopt_autograd (as_span)
-//   R9   ranks and messages of the trainer's own     Adoption.ALinkTakesUnderThirtyLines, InitialisesNoRanks; example.adopt;
-//                                                    transports: BlockingTransport.*
-//   R10  one thread                                  Adoption.MakesEveryCallOnTheCallersThread
-//   R11  reduction inside backward                   Adoption.LeavesGradientsAloneWhereTheComputeReducesItself; executors:
-//                                                    Packflow.ReplicasWithoutWorkRunOnePieceOfNoWeight
-//   R12  one node for dX and dW                      compile_fail.computes_for
-//   R13  dense attention, bytes measured             simulator: KeptMemory.*, MeasuredMemory.*
-//   R14  nothing throws                              headers.no_exceptions; executors: PackflowFailure, forward_fails
-//   R15  macros of a logging library                 headers.logging_before, logging_after, other_logging_before, macros
-//   R16  ways to build; no Eigen                     consumer.*; headers.reach
-//   R17  layers that overwrite gradients             testing: StageComputeLawsReport.*
-//   R18  buffers sized once; no second source file   Adoption.HasAsManyPacksInFlightAsItSays; executors: Packflow.Tells
-//                                                    BeforeTheFirstForward..., CountsPacksInFlight; example.adopt_fixed
-//   R19  an arena per sequence                       Adoption.TellsASequencesLengthWithItsFirstSlice; example.adopt_arena
-//   R20  the optimizer stays outside                 Adoption.GivesEveryRankTheSameLossBeforeTheOptimizer; PackflowFailure
+//   R1   a state per piece, move-only, back once   executors: Packflow.GivesEachStateBackOnce; PackflowFailure
+//   R2   backward by whole forward pieces          core: CommonRefinement.*; compile_fail.backward_cuts; executors:
+//                                                  Packflow.BackwardPiecesAreForwardPiecesWhereTheComputeCannotCutThem
+//   R3   by piece or by pack, one message a pack   Adoption.SendsOneMessageAPackHoweverItIsCalled; executors:
+//                                                  PackflowForms.*
+//   R4   what a piece says; two callbacks          executors: Packflow.WeighsPiecesByTheirValidTokens,
+//                                                  TellsEachSequenceOnceWhenItsForwardAndItsBackwardAreDone
+//   R5   a backward or a discard; abort_step       executors: PackflowFailure.StopsEveryRankWithOneMessage...
+//   R6   a gradient that is missing or too small   executors: PackflowFailure, no_input_gradient and short_gradient
+//   R7   a wrong width                             executors: PackflowDisagreement.RanksWithDifferent...DoNotBegin
+//   R8   the trainer's own tensors                 executors: Packflow.KeepsMessagesInTheComputesOwnTensors...;
+//                                                  example.adopt_autograd (as_span)
+//   R9   ranks and messages of the trainer's own   Adoption.ALinkTakesUnderThirtyLines, InitialisesNoRanks;
+//                                                  example.adopt; transports: BlockingTransport.*
+//   R10  one thread                                Adoption.MakesEveryCallOnTheCallersThread
+//   R11  reduction inside backward                 Adoption.LeavesGradientsAloneWhereTheComputeReducesItself;
+//                                                  executors: Packflow.ReplicasWithoutWorkRunOnePieceOfNoWeight
+//   R12  one node for dX and dW                    compile_fail.computes_for
+//   R13  dense attention, bytes measured           simulator: KeptMemory.*, MeasuredMemory.*
+//   R14  nothing throws                            headers.no_exceptions; executors: PackflowFailure, forward_fails
+//   R15  macros of a logging library               headers.logging_before, logging_after, other_logging_before, macros
+//   R16  ways to build; no Eigen                   consumer.*; headers.reach
+//   R17  layers that overwrite gradients           testing: StageComputeLawsReport.*
+//   R18  buffers sized once; one source file       Adoption.HasAsManyPacksInFlightAsItSays; example.adopt_fixed;
+//                                                  executors: Packflow.CountsPacksInFlight; consumer.*
+//   R19  an arena per sequence                     Adoption.TellsASequencesLengthWithItsFirstSlice; example.adopt_arena
+//   R20  the optimizer stays outside               Adoption.GivesEveryRankTheSameLossBeforeTheOptimizer; PackflowFailure
 //
 // Adoption.TakesUnderAHundredLines counts what each kind of trainer had to write.
 #include "../executors/diary.hpp"
@@ -84,7 +85,7 @@ std::ptrdiff_t lines_between(const std::vector<std::string>& lines, const std::s
 
 TEST(Adoption, TakesUnderAHundredLines) {
   for (const char* name : {"adopt_autograd.cpp", "adopt_arena.cpp", "adopt_fixed.cpp"}) {
-    const std::ptrdiff_t adopts = lines_between(lines_of(examples / name), "// What adopts slimpack", "// End of what adopts");
+    const std::ptrdiff_t adopts = lines_between(lines_of(examples / name), "// What adopts slimpack", "// End of what");
     EXPECT_GT(adopts, 20) << name;
     EXPECT_LT(adopts, 100) << name;
   }
@@ -118,7 +119,7 @@ class on_one_thread : public prefix_by_piece {
  public:
   using prefix_by_piece::prefix_by_piece;
   using state = prefix_by_piece::state;
-  std::map<std::string, std::set<std::thread::id>> heard;
+  mutable std::map<std::string, std::set<std::thread::id>> heard;
 
   [[nodiscard]] message_format format() const { return note("format"), prefix_by_piece::format(); }
   [[nodiscard]] tokens valid_tokens(const slice& s) const { return note("valid_tokens"), s.length; }
@@ -147,7 +148,7 @@ class on_one_thread : public prefix_by_piece {
   bool fails{};
 
  private:
-  void note(const char* what) const { const_cast<on_one_thread*>(this)->heard[what].insert(std::this_thread::get_id()); }
+  void note(const char* what) const { heard[what].insert(std::this_thread::get_id()); }
 };
 
 /// A socket to the one other rank.
@@ -222,7 +223,9 @@ struct counting_port {
     sent += channel != 0;  // the collectives'
     return inner.send(peer, channel, data);
   }
-  result<handle> receive(int peer, int channel, std::span<std::byte> data) { return inner.receive(peer, channel, data); }
+  result<handle> receive(int peer, int channel, std::span<std::byte> data) {
+    return inner.receive(peer, channel, data);
+  }
   result<bool> test(handle& h) { return inner.test(h); }
   result<void> wait(handle& h) { return inner.wait(h); }
   void abort(std::string_view reason) { inner.abort(reason); }

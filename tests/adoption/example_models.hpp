@@ -40,6 +40,9 @@ namespace adopt_autograd {
 namespace adopt_arena {
 #include "../../examples/adopt_arena.cpp"
 }
+namespace adopt_fixed {
+#include "../../examples/adopt_fixed.cpp"
+}
 #pragma GCC diagnostic pop
 
 namespace slimpack::tests {
@@ -97,7 +100,8 @@ struct autograd_under_test {
   void load(stage& s, std::span<const testing::document> batch) const { s.inner.load(batch); }
   std::vector<double> gradients(const stage& s) const {
     std::vector<double> all;
-    for (const adopt_autograd::tensor& w : s.layer.w) all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
+    for (const adopt_autograd::tensor& w : s.layer.w)
+      all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
     return all;
   }
   void zero(stage& s) const {
@@ -116,6 +120,40 @@ struct arena_under_test {
     return all;
   }
   void zero(stage& s) const { s.own.gradients = {}; }
+};
+
+/// The model of examples/adopt_fixed.cpp.
+struct fixed_under_test {
+  struct stage : adopt_fixed::stage {
+    std::vector<std::uint32_t> keys{};
+
+    result<void> forward(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) {
+      return adopt_fixed::stage::forward(with_keys(pack), in, out);
+    }
+    result<void> backward(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) {
+      return adopt_fixed::stage::backward(with_keys(pack), in, out);
+    }
+    void discard(const piece& p) { adopt_fixed::stage::discard(with_keys({&p, 1})[0]); }
+    [[nodiscard]] std::vector<piece> with_keys(std::span<const piece> pack) const {
+      std::vector<piece> keyed(pack.begin(), pack.end());
+      for (piece& p : keyed) p.slice.sequence = {keys[p.slice.sequence.value]};
+      return keyed;
+    }
+  };
+  std::unique_ptr<stage> make(int /*stage*/, int /*stages*/) const { return std::make_unique<stage>(); }
+  void load(stage& s, std::span<const testing::document> batch) const {
+    s.keys.clear();
+    for (const testing::document& d : batch) s.keys.push_back(static_cast<std::uint32_t>(d.key));
+  }
+  std::vector<double> gradients(stage& s) const {
+    std::vector<double> all;
+    for (const adopt_fixed::linear* l : s.own.modules())
+      for (const adopt_fixed::row& r : l->gradients) all.insert(all.end(), r.begin(), r.end());
+    return all;
+  }
+  void zero(stage& s) const {
+    for (adopt_fixed::linear* l : s.own.modules()) l->gradients = {};
+  }
 };
 
 }  // namespace slimpack::tests

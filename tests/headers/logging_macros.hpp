@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_TESTS_HEADERS_LOGGING_MACROS_HPP
 #define SLIMPACK_TESTS_HEADERS_LOGGING_MACROS_HPP
 
-// glog's macros, from glog itself where it is there; or, as SLIMPACK_STAND_IN asks, others of the same names that do not
-// compile wherever they are expanded.
+// glog's macros, from glog itself where it is there; or, as SLIMPACK_STAND_IN asks, others of the same names that do
+// not compile wherever they are expanded.
 #if __has_include(<glog/logging.h>) && !defined(SLIMPACK_STAND_IN)
 #include <glog/logging.h>
 #ifndef CHECK_EQ

@@ -1,5 +1,5 @@
-# What a runtime needs reaches neither Eigen nor range-v3 nor Boost.Graph: every header of executors/ and transports/, and
-# the planner, is preprocessed without Eigen's folder, and the files that it includes are looked through.
+# What a runtime needs reaches neither Eigen nor range-v3 nor Boost.Graph: every header of executors/ and transports/,
+# and the planner, is preprocessed without Eigen's folder, and the files that it includes are looked through.
 
 list(FILTER INCLUDE_DIRS EXCLUDE REGEX "eigen")
 list(TRANSFORM INCLUDE_DIRS PREPEND -I)

@@ -1,6 +1,6 @@
 // One step on two stages, over threads and over sockets, in a translation unit of a kind that trainers have: where
-// another library's logging macros are defined before slimpack's headers (SLIMPACK_LOGGING_BEFORE), where they come after
-// (SLIMPACK_LOGGING_AFTER), and where nothing throws (-fno-exceptions).
+// another library's logging macros are defined before slimpack's headers (SLIMPACK_LOGGING_BEFORE), where they come
+// after (SLIMPACK_LOGGING_AFTER), and where nothing throws (-fno-exceptions).
 #ifdef SLIMPACK_LOGGING_BEFORE
 #include "logging_macros.hpp"
 #endif

@@ -4,8 +4,9 @@ set(headers ${CMAKE_CURRENT_SOURCE_DIR}/headers)
 
 function(slimpack_add_step name)
   add_test(NAME headers.${name}
-           COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}" -D "FLAGS=${ARGN}"
-                   -D SOURCE=${headers}/runs_a_step.cpp -D PROGRAM=${CMAKE_CURRENT_BINARY_DIR}/step_${name}
+           COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
+                   -D "FLAGS=${ARGN}" -D SOURCE=${headers}/runs_a_step.cpp
+                   -D PROGRAM=${CMAKE_CURRENT_BINARY_DIR}/step_${name}
                    -P ${headers}/runs.cmake)
 endfunction()
 

@@ -31,6 +31,8 @@ TEST(StageComputeLawsReport, AcceptsTheModelsOfTheExamples) {
   EXPECT_TRUE(two) << two;
   const testing::report autograd = tried(tests::autograd_under_test{});
   EXPECT_TRUE(autograd) << autograd;
+  const testing::report fixed = tried(tests::fixed_under_test{});
+  EXPECT_TRUE(fixed) << fixed;
   const testing::report arena = tried(tests::arena_under_test{});
   EXPECT_TRUE(arena) << arena;
 }
@@ -129,6 +131,12 @@ struct says_nothing : numbers {
 TEST(StageComputeLawsReport, FindsMessagesThatAreNotWritten) {
   const testing::report r = tried(tests::numbers_under_test<says_nothing>{});
   EXPECT_TRUE(says(r, "nothing was written, although a peer waits")) << r;
+}
+
+/// One stage has one layer, two have two: not one model, whatever the options say.
+TEST(StageComputeLawsReport, FindsStagesThatAreNotOneModel) {
+  const testing::report r = testing::stage_compute_laws(tests::numbers_under_test<>{}, {.cases = 1, .stages = 2});
+  EXPECT_TRUE(says(r, "gradients over stages are those of one stage")) << r;
 }
 
 TEST(StageComputeLawsReport, IsTheSameForTheSameSeed) {
