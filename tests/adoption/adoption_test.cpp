@@ -26,7 +26,8 @@
 //   R18  buffers sized once; one source file       Adoption.HasAsManyPacksInFlightAsItSays; example.adopt_fixed;
 //                                                  executors: Packflow.CountsPacksInFlight; consumer.*
 //   R19  an arena per sequence                     Adoption.TellsASequencesLengthWithItsFirstSlice; example.adopt_arena
-//   R20  the optimizer stays outside               Adoption.GivesEveryRankTheSameLossBeforeTheOptimizer; PackflowFailure
+//   R20  the optimizer stays outside               Adoption.GivesEveryRankTheSameLossBeforeTheOptimizer;
+//                                                  executors: PackflowFailure.*
 //
 // Adoption.TakesUnderAHundredLines counts what each kind of trainer had to write.
 #include "../executors/diary.hpp"
@@ -174,7 +175,7 @@ TEST(Adoption, MakesEveryCallOnTheCallersThread) {
     callers[at] = std::this_thread::get_id();
     transports::blocking transport{socket_link{pair[rank]}, rank, 2, {.time_out = {20}}};
     EXPECT_TRUE(executors::packflow<>{}.execute(p, stages[at], transport));
-    stages[1].fails = true;
+    stages[at].fails = rank == 1;
     EXPECT_FALSE(executors::packflow<>{}.execute(p, stages[at], transport));
   });
   for (const int socket : pair) ::close(socket);
