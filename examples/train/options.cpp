@@ -83,7 +83,7 @@ void check(const options& o) {
 
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
-  std::string transport = "auto", precision = "float", effort = "fast", memory;
+  std::string transport = "auto", precision = "float", effort = "high", memory;
   fs::path json, trace, timeline, log;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -143,7 +143,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->take_all()
       ->delimiter(',')
       ->check(planner);
-  add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [fast]")
+  add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [high]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
   add(planning, "--quantum", o.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
       ->check(count);
