@@ -71,6 +71,7 @@ class prefix_stage {
         before_(static_cast<std::size_t>(chunks)), later_(static_cast<std::size_t>(chunks)) {}
 
   [[nodiscard]] message_format format() const { return {width_, element_type::float64}; }
+  [[nodiscard]] int chunks() const { return chunks_; }
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] std::span<const double> gradient() const { return gradient_; }  // per chunk
   [[nodiscard]] int part(std::uint32_t chunk) const { return static_cast<int>(chunk) * stages_ + stage_; }

@@ -60,6 +60,8 @@ class model_stage {
 
   [[nodiscard]] slimpack::message_format format() const { return {config_.hidden, slimpack::element_of<T>}; }
 
+  [[nodiscard]] int chunks() const noexcept { return static_cast<int>(parts_.size()); }
+
   /// A sequence's last token has no next one to predict.
   [[nodiscard]] slimpack::tokens valid_tokens(const slimpack::slice& s) const {
     const bool last = s.end().value == static_cast<std::int64_t>(texts_(s.sequence).size());

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 
 /// How the runtime asks a stage compute. forward, backward, discard and format must be there (concepts.hpp); each other
@@ -17,8 +18,11 @@
 ///
 ///   member a compute may offer                      when it is called, or what it says             default
 ///   static constexpr backward_cuts cuts             where its backward may cut                     forward_cuts
-///   tokens valid_tokens(const slice&) const         tokens that have a loss                        all of them
-///   void begin_step(const step_outline&)            before the first forward                       nothing
+///   int chunks() const                              virtual stages it computes                     1
+///   tokens valid_tokens(const slice&) const         tokens that have a loss; asked before          all of them
+///                                                   begin_step, about slices of both passes. The
+///                                                   batch's are counted on last stages alone
+///   void begin_step(const step_outline&)            before the first forward; may give result<void> nothing
 ///   void sequence_forwarded(sequence_id)            after the forward of its last token, per chunk nothing
 ///   void sequence_done(sequence_id)                 after the backward of its first, per chunk     nothing
 ///   result<void> reduce(group&)                     after the last backward; group.sum(span<T>)    nothing
@@ -27,8 +31,11 @@
 ///   bytes held() const                              at the end of a step: must be 0                not asked
 ///   void abort_step()                               on every rank after a step that failed: drop   nothing
 ///                                                   all gradients and states
-///   Tensor make_tensor(tokens)                      memory for a message; as_span(tensor) gives    64-byte aligned
-///                                                   its writable bytes
+///   Tensor make_tensor(tokens)                      memory for a message: as many as are under way 64-byte aligned
+///                                                   at once, made in each step (hand out your own
+///                                                   pool's); as_span(tensor&) gives its writable bytes
+///
+/// A member of one of these names that cannot be called so is an error of compilation, not a default.
 namespace slimpack {
 
 /// A compute that offers abort_step() has the trainer's gradients undone by it; see executors::packflow.
@@ -40,27 +47,57 @@ template <class Compute>
     return backward_cuts::forward_cuts;
 }
 
+/// The compute's answer, or none where it says nothing of chunks.
 template <class Compute>
-[[nodiscard]] tokens valid_tokens_of(const Compute& compute, const slice& s) {
-  if constexpr (requires { { compute.valid_tokens(s) } -> std::same_as<tokens>; })
-    return compute.valid_tokens(s);
-  else
-    return s.length;
+[[nodiscard]] std::optional<int> chunks_of(const Compute& compute) {
+  if constexpr (requires { { compute.chunks() } -> std::same_as<int>; }) {
+    return compute.chunks();
+  } else {
+    static_assert(!requires { &Compute::chunks; }, "a stage compute's chunks() is const and gives int");
+    return std::nullopt;
+  }
 }
 
 template <class Compute>
-void begin_step(Compute& compute, const step_outline& outline) {
-  if constexpr (requires { compute.begin_step(outline); }) compute.begin_step(outline);
+[[nodiscard]] tokens valid_tokens_of(const Compute& compute, const slice& s) {
+  if constexpr (requires { { compute.valid_tokens(s) } -> std::same_as<tokens>; }) {
+    return compute.valid_tokens(s);
+  } else {
+    static_assert(!requires { &Compute::valid_tokens; },
+                  "a stage compute's valid_tokens(const slice&) is const and gives tokens");
+    return s.length;
+  }
+}
+
+template <class Compute>
+result<void> begin_step(Compute& compute, const step_outline& outline) {
+  if constexpr (requires { { compute.begin_step(outline) } -> std::same_as<result<void>>; }) {
+    return compute.begin_step(outline);
+  } else if constexpr (requires { { compute.begin_step(outline) } -> std::same_as<void>; }) {
+    compute.begin_step(outline);
+    return success();
+  } else {
+    static_assert(!requires { &Compute::begin_step; },
+                  "a stage compute's begin_step(const step_outline&) gives void or result<void>");
+    return success();
+  }
 }
 
 template <class Compute>
 void sequence_forwarded(Compute& compute, sequence_id s) {
-  if constexpr (requires { compute.sequence_forwarded(s); }) compute.sequence_forwarded(s);
+  if constexpr (requires { { compute.sequence_forwarded(s) } -> std::same_as<void>; })
+    compute.sequence_forwarded(s);
+  else
+    static_assert(!requires { &Compute::sequence_forwarded; },
+                  "a stage compute's sequence_forwarded(sequence_id) gives void");
 }
 
 template <class Compute>
 void sequence_done(Compute& compute, sequence_id s) {
-  if constexpr (requires { compute.sequence_done(s); }) compute.sequence_done(s);
+  if constexpr (requires { { compute.sequence_done(s) } -> std::same_as<void>; })
+    compute.sequence_done(s);
+  else
+    static_assert(!requires { &Compute::sequence_done; }, "a stage compute's sequence_done(sequence_id) gives void");
 }
 
 template <class Compute, class Group>
@@ -68,30 +105,38 @@ result<void> reduce(Compute& compute, Group& group) {
   if constexpr (requires { { compute.reduce(group) } -> std::same_as<result<void>>; }) {
     return compute.reduce(group);
   } else {
-    static_assert(!requires { compute.reduce(group); }, "reduce(group) gives result<void>, so that a failed sum stops the step");
+    static_assert(!requires { compute.reduce(group); } && !requires { &Compute::reduce; },
+                  "a stage compute's reduce(auto& group) gives result<void>, so that a failed sum stops the step");
     return success();
   }
 }
 
 template <class Compute>
 [[nodiscard]] double loss_of(Compute& compute) {
-  if constexpr (requires { { compute.loss() } -> std::convertible_to<double>; })
+  if constexpr (requires { { compute.loss() } -> std::convertible_to<double>; }) {
     return compute.loss();
-  else
+  } else {
+    static_assert(!requires { &Compute::loss; }, "a stage compute's loss() gives double");
     return 0;
+  }
 }
 
 template <class Compute>
 [[nodiscard]] bytes held_by(const Compute& compute) {
-  if constexpr (requires { { compute.held() } -> std::same_as<bytes>; })
+  if constexpr (requires { { compute.held() } -> std::same_as<bytes>; }) {
     return compute.held();
-  else
+  } else {
+    static_assert(!requires { &Compute::held; }, "a stage compute's held() is const and gives bytes");
     return {};
+  }
 }
 
 template <class Compute>
 void abort_step(Compute& compute) {
-  if constexpr (requires { compute.abort_step(); }) compute.abort_step();
+  if constexpr (requires { { compute.abort_step() } -> std::same_as<void>; })
+    compute.abort_step();
+  else
+    static_assert(!requires { &Compute::abort_step; }, "a stage compute's abort_step() gives void");
 }
 
 namespace detail {
@@ -116,10 +161,12 @@ class aligned_bytes {
 /// Memory for a message of `size` tokens, owned by whoever holds the result.
 template <class Compute>
 [[nodiscard]] auto make_tensor(Compute& compute, tokens size) {
-  if constexpr (requires { compute.make_tensor(size); })
+  if constexpr (requires { compute.make_tensor(size); }) {
     return compute.make_tensor(size);
-  else
+  } else {
+    static_assert(!requires { &Compute::make_tensor; }, "a stage compute's make_tensor takes tokens");
     return detail::aligned_bytes(static_cast<std::size_t>(size.value) * compute.format().bytes_per_token());
+  }
 }
 
 }  // namespace slimpack

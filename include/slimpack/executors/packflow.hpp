@@ -6,6 +6,7 @@
 #include <slimpack/schedules/list.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <string_view>
@@ -28,50 +29,47 @@ namespace slimpack::executors {
 /// All calls of the compute are made on the calling thread. Nothing is kept from one step to the next.
 ///
 /// When something goes wrong, on any rank: every rank's transport is told and wakes, pieces that were forwarded are
-/// discarded, abort_step is called, and execute returns the first rank's error, which names rank, stage, instruction
-/// and cause. An exception of the compute leaves execute on its own rank, after the same; others get its text.
-/// A last message lost to a rank just before it returns can fail that rank alone (no protocol can exclude it): its next
-/// step then stops all.
+/// discarded, abort_step is called, and execute returns that rank's error, which names rank, stage, instruction and
+/// cause; ranks that fail at the same moment may each return their own. An exception of the compute leaves execute on
+/// its own rank, after the same; others get its text.
+/// A last message lost to a rank just before it returns can fail that rank alone (no protocol can exclude it). A trainer
+/// that numbers its steps hears of it at the next: ranks compare `step`.
 /// Errors    disagreement, wrong_message, compute_failed, out_of_order, state_left, timed_out, aborted; the transport's
 /// Source    SlimPack, arXiv:2509.26246, calls its runtime PackFlow; this design of it is ours
 /// Schedule  the policy whose plans will be run: one that splits weight gradients needs a compute that can
 template <class Schedule = schedules::list>
 struct packflow {
   std::size_t receive_ahead{4};  ///< receives posted before they are needed; at least 1
+  std::int64_t step{};           ///< the trainer's number of the step, the same on every rank
   std::function<void(std::string_view)> sink{};  ///< hears why a step stopped, once; the result says the same
 
   template <class Compute, transport Transport>
     requires computes_for<Compute, Schedule>
   result<step_report> execute(const plan& p, Compute& compute, Transport& transport) const {
-    detail::stage_run<Compute, Transport> run{p, compute, transport, receive_ahead};
+    detail::stage_run<Compute, Transport> run{p, compute, transport, receive_ahead, step};
 #ifdef __cpp_exceptions
+    std::exception_ptr thrown;
+    result<step_report> outcome = error{};
     try {
-      return outcome(run);
+      outcome = run.all();
     } catch (const std::exception& e) {
-      stop(run, {errc::compute_failed, e.what()});
-      throw;
+      thrown = std::current_exception(), outcome = error{errc::compute_failed, e.what()};
     } catch (...) {
-      stop(run, {errc::compute_failed, "an exception that is no std::exception"});
-      throw;
+      thrown = std::current_exception(), outcome = error{errc::compute_failed, "an exception that is no std::exception"};
     }
+    if (outcome) return outcome;
+    const error told = run.stop(std::move(outcome).error());
+    if (sink) sink(told.detail);
+    if (!thrown) thrown = run.thrown();
+    if (thrown) std::rethrow_exception(thrown);
+    return told;
 #else
-    return outcome(run);
-#endif
-  }
-
- private:
-  template <class Run>
-  result<step_report> outcome(Run& run) const {
-    result<step_report> step = run.all();
-    if (step) return step;
-    return stop(run, std::move(step).error());
-  }
-
-  template <class Run>
-  error stop(Run& run, error why) const {
-    error told = run.stop(std::move(why));
+    result<step_report> outcome = run.all();
+    if (outcome) return outcome;
+    const error told = run.stop(std::move(outcome).error());
     if (sink) sink(told.detail);
     return told;
+#endif
   }
 };
 

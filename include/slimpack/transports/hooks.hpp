@@ -16,34 +16,43 @@
 ///   result<void> all_reduce(span<T>, span<const int>)      sums over the ranks named, all equal    ring of messages
 ///   result<void> finish()                                  returns when every operation has ended  nothing
 ///
-/// The defaults move host memory over channel 0, which is theirs. A transport of device memory offers its own.
+/// The defaults move host memory over channel 0, which is theirs. A transport of device memory offers all
+/// three; its finish waits for the work of the compute, too, since losses are read after it.
 namespace slimpack {
 
 /// Gathers `own` from every rank into `all`, in order of rank: size() times own.size() bytes on each.
 template <class Transport>
 result<void> all_gather(Transport& transport, std::span<const std::byte> own, std::span<std::byte> all) {
-  if constexpr (requires { { transport.all_gather(own, all) } -> std::same_as<result<void>>; })
+  if constexpr (requires { { transport.all_gather(own, all) } -> std::same_as<result<void>>; }) {
     return transport.all_gather(own, all);
-  else
+  } else {
+    static_assert(!requires { &Transport::all_gather; },
+                  "a transport's all_gather(span<const byte>, span<byte>) gives result<void>");
     return detail::all_gather_over_messages(transport, own, all);
+  }
 }
 
 /// Adds `data` over `group`, ranks in rising order with this one among them; every member gets the same bits.
 template <class T, class Transport>
 result<void> all_reduce(Transport& transport, std::span<T> data, std::span<const int> group) {
   if (group.size() < 2) return success();
-  if constexpr (requires { { transport.all_reduce(data, group) } -> std::same_as<result<void>>; })
+  if constexpr (requires { { transport.all_reduce(data, group) } -> std::same_as<result<void>>; }) {
     return transport.all_reduce(data, group);
-  else
+  } else {
+    static_assert(!requires { &Transport::template all_reduce<T>; } && !requires { &Transport::all_reduce; },
+                  "a transport's all_reduce(span<T>, span<const int>) gives result<void>");
     return detail::all_reduce_over_messages(transport, data, group);
+  }
 }
 
 template <class Transport>
 result<void> finish(Transport& transport) {
-  if constexpr (requires { { transport.finish() } -> std::same_as<result<void>>; })
+  if constexpr (requires { { transport.finish() } -> std::same_as<result<void>>; }) {
     return transport.finish();
-  else
+  } else {
+    static_assert(!requires { &Transport::finish; }, "a transport's finish() gives result<void>");
     return success();
+  }
 }
 
 }  // namespace slimpack

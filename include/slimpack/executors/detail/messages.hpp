@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,38 +41,35 @@ class messages {
   result<std::span<const std::byte>> input(std::size_t at) {
     if (result<void> posted = post(); !posted) return std::move(posted).error();
     if (!script_->source(script_->code[at]).exists()) return std::span<const std::byte>{};
-    input_.push_back(std::move(expected_.front()));
+    transfer& next = expected_.front();
+    if (result<void> came = transport_->wait(*next.under_way); !came) return std::move(came).error();
+    input_ = std::move(next.memory);
     expected_.pop_front();
-    if (result<void> came = transport_->wait(input_.back().handle); !came) return std::move(came).error();
-    return std::span<const std::byte>(bytes(input_.back().memory, at));
+    return std::span<const std::byte>(bytes(*input_, at));
   }
 
-  /// Memory for what instruction `at` writes; an outgoing that wants nothing at the ends of the pipeline.
+  /// Memory for what instruction `at` writes; empty at the ends of the pipeline.
   result<std::span<std::byte>> output(std::size_t at) {
     if (!script_->target(script_->code[at]).exists()) return std::span<std::byte>{};
-    result<tensor> memory = take();
-    if (!memory) return std::move(memory).error();
-    output_.push_back(std::move(memory).value());
-    return bytes(output_.back(), at);
+    if (result<void> taken = take(output_); !taken) return std::move(taken).error();
+    return bytes(*output_, at);
   }
 
   /// Sends what was written, and takes back the memory of what was read.
   result<void> finish(std::size_t at) {
     const instruction& i = script_->code[at];
-    if (!output_.empty()) {
+    if (output_) {
       const message_end to = script_->target(i);
-      auto sending = transport_->send(to.rank, to.channel, bytes(output_.back(), at));
-      if (!sending) return std::move(sending).error();
-      sent_[i.pass == pass::forward ? 0 : 1].push_back({std::move(sending).value(), std::move(output_.back())});
-      output_.pop_back();
+      transfer& sending = sent_[i.pass == pass::forward ? 0 : 1].emplace_back();
+      sending.memory = std::move(output_);
+      auto posted = transport_->send(to.rank, to.channel, bytes(*sending.memory, at));
+      if (!posted) return std::move(posted).error();
+      sending.under_way.emplace(std::move(posted).value());
     }
-    if (!input_.empty()) {
-      free_.push_back(std::move(input_.back().memory));
-      input_.pop_back();
-    }
+    if (input_) free_.push_back(std::move(input_));
     for (std::deque<transfer>& way : sent_) {
       while (!way.empty()) {
-        result<bool> through = transport_->test(way.front().handle);
+        result<bool> through = transport_->test(*way.front().under_way);
         if (!through) return std::move(through).error();
         if (!through.value()) break;
         free_.push_back(std::move(way.front().memory));
@@ -84,15 +83,16 @@ class messages {
   result<void> complete() {
     for (std::deque<transfer>& way : sent_)
       for (transfer& sending : way)
-        if (result<void> through = transport_->wait(sending.handle); !through) return through;
+        if (result<void> through = transport_->wait(*sending.under_way); !through) return through;
     return slimpack::finish(*transport_);
   }
 
  private:
   using tensor = decltype(make_tensor(std::declval<Compute&>(), tokens{}));
+  using buffer = std::unique_ptr<tensor>;  // tensors stay where they are made: their bytes may lie within them
   struct transfer {
-    typename Transport::handle handle;
-    tensor memory;
+    buffer memory;
+    std::optional<typename Transport::handle> under_way;
   };
 
   [[nodiscard]] std::size_t size(std::size_t at) const {
@@ -103,31 +103,31 @@ class messages {
     return writable_bytes(memory).first(size(at));
   }
 
-  result<tensor> take() {
+  result<void> take(buffer& memory) {
     if (!free_.empty()) {
-      tensor memory = std::move(free_.back());
+      memory = std::move(free_.back());
       free_.pop_back();
-      return memory;
+      return success();
     }
-    tensor memory = make_tensor(*compute_, script_->outline.largest_pack);
+    memory.reset(new tensor(make_tensor(*compute_, script_->outline.largest_pack)));
     const std::size_t needed = static_cast<std::size_t>(script_->outline.largest_pack.value) * width_;
-    if (writable_bytes(memory).size() < needed)
-      return error{errc::wrong_message, "make_tensor gave " + std::to_string(writable_bytes(memory).size()) + " bytes for " +
+    if (writable_bytes(*memory).size() < needed)
+      return error{errc::wrong_message, "make_tensor gave " + std::to_string(writable_bytes(*memory).size()) + " bytes for " +
                                             std::to_string(script_->outline.largest_pack.value) + " tokens, which need " +
                                             std::to_string(needed)};
-    return memory;
+    return success();
   }
 
-  /// Posts receives until enough are.
+  /// Posts receives until enough are. Memory is put where it stays before a message may use it.
   result<void> post() {
     for (; expected_.size() < ahead_ && posted_ < script_->code.size(); ++posted_) {
       const message_end from = script_->source(script_->code[posted_]);
       if (!from.exists()) continue;
-      result<tensor> memory = take();
-      if (!memory) return std::move(memory).error();
-      auto receiving = transport_->receive(from.rank, from.channel, bytes(memory.value(), posted_));
-      if (!receiving) return std::move(receiving).error();
-      expected_.push_back({std::move(receiving).value(), std::move(memory).value()});
+      transfer& receiving = expected_.emplace_back();
+      if (result<void> taken = take(receiving.memory); !taken) return taken;
+      auto posted = transport_->receive(from.rank, from.channel, bytes(*receiving.memory, posted_));
+      if (!posted) return std::move(posted).error();
+      receiving.under_way.emplace(std::move(posted).value());
     }
     return success();
   }
@@ -139,10 +139,10 @@ class messages {
   std::size_t width_;
   std::size_t posted_{};          // instructions whose receives are posted
   std::deque<transfer> expected_;
-  std::vector<transfer> input_;   // of the running instruction, at most one
-  std::vector<tensor> output_;    // of the running instruction, at most one
+  buffer input_;                  // of the running instruction
+  buffer output_;
   std::deque<transfer> sent_[2];  // per pass
-  std::vector<tensor> free_;
+  std::vector<buffer> free_;
 };
 
 }  // namespace slimpack::detail

@@ -38,7 +38,7 @@ auto result_of(Call&& call) {
   } else if constexpr (requires(given r) { r.error(); }) {
     return call();
   } else {
-    return result<given>(call());
+    return result<given>(boost::outcome_v2::in_place_type<given>, call());  // a given std::any takes anything
   }
 }
 
@@ -61,6 +61,12 @@ class piece_calls {
     }
   }
 
+  /// How often the compute is called in a step.
+  [[nodiscard]] std::size_t calls(pass p) const {
+    const piece_list& list = script_->of(p);
+    return chunks_.size() * (by_piece ? list.pieces.size() : list.ends.size());
+  }
+
   /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
   result<void> run(const instruction& i, std::span<const std::byte> in, std::span<std::byte> out) {
     const piece_list& list = script_->of(i.pass);
@@ -76,7 +82,7 @@ class piece_calls {
         const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
         result<void> done = i.pass == pass::forward ? forward(one, at, from, to) : backward(one, at, from, to);
         if (done) done = check(to, one.slice.length);
-        if (!done) return named(std::move(done).error(), one);
+        if (!done) return named(of_compute(std::move(done).error()), one);
         tell(i.pass, one);
         offset += size;
       }
@@ -84,13 +90,13 @@ class piece_calls {
       outgoing to = out.empty() ? outgoing{} : outgoing{out};
       result<void> done = i.pass == pass::forward ? forward(first, in, to) : backward(first, in, to);
       if (done) done = check(to, list.size[i.pack.value]);
-      if (!done) return done;
+      if (!done) return of_compute(std::move(done).error());
       for (const piece& one : pack_) tell(i.pass, one);
     }
     return success();
   }
 
-  /// Gives back what was forwarded and not backwarded.
+  /// Gives back what was forwarded and not backwarded, the last first, chunk by chunk.
   void discard_all() {
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       chunk_state& c = chunks_[chunk];
@@ -101,7 +107,7 @@ class piece_calls {
           compute_->discard(piece{{s.id, {0}, live}, s.length, static_cast<std::uint32_t>(chunk), 0});
         }
       } else {
-        for (std::size_t at = 0; at < c.held.size(); ++at) {
+        for (std::size_t at = c.held.size(); at-- > 0;) {
           if (!std::exchange(c.held[at], std::uint8_t{0})) continue;
           piece one = script_->forward.pieces[at];
           one.chunk = static_cast<std::uint32_t>(chunk);
@@ -158,7 +164,8 @@ class piece_calls {
       if (!made) return std::move(made).error();
       chunks_[one.chunk].states[at].emplace(std::move(made).value());
     } else {
-      if (result<void> made = result_of([&] { return compute_->forward(one, in, out); }); !made) return made;
+      keep(one, at);  // a call that fails half-way has its discard, too
+      return result_of([&] { return compute_->forward(one, in, out); });
     }
     keep(one, at);
     return success();
@@ -178,15 +185,17 @@ class piece_calls {
 
   result<void> forward(std::size_t first, std::span<const std::byte> in, outgoing& out) {
     const std::span<const piece> pack = pack_;
+    if constexpr (!has_state)
+      for (std::size_t k = 0; k < pack.size(); ++k) keep(pack[k], first + k);  // as above
     result<void> done = result_of([&] {
       if constexpr (has_state)
         return compute_->forward(pack, std::span(chunks_[pack[0].chunk].states).subspan(first, pack.size()), in, out);
       else
         return compute_->forward(pack, in, out);
     });
-    if (!done) return done;
-    for (std::size_t k = 0; k < pack.size(); ++k) keep(pack[k], first + k);
-    return success();
+    if constexpr (has_state)
+      for (std::size_t k = 0; done && k < pack.size(); ++k) keep(pack[k], first + k);
+    return done;
   }
 
   result<void> backward(std::size_t first, std::span<const std::byte> in, outgoing& out) {
@@ -214,6 +223,12 @@ class piece_calls {
     const message_format format = compute_->format();
     return std::to_string(size.value) + " tokens x " + std::to_string(format.width) + " " + to_string(format.element) + " = " +
            std::to_string(static_cast<std::size_t>(size.value) * width_) + " bytes";
+  }
+
+  /// What only transports and ranks may say is not believed of a compute.
+  static error of_compute(error e) {
+    if (e.code == errc::aborted || e.code == errc::disagreement) e.code = errc::compute_failed;
+    return e;
   }
 
   static error named(error e, const piece& one) {

@@ -14,7 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +31,8 @@ struct greeting {
   std::int64_t width{};
   std::int64_t element{};
   std::int64_t valid_tokens{};  // of its replica, as it counts them
+  std::int64_t step{};          // as the trainer counts them
+  std::int64_t cuts{};          // a backward message's pieces lie in the order in which they run
 };
 
 /// And after the last.
@@ -44,18 +46,18 @@ struct farewell {
 template <class Compute, class Transport>
 class stage_run {
  public:
-  stage_run(const plan& p, Compute& compute, Transport& transport, std::size_t receive_ahead)
-      : plan_(&p), compute_(&compute), transport_(&transport), ahead_(std::max<std::size_t>(receive_ahead, 1)) {}
+  stage_run(const plan& p, Compute& compute, Transport& transport, std::size_t receive_ahead, std::int64_t step)
+      : plan_(&p), compute_(&compute), transport_(&transport), ahead_(std::max<std::size_t>(receive_ahead, 1)), step_(step) {}
 
   result<step_report> all() {
     if (result<void> ready = prepare(); !ready) return std::move(ready).error();
     if (result<void> agreed = greet(); !agreed) return std::move(agreed).error();
     doing_ = "begin_step";
-    begin_step(*compute_, script_->outline);
+    if (result<void> begun = begin_step(*compute_, script_->outline); !begun) return std::move(begun).error();
     if (result<void> ran = run(); !ran) return std::move(ran).error();
     doing_ = "the gradient reduction";
     const auto reducing = clock::now();
-    executors::replica_group<Transport> group{*transport_, copies()};
+    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); }};
     if (result<void> reduced = slimpack::reduce(*compute_, group); !reduced) return std::move(reduced).error();
     if (result<void> ended = finish(*transport_); !ended) return std::move(ended).error();
     report_.reduce = since(reducing);
@@ -66,6 +68,25 @@ class stage_run {
 
   /// Ends a step that failed here or elsewhere: tells the others, gives every state back. Returns the error to report.
   error stop(error why) {
+    const error told = end(std::move(why));
+    mail_.reset();
+    if (pieces_) guard([&] { pieces_->discard_all(); });
+    guard([&] { slimpack::abort_step(*compute_); });
+    return told;
+  }
+
+#ifdef __cpp_exceptions
+  /// What the compute threw while it was given things back.
+  [[nodiscard]] std::exception_ptr thrown() const noexcept { return thrown_; }
+#endif
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static seconds since(clock::time_point begin) { return {std::chrono::duration<double>(clock::now() - begin).count()}; }
+
+  /// Aborts, once, with a line that says where; from then on no message uses any memory of this rank.
+  error end(error why) {
+    if (ended_) return *ended_;
     if (why.code != errc::aborted) {
       const int rank = transport_->rank();
       const int stages = std::max(plan_->shape.stages, 1);
@@ -74,21 +95,35 @@ class stage_run {
       where += running_ ? ", " + name_of(*running_, plan_->shape.chunks) : std::string(", ") + doing_;
       if (why.code != errc::disagreement) why.detail = where + ": " + why.detail;  // that all ranks see alike
     }
-    transport_->abort(why.detail);  // from here on no message uses mail_
-    mail_.reset();
-    if (pieces_) pieces_->discard_all();
-    slimpack::abort_step(*compute_);
-    return why;
+    ended_ = std::move(why);
+    transport_->abort(ended_->detail);
+    return *ended_;
   }
 
- private:
-  using clock = std::chrono::steady_clock;
-  static seconds since(clock::time_point begin) { return {std::chrono::duration<double>(clock::now() - begin).count()}; }
+  /// One callback that throws must not keep the next from being made.
+  template <class Call>
+  void guard(const Call& call) {
+#ifdef __cpp_exceptions
+    try {
+      call();
+    } catch (...) {
+      if (!thrown_) thrown_ = std::current_exception();
+    }
+#else
+    call();
+#endif
+  }
 
   result<void> prepare() {
     doing_ = "reading the plan";
+    for (const auto& [what, degree] : {std::pair{"stages", plan_->shape.stages}, {"replicas", plan_->shape.replicas},
+                                       {"chunks", plan_->shape.chunks}})
+      if (degree < 1) return error{errc::invalid_input, std::string("the plan has ") + std::to_string(degree) + " " + what};
+    if (const std::optional<int> chunks = chunks_of(*compute_); chunks.value_or(1) != plan_->shape.chunks)
+      return error{errc::invalid_input, "the plan has " + std::to_string(plan_->shape.chunks) + " chunks a stage, the compute " +
+                                            (chunks ? std::to_string(*chunks) : std::string("says nothing of chunks: it has 1"))};
     const int ranks = plan_->shape.stages * plan_->shape.replicas;
-    if (ranks < 1 || transport_->size() != ranks || transport_->rank() < 0 || transport_->rank() >= ranks)
+    if (transport_->size() != ranks || transport_->rank() < 0 || transport_->rank() >= ranks)
       return error{errc::invalid_input, "the plan is for " + std::to_string(ranks) + " ranks (" +
                                             std::to_string(plan_->shape.replicas) + " replicas of " +
                                             std::to_string(plan_->shape.stages) + " stages), this is one of " +
@@ -108,10 +143,11 @@ class stage_run {
     doing_ = "agreeing on the plan";
     const message_format format = compute_->format();
     std::int64_t valid = 0;
-    if (!plan_->replicas[static_cast<std::size_t>(script_->replica)].sequences.empty())
+    if (!script_->outline.idle)
       for (const piece& one : script_->forward.pieces) valid += valid_tokens_of(*compute_, one.slice).value;
     const greeting own{hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
-                       static_cast<std::int64_t>(format.element), valid};
+                       static_cast<std::int64_t>(format.element), valid, step_,
+                       static_cast<std::int64_t>(cuts_of<Compute>())};
     if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
     const std::span<const greeting> all = greetings_;
     const auto stages = static_cast<std::size_t>(script_->stages);
@@ -123,6 +159,9 @@ class stage_run {
       };
       if (one.hash != all[0].hash || one.stages != all[0].stages || one.replicas != all[0].replicas)
         return differs("plans", hexadecimal(all[0].hash), hexadecimal(one.hash));
+      if (one.step != all[0].step) return differs("steps", std::to_string(all[0].step), std::to_string(one.step));
+      if (one.cuts != all[0].cuts)
+        return differs("kinds of backward cuts", cuts_name(all[0].cuts), cuts_name(one.cuts));
       if (one.width != all[0].width)
         return differs("message widths", std::to_string(all[0].width), std::to_string(one.width));
       if (one.element != all[0].element)
@@ -132,10 +171,11 @@ class stage_run {
     }
     script_->outline.valid_tokens = {batch};
     script_->outline.sequences = script_->sequences;
-    const bool idle = plan_->replicas[static_cast<std::size_t>(script_->replica)].sequences.empty();
+    script_->outline.forward_calls = pieces_->calls(pass::forward);
+    script_->outline.backward_calls = pieces_->calls(pass::backward);
     for (piece_list* list : {&script_->forward, &script_->backward})
       for (piece& one : list->pieces)
-        one.loss_weight = idle || batch == 0 ? 0 : valid_tokens_of(*compute_, one.slice) / tokens{batch};
+        one.loss_weight = script_->outline.idle || batch == 0 ? 0 : valid_tokens_of(*compute_, one.slice) / tokens{batch};
     return success();
   }
 
@@ -198,6 +238,10 @@ class stage_run {
     return ranks;
   }
 
+  static std::string cuts_name(std::int64_t cuts) {
+    return cuts == static_cast<std::int64_t>(backward_cuts::any) ? "any" : "forward_cuts";
+  }
+
   static std::string hexadecimal(std::uint64_t n) {
     std::string text(16, '0');
     for (std::size_t i = 16; i-- > 0; n >>= 4) text[i] = "0123456789abcdef"[n & 15];
@@ -215,7 +259,12 @@ class stage_run {
   std::vector<greeting> greetings_;
   std::vector<farewell> farewells_;
   step_report report_;
+  std::int64_t step_;
   const char* doing_{"starting"};
+  std::optional<error> ended_;
+#ifdef __cpp_exceptions
+  std::exception_ptr thrown_;
+#endif
   const instruction* running_{};
 };
 

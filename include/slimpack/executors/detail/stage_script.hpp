@@ -84,18 +84,15 @@ class stage_script {
     if (p.replicas.size() != static_cast<std::size_t>(p.shape.replicas))
       return error{errc::invalid_input, "the plan has " + std::to_string(p.replicas.size()) + " replicas, its shape " +
                                             std::to_string(p.shape.replicas)};
+    if (result<void> owned = each_once(p); !owned) return std::move(owned).error();
     const replica_plan& own = p.replicas[static_cast<std::size_t>(s.replica)];
-    if (own.partition.forward.empty())
+    if (own.sequences.empty())
       s.idle(p);
     else if (own.programs.size() != static_cast<std::size_t>(s.stages))
       return error{errc::invalid_input, "the plan has " + std::to_string(own.programs.size()) + " programs for " +
                                             std::to_string(s.stages) + " stages"};
     else {
-      for (const sequence_id id : own.sequences) {
-        if (id.value >= p.lengths.size())
-          return error{errc::invalid_input, "the plan has no sequence " + std::to_string(id.value)};
-        s.sequences.push_back({id, p.lengths[id.value]});
-      }
+      for (const sequence_id id : own.sequences) s.sequences.push_back({id, p.lengths[id.value]});
       s.code = own.programs[static_cast<std::size_t>(s.stage)];
       result<void> listed = success();
       if (cuts == backward_cuts::any) {
@@ -115,9 +112,25 @@ class stage_script {
   [[nodiscard]] int rank_of(int part) const { return replica * stages + part % stages; }
   [[nodiscard]] int channel(pass p, int part) const { return 1 + 2 * (part / stages) + (p == pass::forward ? 0 : 1); }
 
+  static result<void> each_once(const plan& p) {
+    std::vector<int> owners(p.lengths.size());
+    for (const replica_plan& r : p.replicas) {
+      for (const sequence_id s : r.sequences) {
+        if (s.value >= owners.size()) return error{errc::invalid_input, "the plan has no sequence " + std::to_string(s.value)};
+        ++owners[s.value];
+      }
+    }
+    for (std::size_t s = 0; s < owners.size(); ++s)
+      if (owners[s] != 1)
+        return error{errc::invalid_input, "sequence " + std::to_string(s) + " is on " + std::to_string(owners[s]) +
+                                              " replicas; each must be on one"};
+    return success();
+  }
+
   /// A replica without work runs one piece of weight 0, so that whatever the trainer's layers do in backward (hooks
   /// that reduce gradients) happens on every rank: the beginning of the batch's shortest sequence.
   void idle(const plan& p) {
+    outline.idle = true;
     const auto shortest = std::min_element(p.lengths.begin(), p.lengths.end());
     if (shortest == p.lengths.end()) return;
     const sequence_id id{static_cast<std::uint32_t>(shortest - p.lengths.begin())};
@@ -215,6 +228,10 @@ class stage_script {
       if (i.pack.value != next || next >= of(i.pass).ends.size())
         return wrong("stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
                      " comes next");
+      if (stages == 1 && i.chunk != (is_forward ? 0u : static_cast<std::uint32_t>(chunks) - 1)) {
+        const chunk_state& before = state[is_forward ? i.chunk - 1 : i.chunk + 1];  // on this stage, too
+        if (before.run[is_forward ? 0 : 1] <= next) return wrong("would run before the chunk that it follows");
+      }
       ++next;
       const auto [first, end] = of(i.pass).range(i.pack.value);
       for (std::uint32_t at = first; at < end; ++at) {
