@@ -91,7 +91,7 @@ struct stage {
       a[t].x = in.empty() ? letter(p.slice.sequence, t) : slimpack::as<row>(in)[t - begin];
     own.forward(a, begin, end);
     for (std::size_t t = begin; t < end && out.wanted(); ++t) out.as<row>()[t - begin] = a[t].y;
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
   slimpack::result<void> backward(const slimpack::piece& p, std::span<const std::byte> in, slimpack::outgoing& out) {
     const auto [begin, end] = range_of(p);
@@ -102,7 +102,7 @@ struct stage {
     own.backward(a, begin, end);
     for (std::size_t t = begin; t < end && out.wanted(); ++t) out.as<row>()[t - begin] = a[t].dx;
     if (p.is_first()) arenas.erase(p.slice.sequence);
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 };
 

@@ -99,7 +99,7 @@ struct stage {
   slimpack::result<void> reduce(auto& replicas) {
     for (linear* l : own.modules())
       if (auto done = replicas.sum(std::span(l->gradients[0].data(), width * width)); !done) return done;
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
   void begin_step(const slimpack::step_outline& o) {
     sum = 0, tall = static_cast<std::size_t>(o.largest_pack.value);
@@ -122,7 +122,7 @@ struct stage {
     }
     own.forward(all, parts);
     for (std::size_t i = 0; i < all.size() && out.wanted(); ++i) out.as<row>()[i] = own.y[all[i]];
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
   slimpack::result<void> backward(pieces pack, std::span<const std::byte> in, slimpack::outgoing& out) {
     rows all;
@@ -141,7 +141,7 @@ struct stage {
     own.backward(all, parts);
     for (std::size_t i = 0; i < all.size() && out.wanted(); ++i) out.as<row>()[i] = own.dx[all[i]];
     for (const slimpack::piece& p : pack) discard(p);
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
   void discard(const slimpack::piece& p) {  // its rows are the last of its sequence
     rows& tokens = placed[p.slice.sequence];

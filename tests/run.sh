@@ -2,8 +2,8 @@
 # Builds and tests slimpack on Debian 12, from any working directory; installs the packages that are missing.
 #
 #   bash tests/run.sh          the whole suite optimised; what runs on threads with the thread sanitizer; the unit tests
-#                              with the other sanitizers, and with clang if it is there
-#   bash tests/run.sh --full   the same with whole matrices and many more random cases
+#                              with the other sanitizers
+#   bash tests/run.sh --full   the same with whole matrices and many more random cases, and with clang if it is there
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -27,7 +27,9 @@ cmake --build --preset gcc-thread -j "$jobs"
 ctest --preset gcc-thread -j "$jobs"
 
 # What the other compilations add is their view of the unit tests.
-for preset in gcc-debug clang-debug; do
+presets=(gcc-debug)
+[[ -n ${SLIMPACK_FULL-} ]] && presets+=(clang-debug)
+for preset in "${presets[@]}"; do
   if [[ $preset == clang-debug ]] && ! command -v clang++ > /dev/null; then
     echo "== clang-debug: left out, clang++ is not installed =="
     continue

@@ -174,18 +174,18 @@ result<void> check_writable(const std::filesystem::path& path) {
                     : !std::filesystem::is_directory(folder, failed) ? "its folder does not exist"
                     : access(folder.c_str(), W_OK) != 0              ? "its folder is not writable"
                                                                      : nullptr;
-  if (!why) return boost::outcome_v2::success();
+  if (!why) return slimpack::success();
   return error{errc::unwritable, path.string() + ": cannot be written: " + why};
 }
 
 result<void> write_outputs(const options& o, const std::vector<row>& rows, std::size_t batch) {
   const plan& main_plan = rows.front().plan.value();
   const auto write = [&](const std::optional<std::filesystem::path>& path, const char* what, const auto& content) -> result<void> {
-    if (!path) return boost::outcome_v2::success();
+    if (!path) return slimpack::success();
     const std::filesystem::path name = numbered(*path, batch, o.batches);
     if (result<void> written = io::write_file(name, content); !written) return written;
     std::cout << "wrote " << name.string() << what << "\n";
-    return boost::outcome_v2::success();
+    return slimpack::success();
   };
   if (result<void> r = write(o.json, "", [&](std::ostream& out) { return io::write_plan(out, main_plan); }); !r) return r;
   if (result<void> r = write(o.trace, "  (open it at ui.perfetto.dev)", [&](std::ostream& out) { return io::write_trace(out, main_plan); }); !r) return r;
@@ -216,7 +216,7 @@ result<void> check_outputs(const options& o) {
         return error{errc::unwritable, name.string() + ": cannot be written: it is an input, or another output"};
       taken.push_back(whole);
     }
-  return boost::outcome_v2::success();
+  return slimpack::success();
 }
 
 int run(const options& o) {

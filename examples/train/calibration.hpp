@@ -81,7 +81,7 @@ class calibration {
       time = since(begin);
     }
     own.push_back(copies.size() > 1 ? median(times) : 0);
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
   /// Between the first two stages of every replica, for a message of no tokens (nearly) and a long one.
@@ -103,7 +103,7 @@ class calibration {
       }
       own.push_back(times.empty() ? 0 : median(times));
     }
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
   /// All ranks hold the same places, each of its own stage; after them the reduction and the two messages.

@@ -56,18 +56,14 @@ struct measured_step {
   }
 
   /// Compared with the plan. Requires   rates: of activations alone, by stage
-  /// Bubble    derived: a plan's useful work is a share of its instructions' predicted time; their measured time holds
-  ///           the same share
+  /// Bubble    the share of the ranks' time in which they run no instruction
   [[nodiscard]] step_figures figures(const slimpack::plan& p, const std::vector<slimpack::memory_rates>& rates) const {
     step_figures f{
         p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, p.step_time, 0, {}, {},
         true};
     double busy = 0;
-    double predicted_busy = 0;
     for (std::size_t replica = 0; replica < p.replicas.size(); ++replica) {
       const slimpack::replica_plan& r = p.replicas[replica];
-      for (const slimpack::pass_timing* timing : {&r.forward, &r.backward})
-        for (const slimpack::seconds t : timing->time) predicted_busy += t.value;
       slimpack::workload work = slimpack::simulator::workload_of(p, replica);
       work.rates = rates;
       const std::vector<double> predicted = slimpack::simulator::peak_memory(work, r.programs);
@@ -79,7 +75,7 @@ struct measured_step {
         if (peaks[rank] > f.peak.value) f.peak = {peaks[rank]}, f.predicted_peak = {predicted[stage]};
       }
     }
-    f.bubble = 1 - (1 - p.bubble) * (busy / predicted_busy) * (p.step_time / f.measured);
+    f.bubble = 1 - busy / (static_cast<double>(reports.size()) * f.measured.value);
     return f;
   }
 

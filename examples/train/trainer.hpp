@@ -76,7 +76,7 @@ class trainer {
   slimpack::result<void> price() {
     if (options_.quadratic) {
       cost_ = *options_.quadratic;
-      return boost::outcome_v2::success();
+      return slimpack::success();
     }
     constexpr slimpack::seconds budget{3};
     const auto begin = clock::now();
@@ -85,7 +85,7 @@ class trainer {
     if (!measured) return std::move(measured).error();
     if (journal_) journal_->calibrated(measured.value(), since(begin));
     cost_ = std::move(measured).value();
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
   [[nodiscard]] ending one_step(int step) {
@@ -147,14 +147,14 @@ class trainer {
       return summed;
     optimizer_.set_rate(rate_at(step, options_.steps, options_.rate));
     optimizer_.step(std::min(1.0, options_.clip / std::sqrt(square)));
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
   [[nodiscard]] ending write_outputs() {
     std::rotate(plans_.begin(), plans_.end() - 1, plans_.end());
     std::rotate(measured_.begin(), measured_.end() - 1, measured_.end());
     const auto write = [&](const auto& path, const auto& content) -> slimpack::result<void> {
-      if (!path) return boost::outcome_v2::success();
+      if (!path) return slimpack::success();
       slimpack::result<void> written = slimpack::io::write_file(*path, content);
       if (written) std::cout << "wrote      " << path->string() << "\n";
       return written;

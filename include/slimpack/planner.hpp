@@ -103,7 +103,7 @@ class planner {
                                                   "; times must be from 0 to 1e12 s"};
       }
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Prices, simulates and certifies a solution.

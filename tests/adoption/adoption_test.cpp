@@ -296,7 +296,7 @@ class slots : public prefix_in_arena<backward_cuts::forward_cuts> {
       if (!in.empty()) in = in.subspan(size);
       if (!to.empty()) to = to.subspan(size);
     }
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
   std::map<std::pair<sequence_id, tokens>, std::size_t> slot_;

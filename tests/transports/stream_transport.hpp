@@ -67,7 +67,7 @@ class stream_transport {
   result<void> wait(handle& h) {
     if (result<void> r = status(h); !r) return r;
     stream().wait(h.done_);
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
   result<void> finish() {
@@ -87,7 +87,7 @@ class stream_transport {
     if (!parts) return world_->status(rank_);
     for (std::size_t r = 0; r < parts->size(); ++r)
       std::copy((*parts)[r].begin(), (*parts)[r].end(), all.begin() + static_cast<std::ptrdiff_t>(r * own.size()));
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
   /// Of device memory: in order of the compute stream, so the sums are there for later work, or after finish.
@@ -108,7 +108,7 @@ class stream_transport {
           data[i] += term;
         }
     });
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
  private:

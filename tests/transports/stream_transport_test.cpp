@@ -77,7 +77,7 @@ TEST(StreamTransport, ReceivesAfterTheWorkIssuedBefore) {
 
 TEST(StreamTransport, TellsErrorsOfStreamsAtFinish) {
   stream_world world(2);
-  result<void> told = boost::outcome_v2::success();
+  result<void> told = slimpack::success();
   on_ranks(world, [&](stream_transport& t) {
     std::vector<std::byte> bytes(t.rank() == 0 ? 3 : 4);
     if (t.rank() == 0) {

@@ -168,7 +168,7 @@ class stream_world {
     if (ask(rank) == entry::aborted) return gate_.why();
     const std::lock_guard lock(mutex_);
     if (of(rank).failed) return *of(rank).failed;
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
   bool next_step_begins(int rank) {

@@ -261,7 +261,7 @@ TEST(ThreadsTransport, SurvivesAbortStorms) {
       const std::int64_t lasts = common.between(0, 40);
       const auto size = static_cast<std::size_t>(common.between(1, 3000));
       std::vector<std::vector<int>> out(ranks, std::vector<int>(size, step)), in(ranks, std::vector<int>(size));
-      result<void> state = boost::outcome_v2::success();
+      result<void> state = slimpack::success();
       for (std::int64_t i = 0; state; ++i) {
         if (t.rank() == culprit && i == lasts) break;
         std::vector<threads::handle> posted;

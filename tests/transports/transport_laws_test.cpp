@@ -147,7 +147,7 @@ class faulty {
     for (std::size_t i = 0; i < group.size(); ++i)  // its own term first
       for (std::size_t k = 0; k < data.size(); ++k)
         data[k] += from[(i + static_cast<std::size_t>(rank())) % group.size()][k];
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
  private:

@@ -35,7 +35,7 @@ struct config {
       return wrong(std::to_string(heads) + " query heads are no multiple of " + std::to_string(kv_heads) +
                    " key and value heads");
     if (vocab > 256) return wrong("tokens are bytes: a vocabulary has at most 256");
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 };
 

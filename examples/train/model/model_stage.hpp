@@ -153,7 +153,7 @@ class model_stage {
     for (const std::uint8_t token : text.subspan(begin, static_cast<std::size_t>(p.slice.length.value)))
       if (token >= config_.vocab)
         return wrong(" has byte " + std::to_string(token) + ", the vocabulary " + std::to_string(config_.vocab));
-    return boost::outcome_v2::success();
+    return slimpack::success();
   }
 
   [[nodiscard]] model_part<T>& part(std::span<const slimpack::piece> pack) { return parts_[pack.front().chunk]; }

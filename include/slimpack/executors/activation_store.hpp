@@ -78,7 +78,7 @@ class activation_store {
     s.length = s.end = s.opened = p.sequence_length;
     s.forwarded = p.slice.end();
     allocate(s.activations, s, widths_of(p).activations);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Opens the backward of a piece. The first of a sequence that takes several makes accumulators, all zero, for the
@@ -99,7 +99,7 @@ class activation_store {
       for (memory& m : s.gradients) std::ranges::fill(elements(m), T{});
     }
     s.opened = p.slice.begin;
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its first token.
@@ -114,7 +114,7 @@ class activation_store {
     release(s.activations, left);
     release(s.gradients, left);
     if (left == 0) sequences_.erase(known);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Calls f(page) for each page that holds tokens of p.slice, in rising order: the keys and values of a prefix where
@@ -131,7 +131,7 @@ class activation_store {
       f(page(known->second, widths_of(p), quantum_, at, next));
       at = next;
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Copies the piece's rows of a field from `rows`.   Shapes  (p.slice.length, width), row after row
@@ -234,7 +234,7 @@ class activation_store {
   [[nodiscard]] result<void> check_size(const piece& p, field which, std::size_t given) const {
     const std::vector<std::size_t>& layer = widths_of(p).activations[which.layer];
     const std::size_t width = layer[which.index + 1] - layer[which.index];
-    if (given == static_cast<std::size_t>(p.slice.length.value) * width) return boost::outcome_v2::success();
+    if (given == static_cast<std::size_t>(p.slice.length.value) * width) return success();
     return refused(errc::invalid_input, "access", p, "of width " + std::to_string(width) + " copies " +
                                                          std::to_string(given) + " elements");
   }

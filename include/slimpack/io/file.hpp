@@ -65,7 +65,7 @@ result<void> write_through(const std::filesystem::path& file, const std::filesys
   }
   out.close();
   if (!out) return unwritable(name, system_reason(errno));
-  return boost::outcome_v2::success();
+  return success();
 }
 
 }  // namespace detail
@@ -89,7 +89,7 @@ result<void> write_file(const std::filesystem::path& file, Write&& write) {
   detail::temporary_file temporary(target);
   if (result<void> done = detail::write_through(temporary.path(), file, std::forward<Write>(write)); !done) return done;
   if (failed = temporary.rename_to(target); failed) return detail::unwritable(file, ": " + failed.message());
-  return boost::outcome_v2::success();
+  return success();
 }
 
 }  // namespace slimpack::io

@@ -344,7 +344,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
 [[nodiscard]] inline result<void> write_plan(std::ostream& out, const plan& p) {
   detail::plan_writer(out, p).write();
   if (!out) return error{errc::unwritable, "the plan could not be written: the output stream failed"};
-  return boost::outcome_v2::success();
+  return success();
 }
 
 /// Reads a plan that write_plan wrote; `name` opens every message.

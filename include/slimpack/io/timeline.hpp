@@ -48,7 +48,7 @@ class timeline_writer {
       if (result<void> written = write_plan(plans[k], ranks); !written) return written;
     }
     json_.close(']').close('}').line();
-    return boost::outcome_v2::success();
+    return success();
   }
 
  private:
@@ -79,7 +79,7 @@ class timeline_writer {
     json_.close(']');
     if (!ranks.empty()) write_measured(p, ranks);
     json_.close('}');
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Ranks in order, each with its reduction (begin, end), its peak in tokens, and for each instruction the pause
@@ -140,7 +140,7 @@ class timeline_writer {
     json_.close(']');
     write_critical(simulator::critical_path(graph, start), r.programs);
     json_.close('}');
-    return boost::outcome_v2::success();
+    return success();
   }
 
   [[nodiscard]] static std::vector<std::vector<seconds>> by_stage(const simulator::task_graph& graph,
@@ -282,7 +282,7 @@ class timeline_writer {
   out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_input;
   out << "</script>\n</body>\n</html>\n";
   if (!out) return error{errc::unwritable, "the timeline page could not be written: the output stream failed"};
-  return boost::outcome_v2::success();
+  return success();
 }
 
 }  // namespace slimpack::io

@@ -63,7 +63,7 @@ class trace_writer {
     for (std::size_t r = 0; r < plan_.replicas.size(); ++r)
       if (result<void> written = write_replica(r); !written) return written;
     json_.close(']').close('}').line();
-    return boost::outcome_v2::success();
+    return success();
   }
 
  private:
@@ -90,7 +90,7 @@ class trace_writer {
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage)
       write_stage(predicted, stage, work, simulated.value().stages[stage],
                   plan_.step_time - plan_.reduce_time, plan_.step_time);
-    if (measured_.empty()) return boost::outcome_v2::success();
+    if (measured_.empty()) return success();
     const process run{replica, true};
     begin_process(run);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
@@ -100,7 +100,7 @@ class trace_writer {
       for (const timed_instruction& t : report.timeline) lane.push_back({t.instruction, t.begin, t.end});
       write_stage(run, stage, work, lane, reduction_begin(plan_, measured_, stage), report.elapsed + report.reduce);
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// A replica, as predicted or as it ran; what a trace viewer shows as a process.
@@ -222,7 +222,7 @@ class trace_writer {
     if (result<void> fits = detail::check_measured(p, measured); !fits) return fits;
   if (result<void> written = detail::trace_writer(out, p, measured).write(); !written) return written;
   if (!out) return error{errc::unwritable, "the trace could not be written: the output stream failed"};
-  return boost::outcome_v2::success();
+  return success();
 }
 
 }  // namespace slimpack::io

@@ -50,7 +50,7 @@ class memory_cap {
                                               detail::amount(limit.amount, limit.unit)};
       }
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
  private:

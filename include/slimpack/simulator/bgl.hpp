@@ -135,7 +135,7 @@ namespace slimpack::simulator {
       return error{errc::invalid_input, "replica " + std::to_string(r) + " claims a makespan of " + std::to_string(p.replicas[r].makespan.value) +
                                             " s, Boost.Graph finds " + std::to_string(makespan.value().value)};
   }
-  return boost::outcome_v2::success();
+  return success();
 }
 
 }  // namespace slimpack::simulator

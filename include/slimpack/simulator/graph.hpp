@@ -158,7 +158,7 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
   rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
   for (std::size_t r = 0; r < stages; ++r)
     if (next_[r] != programs[r].size()) return stuck(programs);
-  return boost::outcome_v2::success();
+  return success();
 }
 
 inline seconds task_graph::sweep(std::vector<seconds>& start) const {

@@ -85,7 +85,7 @@ class transport_law_trial : transport_trial<Transport> {
         if (size > 0 && size <= o_.largest && (power < 65536 || size == power))
           for (const bool receive_first : {true, false})
             if (result<void> done = pass_on(size, receive_first); !done) return done;
-    return boost::outcome_v2::success();
+    return success();
   }
 
   result<void> pass_on(std::size_t size, bool receive_first) {
@@ -96,7 +96,7 @@ class transport_law_trial : transport_trial<Transport> {
     if (result<void> done = wait_for_both(posted.value()); !done) return done;
     report_.check(1, posted.value().in->holds(of_rank(key, previous())), "messages arrive whole", "rank", rank_, "from",
                   previous(), "bytes", size, receive_first ? "receive posted first" : "sent first");
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Messages among all ranks. A round's sends and receives are all posted before the first wait of the round, and a
@@ -131,7 +131,7 @@ class transport_law_trial : transport_trial<Transport> {
     for (const auto& [i, e] : receives)
       report_.check(1, e->holds(script[i].key), "messages arrive once, whole and in order", "rank", rank_, "from",
                     script[i].source, "channel", script[i].channel, "bytes", script[i].size);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// What this rank posts in a round, in any order that keeps that of each channel: message, and whether it receives
@@ -177,7 +177,7 @@ class transport_law_trial : transport_trial<Transport> {
     for (std::uint64_t i = 0; i <= many; ++i)
       report_.check(1, receives_[i].holds(of_rank(key + i, previous())), "messages sent ahead arrive in order", "rank",
                     rank_, "message", i);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   // ---- law 3
@@ -214,7 +214,7 @@ class transport_law_trial : transport_trial<Transport> {
       auto in = post_receive(previous(), 3, 100);
       if (!in) return std::move(in).error();
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   enum class waiting { for_receive, for_send, in_a_collective, asking };
@@ -260,7 +260,7 @@ class transport_law_trial : transport_trial<Transport> {
         expect_aborted(wait_for(culprits[step], waiting::for_receive), told, "the next wait");
         t_.abort("rank " + std::to_string(rank_) + " follows");
       }
-      stopped = boost::outcome_v2::success();
+      stopped = success();
     }
     return start_again();
   }
@@ -292,7 +292,7 @@ class transport_law_trial : transport_trial<Transport> {
     if (result<void> met = meet(); !met) return met;
     for (expected& e : old_receives)
       report_.check(4, e.holds(mark), "when abort returns, no buffer is in use", "rank", rank_);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Every rank waits for a message that never comes: one at least runs out of time, and its abort may be what others
@@ -314,7 +314,7 @@ class transport_law_trial : transport_trial<Transport> {
     if (result<void> told = gather(std::span(&own, 1)); !told) return told;
     report_.check(5, std::find(gathered_.begin(), gathered_.end(), std::byte{1}) != gathered_.end(),
                   "some rank's wait timed out", "rank", rank_);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   // ---- collectives, numbered 6
@@ -341,7 +341,7 @@ class transport_law_trial : transport_trial<Transport> {
       if (result<void> done = sums<float>(count, group); !done) return done;
       if (result<void> done = sums<double>(count, group); !done) return done;
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// Random numbers from -1 to 1: the sum is right to rounding, and has the same bits on all members.
@@ -374,7 +374,7 @@ class transport_law_trial : transport_trial<Transport> {
     for (const int r : group)
       report_.check(6, std::memcmp(&gathered_[static_cast<std::size_t>(r) * sizeof hash], &hash, sizeof hash) == 0,
                     "all_reduce gives every member the same bits", "rank", rank_, "and", r, "elements", count);
-    return boost::outcome_v2::success();
+    return success();
   }
 
   std::string stopped_;

@@ -145,7 +145,7 @@ class transport_trial {
     while (ask && clock::now() - begin < std::chrono::duration<double>(patience())) {
       result<bool> through = t_.test(h);
       if (!through) return std::move(through).error();
-      if (through.value()) return boost::outcome_v2::success();
+      if (through.value()) return success();
       std::this_thread::yield();
     }
     return t_.wait(h);

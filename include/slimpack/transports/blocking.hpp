@@ -21,12 +21,12 @@ namespace slimpack::transports {
 
 /// A transport over a trainer's own send and receive that wait.
 ///
-///   struct link {
+///   struct my_link {
 ///     bool send(int peer, std::span<const std::byte> bytes);  // false: this peer cannot be reached any more
 ///     bool receive(int peer, std::span<std::byte> bytes);     // all of them, or false
 ///     void close();                                           // optional: makes all calls return false, now and later
 ///   };
-///   transports::blocking transport{link{...}, rank, size};
+///   transports::blocking transport{my_link{...}, rank, size};
 ///
 /// send may wait until the peer receives. It is called by one thread per peer, receive by another, for all peers at
 /// once, never by the trainer's own; each receive asks for what one send gave, in order. The threads of receives start

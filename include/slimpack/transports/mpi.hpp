@@ -160,7 +160,7 @@ class mpi {
     for (;;) {
       result<bool> done = test(h);
       if (!done) return std::move(done).error();
-      if (done.value()) return boost::outcome_v2::success();
+      if (done.value()) return success();
       if (!poll.again()) return late(operations_[h.slot_]);
     }
   }

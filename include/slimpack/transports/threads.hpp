@@ -80,13 +80,13 @@ class threads {
     }
 
     [[nodiscard]] result<void> wait(const handle& h) {
-      if (h.on_ == nullptr) return boost::outcome_v2::success();
+      if (h.on_ == nullptr) return success();
       if (!gone(h) && !h.on_->complete(h.index_) &&
           !waits().wait_until([&] { return h.on_->complete(h.index_) || gone(h); }, world_->patience()))
         return timed_out(h);
       if (gone(h)) return world_->gate().why();
       if (mismatched(h)) return wrong_message(h);
-      return boost::outcome_v2::success();
+      return success();
     }
 
     /// Stops the step on every rank; `reason` is what the others' calls then say, unless one was given before. A rank
@@ -132,7 +132,7 @@ class threads {
     [[nodiscard]] result<void> enter_step() {
       if (!next_step_begins()) return never_left();
       if (world_->gate().ask(rank_) == entry::aborted) return world_->gate().why();
-      return boost::outcome_v2::success();
+      return success();
     }
 
     [[nodiscard]] bool next_step_begins() {

@@ -77,7 +77,7 @@ class megatron_index {
                            " bytes: truncated or corrupt");
     if (sequences_ == 0) return wrong(18, "holds no sequences");
     if (entries_ == 0) return wrong(26, "has no document index");
-    return boost::outcome_v2::success();
+    return success();
   }
 
   result<void> read_lengths(std::vector<tokens>& lengths) {
@@ -88,7 +88,7 @@ class megatron_index {
                                               ", expected at least 1: leave empty sequences out of the dataset");
       lengths.push_back({length});
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   result<void> check_offsets(const std::vector<tokens>& lengths) {
@@ -101,7 +101,7 @@ class megatron_index {
                          " of the token file, the lengths before it say " + std::to_string(expected) + ": corrupt");
       expected += static_cast<std::uint64_t>(lengths[i].value) * token_size_;
     }
-    return boost::outcome_v2::success();
+    return success();
   }
 
   result<void> check_documents() {
@@ -118,7 +118,7 @@ class megatron_index {
       before = entry;
     }
     if (!in_) return wrong(0, "");
-    return boost::outcome_v2::success();
+    return success();
   }
 
   /// A read that fails gives 0, and wrong() then tells of the failure instead of the 0.

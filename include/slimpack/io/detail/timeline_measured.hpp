@@ -43,7 +43,7 @@ namespace slimpack::io::detail {
                                             std::to_string(report.step.value) + " s"};
     free = t.end;
   }
-  return boost::outcome_v2::success();
+  return success();
 }
 
 /// Whether the reports are those of all ranks of a plan's step, rank = replica * stages + stage.
@@ -60,7 +60,7 @@ namespace slimpack::io::detail {
       const result<void> fits = check_measured_stage(p.replicas[r].programs[stage], *report++, where);
       if (!fits) return fits;
     }
-  return boost::outcome_v2::success();
+  return success();
 }
 
 /// When the reduction of a stage's gradients can begin on any rank: its slowest replica has its last gradient. Before,

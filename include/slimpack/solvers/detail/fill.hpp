@@ -56,7 +56,7 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
     if (alone && p == pass::forward) close();
   }
   packs.close();
-  return boost::outcome_v2::success();
+  return success();
 }
 
 }  // namespace slimpack::detail

@@ -111,7 +111,7 @@ class mailbox {
     for (bool in_time = true;; in_time = news_.wait_until(lock, end) == std::cv_status::no_timeout) {
       result<bool> through = answer(h);
       if (!through) return std::move(through).error();
-      if (through.value()) return boost::outcome_v2::success();
+      if (through.value()) return success();
       if (!in_time) break;
     }
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(time_out).count();
