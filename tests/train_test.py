@@ -79,13 +79,14 @@ class Train(unittest.TestCase):
     def test_a_long_sliced_curve_is_the_uncut_one(self):
         arguments = ["--steps", "200", *EXACT[:2], *QUADRATIC]
         uncut = self.losses("--planner", "megatron", *arguments)
-        most = self.assert_same_curve(uncut, self.losses("--pp", "2", "--json", self.folder / "sliced.json", *arguments))
-        replica = json.loads((self.folder / "sliced.json").read_text())["replicas"][0]
+        file = self.folder / "sliced.json"
+        most = self.assert_same_curve(uncut, self.losses("--pp", "2", "--json", file, *arguments))
+        replica = json.loads(file.read_text())["replicas"][0]
         cuts = {way: sorted(s for pack in replica[way] for s in pack["slices"]) for way in ("forward", "backward")}
         self.assertGreater(len(cuts["forward"]), len(replica["sequences"]))
         self.assertNotEqual(cuts["forward"], cuts["backward"])
-        print(f"200 steps, sliced on 2 stages against uncut on 1: losses differ by {most:.1e} at most, from {uncut[0]:.4f} "
-              f"to {uncut[-1]:.4f}")
+        print(f"200 steps, sliced on 2 stages against uncut on 1: losses differ by {most:.1e} at most, "
+              f"from {uncut[0]:.4f} to {uncut[-1]:.4f}")
 
     def test_no_plan_changes_the_loss_curve(self):
         expected = self.reference()
