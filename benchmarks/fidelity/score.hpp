@@ -1,0 +1,59 @@
+#ifndef SLIMPACK_BENCHMARKS_FIDELITY_SCORE_HPP
+#define SLIMPACK_BENCHMARKS_FIDELITY_SCORE_HPP
+
+#include <string>
+#include <vector>
+
+namespace fidelity {
+
+/// One thing predicted, and what it is held against.
+struct row {
+  std::string name;
+  double predicted{};
+  double measured{};
+  bool scored{true};  ///< false: shown, but in no mean and no goal
+};
+
+/// How rows are compared.
+enum class error_kind : unsigned char {
+  relative,  ///< predicted / measured - 1
+  absolute,  ///< predicted - measured
+};
+
+/// A figure to reach.
+struct goal {
+  std::string what;
+  double value{};
+  double limit{};
+  bool at_most{true};
+  [[nodiscard]] bool met() const { return at_most ? value <= limit : value >= limit; }
+};
+
+/// What one claim about the simulator came to.
+struct score {
+  std::string id;        ///< "F4"
+  std::string claim;     ///< in a line, with the unit of its rows
+  std::string fitted{"nothing"};  ///< constants that were fitted, and the rows they were fitted to
+  error_kind kind{error_kind::relative};
+  std::vector<row> rows{};
+  std::vector<goal> goals{};
+  std::vector<std::string> notes{};
+};
+
+/// Mean of absolute errors, mean of signed ones, the largest, and a percentile, over the rows that are scored.
+struct summary {
+  std::size_t rows{};
+  double mean{};
+  double bias{};
+  double worst{};
+  double p95{};
+  std::string worst_row{};
+};
+[[nodiscard]] summary summarise(const score& s);
+
+/// Prints a score: its summary, its goals met or missed, its notes; every row when asked. False when a goal is missed.
+bool print(const score& s, bool every_row);
+
+}  // namespace fidelity
+
+#endif
