@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CONCEPTS_HPP
 #define SLIMPACK_CONCEPTS_HPP
 
+#include <slimpack/core/backward_cuts.hpp>
 #include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/message_format.hpp>
@@ -13,7 +14,6 @@
 #include <slimpack/core/step_report.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/detail/unmet.hpp>
-#include <slimpack/executors/hooks.hpp>
 
 #include <concepts>
 #include <cstddef>

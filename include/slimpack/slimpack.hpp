@@ -25,6 +25,7 @@
 #include <slimpack/core/solution.hpp>
 #include <slimpack/core/step_outline.hpp>
 #include <slimpack/core/step_report.hpp>
+#include <slimpack/core/timed_instruction.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/gpu.hpp>

@@ -1,4 +1,4 @@
-#include <slimpack/concepts.hpp>
+#include <slimpack/executors/hooks.hpp>
 
 // A loss that the runtime would pass over in silence, were it not for its name.
 struct layers {

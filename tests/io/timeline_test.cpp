@@ -55,7 +55,7 @@ std::vector<step_report> run_of(plan p, Factor factor, seconds reduce = {}) {
     const simulator::timeline t = simulator::simulate(simulator::workload_of(p, r), p.replicas[r].programs).value();
     for (std::size_t stage = 0; stage < t.stages.size(); ++stage) {
       step_report report;
-      for (const simulator::span_of_time& s : t.stages[stage]) report.timeline.push_back({s.what, s.start, s.end});
+      report.timeline = t.stages[stage];
       report.elapsed = t.stages[stage].back().end;
       report.peak_tokens.value = static_cast<std::int64_t>(p.replicas[r].peak_memory[stage]);
       end = std::max(end, report.elapsed);
@@ -135,7 +135,7 @@ TEST(TimelinePage, StartsAreThoseOfTheSimulator) {
       const std::vector<std::int64_t> start = unpacked(data["plans"][0]["replicas"][r], stage);
       ASSERT_EQ(start.size(), t.stages[stage].size());
       for (std::size_t i = 0; i < start.size(); ++i)  // within the two nanoseconds that writing may round
-        EXPECT_NEAR(static_cast<double>(start[i]), t.stages[stage][i].start.value * 1e9, 3.0);
+        EXPECT_NEAR(static_cast<double>(start[i]), t.stages[stage][i].begin.value * 1e9, 3.0);
     }
   }
 }

@@ -37,8 +37,8 @@ std::vector<step_report> slower(const plan& p, double factor) {
     const simulator::timeline t = simulator::simulate(simulator::workload_of(p, r), p.replicas[r].programs).value();
     for (const auto& lane : t.stages) {
       step_report report;
-      for (const simulator::span_of_time& s : lane)
-        report.timeline.push_back({s.what, s.start * factor, s.end * factor});
+      for (const timed_instruction& s : lane)
+        report.timeline.push_back({s.instruction, s.begin * factor, s.end * factor});
       report.elapsed = report.timeline.back().end;
       report.step = p.step_time * factor;
       report.reduce = report.step - report.elapsed;

@@ -41,8 +41,8 @@ TEST(Timeline, RunsEachProgramInOrderWithoutOverlap) {
       ASSERT_EQ(t.stages[r].size(), programs[r].size());
       seconds free{};
       for (std::size_t k = 0; k < programs[r].size(); ++k) {
-        EXPECT_EQ(t.stages[r][k].what, programs[r][k]);
-        EXPECT_GE(t.stages[r][k].start, free) << "seed 41";
+        EXPECT_EQ(t.stages[r][k].instruction, programs[r][k]);
+        EXPECT_GE(t.stages[r][k].begin, free) << "seed 41";
         free = t.stages[r][k].end;
       }
       EXPECT_GE(t.idle(r), 0);  // no stage is busier than the step is long

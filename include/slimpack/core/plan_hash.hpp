@@ -4,7 +4,9 @@
 #include <slimpack/core/plan.hpp>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace slimpack {
@@ -38,6 +40,13 @@ class word_hash {
 };
 
 }  // namespace detail
+
+/// A hash as plan files and messages show it: 16 hexadecimal digits.
+[[nodiscard]] inline std::string hash_text(std::uint64_t hash) {
+  std::string text(16, '0');
+  for (std::size_t i = 16; i-- > 0; hash >>= 4) text[i] = "0123456789abcdef"[hash & 15];
+  return text;
+}
 
 /// Fingerprint of everything in the plan file but hash, planning time and the truncated mark.
 /// Equal on every compiler and build type: it reads values, not memory.

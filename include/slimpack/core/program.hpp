@@ -5,6 +5,7 @@
 #include <slimpack/core/units.hpp>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace slimpack {
@@ -17,6 +18,13 @@ struct instruction {
 
   friend constexpr bool operator==(const instruction&, const instruction&) = default;
 };
+
+/// "F12", with several chunks "F12.1": its name in plan files and messages.
+[[nodiscard]] inline std::string name_of(const instruction& i, int chunks) {
+  std::string name = (i.pass == pass::forward ? "F" : "B") + std::to_string(i.pack.value);
+  if (chunks > 1) name += '.' + std::to_string(i.chunk);
+  return name;
+}
 
 /// The ordered instructions of one stage; transfers, reduce and optimizer step are implied.
 using program = std::vector<instruction>;

@@ -1,19 +1,12 @@
 #ifndef SLIMPACK_CORE_STEP_REPORT_HPP
 #define SLIMPACK_CORE_STEP_REPORT_HPP
 
-#include <slimpack/core/program.hpp>
+#include <slimpack/core/timed_instruction.hpp>
 #include <slimpack/core/units.hpp>
 
 #include <vector>
 
 namespace slimpack {
-
-/// When an instruction ran, in seconds from the moment that all ranks had agreed to start.
-struct timed_instruction {
-  slimpack::instruction instruction;
-  seconds begin;  ///< its input had arrived
-  seconds end;
-};
 
 /// What an executor returns after the last gradient of a step and before the optimizer, which stays with the trainer.
 struct step_report {

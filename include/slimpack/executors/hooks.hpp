@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_EXECUTORS_HOOKS_HPP
 #define SLIMPACK_EXECUTORS_HOOKS_HPP
 
-#include <slimpack/core/backward_cuts.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/step_outline.hpp>
@@ -37,15 +36,6 @@
 ///
 /// A member of one of these names that cannot be called so is an error of compilation, not a default.
 namespace slimpack {
-
-/// A compute that offers abort_step() has the trainer's gradients undone by it; see executors::packflow.
-template <class Compute>
-[[nodiscard]] consteval backward_cuts cuts_of() {
-  if constexpr (requires { { Compute::cuts } -> std::convertible_to<backward_cuts>; })
-    return Compute::cuts;
-  else
-    return backward_cuts::forward_cuts;
-}
 
 /// The compute's answer, or none where it says nothing of chunks.
 template <class Compute>

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -47,29 +46,12 @@ struct packflow {
     requires computes_for<Compute, Schedule>
   result<step_report> execute(const plan& p, Compute& compute, Transport& transport) const {
     detail::stage_run<Compute, Transport> run{p, compute, transport, receive_ahead, step};
-#ifdef __cpp_exceptions
-    std::exception_ptr thrown;
-    result<step_report> outcome = error{};
-    try {
-      outcome = run.all();
-    } catch (const std::exception& e) {
-      thrown = std::current_exception(), outcome = error{errc::compute_failed, e.what()};
-    } catch (...) {
-      thrown = std::current_exception(), outcome = error{errc::compute_failed, "an exception that is no std::exception"};
-    }
+    result<step_report> outcome = run.attempt();
     if (outcome) return outcome;
     const error told = run.stop(std::move(outcome).error());
     if (sink) sink(told.detail);
-    if (!thrown) thrown = run.thrown();
-    if (thrown) std::rethrow_exception(thrown);
+    run.rethrow();
     return told;
-#else
-    result<step_report> outcome = run.all();
-    if (outcome) return outcome;
-    const error told = run.stop(std::move(outcome).error());
-    if (sink) sink(told.detail);
-    return told;
-#endif
   }
 };
 

@@ -11,10 +11,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <istream>
@@ -36,12 +34,6 @@ namespace detail {
 
 inline constexpr std::string_view plan_format = "slimpack-plan/1";
 
-[[nodiscard]] inline std::string hexadecimal(std::uint64_t hash) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016" PRIx64, hash);
-  return digits;
-}
-
 /// The messages of one pack, boundary by boundary: b lies between parts b and b + 1, and a forward message is kept with
 /// the part below it, a backward message with the part above.
 /// Shapes    pack: one value per part, one more than there are boundaries
@@ -56,7 +48,7 @@ class plan_writer {
   plan_writer(std::ostream& out, const plan& p) : json_(out), plan_(p) {}
 
   void write() {
-    json_.open('{').field("format", plan_format).field("hash", hexadecimal(plan_.hash));
+    json_.open('{').field("format", plan_format).field("hash", hash_text(plan_.hash));
     json_.field("truncated", plan_.truncated).field("planner", plan_.planner).field("cost", plan_.cost);
     json_.field("model", plan_.model).field("gpu", plan_.gpu);
     json_.line();
@@ -159,12 +151,7 @@ class plan_writer {
   void instructions(const program& stage) {
     json_.line();
     json_.open('[');
-    for (const instruction& i : stage) {
-      std::string name(1, i.pass == pass::forward ? 'F' : 'B');
-      name += std::to_string(i.pack.value);
-      if (plan_.shape.chunks > 1) name += '.' + std::to_string(i.chunk);
-      json_.value(name);
-    }
+    for (const instruction& i : stage) json_.value(name_of(i, plan_.shape.chunks));
     json_.close(']');
   }
 
@@ -330,7 +317,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
     p.shape.memory = memory_limit{p.memory_unit, limit->number(0)};
   p.planning_time = {file["planning_seconds"].number(0)};
   if (hash_of(p) != p.hash)
-    file["hash"].expected("\"" + hexadecimal(hash_of(p)) + "\", the hash of what the file holds: it was changed");
+    file["hash"].expected("\"" + hash_text(hash_of(p)) + "\", the hash of what the file holds: it was changed");
   return p;
 }
 

@@ -30,13 +30,6 @@ namespace detail {
   return std::llround(s.value * 1e9);
 }
 
-/// "F12", with chunks "F12.1": the names of design section 9.
-[[nodiscard]] inline std::string name_of(const instruction& i, const shape& s) {
-  std::string name = (i.pass == pass::forward ? "F" : "B") + std::to_string(i.pack.value);
-  if (s.chunks > 1) name += "." + std::to_string(i.chunk);
-  return name;
-}
-
 /// "17[4096,8192) 18[0,512) +5": the first slices of a pack and the number of the others.
 [[nodiscard]] inline std::string some_slices(std::span<const slice> pack) {
   constexpr std::size_t shown = 6;
@@ -95,10 +88,7 @@ class trace_writer {
     begin_process(run);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
       const step_report& report = measured_[replica * r.programs.size() + stage];
-      std::vector<simulator::span_of_time> lane;
-      lane.reserve(report.timeline.size());
-      for (const timed_instruction& t : report.timeline) lane.push_back({t.instruction, t.begin, t.end});
-      write_stage(run, stage, work, lane, reduction_begin(plan_, measured_, stage), report.elapsed + report.reduce);
+      write_stage(run, stage, work, report.timeline, reduction_begin(plan_, measured_, stage), report.elapsed + report.reduce);
     }
     return success();
   }
@@ -117,11 +107,11 @@ class trace_writer {
     sort("process_sort_index", p, 0, 2 * p.replica + (p.measured ? 1 : 0));
   }
 
-  void write_stage(process p, std::size_t stage, const workload& work, std::span<const simulator::span_of_time> lane,
+  void write_stage(process p, std::size_t stage, const workload& work, std::span<const timed_instruction> lane,
                    seconds reduce_begin, seconds reduce_end) {
     name("thread_name", p, stage, "stage " + std::to_string(stage));
     sort("thread_sort_index", p, stage, stage);
-    for (const simulator::span_of_time& s : lane) write_pack(p, stage, s);
+    for (const timed_instruction& s : lane) write_pack(p, stage, s);
     if (nanoseconds(reduce_end - reduce_begin) > 0) write_reduce(p, stage, reduce_begin, reduce_end);
     write_memory(p, stage, work, lane);
   }
@@ -144,19 +134,19 @@ class trace_writer {
     json_.field("ts", static_cast<double>(start) / 1e3).field("dur", static_cast<double>(end - start) / 1e3);
   }
 
-  void write_pack(process p, std::size_t stage, const simulator::span_of_time& s) {
-    const instruction& i = s.what;
+  void write_pack(process p, std::size_t stage, const timed_instruction& s) {
+    const instruction& i = s.instruction;
     const std::span<const slice> pack = plan_.replicas[p.replica].partition.of(i.pass)[i.pack.value];
-    begin("X", p, stage, name_of(i, plan_.shape));
+    begin("X", p, stage, name_of(i, plan_.shape.chunks));
     json_.field("cat", i.pass == pass::forward ? "forward" : "backward");
-    at(nanoseconds(s.start), nanoseconds(s.end));
+    at(nanoseconds(s.begin), nanoseconds(s.end));
     write_flow(p, stage, i);
     json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(pack).value);
     json_.field("slices", pack.size()).field("sequences", some_slices(pack));
     if (p.measured) {
       const seconds predicted = predicted_time(plan_, p.replica, stage, i);
       json_.field("predicted_us", predicted.value * 1e6);
-      if (predicted.value > 0) json_.field("measured_over_predicted", (s.end - s.start) / predicted);
+      if (predicted.value > 0) json_.field("measured_over_predicted", (s.end - s.begin) / predicted);
     }
     json_.close('}').close('}');
   }
@@ -183,7 +173,7 @@ class trace_writer {
 
   /// What a stage holds follows from its order alone (design rule 6): the same amounts at predicted or measured times.
   void write_memory(process p, std::size_t stage, const workload& work,
-                    std::span<const simulator::span_of_time> lane) {
+                    std::span<const timed_instruction> lane) {
     const bool bytes = plan_.memory_unit == memory_unit::byte;
     const char* unit = bytes ? "bytes" : "tokens";
     if (bytes && plan_.replicas[p.replica].rates.empty()) return;  // read from a file: only the peaks are known
@@ -192,7 +182,7 @@ class trace_writer {
     double shown = -1;
     simulator::follow_memory(work, plan_.replicas[p.replica].programs[stage], static_cast<int>(stage),
                              [&](const instruction&, double held) {
-                               const seconds start = lane[at++].start;
+                               const seconds start = lane[at++].begin;
                                if (held == shown) return;
                                shown = held;
                                begin("C", p, stage, title);

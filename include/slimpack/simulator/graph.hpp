@@ -74,8 +74,7 @@ inline error task_graph::stuck(std::span<const program> programs) const {
   for (std::size_t r = 0; r < programs.size(); ++r) {
     if (next_[r] == programs[r].size()) continue;
     const instruction& i = programs[r][next_[r]];
-    detail += " stage " + std::to_string(r) + " at " + (i.pass == pass::forward ? "F" : "B") +
-              std::to_string(i.pack.value) + ",";
+    detail += " stage " + std::to_string(r) + " at " + name_of(i, 1) + ",";
   }
   detail.back() = '.';
   return {errc::cyclic_schedule, detail};

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/timed_instruction.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/simulator/graph.hpp>
 
@@ -13,22 +14,15 @@
 
 namespace slimpack::simulator {
 
-/// When one instruction runs on its stage.
-struct span_of_time {
-  instruction what;
-  seconds start;
-  seconds end;
-};
-
 /// When everything runs: one lane per stage, in program order.
 struct timeline {
-  std::vector<std::vector<span_of_time>> stages;
+  std::vector<std::vector<timed_instruction>> stages;
   seconds makespan;
 
   /// Share of the makespan in which a stage runs nothing.
   [[nodiscard]] double idle(std::size_t stage) const noexcept {
     seconds busy{};
-    for (const span_of_time& s : stages[stage]) busy += s.end - s.start;
+    for (const timed_instruction& t : stages[stage]) busy += t.end - t.begin;
     return makespan.value > 0 ? 1 - busy / makespan : 0;
   }
 };

@@ -49,11 +49,9 @@ class piece_calls {
   piece_calls(Compute& compute, const stage_script& script)
       : compute_(&compute), script_(&script), width_(compute.format().bytes_per_token()),
         chunks_(static_cast<std::size_t>(script.chunks)) {
-    std::size_t most = 0;
-    for (const sequence& s : script.sequences) most = std::max(most, std::size_t{s.id.value} + 1);
     for (chunk_state& c : chunks_) {
       if constexpr (any_cuts) {
-        c.live.resize(most);
+        c.live.resize(script.ids());
       } else {
         c.held.resize(script.forward.pieces.size());
         if constexpr (has_state) c.states.resize(script.forward.pieces.size());
@@ -163,12 +161,12 @@ class piece_calls {
       result<state> made = result_of([&] { return compute_->forward(one, in, out); });
       if (!made) return std::move(made).error();
       chunks_[one.chunk].states[at].emplace(std::move(made).value());
+      keep(one, at);
+      return success();
     } else {
       keep(one, at);  // a call that fails half-way has its discard, too
       return result_of([&] { return compute_->forward(one, in, out); });
     }
-    keep(one, at);
-    return success();
   }
 
   result<void> backward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)

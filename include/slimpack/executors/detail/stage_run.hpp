@@ -49,6 +49,33 @@ class stage_run {
   stage_run(const plan& p, Compute& compute, Transport& transport, std::size_t receive_ahead, std::int64_t step)
       : plan_(&p), compute_(&compute), transport_(&transport), ahead_(std::max<std::size_t>(receive_ahead, 1)), step_(step) {}
 
+  /// The step. What the compute throws is kept, and its text is the error.
+  result<step_report> attempt() {
+    result<step_report> step = error{};
+    if (std::optional<std::string> thrown = guarded([&] { step = all(); })) return error{errc::compute_failed, *std::move(thrown)};
+    return step;
+  }
+
+  /// Ends a step that failed here or elsewhere: tells the others, gives every state back. Returns the error to report.
+  error stop(error why) {
+    const error told = end(std::move(why));
+    mail_.reset();
+    if (pieces_) guarded([&] { pieces_->discard_all(); });
+    guarded([&] { slimpack::abort_step(*compute_); });
+    return told;
+  }
+
+  /// Throws on what the compute threw first, if it did.
+  void rethrow() const {
+#ifdef __cpp_exceptions
+    if (thrown_) std::rethrow_exception(thrown_);
+#endif
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static seconds since(clock::time_point begin) { return {std::chrono::duration<double>(clock::now() - begin).count()}; }
+
   result<step_report> all() {
     if (result<void> ready = prepare(); !ready) return std::move(ready).error();
     if (result<void> agreed = greet(); !agreed) return std::move(agreed).error();
@@ -59,30 +86,13 @@ class stage_run {
     const auto reducing = clock::now();
     executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); }};
     if (result<void> reduced = slimpack::reduce(*compute_, group); !reduced) return std::move(reduced).error();
+    if (ended_) return *ended_;  // a sum that failed, whatever the compute made of it
     if (result<void> ended = finish(*transport_); !ended) return std::move(ended).error();
     report_.reduce = since(reducing);
     doing_ = "the end of the step";
     if (result<void> ended = part_company(); !ended) return std::move(ended).error();
     return std::move(report_);
   }
-
-  /// Ends a step that failed here or elsewhere: tells the others, gives every state back. Returns the error to report.
-  error stop(error why) {
-    const error told = end(std::move(why));
-    mail_.reset();
-    if (pieces_) guard([&] { pieces_->discard_all(); });
-    guard([&] { slimpack::abort_step(*compute_); });
-    return told;
-  }
-
-#ifdef __cpp_exceptions
-  /// What the compute threw while it was given things back.
-  [[nodiscard]] std::exception_ptr thrown() const noexcept { return thrown_; }
-#endif
-
- private:
-  using clock = std::chrono::steady_clock;
-  static seconds since(clock::time_point begin) { return {std::chrono::duration<double>(clock::now() - begin).count()}; }
 
   /// Aborts, once, with a line that says where; from then on no message uses any memory of this rank.
   error end(error why) {
@@ -100,18 +110,26 @@ class stage_run {
     return *ended_;
   }
 
-  /// One callback that throws must not keep the next from being made.
+  /// Makes a call. Where it throws: keeps what, if it is the first, and gives its text.
   template <class Call>
-  void guard(const Call& call) {
+  std::optional<std::string> guarded(const Call& call) {
 #ifdef __cpp_exceptions
     try {
       call();
     } catch (...) {
       if (!thrown_) thrown_ = std::current_exception();
+      try {
+        throw;
+      } catch (const std::exception& e) {
+        return e.what();
+      } catch (...) {
+        return "an exception that is no std::exception";
+      }
     }
 #else
     call();
 #endif
+    return std::nullopt;
   }
 
   result<void> prepare() {
@@ -158,7 +176,7 @@ class stage_run {
         return error{errc::disagreement, "ranks 0 and " + std::to_string(rank) + " hold different " + what + ": " + first + " and " + other};
       };
       if (one.hash != all[0].hash || one.stages != all[0].stages || one.replicas != all[0].replicas)
-        return differs("plans", hexadecimal(all[0].hash), hexadecimal(one.hash));
+        return differs("plans", hash_text(all[0].hash), hash_text(one.hash));
       if (one.step != all[0].step) return differs("steps", std::to_string(all[0].step), std::to_string(one.step));
       if (one.cuts != all[0].cuts)
         return differs("kinds of backward cuts", cuts_name(all[0].cuts), cuts_name(one.cuts));
@@ -182,8 +200,6 @@ class stage_run {
   result<void> run() {
     messages<Compute, Transport>& mail = mail_.emplace(*compute_, *transport_, *script_, ahead_);
     const auto begin = clock::now();
-    std::int64_t live = 0;
-    std::int64_t peak = 0;
     report_.timeline.reserve(script_->code.size());
     for (std::size_t at = 0; at < script_->code.size(); ++at) {
       const instruction& i = script_->code[at];
@@ -192,11 +208,8 @@ class stage_run {
       if (!in) return std::move(in).error();
       result<std::span<std::byte>> out = mail.output(at);
       if (!out) return std::move(out).error();
-      const std::int64_t size = script_->of(i.pass).size[i.pack.value].value;
-      if (i.pass == pass::forward) peak = std::max(peak, live += size);
       const seconds started = since(begin);
       if (result<void> done = pieces_->run(i, in.value(), out.value()); !done) return done;
-      if (i.pass == pass::backward) live -= size;
       if (result<void> sent = mail.finish(at); !sent) return sent;
       report_.timeline.push_back({i, started, since(begin)});
     }
@@ -204,7 +217,7 @@ class stage_run {
     doing_ = "the last sends";
     if (result<void> sent = mail.complete(); !sent) return sent;
     report_.elapsed = since(begin);
-    report_.peak_tokens = {(peak + script_->chunks - 1) / script_->chunks};
+    report_.peak_tokens = script_->outline.tokens_in_flight;
     doing_ = "the end of its program";
     if (const bytes held = held_by(*compute_); held.value != 0)
       return error{errc::state_left, "the compute still holds " + std::to_string(static_cast<std::int64_t>(held.value)) +
@@ -240,12 +253,6 @@ class stage_run {
 
   static std::string cuts_name(std::int64_t cuts) {
     return cuts == static_cast<std::int64_t>(backward_cuts::any) ? "any" : "forward_cuts";
-  }
-
-  static std::string hexadecimal(std::uint64_t n) {
-    std::string text(16, '0');
-    for (std::size_t i = 16; i-- > 0; n >>= 4) text[i] = "0123456789abcdef"[n & 15];
-    return text;
   }
 
   const plan* plan_;

@@ -19,12 +19,6 @@
 
 namespace slimpack::detail {
 
-[[nodiscard]] inline std::string name_of(const instruction& i, int chunks) {
-  std::string name = (i.pass == pass::forward ? "F" : "B") + std::to_string(i.pack.value);
-  if (chunks > 1) name += '.' + std::to_string(i.chunk);
-  return name;
-}
-
 /// The pieces of one pass, pack after pack.
 struct piece_list {
   std::vector<piece> pieces;
@@ -60,6 +54,13 @@ class stage_script {
   step_outline outline;                   // valid_tokens is left to the runtime
 
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+
+  /// One past the largest id of its sequences.
+  [[nodiscard]] std::size_t ids() const noexcept {
+    std::size_t most = 0;
+    for (const sequence& s : sequences) most = std::max(most, std::size_t{s.id.value} + 1);
+    return most;
+  }
 
   [[nodiscard]] message_end source(const instruction& i) const {
     const int part = part_of(i);
@@ -175,7 +176,7 @@ class stage_script {
   }
 
   static error broken(const slice& s, pass p, std::size_t pack, std::int64_t at) {
-    std::string what = std::string(p == pass::forward ? "F" : "B") + std::to_string(pack) + " has tokens [" +
+    std::string what = name_of({p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
                        std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
                        std::to_string(s.sequence.value);
     if (at < 0) return {errc::invalid_input, what + ", which is not of this replica"};
@@ -210,10 +211,8 @@ class stage_script {
       std::vector<std::int64_t> live;   // tokens, per forward pack
     };
     std::vector<chunk_state> state(static_cast<std::size_t>(chunks));
-    std::size_t most = 0;
-    for (const sequence& s : sequences) most = std::max(most, std::size_t{s.id.value} + 1);
     for (chunk_state& c : state) {
-      c.open.resize(most);
+      c.open.resize(ids());
       c.live.resize(forward.ends.size());
     }
     std::int64_t live = 0;
@@ -267,8 +266,7 @@ class stage_script {
     for (const chunk_state& c : state)
       for (const pass p : {pass::forward, pass::backward})
         if (c.run[p == pass::forward ? 0 : 1] != of(p).ends.size())
-          return error{errc::out_of_order, "the program ends before " + std::string(p == pass::forward ? "F" : "B") +
-                                               std::to_string(c.run[p == pass::forward ? 0 : 1])};
+          return error{errc::out_of_order, "the program ends before " + name_of({p, {c.run[p == pass::forward ? 0 : 1]}, 0}, 1)};
     outline.replica = replica;
     outline.stage = stage;
     outline.tokens_in_flight = {(peak + chunks - 1) / chunks};
