@@ -5,6 +5,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/megatron_index.hpp>
+#include <slimpack/io/detail/numbered_lines.hpp>
 #include <slimpack/io/detail/open.hpp>
 
 #include <charconv>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <istream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -30,41 +30,6 @@ enum class lengths_format : unsigned char {
 };
 
 namespace detail {
-
-/// The lines of a file that hold something, without the blanks around it.
-class numbered_lines {
- public:
-  explicit numbered_lines(std::istream& in) : in_(in) {}
-
-  [[nodiscard]] bool next() {
-    while (std::getline(in_, storage_)) {
-      ++number_;
-      line_ = storage_;
-      if (number_ == 1 && line_.substr(0, 3) == "\xef\xbb\xbf") line_.remove_prefix(3);  // byte order mark
-      const std::size_t first = line_.find_first_not_of(" \t\r");
-      if (first == std::string_view::npos) continue;
-      line_ = line_.substr(first, line_.find_last_not_of(" \t\r") - first + 1);
-      return true;
-    }
-    return false;
-  }
-  [[nodiscard]] std::string_view line() const noexcept { return line_; }
-  [[nodiscard]] std::size_t number() const noexcept { return number_; }
-
- private:
-  std::istream& in_;
-  std::string storage_;
-  std::string_view line_;
-  std::size_t number_{};
-};
-
-/// The offending text, for a message of one line.
-[[nodiscard]] inline std::string quoted(std::string_view text) {
-  std::string shown{text.substr(0, 40)};
-  for (char& c : shown)
-    if (c < ' ' || c > '~') c = '?';
-  return '"' + shown + (text.size() > shown.size() ? "...\"" : "\"");
-}
 
 /// `place` opens every message, here and in json_length.
 [[nodiscard]] inline result<tokens> text_length(std::string_view line, const std::string& place) {
