@@ -228,6 +228,11 @@ concept computes_for = stage_compute<C> &&
     (!detail::splits_weight_gradients<Schedule> || detail::splits_weight_gradients<C> ||
      detail::unmet<"this schedule runs weight gradients apart from input gradients: the stage compute must be able to, and say splits_weight_gradients = true">());
 
+/// How packs are priced for a schedule.
+template <class Schedule>
+inline constexpr weight_gradients weight_gradients_of =
+    detail::splits_weight_gradients<Schedule> ? weight_gradients::apart : weight_gradients::with_inputs;
+
 /// An executor runs one stage's program of a plan with a trainer's compute and transport.
 ///  1. every instruction of the stage runs once, in program order
 ///  2. it stops before the optimizer step and returns what the step needs to know; no rank returns a report unless all

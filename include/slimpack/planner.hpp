@@ -141,7 +141,7 @@ class planner {
 
   result<replica_plan> simulated(std::span<const tokens> lengths, replica_solution&& solved,
                                  const std::vector<memory_rates>& rates) const {
-    workload work = price(solved.partition, cost_, shape_, rates);
+    workload work = price(solved.partition, cost_, shape_, rates, weight_gradients_of<Schedule>);
     simulator::task_graph graph;
     if (result<void> built = graph.assign(work, solved.programs); !built) return std::move(built).error();
     std::vector<seconds> start;
@@ -164,6 +164,7 @@ class planner {
     r.programs = std::move(solved.programs);
     r.forward = std::move(work.forward);
     r.backward = std::move(work.backward);
+    r.weight = std::move(work.weight);
     r.rates = rates;
     return r;
   }

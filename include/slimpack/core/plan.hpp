@@ -26,6 +26,7 @@ struct replica_plan {
   slimpack::partition partition;
   pass_timing forward;
   pass_timing backward;
+  weight_timing weight;
   std::vector<program> programs;      ///< one per stage
   std::vector<double> peak_memory;    ///< per stage, in the plan's memory unit
   std::vector<memory_rates> rates;    ///< per stage; what peak_memory was computed with, not part of the plan file

@@ -77,10 +77,14 @@ class word_hash {
       add_all(r.of(direction).time);
       add_all(r.of(direction).message);
     }
+    if (r.weight.count() > 0) {
+      for (const std::uint8_t apart : r.weight.apart) h.add(std::uint32_t{apart});
+      add_all(r.weight.time);
+    }
     for (const program& stage : r.programs) {
       h.add(std::uint64_t{stage.size()});
       for (const instruction& i : stage)
-        h.add(std::uint32_t{i.pass == pass::forward ? 0u : 1u}), h.add(i.pack.value), h.add(i.chunk);
+        h.add(std::uint32_t{i.pass == pass::forward ? 0u : i.weights_only ? 2u : 1u}), h.add(i.pack.value), h.add(i.chunk);
     }
     add_all(r.peak_memory);
     h.add(r.makespan), h.add(r.lower_bound);

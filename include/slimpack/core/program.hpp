@@ -10,18 +10,21 @@
 
 namespace slimpack {
 
-/// One step of a stage: the forward or backward of a pack through one of the stage's chunks of layers.
+/// One step of a stage: the forward or backward of a pack through one of the stage's chunks of layers. Where a schedule
+/// runs a backward pack's weight gradients apart, its backward (B) computes the gradients of inputs, which the stage
+/// before waits for, and a second instruction (W) later those of weights, which nobody waits for.
 struct instruction {
   slimpack::pass pass{};
   pack_id pack;
   std::uint32_t chunk{};  ///< virtual stage on this stage, 0 when there is one
+  bool weights_only{};    ///< W of a backward pack
 
   friend constexpr bool operator==(const instruction&, const instruction&) = default;
 };
 
-/// "F12", with several chunks "F12.1": its name in plan files and messages.
+/// "F12", "B12" or "W12", with several chunks "F12.1": its name in plan files and messages.
 [[nodiscard]] inline std::string name_of(const instruction& i, int chunks) {
-  std::string name = (i.pass == pass::forward ? "F" : "B") + std::to_string(i.pack.value);
+  std::string name = (i.pass == pass::forward ? "F" : i.weights_only ? "W" : "B") + std::to_string(i.pack.value);
   if (chunks > 1) name += '.' + std::to_string(i.chunk);
   return name;
 }

@@ -30,11 +30,35 @@ struct pass_timing {
   friend bool operator==(const pass_timing&, const pass_timing&) = default;
 };
 
+/// Whether backward packs compute their weight gradients with those of inputs, or leave them to W instructions.
+enum class weight_gradients : unsigned char { with_inputs, apart };
+
+/// The weight gradients of backward packs, where they run apart (W instructions).
+/// Shapes    apart: empty, or one per backward pack; time: empty, or [pack * parts + part]
+struct weight_timing {
+  std::vector<std::uint8_t> apart;  ///< 1: the pack's run apart, and backward.time is what is left; empty: none do
+  std::vector<seconds> time;        ///< per-pack overhead included; 0 where they do not
+
+  [[nodiscard]] bool splits(std::size_t pack) const noexcept { return !apart.empty() && apart[pack] != 0; }
+  /// The first pack from `pack` on whose weight gradients run apart; the number of packs when none does.
+  [[nodiscard]] std::size_t next(std::size_t pack) const noexcept {
+    while (pack < apart.size() && apart[pack] == 0) ++pack;
+    return pack;
+  }
+  [[nodiscard]] std::size_t count() const noexcept {
+    std::size_t packs = 0;
+    for (const std::uint8_t a : apart) packs += a != 0;
+    return packs;
+  }
+  friend bool operator==(const weight_timing&, const weight_timing&) = default;
+};
+
 /// One replica's packs, priced: all that schedules and the simulator read. They never see the cost model.
 struct workload {
   slimpack::shape shape;
   pass_timing forward;
   pass_timing backward;
+  weight_timing weight{};
   std::vector<std::uint32_t> turn;  ///< phi(i): last forward pack that backward packs 0..i need (design rule 5)
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1

@@ -38,6 +38,22 @@ pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int par
   return t;
 }
 
+/// Takes the weight gradients out of priced backward packs. Each W is a launch of its own, with a pack's overhead.
+template <class Cost>
+void split_weights(const micropacks& packs, const Cost& cost, int parts, workload& w) {
+  w.weight.apart.assign(packs.size(), 1);
+  w.weight.time.reserve(w.backward.time.size());
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    for (int part = 0; part < parts; ++part) {
+      seconds weights{};
+      for (const slice& s : packs[i]) weights += weight_time(cost, s, part);
+      seconds& rest = w.backward.time[w.weight.time.size()];
+      rest = std::max(seconds{}, rest - weights);
+      w.weight.time.push_back(pack_overhead(cost, pass::backward, part) + weights);
+    }
+  }
+}
+
 /// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV.
 inline void follow_sequences(const partition& packs, workload& w) {
   std::uint32_t sequences = 0;
@@ -118,15 +134,17 @@ template <class Cost>
 }
 
 /// Prices one replica's packs: all that schedules and the simulator read.
-/// Shapes    rates: one per stage, from rates_of
+/// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (concepts.hpp)
 /// Errors    none            Complexity  O(slices * parts), and O(slices log slices) where pieces keep bytes
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
-                             std::vector<memory_rates> rates) {
+                             std::vector<memory_rates> rates,
+                             weight_gradients weights = weight_gradients::with_inputs) {
   workload w;
   w.shape = shape;
   w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
   w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
+  if (weights == weight_gradients::apart) detail::split_weights(packs.backward, cost, shape.parts(), w);
   w.rates = std::move(rates);
   detail::follow_sequences(packs, w);
   if constexpr (detail::keeps_by_piece<Cost>)

@@ -41,7 +41,7 @@ struct critical_task {
 /// What the seconds of a critical path are spent on.
 struct critical_seconds {
   seconds forward;
-  seconds backward;
+  seconds backward;  ///< weight gradients included
   seconds messages;
 };
 

@@ -28,7 +28,8 @@ struct task {
 /// Nodes     each instruction of each stage, each message between parts
 /// Edges     program order on a stage; instruction -> its message -> the instruction that waits for it.
 ///           A backward on the last part also waits for the forwards of its sequences (design rule 2); program
-///           order implies it, since a program that runs them later would wait for itself and is rejected.
+///           order implies it, since a program that runs them later would wait for itself and is rejected. Weight
+///           gradients (W) come after their backward by program order too, and nothing waits for them.
 /// Source    derived; SlimPack (arXiv:2509.26246) describes its simulator as a DAG solved by its critical path
 /// Messages neither occupy a stage nor delay each other.
 class task_graph {
@@ -36,7 +37,8 @@ class task_graph {
   using node = std::uint32_t;
 
   /// Builds the graph of `programs` (one per stage) over the packs of `work`. Reuses this object's storage.
-  /// Errors    invalid_input: a pack is missing, repeated or out of run order on a stage
+  /// Errors    invalid_input: a pack is missing, repeated or out of run order on a stage, or weight gradients come
+  ///           before their backward
   ///           cyclic_schedule: the programs wait for each other; the detail names the instructions that are stuck
   /// Complexity O(instructions)
   result<void> assign(const workload& work, std::span<const program> programs);
@@ -58,6 +60,17 @@ class task_graph {
 
   [[nodiscard]] error stuck(std::span<const program> programs) const;
 
+  /// Adds an instruction after the last of its stage, with a slot for the one that follows.
+  node append(const instruction& i, std::uint32_t stage, seconds duration, bool followed) {
+    const auto self = static_cast<node>(tasks_.size());
+    if (previous_[stage] != unknown) targets_[previous_[stage]] = self;
+    tasks_.push_back({i, stage, false, duration});
+    rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
+    previous_[stage] = followed ? static_cast<std::uint32_t>(targets_.size()) : unknown;
+    if (followed) targets_.push_back(unknown);
+    return self;
+  }
+
   std::vector<task> tasks_;
   std::vector<std::uint32_t> rows_;
   std::vector<node> targets_;
@@ -65,6 +78,7 @@ class task_graph {
   std::vector<std::uint32_t> next_;                       // per stage, position in its program
   std::vector<std::uint32_t> previous_;                   // per stage, slot in targets_ that waits for its next node
   std::vector<std::uint32_t> done_[2];                    // per part, packs run, by pass
+  std::vector<std::uint32_t> weights_;                    // per part, the pack whose weight gradients are next
   std::vector<std::uint32_t> inbox_[2];                   // per pack and part, slot that the consumer fills, by pass
   std::vector<std::uint32_t> ready_;
 };
@@ -86,13 +100,13 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
   const std::size_t packs[2] = {work.forward.size(), work.backward.size()};
   if (programs.size() != stages)
     return error{errc::invalid_input, std::to_string(programs.size()) + " programs for " + std::to_string(stages) + " stages"};
+  const std::size_t of_stage = (packs[0] + packs[1] + work.weight.count()) * static_cast<std::size_t>(work.shape.chunks);
   std::size_t instructions = 0;
   for (std::size_t r = 0; r < stages; ++r) {
     instructions += programs[r].size();
-    if (programs[r].size() != (packs[0] + packs[1]) * static_cast<std::size_t>(work.shape.chunks))
+    if (programs[r].size() != of_stage)
       return error{errc::invalid_input, "stage " + std::to_string(r) + " runs " + std::to_string(programs[r].size()) +
-                                            " instructions, its packs need " +
-                                            std::to_string((packs[0] + packs[1]) * static_cast<std::size_t>(work.shape.chunks))};
+                                            " instructions, its packs need " + std::to_string(of_stage)};
   }
   tasks_.clear();
   rows_.clear();
@@ -107,6 +121,8 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
     inbox_[p].assign(packs[p] * parts, unknown);
   }
 
+  weights_.assign(parts, static_cast<std::uint32_t>(work.weight.next(0)));
+
   ready_.clear();
   for (std::uint32_t r = stages; r-- > 0;) ready_.push_back(r);
   while (!ready_.empty()) {
@@ -117,6 +133,14 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
       const instruction& i = code[at];
       const int p = i.pass == pass::forward ? 0 : 1;
       const std::uint32_t part = i.chunk * stages + stage;
+      if (i.weights_only) {
+        if (p == 0 || part >= parts || i.pack.value != weights_[part] || i.pack.value >= done_[1][part])
+          return error{errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) +
+                                                ": weight gradients must run once, in order, after their backward"};
+        weights_[part] = static_cast<std::uint32_t>(work.weight.next(weights_[part] + 1));
+        append(i, stage, work.weight.time[std::size_t{i.pack.value} * parts + part], at + 1 < code.size());
+        continue;
+      }
       if (part >= parts || i.pack.value != done_[p][part] || i.pack.value >= packs[p])
         return error{errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) +
                                               ": packs must run once and in order"};
@@ -125,18 +149,10 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
       const std::size_t cell = std::size_t{i.pack.value} * parts + part;
       if (first && p == 1 && done_[0][part] <= work.turn[i.pack.value]) break;  // waits for its own stage: never
       if (!first && inbox_[p][cell] == unknown) break;
-      const auto self = static_cast<node>(tasks_.size());
-      if (previous_[stage] != unknown) targets_[previous_[stage]] = self;
+      const pass_timing& timing = work.of(i.pass);
+      const node self = append(i, stage, timing.time[cell], at + 1 < code.size());
       if (!first) targets_[inbox_[p][cell]] = self;
       ++done_[p][part];
-      const pass_timing& timing = work.of(i.pass);
-      tasks_.push_back({i, stage, false, timing.time[cell]});
-      rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
-      previous_[stage] = unknown;
-      if (at + 1 < code.size()) {
-        previous_[stage] = static_cast<std::uint32_t>(targets_.size());
-        targets_.push_back(unknown);
-      }
       if (!last) {
         targets_.push_back(self + 1);
         tasks_.push_back({i, stage, true, timing.message[cell]});
@@ -148,7 +164,7 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
         // The receiver resumes only if this is the very message it waits for.
         if (next_[receiver] < programs[receiver].size() && receiver != stage) {
           const instruction& waiting = programs[receiver][next_[receiver]];
-          if (waiting.pass == i.pass && waiting.pack == i.pack && waiting.chunk * stages + receiver == to)
+          if (waiting == instruction{i.pass, i.pack, to / stages})
             ready_.push_back(receiver);
         }
       }

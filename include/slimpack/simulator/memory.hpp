@@ -14,8 +14,9 @@ namespace slimpack::simulator {
 
 /// Calls visit(instruction, held) for each instruction of a stage's program with what the stage holds while it runs.
 /// A live (token, chunk) counts 1 / chunks token; a running one counts whole, since logits and a layer computed again
-/// are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Memory
-/// follows from order alone (design rule 6).
+/// are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Where weight
+/// gradients run apart, a token stays live until they have run, since they need its activations. Memory follows from
+/// order alone (design rule 6).
 /// Units     those of work.rates            Complexity  O(instructions)
 template <class Visit>
 void follow_memory(const workload& work, const program& code, int stage, Visit&& visit) {
@@ -35,13 +36,19 @@ void follow_memory(const workload& work, const program& code, int stage, Visit&&
       kept += timing.kept_by(pack, static_cast<std::size_t>(stage));
       visit(i, rates.in_forward(at(live), at(gradients), static_cast<double>(size)) + kept / chunks);
     } else {
-      const std::int64_t others = gradients - gradient[i.chunk];
-      const double open = at(others + work.gradient_running[pack]);
-      visit(i, rates.in_backward(at(live), open, static_cast<double>(size)) + kept / chunks);
-      live -= size;
-      kept -= timing.kept_by(pack, static_cast<std::size_t>(stage));
-      gradient[i.chunk] = work.gradient_before[pack + 1];
-      gradients = others + gradient[i.chunk];
+      if (i.weights_only) {
+        visit(i, rates.in_backward(at(live), at(gradients), 0) + kept / chunks);
+      } else {
+        const std::int64_t others = gradients - gradient[i.chunk];
+        const double open = at(others + work.gradient_running[pack]);
+        visit(i, rates.in_backward(at(live), open, static_cast<double>(size)) + kept / chunks);
+        gradient[i.chunk] = work.gradient_before[pack + 1];
+        gradients = others + gradient[i.chunk];
+      }
+      if (i.weights_only || !work.weight.splits(pack)) {
+        live -= size;
+        kept -= timing.kept_by(pack, static_cast<std::size_t>(stage));
+      }
     }
   }
 }

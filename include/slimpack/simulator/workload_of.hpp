@@ -21,6 +21,7 @@ namespace slimpack::simulator {
   w.shape = p.shape;
   w.forward = r.forward;
   w.backward = r.backward;
+  w.weight = r.weight;
   w.rates = r.rates;
   if (w.rates.empty()) w.rates.resize(static_cast<std::size_t>(p.shape.stages));
   detail::follow_sequences(r.partition, w);

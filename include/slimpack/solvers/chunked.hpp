@@ -50,7 +50,8 @@ struct chunked {
         if (result<void> filled = detail::fill(packs, group, p, slicer, cost, base, unlimited, together); !filled)
           return std::move(filled).error();
       }
-      result<std::vector<program>> programs = schedule.programs(price(r.partition, cost, batch.shape, rates.value()));
+      result<std::vector<program>> programs = schedule.programs(
+          price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
       if (!programs) return std::move(programs).error();
       r.programs = std::move(programs).value();
       found.push_back(std::move(r));

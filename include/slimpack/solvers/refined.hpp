@@ -34,7 +34,8 @@ struct refined {
     if (!rates) return std::move(rates).error();
     for (replica_solution& r : found.value()) {
       r.partition = common_refinement(r.partition);
-      result<std::vector<program>> programs = schedule.programs(price(r.partition, cost, batch.shape, rates.value()));
+      result<std::vector<program>> programs = schedule.programs(
+          price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
       if (!programs) return std::move(programs).error();
       r.programs = std::move(programs).value();
     }

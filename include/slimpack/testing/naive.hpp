@@ -46,20 +46,39 @@ namespace slimpack::testing::naive {
   return std::nullopt;
 }
 
-[[nodiscard]] inline std::string text(const instruction& i) {
-  return (i.pass == pass::forward ? "F" : "B") + std::to_string(i.pack.value) + "." + std::to_string(i.chunk);
+/// Which backward packs have a W of their own: weight_timing::apart.
+using apart_packs = std::span<const std::uint8_t>;
+
+[[nodiscard]] inline bool is_apart(apart_packs apart, std::size_t pack) {
+  return pack < apart.size() && apart[pack] != 0;
 }
 
-/// Why a stage's program does not run each pack once per chunk, in run order; nothing if it does.
-[[nodiscard]] inline std::optional<std::string> miscount(const program& code, const partition& packs, const shape& on) {
+/// Why a stage's program does not run each pack once per chunk, in run order; nothing if it does. And each W once per
+/// chunk, in run order and after its backward.
+[[nodiscard]] inline std::optional<std::string> miscount(const program& code, const partition& packs, const shape& on,
+                                                         apart_packs apart = {}) {
   std::map<std::pair<pass, std::uint32_t>, std::size_t> done;
+  std::map<std::uint32_t, std::vector<std::size_t>> weights;  // per chunk, packs whose W has run
   for (const instruction& i : code) {
-    std::size_t& next = done[{i.pass, i.chunk}];
     if (i.chunk >= static_cast<std::uint32_t>(on.chunks))
-      return text(i) + " of " + std::to_string(on.chunks) + " chunks";
-    if (i.pack.value != next) return text(i) + " where pack " + std::to_string(next) + " is next";
+      return name_of(i, 2) + " of " + std::to_string(on.chunks) + " chunks";
+    if (i.weights_only) {
+      if (i.pass != pass::backward || i.pack.value >= done[{pass::backward, i.chunk}])
+        return name_of(i, 2) + " before its backward";
+      weights[i.chunk].push_back(i.pack.value);
+      continue;
+    }
+    std::size_t& next = done[{i.pass, i.chunk}];
+    if (i.pack.value != next) return name_of(i, 2) + " where pack " + std::to_string(next) + " is next";
     ++next;
   }
+  std::vector<std::size_t> wanted;
+  for (std::size_t pack = 0; pack < packs.backward.size(); ++pack)
+    if (is_apart(apart, pack)) wanted.push_back(pack);
+  for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(on.chunks); ++c)
+    if (weights[c] != wanted)
+      return "W of " + std::to_string(weights[c].size()) + " packs, or in another order, where " +
+             std::to_string(wanted.size()) + " packs run theirs apart";
   for (const pass p : {pass::forward, pass::backward})
     for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(on.chunks); ++c)
       if (done[{p, c}] != packs.of(p).size())
@@ -76,7 +95,8 @@ struct outcome {
 
 /// Runs the programs by rules 1 to 3, slice by slice: an instruction runs when its tokens have arrived from the part
 /// before, its sequences' earlier (backward: later) tokens have run on its part, and, on the last part, a backward's
-/// sequences have run forward to their ends. `time` and `message` are asked (pass, pack, part).
+/// sequences have run forward to their ends. A W waits for nothing but its stage. `time` is asked (instruction, part),
+/// `message` (pass, pack, part).
 /// Requires  miscount finds nothing            Complexity  O(instructions * stages * slices)
 template <class Time, class Message>
 [[nodiscard]] outcome run(const partition& packs, std::span<const program> programs, const shape& on, const Time& time,
@@ -95,6 +115,14 @@ template <class Time, class Message>
   const auto try_next = [&](std::size_t r) {
     const instruction& i = programs[r][next[r]];
     const std::size_t part = i.chunk * programs.size() + r;
+    if (i.weights_only) {
+      const seconds duration = time(i, part);
+      free[r] += duration;
+      found.busy[r] += duration;
+      found.makespan = std::max(found.makespan, free[r]);
+      ++next[r];
+      return true;
+    }
     const bool forward = i.pass == pass::forward;
     const bool first = forward ? part == 0 : part == parts - 1;
     const bool last = forward ? part == parts - 1 : part == 0;
@@ -109,7 +137,7 @@ template <class Time, class Message>
     }
     (forward ? front[part] : back[part]) = std::move(border);
     const seconds start = first ? free[r] : std::max(free[r], sent->second);
-    const seconds duration = time(i.pass, i.pack.value, part);
+    const seconds duration = time(i, part);
     free[r] = start + duration;
     found.busy[r] += duration;
     found.makespan = std::max(found.makespan, free[r]);
@@ -125,14 +153,15 @@ template <class Time, class Message>
   }
   for (std::size_t r = 0; r < programs.size(); ++r)
     if (next[r] < programs[r].size())
-      found.stuck = found.stuck.value_or("") + " stage " + std::to_string(r) + " at " + text(programs[r][next[r]]);
+      found.stuck = found.stuck.value_or("") + " stage " + std::to_string(r) + " at " + name_of(programs[r][next[r]], 2);
   return found;
 }
 
 /// Runs the programs with no regard to time: do they end?
 [[nodiscard]] inline outcome run(const partition& packs, std::span<const program> programs, const shape& on) {
-  const auto nothing = [](pass, std::uint32_t, std::size_t) { return seconds{}; };
-  return run(packs, programs, on, nothing, nothing);
+  return run(
+      packs, programs, on, [](const instruction&, std::size_t) { return seconds{}; },
+      [](pass, std::uint32_t, std::size_t) { return seconds{}; });
 }
 
 /// Pieces keep nothing beside their tokens.
@@ -141,10 +170,12 @@ struct nothing_kept {
 };
 
 /// The most a stage holds while it runs its program: what memory_rates says, counted per sequence, and what
-/// kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its backward ends.
+/// kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its backward ends, or
+/// its W where it has one.
 template <class Kept = nothing_kept>
 [[nodiscard]] double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
-                                 const shape& on, int stage = 0, const Kept& kept = {}) {
+                                 const shape& on, int stage = 0, const Kept& kept = {},
+                                 apart_packs apart = {}) {
   using place = std::pair<std::uint32_t, sequence_id>;  // chunk, sequence
   std::map<sequence_id, tokens> length;
   for (const slice& s : packs.forward.slices()) length[s.sequence] = std::max(length[s.sequence], s.end());
@@ -170,6 +201,10 @@ template <class Kept = nothing_kept>
     for (const auto& [where, n] : held) sum += n;
     return static_cast<double>(sum) / on.chunks;
   };
+  const auto release = [&](const slice& s, std::uint32_t chunk) {
+    live[{chunk, s.sequence}] -= s.length.value;
+    pieces[{chunk, s.sequence}] -= whole_bytes(s);
+  };
   double peak = rates.fixed;
   for (const instruction& i : code) {
     const std::span<const slice> pack = packs.of(i.pass)[i.pack.value];
@@ -180,12 +215,16 @@ template <class Kept = nothing_kept>
       peak = std::max(peak, rates.in_forward(total(live), total(opened), running) + beside());
       continue;
     }
+    if (i.weights_only) {
+      peak = std::max(peak, rates.in_backward(total(live), total(opened), 0) + beside());
+      for (const slice& s : pack) release(s, i.chunk);
+      continue;
+    }
     for (const slice& s : pack)  // a sequence that runs backward in one slice needs no accumulator
       if (s.end() == length[s.sequence] && s.begin > tokens{0}) opened[{i.chunk, s.sequence}] = s.end().value;
     peak = std::max(peak, rates.in_backward(total(live), total(opened), running) + beside());
     for (const slice& s : pack) {
-      live[{i.chunk, s.sequence}] -= s.length.value;
-      pieces[{i.chunk, s.sequence}] -= whole_bytes(s);
+      if (!is_apart(apart, i.pack.value)) release(s, i.chunk);
       if (const auto open = opened.find({i.chunk, s.sequence}); open != opened.end()) open->second = s.begin.value;
     }
   }

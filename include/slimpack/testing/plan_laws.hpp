@@ -40,9 +40,12 @@ namespace detail {
 /// Returns   the seconds in which stages are busy, if the programs can be replayed
 template <class Kept>
 std::optional<seconds> check_replica(report& r, const plan& p, const replica_plan& replica, const Kept& kept) {
-  const replica_view view{replica.sequences, replica.partition, replica.programs};
+  const replica_view view{replica.sequences, replica.partition, replica.programs, replica.weight.apart};
   const bool priced = is_priced(replica.forward, replica.partition.forward, p.shape) &&
-                      is_priced(replica.backward, replica.partition.backward, p.shape);
+                      is_priced(replica.backward, replica.partition.backward, p.shape) &&
+                      (replica.weight.count() == 0 ||
+                       (replica.weight.apart.size() == replica.partition.backward.size() &&
+                        replica.weight.time.size() == replica.backward.time.size()));
   r.check(5, priced, "each pack has a time and a message on each part", replica.partition.forward.size(), "forward and",
           replica.partition.backward.size(), "backward packs");
   if (!check_programs(r, p.shape, view) || !priced) return std::nullopt;
@@ -56,7 +59,7 @@ std::optional<seconds> check_replica(report& r, const plan& p, const replica_pla
     check_memory(r, p.shape, view, replica.rates, kept);
     for (std::size_t stage = 0; stage < stages; ++stage) {
       const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
-                                             static_cast<int>(stage), kept);
+                                             static_cast<int>(stage), kept, replica.weight.apart);
       r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
               "holds", peak, "written", replica.peak_memory[stage]);
     }
@@ -67,7 +70,10 @@ std::optional<seconds> check_replica(report& r, const plan& p, const replica_pla
   };
   const naive::outcome found = naive::run(
       replica.partition, replica.programs, p.shape,
-      [&](pass d, std::uint32_t pack, std::size_t part) { return replica.of(d).time[cell(pack, part)]; },
+      [&](const instruction& i, std::size_t part) {
+        const std::size_t at = cell(i.pack.value, part);
+        return i.weights_only ? replica.weight.time[at] : replica.of(i.pass).time[at];
+      },
       [&](pass d, std::uint32_t pack, std::size_t part) { return replica.of(d).message[cell(pack, part)]; });
   r.check(5, found.makespan == replica.makespan, "the makespan is that of a replay, exactly", "replay", found.makespan,
           "written", replica.makespan);
@@ -88,7 +94,7 @@ std::optional<seconds> check_replica(report& r, const plan& p, const replica_pla
 template <class Kept>
 std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   std::vector<replica_view> replicas;
-  for (const replica_plan& one : p.replicas) replicas.push_back({one.sequences, one.partition, one.programs});
+  for (const replica_plan& one : p.replicas) replicas.push_back({one.sequences, one.partition, one.programs, one.weight.apart});
   std::optional<seconds> busy;
   if (check_slices(r, p.lengths, p.shape, replicas)) {
     busy = seconds{};

@@ -105,6 +105,23 @@ struct random_replica {
   return made;
 }
 
+/// Takes the weight gradients of some packs, or all, out of their backward, in some share of its time.
+inline void split_weights(random_replica& made, generator& random) {
+  workload& work = made.work;
+  const auto parts = static_cast<std::size_t>(work.shape.parts());
+  const bool all = random.once_in(2);
+  const double share = 0.25 * static_cast<double>(random.between(0, 4));
+  work.weight.time.assign(work.backward.time.size(), seconds{});
+  for (std::size_t pack = 0; pack < work.backward.size(); ++pack) {
+    work.weight.apart.push_back(all || random.once_in(2) ? 1 : 0);
+    if (!work.weight.splits(pack)) continue;
+    for (std::size_t cell = pack * parts; cell < (pack + 1) * parts; ++cell) {
+      work.weight.time[cell] = work.backward.time[cell] * share;
+      work.backward.time[cell] = work.backward.time[cell] * (1 - share);
+    }
+  }
+}
+
 /// Makes the pieces of a replica keep the scores of dense attention.
 inline void keep_scores(random_replica& made, generator& random) {
   made.scores.per_score = 0.25 * static_cast<double>(random.between(1, 8));

@@ -24,6 +24,7 @@ struct replica_view {
   std::span<const sequence_id> sequences;
   const partition& packs;
   std::span<const program> programs;
+  naive::apart_packs apart{};
 };
 
 /// Law 1: every sequence is on one replica, which runs each of its tokens once forward and once backward.
@@ -77,7 +78,7 @@ inline bool check_programs(report& r, const shape& on, const replica_view& v) {
   bool sound = v.programs.size() == static_cast<std::size_t>(on.stages);
   r.check(3, sound, "there is one program per stage", v.programs.size(), "for", on.stages);
   for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
-    const std::optional<std::string> wrong = naive::miscount(v.programs[stage], v.packs, on);
+    const std::optional<std::string> wrong = naive::miscount(v.programs[stage], v.packs, on, v.apart);
     r.check(3, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
     sound = sound && !wrong;
   }
@@ -94,7 +95,8 @@ void check_memory(report& r, const shape& on, const replica_view& v, std::span<c
                   const Kept& kept) {
   if (!on.memory) return;
   for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
-    const double peak = naive::peak_memory(v.packs, v.programs[stage], rates[stage], on, static_cast<int>(stage), kept);
+    const double peak = naive::peak_memory(v.packs, v.programs[stage], rates[stage], on, static_cast<int>(stage), kept,
+                                            v.apart);
     r.check(4, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
             on.memory->amount);
   }

@@ -48,7 +48,7 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   bool sound = programs.size() == static_cast<std::size_t>(on.stages);
   r.check(1, sound, "there is one program per stage", programs.size(), "for", on.stages);
   for (std::size_t stage = 0; stage < programs.size(); ++stage) {
-    const std::optional<std::string> wrong = naive::miscount(programs[stage], made.packs, on);
+    const std::optional<std::string> wrong = naive::miscount(programs[stage], made.packs, on, made.work.weight.apart);
     r.check(1, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
     sound = sound && !wrong;
   }
@@ -62,7 +62,7 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   double most = 0;
   for (std::size_t stage = 0; stage < programs.size(); ++stage) {
     const double peak = naive::peak_memory(made.packs, programs[stage], made.work.rates[stage], on,
-                                           static_cast<int>(stage), made.scores);
+                                           static_cast<int>(stage), made.scores, made.work.weight.apart);
     most = std::max(most, peak);
     if (on.memory)
       r.check(3, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
@@ -84,6 +84,7 @@ template <schedule_for Schedule>
   generator random(o.seed);
   for (int i = 0; i < o.cases; ++i) {
     random_replica made = any_replica(o, random);
+    if constexpr (weight_gradients_of<Schedule> == weight_gradients::apart) split_weights(made, random);
     if (random.once_in(2)) keep_scores(made, random);
     const std::optional<double> used = detail::check_answer(r, schedule, made, true);
     const double enough = detail::enough_memory(made);

@@ -69,7 +69,7 @@ struct packs_as_given {
     found[0].partition = *packs;
     const std::vector<memory_rates> rates(static_cast<std::size_t>(batch.shape.stages));
     for (replica_solution& r : found) {
-      result<std::vector<program>> programs = schedule.programs(price(r.partition, cost, batch.shape, rates));
+      result<std::vector<program>> programs = schedule.programs(price(r.partition, cost, batch.shape, rates, weight_gradients_of<Schedule>));
       if (!programs) return std::move(programs).error();
       r.programs = std::move(programs).value();
     }

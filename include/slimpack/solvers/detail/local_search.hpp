@@ -131,7 +131,7 @@ class local_search {
     for (const pass p : {pass::forward, pass::backward})
       if (result<void> filled = fill_pass(p == pass::forward ? packs.forward : packs.backward, sequences, p, c.sizes); !filled)
         return std::move(filled).error();
-    const workload work = price(packs, cost_, batch_.shape, rates_);
+    const workload work = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
     result<std::vector<program>> programs = schedule_.programs(work);
     if (!programs) return std::move(programs).error();
     if (result<void> built = graph_.assign(work, programs.value()); !built) return std::move(built).error();

@@ -53,7 +53,8 @@ result<solution> symmetric_solution(const problem& batch, const Cost& cost, cons
       r.partition.forward.close();
     }
     r.partition.backward = r.partition.forward;
-    result<std::vector<program>> programs = schedule.programs(price(r.partition, cost, batch.shape, rates.value()));
+    result<std::vector<program>> programs = schedule.programs(
+          price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
     if (!programs) return std::move(programs).error();
     r.programs = std::move(programs).value();
     found.push_back(std::move(r));
