@@ -1,69 +1,25 @@
 #include "options.hpp"
 
 #include "planners.hpp"
+#include "texts.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iostream>
-#include <map>
 #include <optional>
-#include <string_view>
+#include <span>
 
 namespace cli {
 namespace {
 
-/// A usage error: one line on stderr, exit status 2.
-struct bad_usage {
-  std::string line;
-};
-
-/// A whole text as a number, or nothing.
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> pieces(1);
-  for (const char c : text) {
-    if (c == at)
-      pieces.emplace_back();
-    else
-      pieces.back() += c;
-  }
-  return pieces;
-}
-
-slimpack::memory_limit memory_of(const std::string& text) {
-  static const std::map<std::string, double> units{{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-                                                   {"KB", 1e3},     {"MB", 1e6},        {"GB", 1e9}};
-  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
-  const std::optional<double> amount = number<double>(std::string_view(text).substr(0, end));
-  const std::string unit = text.substr(end);
-  if (amount && *amount > 0 && std::isfinite(*amount)) {
-    if (unit == "tokens" && *amount == std::floor(*amount)) return {slimpack::memory_unit::token, *amount};
-    if (const auto known = units.find(unit); known != units.end()) return {slimpack::memory_unit::byte, *amount * known->second};
-  }
-  throw bad_usage{"--memory '" + text + "' is not an amount: write 80GiB (KiB MiB GiB KB MB GB) or 327680tokens"};
-}
-
-slimpack::costs::quadratic quadratic_of(const std::string& text) {
-  const std::vector<std::string> pieces = split(text, ',');
-  std::vector<double> values;
-  for (const std::string& piece : pieces)
-    if (const std::optional<double> value = number<double>(piece); value && *value >= 0 && std::isfinite(*value))
-      values.push_back(*value);
-  if (pieces.size() != 5 || values.size() != 5)
-    throw bad_usage{"--cost 'quadratic:" + text +
-                    "' needs five numbers that are not negative: LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD"};
-  return {.linear = values[0], .attention = values[1], .backward_linear = values[2], .backward_attention = values[3],
-          .per_pack = {values[4]}};
+slimpack::costs::quadratic quadratic_named(const std::string& text, slimpack::seconds hop, int chunks) {
+  const std::vector<double> values = numbers_of(text);
+  if (values.size() != 5)
+    throw bad_usage{"--cost 'quadratic:" + text + "' needs five numbers that are not negative: "
+                    "LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD"};
+  return quadratic_of(std::span(values).first<5>(), hop, chunks);
 }
 
 void check_planner(const std::string& option, const std::string& name) {
@@ -74,29 +30,34 @@ void check_planner(const std::string& option, const std::string& name) {
   throw bad_usage{option + " '" + name + "' is unknown; planners are " + list};
 }
 
+/// What --cost says, and what each cost needs.
+void resolve_cost(options& o) {
+  const std::string& cost = o.cost_text;
+  const std::string kind = cost.substr(0, cost.find(':'));
+  const bool named = kind.size() < cost.size();
+  if (kind == "quadratic" && named) {
+    if (!o.hop) throw bad_usage{"--cost quadratic needs --hop SECONDS, the time of a message between stages"};
+    o.quadratic = quadratic_named(cost.substr(kind.size() + 1), *o.hop, o.shape.chunks);
+    return;
+  }
+  if (kind == "profiled" && named)
+    throw bad_usage{"--cost profiled is not in this version; use transformer or quadratic"};
+  else if (cost != "transformer")
+    throw bad_usage{"--cost '" + cost + "' is unknown; costs are transformer, profiled:DIR and quadratic:L,A,RL,RA,O"};
+  if (!o.model || !o.gpu)
+    throw bad_usage{"--cost " + kind + " needs --model CONFIG.json and --gpu NAME or FILE.json"};
+}
+
 /// What the texts mean, and which go together.
-void resolve(options& o, const std::string& cost, const std::optional<std::string>& memory, const std::optional<std::string>& compare) {
+void resolve(options& o, const std::optional<std::string>& memory, const std::optional<std::string>& compare) {
   if (o.hop && !std::isfinite(o.hop->value)) throw bad_usage{"--hop must be a number of seconds"};
   if (std::int64_t{o.shape.stages} * o.shape.chunks > 65536) throw bad_usage{"--pp times --vpp must be at most 65536"};
-  o.cost_text = cost;
-  if (cost.rfind("quadratic:", 0) == 0) {
-    o.quadratic = quadratic_of(cost.substr(10));
-    if (!o.hop) throw bad_usage{"--cost quadratic needs --hop SECONDS, the time of a message between stages"};
-    o.quadratic->hop = *o.hop;
-    // The coefficients are of a stage; a chunk is an even share of it, each with the overhead of a pack.
-    o.quadratic->linear /= o.shape.chunks;
-    o.quadratic->attention /= o.shape.chunks;
-  } else if (cost.rfind("profiled:", 0) == 0) {
-    throw bad_usage{"--cost profiled is not in this version; use transformer or quadratic"};
-  } else if (cost != "transformer") {
-    throw bad_usage{"--cost '" + cost + "' is unknown; costs are transformer and quadratic:L,A,RL,RA,O"};
-  } else if (!o.model || !o.gpu) {
-    throw bad_usage{"--cost transformer needs --model CONFIG.json and --gpu NAME or FILE.json"};
-  }
+  resolve_cost(o);
   if (memory) {
     o.shape.memory = memory_of(*memory);
     if (o.quadratic && o.shape.memory->unit == slimpack::memory_unit::byte)
-      throw bad_usage{"--memory in bytes needs --cost transformer; a quadratic cost knows no bytes, give it in tokens"};
+      throw bad_usage{"--memory in bytes needs --cost transformer or profiled; a quadratic cost knows no bytes, give "
+                      "it in tokens"};
   }
   check_planner("--planner", o.planner);
   if (compare) o.compare = split(*compare, ',');
@@ -113,63 +74,77 @@ int complain(std::string line, int status) {
 }
 
 std::variant<options, int> parse(int argc, char** argv) {
-  if (argc == 1) {
-    return complain("nothing to do; see slimpack-plan --help", 2);
-  }
+  if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
-  std::string cost = "transformer";
-  std::string memory;
-  std::string compare;
+  std::string format = "auto", over = "reject", again = "none", effort = "normal";
+  std::string memory, compare, model, gpu, json, trace, timeline;
   double hop = 0;
   std::size_t batch = 0;
   std::uint64_t seed = 0;
-  std::int64_t max_context = 0;
-  std::int64_t time_limit = 0;
-  std::string model, gpu, json, trace, timeline;
+  std::int64_t max_context = 0, time_limit = 0;
 
-  CLI::App app{"Plans training steps on sequences of very different lengths: slices, micropacks, schedules; simulated,\n"
-               "certified against a lower bound, and written as a plan file, a trace and a timeline page."};
+  CLI::App app{
+      "Plans training steps on sequences of very different lengths: slices, micropacks, schedules; simulated,\n"
+      "certified against a lower bound, and written as a plan file, a trace and a timeline page."};
   app.name("slimpack-plan");
   app.set_help_flag("-h,--help", "Print this help and exit");
-  using slimpack::io::lengths_format;
   const CLI::Range degree(1, 65536);
   const CLI::Range count(std::int64_t{1}, std::int64_t{2147483647});
 
-  app.add_option("--lengths", o.lengths, "Sequence lengths in tokens: a text file, JSON lines, or a Megatron-LM .idx")->required()->group("Batch");
-  std::string format = "auto";
-  app.add_option("--format", format, "auto, text, jsonl or idx; auto looks into the file")->check(CLI::IsMember({"auto", "text", "jsonl", "idx"}))->type_name("FORMAT")->group("Batch");
-  app.add_option("--field", o.field, "Field of a JSON line: a length, or an array of tokens")->type_name("NAME")->group("Batch");
-  auto* batch_option = app.add_option("--batch", batch, "Sequences of a batch [the whole list]")->check(count)->type_name("N")->group("Batch");
-  app.add_option("--batches", o.batches, "Batches to plan [1]; with more, -0, -1, ... is added to file names")->check(count)->type_name("K")->group("Batch");
-  auto* seed_option = app.add_option("--seed", seed, "Shuffle the list first, with this seed")->type_name("S")->group("Batch");
-  auto* context_option = app.add_option("--max-context", max_context, "Longest length allowed [no limit]")->check(count)->type_name("TOKENS")->group("Batch");
-  std::string over = "reject";
-  app.add_option("--over-long", over, "What longer sequences are: reject, truncate or drop [reject]")->check(CLI::IsMember({"reject", "truncate", "drop"}))->type_name("WHAT")->group("Batch");
-  app.add_option("--quantum", o.shape.quantum.value, "Cuts fall on multiples of this many tokens [128]")->check(count)->type_name("TOKENS")->group("Batch");
+  const char* list = "Batch";
+  const char* machine = "Model and machine";
+  const char* planning = "Planning";
+  const char* output = "Output";
+  const auto add = [&](const char* group, const char* name, auto& value, const char* type, const char* help) {
+    return app.add_option(name, value, help)->type_name(type)->group(group);
+  };
+  add(list, "--lengths", o.lengths, "FILE",
+      "Sequence lengths in tokens: a text file, JSON lines, or a Megatron-LM .idx")
+      ->required();
+  add(list, "--format", format, "FORMAT", "auto, text, jsonl or idx; auto looks into the file")
+      ->check(CLI::IsMember({"auto", "text", "jsonl", "idx"}));
+  add(list, "--field", o.field, "NAME", "Field of a JSON line: a length, or an array of tokens");
+  auto* batch_option = add(list, "--batch", batch, "N", "Sequences of a batch [the whole list]")->check(count);
+  add(list, "--batches", o.batches, "K", "Batches to plan [1]; with more, -0, -1, ... is added to file names")
+      ->check(count);
+  auto* seed_option = add(list, "--seed", seed, "S", "Shuffle the list first, with this seed");
+  auto* context_option =
+      add(list, "--max-context", max_context, "TOKENS", "Longest length allowed [no limit]")->check(count);
+  add(list, "--over-long", over, "WHAT", "What longer sequences are: reject, truncate or drop [reject]")
+      ->check(CLI::IsMember({"reject", "truncate", "drop"}));
+  add(list, "--quantum", o.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
+      ->check(count);
 
-  auto* model_option = app.add_option("--model", model, "Hugging Face config.json")->type_name("FILE")->group("Model and machine");
-  auto* gpu_option = app.add_option("--gpu", gpu, "h100, a100, h200, or a GPU description in JSON")->type_name("NAME|FILE")->group("Model and machine");
-  app.add_option("--dp", o.shape.replicas, "Data-parallel replicas [1]")->check(degree)->type_name("D")->group("Model and machine");
-  app.add_option("--pp", o.shape.stages, "Pipeline stages [1]")->check(degree)->type_name("P")->group("Model and machine");
-  app.add_option("--tp", o.shape.tensor, "Tensor-parallel ranks of a stage [1]")->check(degree)->type_name("T")->group("Model and machine");
-  app.add_option("--cp", o.shape.context, "Context-parallel ranks of a stage [1]")->check(degree)->type_name("C")->group("Model and machine");
-  app.add_option("--vpp", o.shape.chunks, "Virtual stages on each stage [1]")->check(degree)->type_name("V")->group("Model and machine");
-  auto* memory_option = app.add_option("--memory", memory, "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less 4 GiB]")->type_name("AMOUNT")->group("Model and machine");
-  using slimpack::costs::recompute;
-  std::string again = "none";
-  app.add_option("--recompute", again, "none, selective or full [none]")->check(CLI::IsMember({"none", "selective", "full"}))->type_name("WHAT")->group("Model and machine");
-  auto* hop_option = app.add_option("--hop", hop, "Time of a message between stages [from the network]")->check(CLI::Range(0.0, 1e12))->type_name("SECONDS")->group("Model and machine");
-  app.add_option("--cost", cost, "transformer, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD [transformer]")->type_name("COST")->group("Model and machine");
+  auto* model_option = add(machine, "--model", model, "FILE", "Hugging Face config.json");
+  auto* gpu_option =
+      add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, or a GPU description in JSON");
+  add(machine, "--dp", o.shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
+  add(machine, "--pp", o.shape.stages, "P", "Pipeline stages [1]")->check(degree);
+  add(machine, "--tp", o.shape.tensor, "T", "Tensor-parallel ranks of a stage [1]")->check(degree);
+  add(machine, "--cp", o.shape.context, "C", "Context-parallel ranks of a stage [1]")->check(degree);
+  add(machine, "--vpp", o.shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
+  auto* memory_option = add(machine, "--memory", memory, "AMOUNT",
+                            "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less 4 GiB]");
+  add(machine, "--recompute", again, "WHAT", "none, selective or full [none]")
+      ->check(CLI::IsMember({"none", "selective", "full"}));
+  auto* hop_option = add(machine, "--hop", hop, "SECONDS", "Time of a message between stages [from the network]")
+                         ->check(CLI::Range(0.0, 1e12));
+  add(machine, "--cost", o.cost_text, "COST",
+      "transformer from the GPU's figures; profiled:DIR from measured tables; or\n"
+      "quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD [transformer]");
 
-  app.add_option("--planner", o.planner, "slimpack, megatron, dp_balanced, karmarkar_karp or chunked [slimpack]")->type_name("NAME")->group("Planning");
-  auto* compare_option = app.add_option("--compare", compare, "More planners for the table, comma between them")->type_name("NAME,...")->group("Planning");
-  using slimpack::solvers::search_budget;
-  std::string effort = "normal";
-  app.add_option("--effort", effort, "How long to search: fast, normal or high [normal]")->check(CLI::IsMember({"fast", "normal", "high"}))->type_name("EFFORT")->group("Planning");
-  auto* limit_option = app.add_option("--time-limit", time_limit, "End the search after this time; the plan is marked truncated")->check(count)->type_name("MS")->group("Planning");
-  auto* json_option = app.add_option("--json", json, "Write the plan")->type_name("FILE")->group("Output");
-  auto* trace_option = app.add_option("--trace", trace, "Write a trace for Perfetto or chrome://tracing")->type_name("FILE")->group("Output");
-  auto* timeline_option = app.add_option("--timeline", timeline, "Write a page that shows the plan, and those compared")->type_name("FILE")->group("Output");
+  add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp or chunked [slimpack]");
+  auto* compare_option =
+      add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them");
+  add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
+      ->check(CLI::IsMember({"fast", "normal", "high"}));
+  auto* limit_option = add(planning, "--time-limit", time_limit, "MS",
+                           "End the search after this time; the plan is marked truncated")
+                           ->check(count);
+  auto* json_option = add(output, "--json", json, "FILE", "Write the plan");
+  auto* trace_option = add(output, "--trace", trace, "FILE", "Write a trace for Perfetto or chrome://tracing");
+  auto* timeline_option =
+      add(output, "--timeline", timeline, "FILE", "Write a page that shows the plan, and those compared");
   app.footer("Exit status: 0 planned; 2 bad usage or input; 3 it does not fit into memory.");
 
   try {
@@ -184,11 +159,20 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*json_option) o.json = json;
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;
-    o.effort = effort == "fast" ? search_budget::fast() : effort == "high" ? search_budget::high() : search_budget::normal();
-    o.format = format == "text" ? lengths_format::text : format == "jsonl" ? lengths_format::jsonl : format == "idx" ? lengths_format::idx : lengths_format::automatic;
+    using slimpack::costs::recompute;
+    using slimpack::io::lengths_format;
+    using slimpack::solvers::search_budget;
+    o.effort = effort == "fast"   ? search_budget::fast()
+               : effort == "high" ? search_budget::high()
+                                  : search_budget::normal();
+    o.format = format == "text"    ? lengths_format::text
+               : format == "jsonl" ? lengths_format::jsonl
+               : format == "idx"   ? lengths_format::idx
+                                   : lengths_format::automatic;
     o.over_long = over == "truncate" ? over_long::truncate : over == "drop" ? over_long::drop : over_long::reject;
     o.recompute = again == "selective" ? recompute::selective : again == "full" ? recompute::full : recompute::none;
-    resolve(o, cost, *memory_option ? std::optional(memory) : std::nullopt, *compare_option ? std::optional(compare) : std::nullopt);
+    resolve(o, *memory_option ? std::optional(memory) : std::nullopt,
+            *compare_option ? std::optional(compare) : std::nullopt);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
     return 0;

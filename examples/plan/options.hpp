@@ -37,6 +37,7 @@ struct options {
   std::optional<slimpack::seconds> hop;
   std::string cost_text{"transformer"};                  ///< as typed
   std::optional<slimpack::costs::quadratic> quadratic;   ///< when the cost is quadratic
+  std::optional<std::filesystem::path> profile;          ///< when it is profiled: the tables, a folder or one file
 
   std::string planner{"slimpack"};
   std::vector<std::string> compare;

@@ -1,10 +1,11 @@
 #include "report.hpp"
 
+#include "texts.hpp"
+
 #include <slimpack/detail/amount.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iomanip>
 #include <numeric>
 #include <ostream>
@@ -13,14 +14,6 @@ namespace cli {
 namespace {
 
 using namespace slimpack;
-
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-std::string percent(double ratio) { return fixed(100 * ratio, 2) + " %"; }
 
 std::string time(seconds s) {
   if (s.value >= 1) return fixed(s.value, 3) + " s";
@@ -64,7 +57,7 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
     const plan& p = r.plan.value();
     const bool compared = megatron != rows.end() && !r.over_memory;
     table.push_back({r.planner, time(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
-                     percent(p.bubble), percent(p.efficiency),
+                     percent(p.bubble, 2), percent(p.efficiency, 2),
                      slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time(p.planning_time)});
   }
   std::vector<std::size_t> width(head.size(), 0);

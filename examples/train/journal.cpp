@@ -1,5 +1,6 @@
 #include "journal.hpp"
 
+#include "../plan/texts.hpp"
 #include "median.hpp"
 
 #include <slimpack/detail/amount.hpp>
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <iomanip>
 #include <limits>
 #include <ostream>
@@ -15,17 +15,10 @@
 namespace train {
 namespace {
 
+using cli::fixed;
+using cli::percent;
 using slimpack::seconds;
 
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-std::string percent(double ratio) {
-  return fixed(100 * ratio, 1) + " %";
-}
 std::string milliseconds(seconds s) {
   return fixed(1e3 * s.value, s.value < 0.01 ? 3 : 1) + " ms";
 }
@@ -67,7 +60,7 @@ void journal::calibrated(const slimpack::costs::profiled& cost, seconds took) {
     out_ << (part ? "; " : " ") << milliseconds(cost.time(whole, slimpack::pass::forward, part)) << " and "
          << milliseconds(cost.time(whole, slimpack::pass::backward, part));
   }
-  out_ << " by part; noise up to " << percent(cost.largest_change()) << std::endl;
+  out_ << " by part; noise up to " << percent(cost.largest_change(), 1) << std::endl;
 }
 
 void journal::step(std::vector<step_figures> runs, seconds planning) {
@@ -80,7 +73,7 @@ void journal::step(std::vector<step_figures> runs, seconds planning) {
   out_ << std::setw(5) << steps_.size() << std::setw(8) << fixed(f.loss, 4) << std::setw(10)
        << fixed(static_cast<double>(f.processed.value) / f.measured.value, 0) << std::setw(12)
        << milliseconds(f.measured) << std::setw(12) << milliseconds(f.predicted) << std::setw(7)
-       << fixed(f.predicted / f.measured, 3) << std::setw(8) << percent(f.bubble) << std::setw(12) << amount(f.peak)
+       << fixed(f.predicted / f.measured, 3) << std::setw(8) << percent(f.bubble, 1) << std::setw(12) << amount(f.peak)
        << std::setw(12) << amount(f.predicted_peak);
   for (std::size_t i = 1; i < runs.size(); ++i)
     out_ << std::setw(20) << milliseconds(runs[i].measured) + " " + fixed(runs[i].measured / f.measured, 2) + "x";
@@ -109,7 +102,8 @@ void journal::summarize(std::size_t run) const {
        << milliseconds({median(over(steps_, run, [](const step_figures& f) { return f.measured.value; }))})
        << ", predicted "
        << percent(
-              median(over(steps_, run, [](const step_figures& f) { return std::abs(f.predicted / f.measured - 1); })))
+              median(over(steps_, run, [](const step_figures& f) { return std::abs(f.predicted / f.measured - 1); })),
+              1)
        << " off (both medians); peak bytes as predicted on every rank in " << exact << " of " << steps_.size()
        << " steps\n";
   if (run == 0) return;

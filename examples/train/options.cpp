@@ -1,60 +1,33 @@
 #include "options.hpp"
 
 #include "../plan/planners.hpp"
+#include "../plan/texts.hpp"
 #include "ending.hpp"
 #include "launch.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
-#include <map>
-#include <sstream>
+#include <span>
 #include <system_error>
 
 namespace train {
 namespace {
 
 namespace fs = std::filesystem;
+using cli::bad_usage;
 using slimpack::memory_unit;
 
-/// A usage error: one line on stderr, exit status 2.
-struct bad_usage {
-  std::string line;
-};
-
-slimpack::memory_limit memory_of(const std::string& text) {
-  static const std::map<std::string, double> units{{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-                                                   {"KB", 1e3},     {"MB", 1e6},        {"GB", 1e9}};
-  std::istringstream in(text);
-  std::string unit;
-  if (double amount{}; in >> amount >> unit && amount > 0 && in.peek() == EOF) {
-    if (unit == "tokens") return {memory_unit::token, std::floor(amount)};
-    if (const auto known = units.find(unit); known != units.end()) return {memory_unit::byte, amount * known->second};
-  }
-  throw bad_usage{"--memory '" + text + "' is not an amount: write 64MiB (KiB MiB GiB KB MB GB) or 8192tokens"};
-}
-
 /// Seconds as slimpack-plan takes them, for the whole of a stage, and the time of a message.
-slimpack::costs::quadratic quadratic_of(const std::string& text, int chunks) {
-  std::istringstream in(text.substr(text.find(':') + 1));
-  std::vector<double> values;
-  for (std::string piece; std::getline(in, piece, ',');)
-    if (double value{}; CLI::detail::lexical_cast(piece, value) && value >= 0 && std::isfinite(value))
-      values.push_back(value);
+slimpack::costs::quadratic quadratic_named(const std::string& text, int chunks) {
+  const std::vector<double> values = cli::numbers_of(text.substr(text.find(':') + 1));
   if (text.rfind("quadratic:", 0) != 0 || values.size() != 6)
     throw bad_usage{
         "--cost '" + text +
         "' is unknown; write measured, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD,HOP "
         "with six numbers that are not negative"};
-  return {.linear = values[0] / chunks,
-          .attention = values[1] / chunks,
-          .backward_linear = values[2],
-          .backward_attention = values[3],
-          .per_pack = {values[4]},
-          .hop = {values[5]}};
+  return cli::quadratic_of(std::span(values).first<5>(), {values[5]}, chunks);
 }
 
 /// Said before training, which takes long; writing itself is checked again.
@@ -174,8 +147,8 @@ std::variant<options, int> parse(int argc, char** argv) {
     o.effort = effort == "fast"   ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();
-    if (*memory_option) o.shape.memory = memory_of(memory);
-    if (o.cost_text != "measured") o.quadratic = quadratic_of(o.cost_text, o.shape.chunks);
+    if (*memory_option) o.shape.memory = cli::memory_of(memory);
+    if (o.cost_text != "measured") o.quadratic = quadratic_named(o.cost_text, o.shape.chunks);
     std::erase(o.compare, o.planner);
     check(o);
   } catch (const CLI::CallForHelp&) {

@@ -1,0 +1,79 @@
+#include "texts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace cli {
+namespace {
+
+/// A whole text as a finite number that is not negative, or nothing.
+std::optional<double> number_of(std::string_view text) {
+  double value{};
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = status == std::errc{} && end == text.data() + text.size();
+  return whole && value >= 0 && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> pieces(1);
+  for (const char c : text) {
+    if (c == at)
+      pieces.emplace_back();
+    else
+      pieces.back() += c;
+  }
+  return pieces;
+}
+
+std::vector<double> numbers_of(const std::string& text) {
+  std::vector<double> values;
+  for (const std::string& piece : split(text, ',')) {
+    const std::optional<double> value = number_of(piece);
+    if (!value) return {};
+    values.push_back(*value);
+  }
+  return values;
+}
+
+slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds hop, int chunks) {
+  return {.linear = of_stage[0] / chunks,
+          .attention = of_stage[1] / chunks,
+          .backward_linear = of_stage[2],
+          .backward_attention = of_stage[3],
+          .per_pack = {of_stage[4]},
+          .hop = hop};
+}
+
+slimpack::memory_limit memory_of(const std::string& text) {
+  static const std::map<std::string, double> units{{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
+                                                   {"KB", 1e3},     {"MB", 1e6},        {"GB", 1e9}};
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::optional<double> amount = number_of(std::string_view(text).substr(0, end));
+  const std::string unit = text.substr(end);
+  if (amount && *amount > 0) {
+    if (unit == "tokens" && *amount == std::floor(*amount)) return {slimpack::memory_unit::token, *amount};
+    if (const auto known = units.find(unit); known != units.end())
+      return {slimpack::memory_unit::byte, *amount * known->second};
+  }
+  throw bad_usage{"--memory '" + text +
+                  "' is not an amount: write bytes, such as 64MiB or 80GiB (KiB MiB GiB KB MB GB), or 8192tokens"};
+}
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string percent(double ratio, int digits) { return fixed(100 * ratio, digits) + " %"; }
+
+}  // namespace cli

@@ -1,0 +1,41 @@
+#ifndef SLIMPACK_EXAMPLES_PLAN_TEXTS_HPP
+#define SLIMPACK_EXAMPLES_PLAN_TEXTS_HPP
+
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/quadratic.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+/// What slimpack-plan and slimpack-train read from option values, and how both print figures.
+namespace cli {
+
+/// A usage error: one line on stderr, exit status 2.
+struct bad_usage {
+  std::string line;
+};
+
+/// "a,b," as "a", "b" and "".
+std::vector<std::string> split(const std::string& text, char at);
+
+/// "1,2.5e-3" as numbers, finite and not negative; none at all when a piece is something else.
+std::vector<double> numbers_of(const std::string& text);
+
+/// LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD of a whole stage, as the cost of each of its chunks: an even
+/// share of the work, and the overhead of a pack each.
+slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds hop, int chunks);
+
+/// "80GiB" or "8192tokens". Throws bad_usage.
+slimpack::memory_limit memory_of(const std::string& text);
+
+/// A number with so many digits behind the point.
+std::string fixed(double value, int digits);
+
+/// A ratio in hundredths.
+std::string percent(double ratio, int digits);
+
+}  // namespace cli
+
+#endif
