@@ -47,7 +47,7 @@ def simulate(plan, replica):
     """End of each instruction, by the rules of the file format alone. Returns makespan and peak live tokens of each stage."""
     stages, chunks = plan["stages"], plan["vpp"]
     parts = stages * chunks
-    packs = {"F": replica["forward"], "B": replica["backward"]}
+    packs = {"F": replica["forward"], "B": replica["backward"], "W": replica["backward"]}
     tokens = {k: [sum(length for _, _, length in p["slices"]) for p in v] for k, v in packs.items()}
     last_forward = {}
     for i, pack in enumerate(packs["F"]):
@@ -55,7 +55,8 @@ def simulate(plan, replica):
             last_forward[s] = i
 
     def duration(kind, pack, stage, chunk):
-        time = packs[kind][pack]["time"][stage]
+        claim(kind != "W" or "weight_time" in packs[kind][pack], f"W{pack} belongs to a pack with weight_time")
+        time = packs[kind][pack]["weight_time" if kind == "W" else "time"][stage]
         return time[chunk] if chunks > 1 else time
 
     def message(kind, pack, boundary):
@@ -73,7 +74,10 @@ def simulate(plan, replica):
                 kind, pack, chunk = programs[r][next_[r]]
                 part = chunk * stages + r
                 claim((kind, pack, part) not in end, f"stage {r} runs {kind}{pack} once")
-                if kind == "F":
+                if kind == "W":
+                    claim(("B", pack, part) in end, f"stage {r} runs W{pack} after B{pack}")
+                    source = None
+                elif kind == "F":
                     source = (kind, pack, part - 1) if part else None
                 else:
                     source = (kind, pack, part + 1) if part < parts - 1 else None
@@ -87,18 +91,21 @@ def simulate(plan, replica):
                 if source is not None:
                     boundary = (part - 1 if kind == "F" else part) % stages
                     arrival = end[source] + message(kind, pack, boundary)
-                before = pack - 1  # rules 1 and 3: packs of a pass run in order on each part
+                before = -1 if kind == "W" else pack - 1  # rules 1 and 3: packs of a pass run in order on each part
                 claim(before < 0 or (kind, before, part) in end, f"stage {r} runs {kind}{pack} after {kind}{before}")
                 free[r] = max(free[r], arrival) + duration(kind, pack, r, chunk)
                 end[kind, pack, part] = free[r]
                 live[r] += tokens[kind][pack] if kind == "F" else 0
                 peak[r] = max(peak[r], live[r] / chunks)
-                live[r] -= tokens[kind][pack] if kind == "B" else 0
+                # A token is released at the end of B, or of W where there is one.
+                last = kind == "W" or kind == "B" and "weight_time" not in packs["B"][pack]
+                live[r] -= tokens[kind][pack] if last else 0
                 next_[r] += 1
                 moved = True
     for r in range(stages):
         claim(next_[r] == len(programs[r]), f"stage {r} is not stuck at instruction {next_[r]}")
-        claim(len(programs[r]) == chunks * (len(packs["F"]) + len(packs["B"])), f"stage {r} runs every pack")
+        split = sum("weight_time" in p for p in packs["B"])
+        claim(len(programs[r]) == chunks * (len(packs["F"]) + len(packs["B"]) + split), f"stage {r} runs every pack")
     return max(free), peak
 
 

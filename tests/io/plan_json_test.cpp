@@ -112,6 +112,7 @@ void expect_equal(const plan& a, const plan& b) {
     EXPECT_EQ(r.partition, s.partition);
     EXPECT_EQ(r.forward, s.forward);
     EXPECT_EQ(r.backward, s.backward);
+    EXPECT_EQ(r.weight, s.weight);
     EXPECT_EQ(r.programs, s.programs);
     EXPECT_EQ(r.peak_memory, s.peak_memory);
     EXPECT_EQ(r.makespan, s.makespan);
@@ -166,6 +167,41 @@ TEST(PlanJson, OfPiecesReadsBackExactly) {
   ASSERT_EQ(p.replicas[0].partition.forward[0].size(), 2u) << "two pieces that touch, in one pack";
   p.hash = hash_of(p);
   expect_equal(reread(p), p);
+}
+
+/// The sample with the weight gradients of its second backward pack apart.
+plan split_sample(int stages, int chunks) {
+  plan p = sample(stages, chunks, false);
+  const auto parts = static_cast<std::size_t>(p.shape.parts());
+  for (replica_plan& r : p.replicas) {
+    r.weight.apart = {0, 1};
+    r.weight.time.resize(2 * parts);
+    for (std::size_t part = 0; part < parts; ++part) r.weight.time[parts + part] = awkward(part + 3);
+    for (program& stage : r.programs) stage.push_back({pass::backward, {1}, 0, true});
+  }
+  p.hash = hash_of(p);
+  return p;
+}
+
+TEST(PlanJson, OfWeightGradientsApartReadsBackExactly) {
+  for (const int chunks : {1, 3}) expect_equal(reread(split_sample(2, chunks)), split_sample(2, chunks));
+}
+
+TEST(PlanJson, NamesWeightGradientsAndTheirTimes) {
+  const json replica = json::parse(written(split_sample(2, 1)))["replicas"][0];
+  EXPECT_FALSE(replica["backward"][0].contains("weight_time"));
+  EXPECT_EQ(replica["backward"][1]["weight_time"], json({awkward(3).value, awkward(4).value}));
+  EXPECT_EQ(replica["programs"][0].back(), "W1");
+}
+
+TEST(PlanJson, OfWeightGradientsHasAHashOfItsOwn) {
+  plan p = split_sample(2, 1);
+  const std::uint64_t hash = hash_of(p);
+  p.replicas[0].programs[0].back().weights_only = false;
+  EXPECT_NE(hash_of(p), hash);
+  p = split_sample(2, 1);
+  p.replicas[0].weight.time.back() += seconds{1e-9};
+  EXPECT_NE(hash_of(p), hash);
 }
 
 TEST(PlanJson, HasTheFieldsOfItsFormatInOrder) {
@@ -256,10 +292,15 @@ TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
 }
 
 TEST(PlanJson, IsRefusedForInstructionsOfNoPack) {
-  for (const char* wrong : {"", "F", "F3", "B2", "W0", "F0.0", "F-1", "F0 ", "F99999999999"})
+  for (const char* wrong : {"", "F", "F3", "B2", "F0.0", "F-1", "F0 ", "F99999999999"})
     EXPECT_EQ(refusal([&](json& d) { d["replicas"][0]["programs"][1][0] = wrong; }),
               "replicas[0].programs[1][0] is \"" + std::string(wrong) +
                   "\", expected F or B and a pack of this plan, as in \"F0\"");
+}
+
+TEST(PlanJson, IsRefusedForWeightGradientsOfAPackThatKeepsThem) {
+  const std::string said = refusal([](json& d) { d["replicas"][0]["programs"][0].push_back("W1"); });
+  EXPECT_NE(said.find("weight_time"), std::string::npos) << said;
 }
 
 TEST(PlanJson, WithVirtualStagesIsRefusedForInstructionsOfNoChunk) {

@@ -2,6 +2,7 @@
 #define SLIMPACK_CORE_WORKLOAD_HPP
 
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 
@@ -73,6 +74,14 @@ struct workload {
            backward.kept[stage * (backward.size() + 1) + backwards];
   }
 };
+
+/// What an instruction takes on a stage, by the timings of a workload or of a replica of a plan.
+template <class Timings>
+[[nodiscard]] seconds time_of(const Timings& t, const instruction& i, std::size_t stage, const shape& on) noexcept {
+  const std::size_t part = i.chunk * static_cast<std::size_t>(on.stages) + stage;
+  const std::size_t cell = i.pack.value * static_cast<std::size_t>(on.parts()) + part;
+  return i.weights_only ? t.weight.time[cell] : t.of(i.pass).time[cell];
+}
 
 }  // namespace slimpack
 

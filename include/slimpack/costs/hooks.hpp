@@ -27,7 +27,8 @@
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
 /// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and with
 /// chunks means all of a stage's together. It need not add up when a slice is cut, so it is asked about the pieces of
-/// the common refinement (core/refine.hpp): what forward packs acquire is what backward packs release.
+/// the common refinement (core/refine.hpp): what forward packs acquire is what backward packs release, at the end of B
+/// where weight gradients run apart, since W needs a token's activations only.
 namespace slimpack {
 
 template <class Cost>
@@ -124,13 +125,14 @@ template <class Cost>
     return cost.time(s, p, part);
 }
 
-/// The part of least_time's backward that is weight gradient.
+/// The most of least_time's backward that weight gradients can take out of it: all of a model's own weight_time, which
+/// must add up when a slice is cut.
 template <class Cost>
 [[nodiscard]] constexpr seconds least_weight_time(const Cost& cost, const slice& s, int part) {
-  if constexpr (requires { { cost.least(s, pass::backward, part) } -> std::same_as<seconds>; })
-    return least_time(cost, s, pass::backward, part) * (weight_time(cost, s, part) / cost.time(s, pass::backward, part));
+  if constexpr (requires { { cost.weight_time(s, part) } -> std::same_as<seconds>; })
+    return cost.weight_time(s, part);
   else
-    return weight_time(cost, s, part);
+    return least_time(cost, s, pass::backward, part) * 0.5;
 }
 
 }  // namespace slimpack

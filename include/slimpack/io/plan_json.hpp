@@ -84,8 +84,8 @@ class plan_writer {
     json_.line();
     json_.open('{');
     list("sequences", r.sequences, [](sequence_id s) { return s.value; });
-    packs("forward", r.partition.forward, r.forward);
-    packs("backward", r.partition.backward, r.backward);
+    packs("forward", r.partition.forward, r.forward, {});
+    packs("backward", r.partition.backward, r.backward, r.weight);
     json_.line();
     json_.key("message").open('{');
     messages("forward", r.forward, pass::forward);
@@ -100,7 +100,7 @@ class plan_writer {
     json_.field("makespan", r.makespan.value).field("lower_bound", r.lower_bound.value).close('}');
   }
 
-  void packs(std::string_view name, const micropacks& packs, const pass_timing& timing) {
+  void packs(std::string_view name, const micropacks& packs, const pass_timing& timing, const weight_timing& weight) {
     json_.line();
     json_.key(name).open('[');
     const auto parts = static_cast<std::size_t>(plan_.shape.parts());
@@ -111,6 +111,10 @@ class plan_writer {
         json_.open('[').value(s.sequence.value).value(s.begin.value).value(s.length.value).close(']');
       json_.close(']').key("time");
       times(std::span(timing.time).subspan(i * parts, parts));
+      if (weight.splits(i)) {
+        json_.key("weight_time");
+        times(std::span(weight.time).subspan(i * parts, parts));
+      }
       json_.close('}');
     }
     json_.close(']');
@@ -195,31 +199,42 @@ class plan_writer {
   return s;
 }
 
-/// The packs of one pass of a replica, with their times and messages.
+/// The times of a pack, [stage] or [stage][chunk], added to a table of all packs.
+inline void read_times(const json_place& time, const shape& s, std::vector<seconds>& table) {
+  const auto stages = static_cast<std::size_t>(s.stages);
+  const auto chunks = static_cast<std::size_t>(s.chunks);
+  time.must_have(stages, "one per stage");
+  const std::size_t first = table.size();
+  table.resize(first + stages * chunks);
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    const json_place own = time.at(stage);
+    if (chunks > 1) own.must_have(chunks, "one per chunk");
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+      table[first + chunk * stages + stage] = {(chunks > 1 ? own.at(chunk) : own).number(0)};
+  }
+}
+
+/// The packs of one pass of a replica, with their times and messages; `weight` is filled of backward packs only.
 inline void read_packs(const json_place& list, const json_place& messages, const plan& p, pass direction,
-                       micropacks& packs, pass_timing& timing) {
-  const auto stages = static_cast<std::size_t>(p.shape.stages);
-  const auto chunks = static_cast<std::size_t>(p.shape.chunks);
-  const std::size_t parts = stages * chunks;
+                       micropacks& packs, pass_timing& timing, weight_timing& weight) {
+  const auto parts = static_cast<std::size_t>(p.shape.parts());
   messages.must_have(list.size(), "one per pack");
   timing.before.push_back(0);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const json_place pack = list.at(i);
-    pack.must_only_have({"slices", "time"});
+    direction == pass::forward ? pack.must_only_have({"slices", "time"})
+                               : pack.must_only_have({"slices", "time", "weight_time"});
     const json_place slices = pack["slices"];
     if (slices.size() == 0) slices.expected("at least one slice");
     for (std::size_t k = 0; k < slices.size(); ++k) packs.append(slice_in(slices.at(k), p.lengths));
     packs.close();
     timing.before.push_back(timing.before.back() + size_of(packs[i]).value);
 
-    const json_place time = pack["time"];
-    time.must_have(stages, "one per stage");
-    timing.time.resize((i + 1) * parts);
-    for (std::size_t stage = 0; stage < stages; ++stage) {
-      const json_place own = time.at(stage);
-      if (chunks > 1) own.must_have(chunks, "one per chunk");
-      for (std::size_t chunk = 0; chunk < chunks; ++chunk)
-        timing.time[i * parts + chunk * stages + stage] = {(chunks > 1 ? own.at(chunk) : own).number(0)};
+    read_times(pack["time"], p.shape, timing.time);
+    if (direction == pass::backward) {
+      const std::optional<json_place> weights = pack.find({"weight_time"});
+      weight.apart.push_back(weights ? 1 : 0);
+      weights ? read_times(*weights, p.shape, weight.time) : weight.time.resize((i + 1) * parts);
     }
 
     const json_place message = messages.at(i);
@@ -235,8 +250,10 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   const std::string& text = place.text();
   const char* const end = text.data() + text.size();
   instruction i;
-  i.pass = text.substr(0, 1) == "F" ? pass::forward : pass::backward;
-  bool good = text.substr(0, 1) == "F" || text.substr(0, 1) == "B";
+  const std::string letter = text.substr(0, 1);
+  i.pass = letter == "F" ? pass::forward : pass::backward;
+  i.weights_only = letter == "W";
+  bool good = letter == "F" || letter == "B" || letter == "W";
   if (good) {
     auto [next, failed] = std::from_chars(text.data() + 1, end, i.pack.value);
     if (failed == std::errc{} && chunks > 1 && next != end && *next == '.') {
@@ -247,8 +264,9 @@ inline void read_packs(const json_place& list, const json_place& messages, const
       failed = std::errc::invalid_argument;
     }
     good = failed == std::errc{} && next == end && i.pack.value < r.partition.of(i.pass).size() &&
-           i.chunk < static_cast<std::uint32_t>(chunks);
+           i.chunk < static_cast<std::uint32_t>(chunks) && (!i.weights_only || r.weight.splits(i.pack.value));
   }
+  if (!good && i.weights_only) place.expected("W and a backward pack of this plan that has a \"weight_time\"");
   if (!good)
     place.expected(chunks > 1 ? "F or B, a pack and a chunk of this plan, as in \"F0.1\""
                               : "F or B and a pack of this plan, as in \"F0\"");
@@ -264,8 +282,11 @@ inline void read_packs(const json_place& list, const json_place& messages, const
     r.sequences.push_back({sequences.at(i).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)});
   const json_place message = place["message"];
   message.must_only_have({"forward", "backward"});
-  read_packs(place["forward"], message["forward"], p, pass::forward, r.partition.forward, r.forward);
-  read_packs(place["backward"], message["backward"], p, pass::backward, r.partition.backward, r.backward);
+  read_packs(place["forward"], message["forward"], p, pass::forward, r.partition.forward, r.forward,
+             r.weight);
+  read_packs(place["backward"], message["backward"], p, pass::backward, r.partition.backward, r.backward,
+             r.weight);
+  if (r.weight.count() == 0) r.weight = {};
   const json_place programs = place["programs"];
   const json_place peaks = place["peak_memory"];
   programs.must_have(static_cast<std::size_t>(p.shape.stages), "one per stage");

@@ -18,7 +18,6 @@
 #include <slimpack/simulator/workload_of.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -105,13 +104,6 @@ class timeline_writer {
     json_.close(']').close('}');
   }
 
-  [[nodiscard]] static std::string hash_text(std::uint64_t hash) {
-    char digits[17];
-    const auto end = std::to_chars(digits, digits + sizeof digits, hash, 16).ptr;
-    const std::string text(digits, end);
-    return std::string(16 - text.size(), '0') + text;
-  }
-
   result<void> write_replica(const plan& p, std::size_t replica) {
     const replica_plan& r = p.replicas[replica];
     const workload work = simulator::workload_of(p, replica);
@@ -126,7 +118,9 @@ class timeline_writer {
     json_.key("passes").open('[');
     write_pass(r.partition.forward, r.forward, p.shape);
     write_pass(r.partition.backward, r.backward, p.shape);
-    json_.close(']').key("stages").open('[');
+    json_.close(']');
+    if (r.weight.count() > 0) write_weights(r.weight, p.shape);
+    json_.key("stages").open('[');
     const bool follows_memory = p.memory_unit == memory_unit::token || !r.rates.empty();
     const std::vector<std::vector<seconds>> starts = by_stage(graph, start, r.programs.size());
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
@@ -162,6 +156,15 @@ class timeline_writer {
     json_.close('}');
   }
 
+  /// The packs whose weight gradients run apart, and how long they take.
+  void write_weights(const weight_timing& weight, const shape& s) {
+    json_.key("weights").open('{').key("packs").open('[');
+    for (std::size_t pack = weight.next(0); pack < weight.apart.size(); pack = weight.next(pack + 1)) json_.value(pack);
+    json_.close(']');
+    write_columns("time", weight.time, static_cast<std::size_t>(s.parts()));
+    json_.close('}');
+  }
+
   /// Times per part and pack. Most parts cost the same: each different column is written once, a constant one as
   /// one number.
   void write_columns(const char* name, std::span<const seconds> table, std::size_t parts) {
@@ -186,7 +189,7 @@ class timeline_writer {
   void write_program(const program& code, const shape& s) {
     std::string letters;
     letters.reserve(code.size());
-    for (const instruction& i : code) letters += i.pass == pass::forward ? 'F' : 'B';
+    for (const instruction& i : code) letters += name_of(i, 1).front();
     json_.field("code", letters);
     if (s.chunks == 1) return;
     json_.key("chunks");
@@ -196,8 +199,6 @@ class timeline_writer {
   /// Pairs of (instructions since the pair before, idle time before this one). What rounding alone makes, at most
   /// two ticks, is left out and does not add up: the next gap is counted from what the page knows.
   void write_gaps(const workload& work, const program& code, std::size_t stage, std::span<const seconds> start) {
-    const auto parts = static_cast<std::size_t>(work.shape.parts());
-    const auto stages = static_cast<std::size_t>(work.shape.stages);
     std::int64_t known = 0;
     std::size_t last = 0;
     json_.key("gaps").open('[');
@@ -208,7 +209,7 @@ class timeline_writer {
         last = i;
         known += gap;
       }
-      known += ticks(work.of(code[i].pass).time[code[i].pack.value * parts + code[i].chunk * stages + stage]);
+      known += ticks(time_of(work, code[i], stage, work.shape));
     }
     json_.close(']');
   }

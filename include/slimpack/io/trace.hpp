@@ -138,7 +138,7 @@ class trace_writer {
     const instruction& i = s.instruction;
     const std::span<const slice> pack = plan_.replicas[p.replica].partition.of(i.pass)[i.pack.value];
     begin("X", p, stage, name_of(i, plan_.shape.chunks));
-    json_.field("cat", i.pass == pass::forward ? "forward" : "backward");
+    json_.field("cat", i.pass == pass::forward ? "forward" : i.weights_only ? "weights" : "backward");
     at(nanoseconds(s.begin), nanoseconds(s.end));
     write_flow(p, stage, i);
     json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(pack).value);
@@ -153,7 +153,7 @@ class trace_writer {
 
   /// A pack's way through the parts is one flow: viewers draw its messages as arrows.
   void write_flow(process p, std::size_t stage, const instruction& i) {
-    if (plan_.shape.parts() == 1) return;
+    if (plan_.shape.parts() == 1 || i.weights_only) return;
     const int part = static_cast<int>(i.chunk) * plan_.shape.stages + static_cast<int>(stage);
     const bool first = part == (i.pass == pass::forward ? 0 : plan_.shape.parts() - 1);
     const bool last = part == (i.pass == pass::forward ? plan_.shape.parts() - 1 : 0);

@@ -11,7 +11,7 @@ const right = 104, small = '11.5px system-ui, -apple-system, "Segoe UI", Roboto,
 let left = 66, colour = {}, rows = [], hover = null, journey = [];
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ['text', 'muted', 'card', 'accent', 'lane', 'grid', 'forward', 'forward2', 'backward', 'backward2',
+  for (const name of ['text', 'muted', 'card', 'accent', 'lane', 'grid', 'forward', 'forward2', 'backward', 'backward2', 'weights', 'weights2',
                       'ink', 'halo', 'reduce', 'memory', 'memory-fill', 'limit'])
     colour[name] = style.getPropertyValue('--' + name).trim();
 }
@@ -50,16 +50,15 @@ function drawShares(c, forward, backward, x, y, h) {
 function drawPacks(c, lane, y, h) {
   const width = plotWidth(), scale = width / (show.t1 - show.t0);
   const shares = [new Float32Array(Math.ceil(width)), new Float32Array(Math.ceil(width))];
-  const fills = [colour.forward, colour.backward, colour.forward2, colour.backward2];
+  const fills = [colour.forward, colour.backward, colour.weights, colour.forward2, colour.backward2, colour.weights2];
   c.textAlign = 'center';
   for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
-    const pass = lane.unit[i] & 1;
     const x0 = Math.max(0, (lane.start[i] - show.t0) * scale), x1 = Math.min(width, (lane.end[i] - show.t0) * scale);
     if (x1 - x0 < 1.5) {
-      cover(shares[pass], x0, x1);
+      cover(shares[passOf(lane.unit[i])], x0, x1);
       continue;
     }
-    c.fillStyle = fills[pass + 2 * (lane.pack[i] & 1)];
+    c.fillStyle = fills[kindOf(lane.unit[i]) + 3 * (lane.pack[i] & 1)];
     c.fillRect(left + x0, y, x1 - x0, h);
     if (x1 - x0 < 24 || h < 12) continue;
     const name = packName(lane, i);
@@ -132,7 +131,7 @@ function drawOverview(lanes) {
       const shares = [new Float32Array(columns), new Float32Array(columns)];
       const part = lanes.filter(lane => lane.measured === measured);
       for (const lane of part)
-        for (let i = 0; i < lane.n; ++i) cover(shares[lane.unit[i] & 1], lane.start[i] * scale, lane.end[i] * scale);
+        for (let i = 0; i < lane.n; ++i) cover(shares[passOf(lane.unit[i])], lane.start[i] * scale, lane.end[i] * scale);
       return {step: part[0].step, shares: shares.map(s => s.map(x => x / part.length))};
     })};
   }

@@ -7,14 +7,14 @@ namespace slimpack::io::detail {
 inline constexpr char timeline_input[] = R"js(
 // ---- details of a pack
 function waitedFor(plan, lane, i) {
-  const unit = lane.unit[i], pass = unit & 1, pack = lane.pack[i], parts = plan.stages * plan.chunks;
-  const part = (unit >> 1) * plan.stages + lane.stage, source = pass === 0 ? part - 1 : part + 1;
+  const unit = lane.unit[i], pass = passOf(unit), pack = lane.pack[i], parts = plan.stages * plan.chunks;
+  const part = chunkOf(unit) * plan.stages + lane.stage, source = pass === 0 ? part - 1 : part + 1;
   const free = i > 0 ? lane.end[i - 1] : 0, idle = lane.start[i] - free;
   const after = i > 0 ? packName(lane, i - 1) + ' on this stage' : 'the start';
-  if (source < 0 || source >= parts) return [idle, after, null];
+  if (source < 0 || source >= parts || kindOf(unit) === 2) return [idle, after, null];
   const chunk = Math.floor(source / plan.stages);
   const sender = lanesOf(plan).find(l => l.r === lane.r && l.stage === source % plan.stages);
-  const from = lane.measured ? sender.twin : sender, k = indexOf(from, 2 * chunk + pass, pack);
+  const from = lane.measured ? sender.twin : sender, k = indexOf(from, unitNumber(pass, chunk), pack);
   const input = packName(from, k) + ' from stage ' + from.stage;
   if (lane.measured)  // a run tells when packs began and ended, not when messages arrived
     return [idle, from.end[k] > free ? input : after, input + ' ended at ' + instantText(from.end[k])];
@@ -28,7 +28,8 @@ function comparison(lane, i) {
           ['ratio', least > 0 ? ratioText(duration(measured) / least) + ' measured / predicted' : '\u2013']];
 }
 function details(lane, i) {
-  const plan = planShown(), pass = lane.unit[i] & 1, pack = lane.pack[i], all = plan.replicas[lane.r].passes[pass];
+  const plan = planShown(), kind = kindOf(lane.unit[i]), pass = passOf(lane.unit[i]), pack = lane.pack[i];
+  const all = plan.replicas[lane.r].passes[pass];
   const slices = [];
   for (let k = all.first[pack]; k < all.first[pack + 1] && slices.length < 8; ++k) {
     const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
@@ -36,8 +37,8 @@ function details(lane, i) {
     const whole = ' of ' + count(data.lengths[sequence]);
     slices.push(element('span', 'sequence ' + sequence), element('span', range + whole));
   }
-  const part = (lane.unit[i] >> 1) * plan.stages + lane.stage;
-  const last = part === (pass === 0 ? plan.stages * plan.chunks - 1 : 0);
+  const part = chunkOf(lane.unit[i]) * plan.stages + lane.stage;
+  const last = kind === 2 || part === (pass === 0 ? plan.stages * plan.chunks - 1 : 0);
   const [idle, waited, input] = waitedFor(plan, lane, i);
   const lines = [
     ['start', instantText(lane.start[i])], ['end', instantText(lane.end[i])],
@@ -51,7 +52,7 @@ function details(lane, i) {
   ];
   const more = all.counts[pack] - slices.length / 2;
   if (more > 0) slices.push(element('span'), element('span', 'and ' + count(more) + ' more'));
-  const title = [packName(lane, i), (pass === 0 ? 'forward' : 'backward') + ' pack ' + pack,
+  const title = [packName(lane, i), ['forward', 'backward', 'weight gradients of backward'][kind] + ' pack ' + pack,
                  'stage ' + lane.stage + (plan.replicas.length > 1 ? ' of replica ' + lane.r : ''),
                  ...(lane.twin ? [nameOf(lane.measured)] : [])];
   const words = lines.flatMap(([name, text]) => [element('span', name), element('span', text)]);

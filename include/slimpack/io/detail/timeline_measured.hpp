@@ -17,9 +17,7 @@ namespace slimpack::io::detail {
 /// What a plan says an instruction takes on a stage.
 [[nodiscard]] inline seconds predicted_time(const plan& p, std::size_t replica, std::size_t stage,
                                             const instruction& i) {
-  const auto stages = static_cast<std::size_t>(p.shape.stages);
-  const auto parts = static_cast<std::size_t>(p.shape.parts());
-  return p.replicas[replica].of(i.pass).time[i.pack.value * parts + i.chunk * stages + stage];
+  return time_of(p.replicas[replica], i, stage, p.shape);
 }
 
 /// Whether a stage's report is its program as it ran within the step.

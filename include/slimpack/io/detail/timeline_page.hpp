@@ -20,6 +20,7 @@ inline constexpr char timeline_head[] = R"html(<!DOCTYPE html>
   --page: #f5f6f8; --card: #ffffff; --line: #dfe3e8; --text: #1b2027; --muted: #5f6975; --accent: #2468a8;
   --lane: #e9ecf0; --grid: rgba(20, 30, 45, .10);
   --forward: #5aa5dc; --forward2: #2f7fbe; --backward: #f2ae49; --backward2: #d98a1c;
+  --weights: #83c37f; --weights2: #4f9a4b;
   --ink: #10161d; --halo: #ffffff; --reduce: #98a2ad;
   --memory: #7b62b3; --memory-fill: rgba(123, 98, 179, .26); --limit: #b01e5f;
 }
@@ -28,6 +29,7 @@ inline constexpr char timeline_head[] = R"html(<!DOCTYPE html>
     --page: #12151a; --card: #1a1e25; --line: #2e343e; --text: #e6e9ee; --muted: #98a2b0; --accent: #6fb3ee;
     --lane: #262c35; --grid: rgba(230, 238, 250, .10);
     --forward: #56a3dd; --forward2: #2d77b3; --backward: #efa843; --backward2: #bf771a;
+    --weights: #7dbb79; --weights2: #47853f;
     --ink: #ffffff; --halo: #0b0e12; --reduce: #707a86;
     --memory: #b49ae6; --memory-fill: rgba(180, 154, 230, .28); --limit: #ff6aa9;
   }
@@ -67,6 +69,7 @@ dd small { font-size: 13px; font-weight: 500; }
 .key i { width: 22px; height: 12px; border-radius: 2px; }
 .key .forward { background: linear-gradient(90deg, var(--forward) 50%, var(--forward2) 50%); }
 .key .backward { background: linear-gradient(90deg, var(--backward) 50%, var(--backward2) 50%); }
+.key .weights { background: linear-gradient(90deg, var(--weights) 50%, var(--weights2) 50%); }
 .key .idle { background: var(--lane); border: 1px solid var(--line); }
 .key .path { background: var(--ink); height: 3px; }
 .key .held { background: var(--memory-fill); border-top: 2px solid var(--memory); }
@@ -114,6 +117,7 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
   <div class="bar">
     <span class="key"><i class="forward"></i>forward</span>
     <span class="key"><i class="backward"></i>backward</span>
+    <span class="key weights"><i class="weights"></i>weight gradients</span>
     <span class="key"><i class="idle"></i>idle</span>
     <span class="key critical"><i class="path"></i>critical path</span>
     <span class="key memory"><i class="held"></i>memory</span>

@@ -76,7 +76,7 @@ function showMeasured({plan, kind}) {
   const lanes = lanesOf(plan).filter(ofReplica);
   const spent = pass => lane => {
     let sum = 0;
-    for (let i = 0; i < lane.n; ++i) if ((lane.unit[i] & 1) === pass) sum += lane.end[i] - lane.start[i];
+    for (let i = 0; i < lane.n; ++i) if (passOf(lane.unit[i]) === pass) sum += lane.end[i] - lane.start[i];
     return sum;
   };
   const mean = f => [lanes, lanes.map(lane => lane.twin)].map(all => all.reduce((a, l) => a + f(l), 0) / all.length);
@@ -136,6 +136,7 @@ function showControls({plan, kind}) {
   const strips = known && kind !== 'both', path = kind !== 'measured';
   const visible = {planned: path, critical: path && show.critical, memory: strips,
                    limit: strips && show.memory && limited, several: views.length > 1,
+                   weights: plan.replicas.some(r => r.weights),
                    reduce: shownLanes().some(lane => lane.reduce[1] > lane.reduce[0])};
   for (const [name, yes] of Object.entries(visible))
     for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';

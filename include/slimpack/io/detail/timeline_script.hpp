@@ -29,9 +29,12 @@ function memoryText(plan, held) {
   return held >= 2 ** 30 ? digits(held / 2 ** 30, 2) + ' GiB' : digits(held / 2 ** 20, 1) + ' MiB';
 }
 const ratioText = x => digits(x, 3) + ' \u00d7';
+// What an instruction runs: forward 0, backward 1 or weight gradients 2, of a chunk.
+const unitNumber = (kind, chunk) => 4 * chunk + kind, kindOf = unit => unit & 3, chunkOf = unit => unit >> 2;
+const passOf = unit => Math.min(1, kindOf(unit));
 const several = (n, word) => count(n) + ' ' + word + (n === 1 ? '' : 's');
 const packName = (lane, i) =>
-    'FB'[lane.unit[i] & 1] + lane.pack[i] + (planShown().chunks > 1 ? '.' + (lane.unit[i] >> 1) : '');
+    'FBW'[kindOf(lane.unit[i])] + lane.pack[i] + (planShown().chunks > 1 ? '.' + chunkOf(lane.unit[i]) : '');
 
 // ---- views: each plan, and where its step was measured the run and both, lane under lane
 const views = plans.flatMap(plan => (plan.measured ? ['predicted', 'measured', 'both'] : ['predicted'])
@@ -63,7 +66,7 @@ function unpackPass(pass) {
   });
 }
 function unpackLane(plan, replica, r, s, stage) {
-  const n = s.code.length, next = new Uint32Array(2 * plan.chunks);
+  const n = s.code.length, next = new Uint32Array(4 * plan.chunks);
   const lane = {r, stage, n, busy: 0, start: new Float64Array(n), end: new Float64Array(n), pack: new Uint32Array(n),
                 unit: new Uint16Array(n), memory: s.memory && new Float64Array(n), measured: false, twin: null,
                 step: plan.step, reduce: [plan.step - plan.reduce, plan.step], peak: replica.peak[stage]};
@@ -75,8 +78,10 @@ function unpackLane(plan, replica, r, s, stage) {
       gap += 2;
       due = gap < s.gaps.length ? i + s.gaps[gap] : -1;
     }
-    const pass = s.code[i] === 'F' ? 0 : 1, chunk = s.chunks ? s.chunks[i] : 0, unit = 2 * chunk + pass;
-    const pack = next[unit]++, time = cell(replica.passes[pass].time, chunk * plan.stages + stage, pack);
+    const kind = 'FBW'.indexOf(s.code[i]), chunk = s.chunks ? s.chunks[i] : 0, unit = unitNumber(kind, chunk);
+    const pack = kind === 2 ? replica.weights.packs[next[unit]++] : next[unit]++;
+    const times = kind === 2 ? replica.weights.time : replica.passes[kind].time;
+    const time = cell(times, chunk * plan.stages + stage, pack);
     lane.start[i] = t;
     lane.end[i] = t += time;
     lane.busy += time;
@@ -135,11 +140,11 @@ function readAddress() {
   wholeStep();
   setRange(1e9 * number('t0', 0), 1e9 * number('t1', show.t1 / 1e9));
   show.pick = null;
-  const pick = /^([FB])(\d+)(?:\.(\d+))?@(\d+)\.(\d+)(m?)$/.exec(at.get('pick') || '');
+  const pick = /^([FBW])(\d+)(?:\.(\d+))?@(\d+)\.(\d+)(m?)$/.exec(at.get('pick') || '');
   if (!pick) return;
   const lane = lanesIn(views[show.tab]).find(l =>
       l.r === Number(pick[4]) && l.stage === Number(pick[5]) && l.measured === (pick[6] === 'm'));
-  const i = lane ? indexOf(lane, 2 * Number(pick[3] || 0) + (pick[1] === 'F' ? 0 : 1), Number(pick[2])) : -1;
+  const i = lane ? indexOf(lane, unitNumber('FBW'.indexOf(pick[1]), Number(pick[3] || 0)), Number(pick[2])) : -1;
   if (i >= 0) show.pick = {lane, i};
 }
 function writeAddress() {
