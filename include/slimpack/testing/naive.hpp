@@ -170,8 +170,8 @@ struct nothing_kept {
 };
 
 /// The most a stage holds while it runs its program: what memory_rates says, counted per sequence, and what
-/// kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its backward ends, or
-/// its W where it has one.
+/// kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its backward ends; its
+/// tokens stay until its W ends, where it has one.
 template <class Kept = nothing_kept>
 [[nodiscard]] double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
                                  const shape& on, int stage = 0, const Kept& kept = {},
@@ -201,10 +201,6 @@ template <class Kept = nothing_kept>
     for (const auto& [where, n] : held) sum += n;
     return static_cast<double>(sum) / on.chunks;
   };
-  const auto release = [&](const slice& s, std::uint32_t chunk) {
-    live[{chunk, s.sequence}] -= s.length.value;
-    pieces[{chunk, s.sequence}] -= whole_bytes(s);
-  };
   double peak = rates.fixed;
   for (const instruction& i : code) {
     const std::span<const slice> pack = packs.of(i.pass)[i.pack.value];
@@ -217,14 +213,15 @@ template <class Kept = nothing_kept>
     }
     if (i.weights_only) {
       peak = std::max(peak, rates.in_backward(total(live), total(opened), 0) + beside());
-      for (const slice& s : pack) release(s, i.chunk);
+      for (const slice& s : pack) live[{i.chunk, s.sequence}] -= s.length.value;
       continue;
     }
     for (const slice& s : pack)  // a sequence that runs backward in one slice needs no accumulator
       if (s.end() == length[s.sequence] && s.begin > tokens{0}) opened[{i.chunk, s.sequence}] = s.end().value;
     peak = std::max(peak, rates.in_backward(total(live), total(opened), running) + beside());
     for (const slice& s : pack) {
-      if (!is_apart(apart, i.pack.value)) release(s, i.chunk);
+      pieces[{i.chunk, s.sequence}] -= whole_bytes(s);
+      if (!is_apart(apart, i.pack.value)) live[{i.chunk, s.sequence}] -= s.length.value;
       if (const auto open = opened.find({i.chunk, s.sequence}); open != opened.end()) open->second = s.begin.value;
     }
   }
