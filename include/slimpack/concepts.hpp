@@ -118,6 +118,15 @@ concept cuts_what_it_keeps = cuts_of<C>() == backward_cuts::forward_cuts || !req
 template <class P>
 concept splits_weight_gradients = requires { requires P::splits_weight_gradients; };
 
+/// What a compute offers that can run weight gradients apart.
+template <class C>
+concept computes_weights =
+    (computes_own_pieces<C> && requires(C& c, const piece& p) {
+      { c.weights(p) } -> gives<void>;
+    }) || (computes_own_packs<C> && requires(C& c, std::span<const piece> pack) {
+      { c.weights(pack) } -> gives<void>;
+    });
+
 template <class E, class Compute, class Transport>
 concept runs_plans = requires(E& e, const plan& p, Compute& c, Transport& t) {
   { e.execute(p, c, t) } -> std::same_as<result<step_report>>;
@@ -211,7 +220,10 @@ concept transport = detail::moves_bytes<T> ||
 ///     gets one backward or one discard, those of a forward that failed half-way too
 ///  2. gradients equal those of the uncut sequences, and add up over sequences in any order
 ///  3. calls are made on the thread that called the executor, in program order
-///  4. with cuts = backward_cuts::any (only without states) backward pieces are cut as the plan says; otherwise each is one
+///  4. with splits_weight_gradients = true (only without states) backward leaves the weight gradients of a piece that is
+///     weights_apart to a later call of weights(piece), or of weights(span of pieces); the piece's memory is its own
+///     until then, and discard may come between the two
+///  5. with cuts = backward_cuts::any (only without states) backward pieces are cut as the plan says; otherwise each is one
 ///     forward piece, since the runtime cuts both passes at the cuts of either (core/refine.hpp)
 /// testing/stage_compute_laws.hpp checks 2; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
@@ -219,7 +231,9 @@ concept stage_compute =
     (detail::computes_one_way<C> ||
      detail::unmet<"a stage compute offers message_format format() const, and: a type state, forward(piece, in, out), backward(piece, state, in, out), discard(piece, state); or the same without state; or for a whole pack (concepts.hpp)">()) &&
     (detail::cuts_what_it_keeps<C> ||
-     detail::unmet<"a stage compute that cuts backward anywhere keeps its own state: leave out the type state, or cuts = backward_cuts::any">());
+     detail::unmet<"a stage compute that cuts backward anywhere keeps its own state: leave out the type state, or cuts = backward_cuts::any">()) &&
+    (!detail::splits_weight_gradients<C> || detail::computes_weights<C> ||
+     detail::unmet<"a stage compute that splits weight gradients keeps its own state (no type state) and offers weights(piece), or weights(span of pieces) where backward takes packs">());
 
 /// A compute that can run a schedule's programs: one that splits weight gradients from input gradients needs a compute
 /// that does, and both say so by `static constexpr bool splits_weight_gradients = true`.

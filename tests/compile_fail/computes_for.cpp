@@ -3,6 +3,7 @@
 struct layers {
 #ifdef SLIMPACK_REPAIRED
   static constexpr bool splits_weight_gradients = true;
+  void weights(const slimpack::piece&);
 #endif
   slimpack::message_format format() const;
   slimpack::result<void> forward(const slimpack::piece&, std::span<const std::byte> in, slimpack::outgoing& out);

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -119,11 +120,25 @@ class prefix_stage {
     for (std::size_t t = n; t-- > 0;) {
       const std::int64_t at = p.slice.begin.value + static_cast<std::int64_t>(t);
       const double value = dy.empty() ? prefix_model::slope(p.slice.sequence, at) * real(p) : dy[t * w + w - 1];
-      gradient_[p.chunk] += value * sums[t];
+      if (p.weights_apart)
+        left_[{p.chunk, p.slice.sequence, at}] = value;
+      else
+        gradient_[p.chunk] += value * sums[t];
       later += value;
       for (std::size_t c = 0; c < w && !out.empty(); ++c) dx[t * w + c] = value + weight * later;
     }
   }
+
+  /// The weight gradients that run_backward left of a piece.
+  void run_weights(const piece& p, std::span<const double> sums) {
+    for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value; ++at) {
+      const auto dy = left_.find({p.chunk, p.slice.sequence, at});
+      gradient_[p.chunk] += dy->second * sums[static_cast<std::size_t>(at - p.slice.begin.value)];
+      left_.erase(dy);
+    }
+  }
+  [[nodiscard]] std::size_t left() const { return left_.size(); }
+  void forget() { left_.clear(); }
 
  private:
   static double real(const piece& p) { return p.loss_weight > 0 ? 1 : 0; }  // what an idle replica runs has no weight
@@ -133,6 +148,7 @@ class prefix_stage {
   double loss_{};
   std::vector<double> gradient_;
   std::vector<std::map<sequence_id, double>> before_, later_;  // per chunk
+  std::map<std::tuple<std::uint32_t, sequence_id, std::int64_t>, double> left_;  // dy of tokens whose W is to come
 };
 
 /// By piece, with a state that the runtime keeps: an autograd graph. Move-only.
@@ -220,6 +236,63 @@ class prefix_in_arena : public prefix_stage {
   [[nodiscard]] bytes held() const { return {static_cast<double>(arena_.size())}; }
 
  private:
+  std::map<std::pair<std::uint32_t, sequence_id>, std::vector<double>> arena_;
+};
+
+/// The same, which can leave weight gradients to a call of their own; by piece, or by pack.
+template <backward_cuts Cuts, bool ByPack>
+class prefix_splitting : public prefix_stage {
+ public:
+  static constexpr backward_cuts cuts = Cuts;
+  static constexpr bool splits_weight_gradients = true;
+  using prefix_stage::prefix_stage;
+
+  void forward(const piece& p, std::span<const std::byte> in, outgoing& out) requires(!ByPack) { fore(p, in, out.bytes()); }
+  void backward(const piece& p, std::span<const std::byte> in, outgoing& out) requires(!ByPack) { back(p, in, out.bytes()); }
+  void weights(const piece& p) requires(!ByPack) { rest(p); }
+
+  void forward(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) requires ByPack {
+    each(pack, in, out, [this](const piece& p, auto from, auto to) { fore(p, from, to); });
+  }
+  void backward(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) requires ByPack {
+    each(pack, in, out, [this](const piece& p, auto from, auto to) { back(p, from, to); });
+  }
+  void weights(std::span<const piece> pack) requires ByPack {
+    for (const piece& p : pack) rest(p);
+  }
+
+  void discard(const piece& p) { arena_.erase({p.chunk, p.slice.sequence}), forget(); }
+  [[nodiscard]] bytes held() const { return {static_cast<double>(arena_.size() + left())}; }
+
+ private:
+  void fore(const piece& p, std::span<const std::byte> in, std::span<std::byte> out) {
+    std::vector<double>& sums = arena_[{p.chunk, p.slice.sequence}];
+    sums.resize(static_cast<std::size_t>(p.sequence_length.value));
+    const std::vector<double> here = run_forward(p, in, out);
+    std::copy(here.begin(), here.end(), sums.begin() + p.slice.begin.value);
+  }
+  void back(const piece& p, std::span<const std::byte> in, std::span<std::byte> out) {
+    run_backward(p, sums_of(p), in, out);
+    if (p.is_first() && !p.weights_apart) arena_.erase({p.chunk, p.slice.sequence});
+  }
+  void rest(const piece& p) {
+    run_weights(p, sums_of(p));
+    if (p.is_first()) arena_.erase({p.chunk, p.slice.sequence});
+  }
+  std::span<const double> sums_of(const piece& p) const {
+    return std::span(arena_.at({p.chunk, p.slice.sequence})).subspan(static_cast<std::size_t>(p.slice.begin.value));
+  }
+  template <class Call>
+  void each(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out, const Call& call) {
+    std::span<std::byte> to = out.bytes();
+    for (const piece& p : pack) {
+      const std::size_t size = static_cast<std::size_t>(p.slice.length.value) * format().bytes_per_token();
+      call(p, in.empty() ? in : in.first(size), to.empty() ? to : to.first(size));
+      if (!in.empty()) in = in.subspan(size);
+      if (!to.empty()) to = to.subspan(size);
+    }
+  }
+
   std::map<std::pair<std::uint32_t, sequence_id>, std::vector<double>> arena_;
 };
 

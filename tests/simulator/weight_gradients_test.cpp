@@ -123,6 +123,7 @@ TEST(WeightGradients, AreRefusedOfAPackThatKeepsThem) {
   work.weight = {};
   simulator::task_graph graph;
   EXPECT_FALSE(graph.assign(work, std::vector<program>(3, program{f0, b0, w0})));
+  EXPECT_FALSE(graph.assign(work, std::vector<program>(3, program{b0, w0})));  // of the right length
 }
 
 }  // namespace

@@ -279,9 +279,27 @@ static_assert(!stage_compute<compute_that_copies_its_state>);
 struct schedule_with_weight_gradients : any_schedule {
   static constexpr bool splits_weight_gradients = true;
 };
-struct compute_with_weight_gradients : any_compute {
+struct compute_with_weight_gradients {
+  static constexpr bool splits_weight_gradients = true;
+  message_format format() const;
+  void forward(const piece&, message, outgoing&);
+  void backward(const piece&, message, outgoing&);
+  void weights(const piece&);
+  void discard(const piece&);
+};
+struct compute_of_packs_with_weight_gradients {
+  static constexpr bool splits_weight_gradients = true;
+  message_format format() const;
+  void forward(std::span<const piece>, message, outgoing&);
+  void backward(std::span<const piece>, message, outgoing&);
+  result<void> weights(std::span<const piece>);
+  void discard(const piece&);
+};
+struct compute_that_only_says_so : any_compute {
   static constexpr bool splits_weight_gradients = true;
 };
+static_assert(!stage_compute<compute_that_only_says_so>);
+static_assert(computes_for<compute_of_packs_with_weight_gradients, schedule_with_weight_gradients>);
 static_assert(computes_for<any_compute, any_schedule>);
 static_assert(!computes_for<any_compute, schedule_with_weight_gradients>);
 static_assert(computes_for<compute_with_weight_gradients, schedule_with_weight_gradients>);

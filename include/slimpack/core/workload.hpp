@@ -41,7 +41,7 @@ struct weight_timing {
   std::vector<seconds> time;        ///< per-pack overhead included; 0 where they do not
 
   [[nodiscard]] bool splits(std::size_t pack) const noexcept { return !apart.empty() && apart[pack] != 0; }
-  /// The first pack from `pack` on whose weight gradients run apart; the number of packs when none does.
+  /// The first pack from `pack` on whose weight gradients run apart; past the last of `apart` when none does.
   [[nodiscard]] std::size_t next(std::size_t pack) const noexcept {
     while (pack < apart.size() && apart[pack] == 0) ++pack;
     return pack;

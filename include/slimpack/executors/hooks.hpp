@@ -23,7 +23,8 @@
 ///                                                   batch's are counted on last stages alone
 ///   void begin_step(const step_outline&)            before the first forward; may give result<void> nothing
 ///   void sequence_forwarded(sequence_id)            after the forward of its last token, per chunk nothing
-///   void sequence_done(sequence_id)                 after the backward of its first, per chunk     nothing
+///   void sequence_done(sequence_id)                 after the backward of its first (its weights   nothing
+///                                                   where they run apart), per chunk
 ///   result<void> reduce(group&)                     after the last backward; group.sum(span<T>)    nothing
 ///                                                   adds over the replicas of this stage
 ///   double loss()                                   after the reduction: this rank's weighted sum  0

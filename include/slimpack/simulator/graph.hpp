@@ -134,7 +134,8 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
       const int p = i.pass == pass::forward ? 0 : 1;
       const std::uint32_t part = i.chunk * stages + stage;
       if (i.weights_only) {
-        if (p == 0 || part >= parts || i.pack.value != weights_[part] || i.pack.value >= done_[1][part])
+        if (p == 0 || part >= parts || i.pack.value != weights_[part] || i.pack.value >= done_[1][part] ||
+            !work.weight.splits(i.pack.value))
           return error{errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) +
                                                 ": weight gradients must run once, in order, after their backward"};
         weights_[part] = static_cast<std::uint32_t>(work.weight.next(weights_[part] + 1));

@@ -71,6 +71,8 @@ class piece_calls {
     const auto [first, end] = list.range(i.pack.value);
     pack_.assign(list.pieces.begin() + first, list.pieces.begin() + end);
     for (piece& one : pack_) one.chunk = i.chunk;
+    if constexpr (splits_weight_gradients<Compute>)
+      if (i.weights_only) return weights(first);
     if constexpr (by_piece) {
       std::size_t offset = 0;
       for (std::uint32_t at = first; at < end; ++at) {
@@ -147,6 +149,9 @@ class piece_calls {
       c.held[at] = 1;
   }
   void give_back(const piece& one, std::size_t at) {
+    if (!one.weights_apart) release(one, at);
+  }
+  void release(const piece& one, std::size_t at) {
     chunk_state& c = chunks_[one.chunk];
     if constexpr (any_cuts)
       c.live[one.slice.sequence.value] = one.slice.begin;
@@ -167,6 +172,26 @@ class piece_calls {
       keep(one, at);  // a call that fails half-way has its discard, too
       return result_of([&] { return compute_->forward(one, in, out); });
     }
+  }
+
+  /// The weight gradients of the pack, which its backward left.
+  result<void> weights(std::size_t first)
+    requires(splits_weight_gradients<Compute>)
+  {
+    if constexpr (by_piece) {
+      for (std::size_t k = 0; k < pack_.size(); ++k) {
+        release(pack_[k], first + k);
+        result<void> done = result_of([&] { return compute_->weights(pack_[k]); });
+        if (!done) return named(of_compute(std::move(done).error()), pack_[k]);
+      }
+    } else {
+      const std::span<const piece> pack = pack_;
+      for (std::size_t k = 0; k < pack.size(); ++k) release(pack[k], first + k);
+      result<void> done = result_of([&] { return compute_->weights(pack); });
+      if (!done) return of_compute(std::move(done).error());
+    }
+    for (const piece& one : pack_) finished(one);
+    return success();
   }
 
   result<void> backward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)
@@ -237,7 +262,10 @@ class piece_calls {
 
   void tell(pass p, const piece& one) {
     if (p == pass::forward && one.is_last()) sequence_forwarded(*compute_, one.slice.sequence);
-    if (p == pass::backward && one.is_first()) sequence_done(*compute_, one.slice.sequence);
+    if (p == pass::backward && !one.weights_apart) finished(one);
+  }
+  void finished(const piece& one) {
+    if (one.is_first()) sequence_done(*compute_, one.slice.sequence);
   }
 
   Compute* compute_;

@@ -152,6 +152,9 @@ class stage_run {
     result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>());
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
+    if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
+      return error{errc::invalid_input, "the plan runs weight gradients apart from input gradients (W instructions), the compute "
+                                        "does not say splits_weight_gradients = true"};
     pieces_.emplace(*compute_, *script_);
     return success();
   }

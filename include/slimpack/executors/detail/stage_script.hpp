@@ -24,6 +24,7 @@ struct piece_list {
   std::vector<piece> pieces;
   std::vector<std::uint32_t> ends;  // per pack
   std::vector<tokens> size;         // per pack
+  weight_timing weight;             // of backward packs: which leave their weight gradients to a W
 
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> range(std::uint32_t pack) const {
     return {pack == 0 ? 0 : ends[pack - 1], ends[pack]};
@@ -63,12 +64,14 @@ class stage_script {
   }
 
   [[nodiscard]] message_end source(const instruction& i) const {
+    if (i.weights_only) return {};
     const int part = part_of(i);
     const bool none = i.pass == pass::forward ? part == 0 : part == stages * chunks - 1;
     if (none) return {};
     return {rank_of(i.pass == pass::forward ? part - 1 : part + 1), channel(i.pass, part)};
   }
   [[nodiscard]] message_end target(const instruction& i) const {
+    if (i.weights_only) return {};
     const int part = part_of(i) + (i.pass == pass::forward ? 1 : -1);
     if (part < 0 || part == stages * chunks) return {};
     return {rank_of(part), channel(i.pass, part)};
@@ -103,6 +106,7 @@ class stage_script {
         if (listed) s.match();
       }
       if (!listed) return std::move(listed).error();
+      if (result<void> split = s.split(own.weight); !split) return std::move(split).error();
     }
     if (result<void> sound = s.follow(); !sound) return std::move(sound).error();
     return s;
@@ -175,6 +179,18 @@ class stage_script {
     return success();
   }
 
+  /// Marks the backward pieces whose weight gradients run apart.
+  result<void> split(const weight_timing& weight) {
+    if (weight.count() == 0) return success();
+    if (weight.apart.size() != backward.ends.size())
+      return error{errc::invalid_input, "the plan says of " + std::to_string(weight.apart.size()) + " packs where their weight " +
+                                            "gradients run, it has " + std::to_string(backward.ends.size())};
+    backward.weight = weight;
+    for (std::uint32_t pack = 0; pack < backward.ends.size(); ++pack)
+      for (auto [at, end] = backward.range(pack); at < end; ++at) backward.pieces[at].weights_apart = weight.splits(pack);
+    return success();
+  }
+
   static error broken(const slice& s, pass p, std::size_t pack, std::int64_t at) {
     std::string what = name_of({p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
                        std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
@@ -207,6 +223,7 @@ class stage_script {
     };
     struct chunk_state {
       std::uint32_t run[2]{};           // packs, per pass
+      std::size_t weights{};            // the pack whose weight gradients are next
       std::vector<open_sequence> open;  // per sequence
       std::vector<std::int64_t> live;   // tokens, per forward pack
     };
@@ -214,6 +231,7 @@ class stage_script {
     for (chunk_state& c : state) {
       c.open.resize(ids());
       c.live.resize(forward.ends.size());
+      c.weights = backward.weight.next(0);
     }
     std::int64_t live = 0;
     std::int64_t peak = 0;
@@ -223,6 +241,14 @@ class stage_script {
       const auto wrong = [&](const std::string& why) { return error{errc::out_of_order, name_of(i, chunks) + ' ' + why}; };
       if (i.chunk >= state.size()) return wrong("is of a chunk that the plan has not");
       chunk_state& c = state[i.chunk];
+      if (i.weights_only) {
+        if (is_forward || i.pack.value >= c.run[1]) return wrong("would run before its backward");
+        if (i.pack.value != c.weights || !backward.weight.splits(i.pack.value))
+          return wrong("stands where W" + std::to_string(c.weights) + " comes next");
+        c.weights = backward.weight.next(c.weights + 1);
+        live -= backward.size[i.pack.value].value;
+        continue;
+      }
       std::uint32_t& next = c.run[is_forward ? 0 : 1];
       if (i.pack.value != next || next >= of(i.pass).ends.size())
         return wrong("stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
@@ -259,10 +285,13 @@ class stage_script {
       if (is_forward) {
         peak = std::max(peak, live);
         outline.packs_in_flight = std::max(outline.packs_in_flight, in_flight);
-      } else {
+      } else if (!backward.weight.splits(i.pack.value)) {
         live -= backward.size[i.pack.value].value;
       }
     }
+    for (const chunk_state& c : state)
+      if (c.weights != backward.weight.apart.size())
+        return error{errc::out_of_order, "the program ends before W" + std::to_string(c.weights)};
     for (const chunk_state& c : state)
       for (const pass p : {pass::forward, pass::backward})
         if (c.run[p == pass::forward ? 0 : 1] != of(p).ends.size())

@@ -1,0 +1,149 @@
+#include <slimpack/executors/packflow.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+
+#include "../laws/cases.hpp"
+#include "diary.hpp"
+#include "everywhere.hpp"
+#include "prefix_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+using tests::run_everywhere;
+using tests::stages_of;
+
+/// 1F1B with each W a few backwards later than its B: the last ones come when all backwards have run.
+struct delayed_weights {
+  static constexpr bool splits_weight_gradients = true;
+  std::size_t delay{};
+
+  result<std::vector<program>> programs(const workload& work) const {
+    workload whole = work;
+    whole.weight = {};
+    result<std::vector<program>> made = schedules::one_f_one_b{}.programs(whole);
+    if (!made) return made;
+    for (program& code : made.value()) {
+      program with;
+      std::vector<instruction> waiting;
+      const auto run = [&](std::size_t left) {
+        const auto end = waiting.end() - static_cast<std::ptrdiff_t>(std::min(left, waiting.size()));
+        with.insert(with.end(), waiting.begin(), end);
+        waiting.erase(waiting.begin(), end);
+      };
+      for (const instruction& i : code) {
+        with.push_back(i);
+        if (i.pass == pass::backward) waiting.push_back({i.pass, i.pack, i.chunk, true});
+        run(delay);
+      }
+      run(0);
+      code = std::move(with);
+    }
+    return made;
+  }
+};
+
+template <class Compute>
+class PackflowWeights : public ::testing::Test {};
+using forms = ::testing::Types<prefix_splitting<backward_cuts::any, false>, prefix_splitting<backward_cuts::any, true>,
+                               prefix_splitting<backward_cuts::forward_cuts, false>,
+                               prefix_splitting<backward_cuts::forward_cuts, true>>;
+TYPED_TEST_SUITE(PackflowWeights, forms);
+
+// Numbers are integers that doubles hold exactly, so equality is meant to the last bit.
+TYPED_TEST(PackflowWeights, GiveTheGradientsOfUncutSequences) {
+  for (int seed = 1; seed <= tests::cases(4); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const tokens quantum{random.between(1, 8)};
+    const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
+    for (const std::size_t delay : {0, 3, 1000}) {
+      for (const shape& on : {shape{.stages = 1, .replicas = 2, .quantum = quantum}, shape{.stages = 3, .quantum = quantum},
+                              shape{.stages = 2, .replicas = 3, .quantum = quantum},
+                              shape{.stages = 2, .chunks = 2, .quantum = quantum}}) {
+        const plan p = tests::planned(on, lengths, slicers::equal_cost{}, solvers::two_phase{}, delayed_weights{delay}).value();
+        std::vector<TypeParam> stages = stages_of<TypeParam>(p);
+        const auto reports = run_everywhere(p, stages);
+        const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts());
+        for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+          ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed;
+          EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
+          for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
+            EXPECT_EQ(stages[rank].gradient()[chunk], expected.weight[static_cast<std::size_t>(stages[rank].part(chunk))])
+                << "rank " << rank << ", seed " << seed;
+        }
+      }
+    }
+  }
+}
+
+plan split_plan() {
+  const std::vector<tokens> lengths{{40}, {7}, {13}, {64}};
+  return tests::planned({.stages = 2, .quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{}, delayed_weights{2}).value();
+}
+
+TEST(PackflowWeightsPlan, HoldsTheTokensThatItPredicts) {
+  const plan p = split_plan();
+  std::vector<prefix_splitting<backward_cuts::any, false>> stages =
+      stages_of<prefix_splitting<backward_cuts::any, false>>(p);
+  const auto reports = run_everywhere(p, stages);
+  for (std::size_t r = 0; r < reports.size(); ++r)
+    EXPECT_EQ(static_cast<double>(reports[r].value().peak_tokens.value), p.replicas[0].peak_memory[r]);
+}
+
+TEST(PackflowWeightsPlan, IsRefusedForAComputeThatCannotSplit) {
+  const plan p = split_plan();
+  std::vector<prefix_by_piece> stages = stages_of<prefix_by_piece>(p);
+  for (const auto& report : run_everywhere(p, stages)) {
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().detail.find("splits_weight_gradients"), std::string::npos) << report.error().detail;
+  }
+}
+
+TEST(PackflowWeightsPlan, IsOutOfOrderWhereAWIsMissingOrEarly) {
+  for (const bool missing : {true, false}) {
+    plan p = split_plan();
+    program& code = p.replicas[0].programs[1];
+    const auto w = std::find_if(code.begin(), code.end(), [](const instruction& i) { return i.weights_only; });
+    if (missing)
+      code.erase(w);
+    else
+      std::rotate(code.begin(), w, w + 1);
+    p.hash = hash_of(p);
+    std::vector<prefix_splitting<backward_cuts::any, false>> stages =
+        stages_of<prefix_splitting<backward_cuts::any, false>>(p);
+    const auto reports = run_everywhere(p, stages);
+    ASSERT_FALSE(reports[1]);
+    EXPECT_EQ(reports[1].error().code, errc::out_of_order) << reports[1].error().detail;
+    EXPECT_NE(reports[1].error().detail.find("W0"), std::string::npos) << reports[1].error().detail;
+  }
+}
+
+/// Fails in the first W after its n-th.
+struct failing_weights : prefix_splitting<backward_cuts::any, false> {
+  using prefix_splitting::prefix_splitting;
+  int left{2};
+  result<void> weights(const piece& p) {
+    if (left-- == 0) return error{errc::compute_failed, "no more weights"};
+    prefix_splitting::weights(p);
+    return success();
+  }
+};
+
+TEST(PackflowWeightsPlan, DiscardsWhatWaitsForItsWeightsWhenAStepFails) {
+  const plan p = split_plan();
+  std::vector<failing_weights> stages = stages_of<failing_weights>(p);
+  const auto reports = run_everywhere(p, stages);
+  for (const auto& report : reports) ASSERT_FALSE(report);
+  EXPECT_NE((reports[0].error().detail + reports[1].error().detail).find("no more weights"), std::string::npos);
+  for (const failing_weights& stage : stages) EXPECT_EQ(stage.held(), bytes{0});
+}
+
+}  // namespace
+}  // namespace slimpack
