@@ -29,7 +29,7 @@ struct whole;
 
 namespace costs {
 struct quadratic;
-struct network;
+class network;
 struct memory;
 class transformer;
 class profiled;

@@ -1,95 +1,128 @@
 #include <slimpack/costs/network.hpp>
+#include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace slimpack {
 namespace {
 
-const costs::network on_nodes_of_8{.inside = {{1}, 100}, .between = {{3}, 10}, .gpus_per_node = 8};
+using costs::collective;
+using costs::collective_sample;
+using costs::network;
+using costs::rank_group;
+using samples = std::vector<collective_sample>;
 
-/// Node of the GPU that runs one rank: tensor first, then context, stages, replicas.
-int node(const shape& on, int tensor, int context, int stage, int replica) {
-  return (((replica * on.stages + stage) * on.context + context) * on.tensor + tensor) / 8;
-}
-
-/// Visits the (tensor, context, replica) ranks of a stage.
-template <class Visit>
-void each_rank(const shape& on, const Visit& visit) {
-  for (int replica = 0; replica < on.replicas; ++replica)
-    for (int context = 0; context < on.context; ++context)
-      for (int tensor = 0; tensor < on.tensor; ++tensor) visit(tensor, context, replica);
-}
-
-bool leaves(const shape& on, int from, int to) {
-  bool any = false;
-  each_rank(on, [&](int t, int c, int d) { any = any || node(on, t, c, from, d) != node(on, t, c, to, d); });
-  return any;
-}
-
-std::vector<shape> shapes() {
-  std::vector<shape> all;
-  for (const int t : {1, 2, 3, 8, 16})
-    for (const int c : {1, 2, 4})
-      for (const int p : {1, 2, 3, 4, 8, 16})
-        for (const int d : {1, 2, 3})
-          for (const int v : {1, 2})
-            all.push_back({.stages = p, .replicas = d, .tensor = t, .context = c, .chunks = v});
-  return all;
-}
-
-TEST(Network, LeavesANodeWhereSomeMessageDoes) {
-  for (const shape& on : shapes()) {
-    bool some = false;
-    for (int r = 0; r < on.stages; ++r) some = some || leaves(on, r, (r + 1) % on.stages);
-    for (int r = 0; r < (on.chunks > 1 ? on.stages : on.stages - 1); ++r)
-      EXPECT_EQ(on_nodes_of_8.boundary(on, r) == on_nodes_of_8.between, on.chunks > 1 ? some : leaves(on, r, r + 1))
-          << on.tensor << on.context << on.stages << on.replicas << on.chunks << " stage " << r;
-  }
-}
-
-// Four pipelines of 2 stages of 4 ranks, one on each node: neither their messages nor those from chunk to chunk leave.
-TEST(Network, KeepsAPipelineThatFillsANodeInside) {
-  const shape on{.stages = 2, .replicas = 4, .tensor = 4, .chunks = 2};
-  EXPECT_EQ(on_nodes_of_8.boundary(on, 0), on_nodes_of_8.inside);
-  EXPECT_EQ(on_nodes_of_8.boundary(on, 1), on_nodes_of_8.inside);
-}
-
-TEST(Network, LeavesANodeWhereSomeTensorRanksAreApart) {
-  for (const shape& on : shapes()) {
-    bool some = false;
-    for (int r = 0; r < on.stages; ++r)
-      each_rank(on, [&](int t, int c, int d) { some = some || node(on, t, c, r, d) != node(on, 0, c, r, d); });
-    EXPECT_EQ(on_nodes_of_8.of_tensor(on) == on_nodes_of_8.between, some)
-        << on.tensor << on.context << on.stages << on.replicas;
-  }
-}
-
-TEST(Network, LeavesANodeWhereSomeCopiesOfWeightsAreApart) {
-  for (const shape& on : shapes()) {
-    bool some = false;
-    for (int r = 0; r < on.stages; ++r)
-      each_rank(on, [&](int t, int c, int d) { some = some || node(on, t, c, r, d) != node(on, t, 0, r, 0); });
-    EXPECT_EQ(on_nodes_of_8.of_replicas(on) == on_nodes_of_8.between, some)
-        << on.tensor << on.context << on.stages << on.replicas;
-  }
-}
-
-// 3 s + 100 B / 10 B/s = 13 s. A gather over 4 ranks moves 3/4 of the buffer: 3 + 75 / 10 = 10.5 s.
-TEST(Network, PricesLatencyAndBytes) {
-  EXPECT_EQ(costs::network::over(on_nodes_of_8.between, {100}), seconds{13});
-  EXPECT_EQ(costs::network::gather(on_nodes_of_8.between, {100}, 4), seconds{10.5});
-  EXPECT_EQ(costs::network::gather(on_nodes_of_8.between, {100}, 1), seconds{0});
-}
+const costs::gpu device{.gpus_per_node = 8, .inside = {{1}, 100}, .between = {{3}, 10}};
+const rank_group four_inside{4, 1, 1};
 
 TEST(Network, TakesItsLinksFromTheGpu) {
-  const costs::gpu device{.gpus_per_node = 4, .inside = {{1}, 2}, .between = {{3}, 4}};
-  const costs::network net = costs::network::of(device);
-  EXPECT_EQ(net.inside, device.inside);
-  EXPECT_EQ(net.between, device.between);
-  EXPECT_EQ(net.boundary({.stages = 8}, 2), device.inside);
-  EXPECT_EQ(net.boundary({.stages = 8}, 3), device.between);
+  const network net(device);
+  EXPECT_EQ(net.link_of(four_inside), device.inside);
+  EXPECT_EQ(net.link_of({4, 2, 2}), device.between);
+  EXPECT_EQ(net.place().gpus_per_node, 8);
+  EXPECT_EQ(net.place().island, 8);
+}
+
+// Inside: 1 s, and of 100 B a gather over 4 ranks moves 3/4, an all-reduce 3/2: 1 + 75 / 100, 1 + 150 / 100.
+TEST(Network, PricesLatencyAndBytesInsideANode) {
+  const network net(device);
+  EXPECT_EQ(net.send_receive({2, 1, 1}, {100}), seconds{2});
+  EXPECT_EQ(net.all_gather(four_inside, {100}), seconds{1.75});
+  EXPECT_EQ(net.reduce_scatter(four_inside, {100}), seconds{1.75});
+  EXPECT_EQ(net.all_reduce(four_inside, {100}), seconds{2.5});
+  EXPECT_EQ(net.all_to_all(four_inside, {100}), seconds{1.75});
+}
+
+// 4 ranks of each of 4 nodes: latency 2 x 3 s between and 1 s inside; 4 adapters of 10 B/s, of which an all-gather of
+// 160 B puts 150 B on: 7 + 150 / 40. An all-to-all sends 120 of its 160 B over one adapter: 7 + 12. With adapters of
+// 50 B/s the links inside are the limit: 7 + 150 / 100. Two nodes of one rank each: 3 + 80 / 10.
+TEST(Network, SharesTheAdaptersOfANode) {
+  const network net(device);
+  const rank_group sixteen{16, 4, 4};
+  EXPECT_EQ(net.all_gather(sixteen, {160}), seconds{10.75});
+  EXPECT_EQ(net.all_to_all(sixteen, {160}), seconds{19});
+  costs::gpu fast = device;
+  fast.between.bandwidth = 50;
+  EXPECT_EQ(network(fast).all_gather(sixteen, {160}), seconds{8.5});
+  EXPECT_EQ(net.all_gather({2, 2, 2}, {160}), seconds{11});
+  EXPECT_EQ(net.send_receive({2, 2, 2}, {100}), seconds{13});
+}
+
+TEST(Network, TakesNoTimeForOneRank) {
+  EXPECT_EQ(network(device).all_reduce({1, 1, 1}, {1e9}), seconds{0});
+}
+
+samples gathers(int ranks, int per_node, double slower = 1, const char* from = "") {
+  return {{from, "", collective::all_gather, ranks, per_node, {100}, {0.5 * slower}},
+          {from, "", collective::all_gather, ranks, per_node, {200}, {0.75 * slower}}};
+}
+
+TEST(Network, PrefersWhatWasMeasured) {
+  const network net = network::make(device, gathers(4, 8)).value();
+  EXPECT_EQ(net.all_gather(four_inside, {200}), seconds{0.75});
+  EXPECT_EQ(net.source(collective::all_gather, four_inside, {200}), costs::origin::measured);
+}
+
+// 4 ranks: an all-reduce of 100 B moves as much as a gather of 200 B; a message of 150 B likewise.
+TEST(Network, DerivesOtherOperationsAtEqualTraffic) {
+  const network net = network::make(device, gathers(4, 8)).value();
+  EXPECT_EQ(net.all_reduce(four_inside, {100}), seconds{0.75});
+  EXPECT_EQ(net.reduce_scatter(four_inside, {200}), seconds{0.75});
+  EXPECT_EQ(net.source(collective::all_reduce, four_inside, {100}), costs::origin::derived);
+}
+
+// Nothing was measured between nodes: 3 s and 50 B at 10 B/s, whatever is known inside.
+TEST(Network, FallsBackOnLinksWhereNothingWasMeasured) {
+  const network net = network::make(device, gathers(4, 8)).value();
+  EXPECT_EQ(net.all_gather({2, 2, 2}, {100}), seconds{8});
+  EXPECT_EQ(net.source(collective::all_gather, {2, 2, 2}, {100}), costs::origin::modelled);
+}
+
+// Between two nodes of 8 ranks a gather of 1600 B by adapters of 8 x 1000 B/s alone would take less than the 1 + 14 s that
+// 8 ranks inside take.
+TEST(Network, IsNoFasterAcrossNodesThanInsideOne) {
+  const samples messages{{"", "", collective::send_receive, 2, 1, {100}, {0.1}},
+                         {"", "", collective::send_receive, 2, 1, {200}, {0.2}}};
+  const network net = network::make(device, messages).value();
+  EXPECT_EQ(net.all_gather({16, 2, 2}, {1600}), seconds{15});
+}
+
+// The second collection falls with size, so the first one's 0.75 s count, whichever comes first.
+TEST(Network, BelievesTheCollectionWithLeastNoise) {
+  const samples clean = gathers(4, 8, 1, "clean");
+  samples noisy = gathers(4, 8, 3, "noisy");
+  noisy[1].time = {0.1};
+  for (const bool clean_first : {true, false}) {
+    samples both = clean_first ? clean : noisy;
+    const samples& second = clean_first ? noisy : clean;
+    both.insert(both.end(), second.begin(), second.end());
+    EXPECT_EQ(network::make(device, both).value().all_gather(four_inside, {200}), seconds{0.75});
+  }
+}
+
+TEST(Network, NeverFallsWithSize) {
+  testing::generator random(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    samples all;
+    for (const int ranks : {2, 4, 8, 16})
+      for (int i = 0; i < 6; ++i)
+        all.push_back({"", "", random.once_in(2) ? collective::all_reduce : collective::all_gather, ranks, 4,
+                       {std::exp2(random.between(5, 30))}, {0.001 + random.ratio()}});
+    for (const collective op : {collective::all_reduce, collective::all_gather})
+      for (const int ranks : {2, 4, 8, 16})
+        for (const double size : {1.0, 2.0}) all.push_back({"", "", op, ranks, 4, {size}, {0.001 + random.ratio()}});
+    const network net = network::make(device, all).value();
+    for (const collective op : {collective::send_receive, collective::all_reduce, collective::all_gather,
+                                collective::reduce_scatter, collective::all_to_all}) {
+      const rank_group group = net.place().adjacent(static_cast<int>(random.between(2, 40)));
+      const bytes size{std::exp2(30 * random.ratio())};
+      const bytes more = size * (1 + random.ratio());
+      EXPECT_GE(net.time(op, group, more).value, net.time(op, group, size).value * (1 - 1e-12)) << "seed 7";
+    }
+  }
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace slimpack::costs {
 struct link {
   seconds latency{};
   double bandwidth{};  ///< bytes per second, one direction, as one GPU sees it
+
+  [[nodiscard]] constexpr seconds over(bytes size) const noexcept { return {latency.value + size.value / bandwidth}; }
   friend constexpr bool operator==(const link&, const link&) = default;
 };
 

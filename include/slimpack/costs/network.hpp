@@ -1,62 +1,135 @@
 #ifndef SLIMPACK_COSTS_NETWORK_HPP
 #define SLIMPACK_COSTS_NETWORK_HPP
 
-#include <slimpack/core/shape.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/costs/collective.hpp>
+#include <slimpack/costs/collective_sample.hpp>
+#include <slimpack/costs/collective_table.hpp>
 #include <slimpack/costs/gpu.hpp>
+#include <slimpack/costs/origin.hpp>
+#include <slimpack/costs/placement.hpp>
+#include <slimpack/costs/rank_group.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace slimpack::costs {
 
-/// What messages and collectives cost on nodes of GPUs: latency + bytes / bandwidth, by whether a node is left.
-/// Ranks fill nodes tensor first, then context, stages, replicas.
-/// Source    alpha-beta model; ring volumes of NCCL: (n - 1) / n of the buffer for a gather or a scatter
-/// Units     bytes in, seconds out
-struct network {
-  link inside;
-  link between;
-  int gpus_per_node{1};
+/// What messages and collectives cost on nodes of GPUs, each alone on the machine: traffic.hpp has what they cost in
+/// training, and of which size they are there.
+///
+/// The first that knows answers:
+///   1. a table of the operation (costs::collective_table), by where the group sits: in an island, a node, across nodes;
+///   2. a table of another operation there, at equal bytes on the wire: rings reach one bus bandwidth in all. Across
+///      nodes it takes at least what the ranks of one node would take;
+///   3. the links of costs::gpu: t = latency + bytes on the wire / bandwidth. Across nodes the latency is a tree's,
+///      ceil(log2 nodes) between and one inside; rings go through all nodes, so k ranks of a node share its adapters, one
+///      each, as long as the links inside keep up: bandwidth = min(inside, k between). A message, and each message of an
+///      all-to-all, uses one adapter.
+///
+/// Source    alpha-beta model; ring volumes of NCCL (costs::collective); 2 and the sums over nodes are derived
+/// Units     bytes as NCCL's tests count them in, seconds out
+/// Law       time does not fall with size; a group of one rank takes no time
+class network {
+ public:
+  /// Links of the GPU only.
+  explicit network(gpu device) : device_(std::move(device)), place_{device_.gpus_per_node, device_.gpus_per_node} {}
 
-  [[nodiscard]] static network of(const gpu& g) { return {g.inside, g.between, g.gpus_per_node}; }
-
-  [[nodiscard]] static constexpr seconds over(const link& l, bytes size) noexcept {
-    return {l.latency.value + size.value / l.bandwidth};
-  }
-
-  /// The link that a message from stage r to r + 1 (or back) takes; the worst over replicas and ranks of a stage.
-  /// With chunks, messages also go from the last stage to the first, and every boundary has the worst link's price.
-  [[nodiscard]] const link& boundary(const shape& s, int r) const {
-    const int ranks = s.tensor * s.context;
-    for (int from = 0; from < s.replicas * s.stages * ranks; ++from) {
-      const int stage = from / ranks % s.stages;
-      const int to = from + (stage + 1 < s.stages ? ranks : (1 - s.stages) * ranks);
-      if ((stage == r || s.chunks > 1) && apart(from, to)) return between;
+  /// Links, and what was measured. Samples are all of this kind of GPU, in one kind of node; those that name another `gpu`
+  /// or `node` are another collection, and the one with the least noise that knows an operation answers.
+  /// Errors    those of collective_table::make            Complexity  O(samples^2)
+  [[nodiscard]] static result<network> make(gpu device, std::span<const collective_sample> samples) {
+    network made(std::move(device));
+    std::vector<collective_sample> left(samples.begin(), samples.end());
+    while (!left.empty()) {
+      const auto other = std::stable_partition(left.begin(), left.end(), [&](const collective_sample& s) {
+        return s.gpu == left.front().gpu && s.node == left.front().node;
+      });
+      result<collective_table> table = collective_table::make({left.begin(), other});
+      if (!table) return std::move(table).error();
+      if (const std::optional<int> island = table.value().island())
+        made.place_.island = std::min(made.place_.island, *island);
+      made.tables_.push_back(std::move(table).value());
+      left.erase(left.begin(), other);
     }
-    return inside;
+    std::stable_sort(made.tables_.begin(), made.tables_.end(),
+                     [](const collective_table& a, const collective_table& b) { return a.noise() < b.noise(); });
+    return made;
   }
 
-  /// The link between the tensor-parallel ranks of a stage, the worst over all.
-  [[nodiscard]] const link& of_tensor(const shape& s) const {
-    for (int first = 0; first < s.replicas * s.stages * s.context * s.tensor; first += s.tensor)
-      if (apart(first, first + s.tensor - 1)) return between;
-    return inside;
+  [[nodiscard]] const gpu& device() const noexcept { return device_; }
+  [[nodiscard]] const placement& place() const noexcept { return place_; }
+  [[nodiscard]] const link& link_of(const rank_group& group) const noexcept {
+    return group.nodes > 1 ? device_.between : device_.inside;
   }
 
-  /// The link between copies of a stage's weights, its context-parallel ranks on all replicas; the worst over stages.
-  [[nodiscard]] const link& of_replicas(const shape& s) const {
-    const int ranks = s.tensor * s.context;
-    const int last_copy = (s.replicas - 1) * s.stages * ranks + ranks - s.tensor;
-    for (int r = 0; r < s.stages; ++r)
-      for (int first = r * ranks; first < r * ranks + s.tensor; ++first)
-        if (apart(first, first + last_copy)) return between;
-    return inside;
+  [[nodiscard]] seconds send_receive(const rank_group& group, bytes message) const {
+    return time(collective::send_receive, group, message);
   }
-
-  /// All-gather or reduce-scatter over n ranks; `size` is the gathered buffer.
-  [[nodiscard]] static seconds gather(const link& l, bytes size, int n) {
-    return n < 2 ? seconds{} : over(l, size * ((n - 1.0) / n));
+  [[nodiscard]] seconds all_reduce(const rank_group& group, bytes buffer) const {
+    return time(collective::all_reduce, group, buffer);
+  }
+  [[nodiscard]] seconds all_gather(const rank_group& group, bytes gathered) const {
+    return time(collective::all_gather, group, gathered);
+  }
+  [[nodiscard]] seconds reduce_scatter(const rank_group& group, bytes input) const {
+    return time(collective::reduce_scatter, group, input);
+  }
+  [[nodiscard]] seconds all_to_all(const rank_group& group, bytes sent) const {
+    return time(collective::all_to_all, group, sent);
+  }
+  [[nodiscard]] seconds time(collective op, const rank_group& group, bytes size) const {
+    return answered(op, group, size).time;
+  }
+  [[nodiscard]] origin source(collective op, const rank_group& group, bytes size) const {
+    return answered(op, group, size).source;
   }
 
  private:
-  [[nodiscard]] bool apart(int rank, int other) const noexcept { return rank / gpus_per_node != other / gpus_per_node; }
+  using answer = collective_table::answer;
+
+  [[nodiscard]] answer answered(collective op, const rank_group& group, bytes size) const {
+    if (group.ranks < 2) return {{}, origin::measured};
+    for (const collective_table& table : tables_)
+      if (const std::optional<answer> known = table(op, group, size)) return *known;
+    for (const collective other : {collective::all_gather, collective::reduce_scatter, collective::all_reduce,
+                                   collective::all_to_all, collective::send_receive}) {
+      const bytes alike = size * (traffic_per_byte(op, group.ranks) / traffic_per_byte(other, group.ranks));
+      for (const collective_table& table : tables_)
+        if (const std::optional<answer> known = table(other, group, alike))
+          return {std::max(known->time, within_a_node(op, group, size)), origin::derived};
+    }
+    return {modelled(op, group, size), origin::modelled};
+  }
+
+  [[nodiscard]] seconds within_a_node(collective op, const rank_group& group, bytes size) const {
+    return group.nodes > 1 ? time(op, place_.adjacent(group.ranks / group.nodes), size) : seconds{};
+  }
+
+  [[nodiscard]] seconds modelled(collective op, const rank_group& group, bytes size) const {
+    const link& inside = device_.inside;
+    const link& between = device_.between;
+    const double ranks = group.ranks;
+    const double on_a_node = ranks / group.nodes;
+    const double wire = size.value * traffic_per_byte(op, group.ranks);
+    if (group.nodes == 1) return {inside.latency.value + wire / inside.bandwidth};
+    const double latency = between.latency.value * std::bit_width(static_cast<unsigned>(group.nodes - 1)) +
+                           (on_a_node > 1 ? inside.latency.value : 0);
+    if (op == collective::send_receive) return {latency + wire / between.bandwidth};
+    if (op == collective::all_to_all)
+      return {latency + std::max(size.value * (on_a_node - 1) / ranks / inside.bandwidth,
+                                 size.value * (ranks - on_a_node) / ranks / between.bandwidth)};
+    return {latency + wire / std::min(inside.bandwidth, on_a_node * between.bandwidth)};
+  }
+
+  gpu device_;
+  placement place_;
+  std::vector<collective_table> tables_;
 };
 
 }  // namespace slimpack::costs

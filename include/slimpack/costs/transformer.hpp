@@ -9,6 +9,7 @@
 #include <slimpack/costs/memory.hpp>
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/costs/network.hpp>
+#include <slimpack/costs/rank_group.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -82,7 +83,7 @@ class transformer {
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {
     if (hop_) return *hop_;
     const auto boundary = static_cast<std::size_t>((p == pass::forward ? part : part - 1 + shape_.stages) % shape_.stages);
-    return network::over(links_[boundary], bytes{message_token_ * static_cast<double>(size.value)});
+    return links_[boundary].over(bytes{message_token_ * static_cast<double>(size.value)});
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_[static_cast<std::size_t>(stage)]; }
   [[nodiscard]] seconds reduce_time() const { return reduce_; }
@@ -114,9 +115,9 @@ class transformer {
 
   transformer(model_shape model, gpu device, const shape& on, options with)
       : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(with.layers)), hop_(with.hop) {
-    const network net = network::of(device_);
+    const network net(device_);
     message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
-    for (int r = 0; r < on.stages; ++r) links_.push_back(net.boundary(on, r));
+    for (int r = 0; r < on.stages; ++r) links_.push_back(net.link_of(net.place().boundary(on, r)));
     std::vector<std::vector<layer>> on_stage(static_cast<std::size_t>(on.stages));
     int first = 0;
     for (int part = 0; part < on.parts(); ++part) {
@@ -141,9 +142,8 @@ class transformer {
       heaviest = std::max(heaviest, weights);
     }
     // fp32 gradients scattered, bf16 weights gathered, nothing hidden.
-    const int copies = on.replicas * on.context;
-    reduce_ = network::gather(net.of_replicas(on), bytes{4 * heaviest}, copies) +
-              network::gather(net.of_replicas(on), bytes{2 * heaviest}, copies);
+    const rank_group copies = net.place().copies(on);
+    reduce_ = net.reduce_scatter(copies, bytes{4 * heaviest}) + net.all_gather(copies, bytes{2 * heaviest});
   }
 
   [[nodiscard]] part_rates rates_of(std::span<const layer> own, bool has_head, const network& net, const options& with) const {
@@ -156,7 +156,7 @@ class transformer {
     if (has_head) weights += head / 2;
     const auto count = static_cast<double>(own.size());
     // Sequence parallelism: two gathers and two scatters of the hidden states a layer; backward gathers twice more.
-    const link& tensor = net.of_tensor(shape_);
+    const link& tensor = net.link_of(net.place().tensor(shape_));
     const double one_token = 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
     const double traffic = 4 * count * one_token;
     const double waits = shape_.tensor > 1 ? 4 * count * tensor.latency.value : 0;
