@@ -102,7 +102,7 @@ class trainer {
       planning = made.value().planning_time;
       stage_.weights().zero_gradients();
       slimpack::result<slimpack::step_report> ran =
-          slimpack::executors::packflow<>{}.execute(made.value(), stage_, transport_);
+          slimpack::executors::packflow<>{.step = step}.execute(made.value(), stage_, transport_);
       if (!ran) return ending::of_step(ran.error());
       slimpack::result<measured_step> told =
           measured_step::gather(made.value(), ran.value(), stage_.peak(), transport_);

@@ -52,6 +52,7 @@
 #include <slimpack/simulator/bounds.hpp>
 #include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/measured.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/simulator/workload_of.hpp>

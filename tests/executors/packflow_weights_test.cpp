@@ -63,7 +63,7 @@ TYPED_TEST(PackflowWeights, GiveTheGradientsOfUncutSequences) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
     const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
-    for (const std::size_t delay : {0, 3, 1000}) {
+    for (const std::size_t delay : {std::size_t{0}, std::size_t{3}, std::size_t{1000}}) {
       for (const shape& on : {shape{.stages = 1, .replicas = 2, .quantum = quantum}, shape{.stages = 3, .quantum = quantum},
                               shape{.stages = 2, .replicas = 3, .quantum = quantum},
                               shape{.stages = 2, .chunks = 2, .quantum = quantum}}) {

@@ -8,12 +8,12 @@
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/timeline_drawing.hpp>
 #include <slimpack/io/detail/timeline_input.hpp>
-#include <slimpack/io/detail/timeline_measured.hpp>
 #include <slimpack/io/detail/timeline_page.hpp>
 #include <slimpack/io/detail/timeline_panels.hpp>
 #include <slimpack/io/detail/timeline_script.hpp>
 #include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/measured.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/workload_of.hpp>
 
@@ -84,12 +84,12 @@ class timeline_writer {
   /// Ranks in order, each with its reduction (begin, end), its peak in tokens, and for each instruction the pause
   /// before it and its duration. Instants are rounded, not durations, so that they add up.
   void write_measured(const plan& p, std::span<const step_report> ranks) {
-    const measured_figures f = figures_of(p, ranks);
+    const simulator::measured_figures f = simulator::figures_of(p, ranks);
     json_.key("measured").open('{').field("step", ticks(f.step)).field("bubble", f.bubble).field("off", f.off);
     json_.key("ranks").open('[');
     for (std::size_t k = 0; k < ranks.size(); ++k) {
       const step_report& rank = ranks[k];
-      const seconds reduction = reduction_begin(p, ranks, k % static_cast<std::size_t>(p.shape.stages));
+      const seconds reduction = simulator::reduction_begin(p, ranks, k % static_cast<std::size_t>(p.shape.stages));
       json_.line();
       json_.open('{').field("peak", rank.peak_tokens.value).key("reduce").open('[').value(ticks(reduction));
       json_.value(ticks(std::max(reduction, rank.elapsed + rank.reduce))).close(']').key("run").open('[');
@@ -275,7 +275,7 @@ class timeline_writer {
                                           std::to_string(plans.size()) + " plans"};
   for (std::size_t k = 0; k < measured.size(); ++k)
     if (!measured[k].empty())
-      if (result<void> fits = detail::check_measured(plans[k], measured[k]); !fits) return fits;
+      if (result<void> fits = simulator::check_measured(plans[k], measured[k]); !fits) return fits;
   out << detail::timeline_head;
   out << "<script id=\"data\" type=\"application/json\">";
   if (result<void> written = detail::timeline_writer(out).write(plans, measured); !written) return written;

@@ -5,7 +5,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
-#include <slimpack/io/detail/timeline_measured.hpp>
+#include <slimpack/simulator/measured.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/simulator/workload_of.hpp>
@@ -66,7 +66,7 @@ class trace_writer {
     json_.field("step_time", plan_.step_time.value).field("lower_bound", plan_.lower_bound.value);
     json_.field("bubble", plan_.bubble).field("efficiency", plan_.efficiency);
     if (!measured_.empty()) {
-      const measured_figures f = figures_of(plan_, measured_);
+      const simulator::measured_figures f = simulator::figures_of(plan_, measured_);
       json_.field("measured_step_time", f.step.value).field("measured_bubble", f.bubble);
       json_.field("median_instruction_error", f.off);
     }
@@ -88,7 +88,7 @@ class trace_writer {
     begin_process(run);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
       const step_report& report = measured_[replica * r.programs.size() + stage];
-      write_stage(run, stage, work, report.timeline, reduction_begin(plan_, measured_, stage), report.elapsed + report.reduce);
+      write_stage(run, stage, work, report.timeline, simulator::reduction_begin(plan_, measured_, stage), report.elapsed + report.reduce);
     }
     return success();
   }
@@ -144,7 +144,7 @@ class trace_writer {
     json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(pack).value);
     json_.field("slices", pack.size()).field("sequences", some_slices(pack));
     if (p.measured) {
-      const seconds predicted = predicted_time(plan_, p.replica, stage, i);
+      const seconds predicted = time_of(plan_.replicas[p.replica], i, stage, plan_.shape);
       json_.field("predicted_us", predicted.value * 1e6);
       if (predicted.value > 0) json_.field("measured_over_predicted", (s.end - s.begin) / predicted);
     }
@@ -209,7 +209,7 @@ class trace_writer {
 [[nodiscard]] inline result<void> write_trace(std::ostream& out, const plan& p,
                                               std::span<const step_report> measured = {}) {
   if (!measured.empty())
-    if (result<void> fits = detail::check_measured(p, measured); !fits) return fits;
+    if (result<void> fits = simulator::check_measured(p, measured); !fits) return fits;
   if (result<void> written = detail::trace_writer(out, p, measured).write(); !written) return written;
   if (!out) return error{errc::unwritable, "the trace could not be written: the output stream failed"};
   return success();

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_IO_DETAIL_TIMELINE_MEASURED_HPP
-#define SLIMPACK_IO_DETAIL_TIMELINE_MEASURED_HPP
+#ifndef SLIMPACK_SIMULATOR_MEASURED_HPP
+#define SLIMPACK_SIMULATOR_MEASURED_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
@@ -12,13 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack::io::detail {
-
-/// What a plan says an instruction takes on a stage.
-[[nodiscard]] inline seconds predicted_time(const plan& p, std::size_t replica, std::size_t stage,
-                                            const instruction& i) {
-  return time_of(p.replicas[replica], i, stage, p.shape);
-}
+namespace slimpack::detail {
 
 /// Whether a stage's report is its program as it ran within the step.
 [[nodiscard]] inline result<void> check_measured_stage(const program& code, const step_report& report,
@@ -44,7 +38,12 @@ namespace slimpack::io::detail {
   return success();
 }
 
+}  // namespace slimpack::detail
+
+namespace slimpack::simulator {
+
 /// Whether the reports are those of all ranks of a plan's step, rank = replica * stages + stage.
+/// Errors    invalid_input: they are not, with the place that differs            Complexity  O(instructions)
 [[nodiscard]] inline result<void> check_measured(const plan& p, std::span<const step_report> ranks) {
   std::size_t needed = 0;
   for (const replica_plan& r : p.replicas) needed += r.programs.size();
@@ -55,7 +54,7 @@ namespace slimpack::io::detail {
   for (std::size_t r = 0; r < p.replicas.size(); ++r)
     for (std::size_t stage = 0; stage < p.replicas[r].programs.size(); ++stage) {
       const std::string where = "stage " + std::to_string(stage) + " of replica " + std::to_string(r);
-      const result<void> fits = check_measured_stage(p.replicas[r].programs[stage], *report++, where);
+      const result<void> fits = slimpack::detail::check_measured_stage(p.replicas[r].programs[stage], *report++, where);
       if (!fits) return fits;
     }
   return success();
@@ -91,7 +90,7 @@ struct measured_figures {
     for (std::size_t stage = 0; stage < p.replicas[r].programs.size(); ++stage, ++report) {
       f.step = std::max(f.step, report->step);
       for (const timed_instruction& t : report->timeline) {
-        const seconds predicted = predicted_time(p, r, stage, t.instruction);
+        const seconds predicted = time_of(p.replicas[r], t.instruction, stage, p.shape);
         busy += t.end - t.begin;
         predicted_busy += predicted;
         if (predicted.value > 0) off.push_back(std::abs((t.end - t.begin) / predicted - 1));
@@ -105,6 +104,6 @@ struct measured_figures {
   return f;
 }
 
-}  // namespace slimpack::io::detail
+}  // namespace slimpack::simulator
 
 #endif
