@@ -9,18 +9,27 @@ namespace {
 
 using costs::layer;
 
-// h 4, k 2, f 8:  2 h^2 + 2 h k + 3 h f = 32 + 16 + 96 = 144 weights, two flops each; 4 h = 16 flops a pair;
-// 12 h + 4 k + 6 f = 48 + 8 + 48 = 104 bytes, of them two norm outputs of 2 x 4 and gate, up and product of 2 x 8 each.
+// h 4, k 2, f 8:  2 h^2 + 2 h k + 3 h f = 32 + 16 + 96 = 144 weights, two flops each; 4 h = 16 flops a pair.
 TEST(Layer, CountsByHand) {
   const layer l = layer::of(tests::tiny(), false, 1);
   EXPECT_EQ(l.weights, 144);
   EXPECT_EQ(l.linear_flops, 288);
   EXPECT_EQ(l.pair_flops, 16);
   EXPECT_EQ(l.up_flops, 2 * 2 * 4 * 8);
-  EXPECT_EQ(l.activation_bytes, 104);
-  EXPECT_EQ(l.norm_bytes, 16);
-  EXPECT_EQ(l.mlp_bytes, 48);
+}
+
+// Two heads of 2, keys and values of one head, an MLP of 8: halved over two ranks, but for the hidden width of the
+// whole model and the one key/value head, which both ranks have.
+TEST(Layer, HasTheWidthsOfOneRank) {
+  const layer l = layer::of(tests::tiny(), false, 2);
+  EXPECT_EQ(l.tensor, 2);
+  EXPECT_EQ(l.hidden, 4);
+  EXPECT_EQ(l.heads, 1);
+  EXPECT_EQ(l.query, 2);
+  EXPECT_EQ(l.output, 2);
   EXPECT_EQ(l.kv_elements, 4);
+  EXPECT_EQ(l.feed_forward, 4);
+  EXPECT_EQ(l.gate, 4);
 }
 
 TEST(Layer, IsItsFormulaForPlainAttention) {
@@ -32,19 +41,19 @@ TEST(Layer, IsItsFormulaForPlainAttention) {
       const layer l = layer::of(m, false, t);
       EXPECT_DOUBLE_EQ(l.linear_flops * t, 2 * (2 * h * h + 2 * h * k + 3 * h * f)) << m.name;
       EXPECT_DOUBLE_EQ(l.pair_flops * t, 4 * h) << m.name;
-      EXPECT_DOUBLE_EQ(l.activation_bytes * t, 12 * h + 4 * k + 6 * f) << m.name;
     }
   }
 }
 
-// Without a gate: 2 h f for 3 h f, and activations before and after the one non-linearity, 4 f for 6 f.
+// Without a gate: 2 h f for 3 h f.
 TEST(Layer, LeavesOutTheGateOfAPlainMlp) {
   costs::model_shape m = tests::tiny();
   m.gated = false;
   const layer l = layer::of(m, false, 1);
   EXPECT_EQ(l.linear_flops, 2 * (32 + 16 + 64));
   EXPECT_EQ(l.up_flops, 2 * 4 * 8);
-  EXPECT_EQ(l.activation_bytes, 48 + 8 + 32);
+  EXPECT_EQ(l.gate, 0);
+  EXPECT_EQ(l.feed_forward, 8);
 }
 
 // One key/value head on two ranks is on both: weights 8 for queries, 8 for the output, 16 for keys and values.

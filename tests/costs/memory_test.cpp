@@ -15,6 +15,20 @@ using costs::recompute;
 
 constexpr double gib = 1024.0 * 1024 * 1024;
 
+/// SlimPipe's 150B model. Its widths are derived: round ones that give its two rows of activations to the last digit.
+costs::model_shape slimpipe_150b() {
+  return {.name = "150B",
+          .layers = 96,
+          .hidden = 12288,
+          .heads = 96,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .value_dim = 128,
+          .intermediate = 32768,
+          .vocabulary = 128256,
+          .tied = true};
+}
+
 /// What a stage of an even pipeline holds.
 memory_rates stage_of(const costs::model_shape& m, const shape& on, costs::memory rule, int embeddings, bool has_head) {
   const std::vector<layer> layers(static_cast<std::size_t>(m.layers / on.stages), layer::of(m, false, on.tensor));
@@ -79,6 +93,28 @@ TEST(Memory, ShardsADistributedOptimizer) {
   EXPECT_EQ(tiny({.distributed_optimizer = false}, on).fixed, 144 * 18);
 }
 
+// 3 layers of 2 heads, 5 bytes a pair: a piece of 4 queries behind 6 tokens has 4 x 10 pairs, masked ones too; two
+// context ranks share them. Nothing of it is left where scores are computed again.
+TEST(Memory, CountsDenseAttentionByQueriesTimesKeys) {
+  costs::memory rule{.tensors = {.layer = {{.pairs = 5, .selective = true}}}};
+  const std::vector<layer> layers(3, layer::of(tests::tiny(), false, 1));
+  const slice piece{{0}, {6}, {4}};
+  EXPECT_EQ(rule.kept(piece, {}, layers).value, 3 * 2 * 5 * 4 * 10);
+  EXPECT_EQ(rule.kept(piece, {.context = 2}, layers).value, 3 * 2 * 5 * 4 * 10 / 2);
+  rule.recompute = recompute::attention;
+  EXPECT_EQ(rule.kept(piece, {}, layers).value, 0);
+}
+
+// 4 + 4 + 8 bytes a parameter over 6 copies. One stage holds bf16 weights of two units and fp32 gradients of one,
+// 2 x 2 + 4 bytes of the largest, a layer of 144; a pipeline those of the whole stage, 2 + 4 bytes of 144 + 40.
+TEST(Memory, ShardsAllStatesWhereWeightsAreGathered) {
+  const costs::memory rule{.tensors = {.weight = 4, .gradient = 4, .optimizer = 8, .gathered_weight = 2}};
+  const shape one{.stages = 1, .replicas = 3, .context = 2};
+  EXPECT_EQ(stage_of(tests::tiny(), one, rule, 2, true).fixed, (2 * 144 + 2 * 40) * 16 / 6.0 + 8 * 144);
+  const shape two{.stages = 2, .replicas = 3, .context = 2};
+  EXPECT_EQ(stage_of(tests::tiny(), two, rule, 1, true).fixed, (144 + 40) * 16 / 6.0 + 6 * (144 + 40));
+}
+
 TEST(Memory, SharesTokensOverContextRanks) {
   const memory_rates alone = tiny({.recompute = recompute::full}, {.stages = 2}, true);
   const memory_rates shared = tiny({.recompute = recompute::full}, {.stages = 2, .context = 2}, true);
@@ -109,9 +145,10 @@ TEST(SlimPipeTables, GiveLogits) {
 
 /// Activations of the first stage: n v slices of a sequence on p v parts of the model and 2 (p - 1) of the next,
 /// M_a / (t c p) (1 + 2 (p - 1) / (n v)).
-double slimpipe_activations(const costs::model_shape& m, int tensor, int context, int stages, int slices, int chunks) {
+double slimpipe_activations(const costs::model_shape& m, int tensor, int context, int stages, int slices, int chunks,
+                            double length = 262144) {
   const memory_rates r = stage_of(m, {.stages = stages, .tensor = tensor, .context = context}, {}, 1, false);
-  return r.live_token * 262144 * (1 + 2 * (stages - 1.0) / (slices * chunks)) / gib;
+  return r.live_token * length * (1 + 2 * (stages - 1.0) / (slices * chunks)) / gib;
 }
 
 TEST(SlimPipeTables, GiveActivations) {
@@ -121,6 +158,8 @@ TEST(SlimPipeTables, GiveActivations) {
   EXPECT_NEAR(slimpipe_activations(tests::slimpipe_13b(), 8, 2, 2, 4, 20), 51.57, 0.005);
   EXPECT_NEAR(slimpipe_activations(tests::slimpipe_70b(), 8, 2, 8, 16, 10), 45.54, 0.005);
   EXPECT_NEAR(slimpipe_activations(tests::slimpipe_70b(), 8, 1, 16, 64, 5), 45.80, 0.005);
+  EXPECT_NEAR(slimpipe_activations(slimpipe_150b(), 8, 1, 16, 16, 6, 65536), 20.92, 0.005);
+  EXPECT_NEAR(slimpipe_activations(slimpipe_150b(), 8, 1, 16, 16, 6, 131072), 41.84, 0.005);
 }
 
 // p (1 + (p - 1) / (p v)) sequences' worth of a stage.

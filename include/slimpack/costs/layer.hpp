@@ -10,19 +10,23 @@ namespace slimpack::costs {
 
 /// What one transformer layer is made of, on one of `tensor` tensor-parallel ranks.
 /// Source    operation and parameter counts of the matrices; 2 flops per multiply-add. For plain attention (h query
-///           width, k key/value width, f feed-forward width): forward linear 2 (2h^2 + 2hk + 3hf) flops a token,
-///           activations 12h + 4k + 6f bytes a token (bf16, flash attention); MLA by its own projections
+///           width, k key/value width, f feed-forward width): forward linear 2 (2h^2 + 2hk + 3hf) flops a token; MLA by
+///           its own projections
 /// Shapes    key/value heads are replicated when there are more ranks than heads
-/// Units     weights and widths in elements of one rank; flops and bytes a token, of one rank
+/// Units     weights and widths in elements of one rank, but for `hidden`; flops a token, of one rank
 struct layer {
-  double weights{};           ///< all matrices, every expert
-  double linear_flops{};      ///< forward, active experts only
-  double pair_flops{};        ///< forward, per attended (query, key) pair: scores and weighted values
-  double up_flops{};          ///< of linear_flops, the gate and up projections: what selective recompute repeats
-  double activation_bytes{};  ///< kept for backward, no recompute; norms sharded too (sequence parallelism)
-  double norm_bytes{};        ///< of activation_bytes, the two norm outputs
-  double mlp_bytes{};         ///< of activation_bytes, gate, up and their product
-  double kv_elements{};       ///< keys and values of a token
+  double weights{};       ///< all matrices, every expert
+  double linear_flops{};  ///< forward, active experts only
+  double pair_flops{};    ///< forward, per attended (query, key) pair: scores and weighted values
+  double up_flops{};      ///< of linear_flops, the gate and up projections: what selective recompute repeats
+  double tensor{};        ///< tensor-parallel ranks
+  double hidden{};        ///< of the whole model
+  double heads{};         ///< query heads
+  double query{};         ///< width of the queries of all heads
+  double output{};        ///< width of the attention output, before its projection
+  double kv_elements{};   ///< keys and values of a token
+  double feed_forward{};  ///< inner width of the MLP; of all active experts
+  double gate{};          ///< of the MLP's gate: feed_forward, or 0 without one
 
   static layer of(const model_shape& m, bool moe, int tensor) {
     const auto t = static_cast<double>(tensor);
@@ -53,10 +57,13 @@ struct layer {
     l.pair_flops = 2 * heads * (qk + v);
     l.up_flops = 2 * active * (matrices - 1) * h * f;
     l.kv_elements = kv_heads * (qk + v);
-    l.norm_bytes = 2 * 2 * h / t;
-    l.mlp_bytes = 2 * active * matrices * f;
-    // Inputs of both norms, their outputs, Q, K, V, the attention output, and the MLP's; bf16.
-    l.activation_bytes = 2 * 2 * h / t + l.norm_bytes + 2 * heads * qk + 2 * l.kv_elements + 2 * heads * v + l.mlp_bytes;
+    l.tensor = t;
+    l.hidden = h;
+    l.heads = heads;
+    l.query = heads * qk;
+    l.output = heads * v;
+    l.feed_forward = active * f;
+    l.gate = m.gated ? l.feed_forward : 0;
     return l;
   }
 };

@@ -3,57 +3,77 @@
 
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/layer.hpp>
+#include <slimpack/costs/saved_tensors.hpp>
 
 #include <algorithm>
 #include <span>
 
 namespace slimpack::costs {
 
-/// Which activations backward computes again instead of keeping.
-enum class recompute : unsigned char {
-  none,
-  selective,  ///< norm outputs and the MLP's gate, up and product: cheap to repeat, most of the bytes
-  full,       ///< all but each layer's input
-};
-
 /// What one GPU of a stage holds, in bytes.
-/// Source    weights and gradients 6 B a parameter (bf16 + fp32 gradient), optimizer 12 B (fp32 copy, two moments);
-///           activations as costs::layer counts them; logits 4 B (fp32) of the running pack: the loss gradient is taken
-///           while they are there, since the normaliser is known before the first forward (design rule 9); dK and dV
-///           in bf16. Selective recompute is derived
+/// Source    states and activations as the table of saved tensors counts them; by default weights and gradients 6 B a
+///           parameter (bf16 + fp32 gradient), optimizer 12 B (fp32 copy, two moments); logits 4 B (fp32) of the
+///           running pack: the loss gradient is taken while they are there, since the normaliser is known before the
+///           first forward (design rule 9); dK and dV in bf16. Fully sharded states (ZeRO-3, FSDP), derived: one stage
+///           gathers the weights of the running layer and the next and has the gradients of one; a pipeline gathers a
+///           stage's weights once a step and sums its gradients unsharded, as torchtitan does
+/// Limits    dense attention that is computed again holds one layer's scores for a moment: not counted
 struct memory {
   bool distributed_optimizer{true};  ///< optimizer states sharded over replicas and context ranks
   costs::recompute recompute{costs::recompute::none};
+  bool sequence_parallel{true};  ///< norms and what is between layers sharded over tensor-parallel ranks
+  saved_tensors tensors{saved_tensors::flash_attention()};
 
   /// `layers`: those of the stage; `embeddings`: vocabulary matrices on it (0, 1 or 2); `has_head`: it computes logits.
   [[nodiscard]] memory_rates of(const model_shape& m, const shape& on, std::span<const layer> layers, int embeddings,
                                 bool has_head) const {
-    const double t = on.tensor;
     const double c = on.context;
-    const double vocabulary = static_cast<double>(m.vocabulary) / t;
-    const auto h = static_cast<double>(m.hidden);
-    double weights = embeddings * vocabulary * h;
+    const double vocabulary = static_cast<double>(m.vocabulary) / on.tensor;
+    const double matrix = vocabulary * static_cast<double>(m.hidden);
+    double weights = embeddings * matrix;
+    double largest = embeddings > 0 ? matrix : 0;
     memory_rates rates{.fixed = 0, .live_token = 0};
     double live_layer = 0;  // of one layer, back while its backward runs
     for (const layer& l : layers) {
       weights += l.weights;
-      const double dropped = recompute == recompute::none ? 0
-                             : recompute == recompute::selective ? l.norm_bytes + l.mlp_bytes
-                                                                 : l.activation_bytes - 2 * h / t;
-      rates.live_token += (l.activation_bytes - dropped) / c;
+      largest = std::max(largest, l.weights);
+      const double all = tensors.token_bytes(l, recompute::none, sequence_parallel);
+      const double kept = tensors.token_bytes(l, recompute, sequence_parallel);
+      rates.live_token += kept / c;
       rates.gradient_token += 2 * l.kv_elements / c;
-      live_layer = std::max(live_layer, recompute == recompute::full ? l.activation_bytes : dropped);
+      live_layer = std::max(live_layer, recompute == recompute::full ? all : all - kept);
     }
-    const double optimizer = 12 / (distributed_optimizer ? on.replicas * c : 1.0);
-    rates.fixed = weights * (6 + optimizer);
+    rates.fixed = states(weights, largest, on);
     rates.backward_token = live_layer / c;
     if (has_head) {
-      rates.live_token += 2 * h / (t * c);  // the last norm's input
-      rates.forward_token += 4 * vocabulary / c;
-      rates.backward_token += 4 * vocabulary / c;
+      rates.live_token += tensors.head_bytes(layer::of(m, false, on.tensor), sequence_parallel) / c;
+      rates.forward_token += tensors.logit_forward * vocabulary / c;
+      rates.backward_token += tensors.logit_backward * vocabulary / c;
     }
     return rates;
+  }
+
+  /// What a piece keeps beside live_token on a stage of these layers: dense attention's scores, its queries times all
+  /// keys up to its end. What a cost model's hook `kept` answers.
+  [[nodiscard]] bytes kept(const slice& piece, const shape& on, std::span<const layer> layers) const {
+    double pair = 0;
+    for (const layer& l : layers) pair += tensors.pair_bytes(l, recompute);
+    const double pairs = static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value);
+    return {pair * pairs / on.context};
+  }
+
+ private:
+  /// Weights, gradients and optimizer states of so many parameters, the `largest` layer or vocabulary matrix of them.
+  [[nodiscard]] double states(double weights, double largest, const shape& on) const {
+    const double copies = on.replicas * on.context;
+    if (tensors.gathered_weight > 0) {
+      const double in_use = on.stages > 1 ? (tensors.gathered_weight + tensors.gradient) * weights
+                                          : (2 * tensors.gathered_weight + tensors.gradient) * largest;
+      return weights * (tensors.weight + tensors.gradient + tensors.optimizer) / copies + in_use;
+    }
+    return weights * (tensors.weight + tensors.gradient + tensors.optimizer / (distributed_optimizer ? copies : 1.0));
   }
 };
 

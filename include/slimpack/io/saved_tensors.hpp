@@ -1,0 +1,113 @@
+#ifndef SLIMPACK_IO_SAVED_TENSORS_HPP
+#define SLIMPACK_IO_SAVED_TENSORS_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/open.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::io {
+
+namespace detail {
+
+[[nodiscard]] inline costs::saved_tensor saved_tensor_of(const json_place& entry) {
+  entry.must_only_have({"name", "kept", "hidden", "gathered", "query", "key_value", "output", "feed_forward", "gate",
+                        "heads", "pairs"});
+  const auto width = [&](const char* name) {
+    const std::optional<json_place> given = entry.find({name});
+    return given ? given->number(0) : 0;
+  };
+  costs::saved_tensor t{.name = entry["name"].text(),
+                        .hidden = width("hidden"),
+                        .gathered = width("gathered"),
+                        .query = width("query"),
+                        .key_value = width("key_value"),
+                        .output = width("output"),
+                        .feed_forward = width("feed_forward"),
+                        .gate = width("gate"),
+                        .heads = width("heads"),
+                        .pairs = width("pairs")};
+  if (const std::optional<json_place> modes = entry.find({"kept"}))
+    for (std::size_t i = 0; i < modes->size(); ++i) {
+      const json_place mode = modes->at(i);
+      if (mode.text() == "attention") {
+        t.attention = true;
+      } else if (mode.text() == "selective") {
+        t.selective = true;
+      } else if (mode.text() == "full") {
+        t.full = true;
+      } else {
+        mode.expected("\"attention\", \"selective\" or \"full\"");
+      }
+    }
+  return t;
+}
+
+[[nodiscard]] inline std::vector<costs::saved_tensor> saved_tensor_list_of(const json_place& list) {
+  std::vector<costs::saved_tensor> all;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const json_place entry = list.at(i);
+    all.push_back(saved_tensor_of(entry));
+  }
+  return all;
+}
+
+[[nodiscard]] inline costs::saved_tensors saved_tensors_of(const json_place& file) {
+  file.must_only_have({"name", "source", "layer", "head", "logits", "states"});
+  const json_place layer = file["layer"];
+  const json_place head = file["head"];
+  const json_place logits = file["logits"];
+  logits.must_only_have({"forward", "backward"});
+  const json_place states = file["states"];
+  states.must_only_have({"weight", "gradient", "optimizer", "gathered_weight"});
+  const std::optional<json_place> gathered = states.find({"gathered_weight"});
+  return {.name = file["name"].text(),
+          .source = file["source"].text(),
+          .layer = saved_tensor_list_of(layer),
+          .head = saved_tensor_list_of(head),
+          .logit_forward = logits["forward"].number(0),
+          .logit_backward = logits["backward"].number(0),
+          .weight = states["weight"].number(0),
+          .gradient = states["gradient"].number(0),
+          .optimizer = states["optimizer"].number(0),
+          .gathered_weight = gathered ? gathered->positive(16) : 0};
+}
+
+}  // namespace detail
+
+/// Reads what a training stack keeps from a JSON file. All keys must be there but those marked, no others:
+///
+///   name, source  text: what stack, and where the figures come from
+///   layer         list of the tensors that a layer keeps from forward to backward, each with
+///                   name       text
+///                   kept       (may be left out) list of the recomputations under which it is kept too: "attention" (of
+///                              scores and softmax only), "selective" (whatever the stack means by it), "full"
+///                              (which is any)
+///                   and bytes a token and element of a width (left out: 0): hidden (over the tensor-parallel ranks
+///                   under sequence parallelism only), gathered (the hidden width, whole on every rank), query,
+///                   key_value (both together), output (of attention), feed_forward, gate (the feed-forward width
+///                   where the MLP has a gate), heads (a query head), pairs (a query head and key: dense attention)
+///   head          the same, of what stands before the logits; kept always
+///   logits        {"forward", "backward"}: bytes a logit while a pack of the pass runs
+///   states        {"weight", "gradient", "optimizer"}: bytes a parameter; and (may be left out) "gathered_weight", for
+///                 fully sharded states: bytes a parameter of weights in use
+///
+/// Errors    unreadable: the file; invalid_input: not JSON, or a key that is missing, unknown or out of range, named
+/// Complexity O(file size)
+[[nodiscard]] inline result<costs::saved_tensors> read_saved_tensors(const std::filesystem::path& file) {
+  result<std::ifstream> in = detail::open_to_read(file);
+  if (!in) return std::move(in).error();
+  return detail::read_json(in.value(), file.string(), detail::saved_tensors_of);
+}
+
+}  // namespace slimpack::io
+
+#endif

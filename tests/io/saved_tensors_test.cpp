@@ -1,0 +1,120 @@
+#include <slimpack/costs/memory.hpp>
+#include <slimpack/io/saved_tensors.hpp>
+
+#include "scratch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using slimpack::errc;
+using slimpack::shape;
+using slimpack::costs::layer;
+using slimpack::costs::recompute;
+using slimpack::costs::saved_tensors;
+using slimpack::io::read_saved_tensors;
+
+saved_tensors shipped(const std::string& name) {
+  return read_saved_tensors(data("saved_tensors/" + name + ".json")).value();
+}
+
+/// The shipped default with one piece of its text replaced.
+std::string refusal(const std::string& before, const std::string& after) {
+  const scratch s;
+  std::string text = content_of(data("saved_tensors/flash_attention.json"));
+  EXPECT_NE(text.find(before), std::string::npos);
+  const auto file = s.file("table.json", text.replace(text.find(before), before.size(), after));
+  return complaint(read_saved_tensors(file), file, errc::invalid_input);
+}
+
+TEST(SavedTensorsFile, OfTheDefaultIsTheBuiltInTable) {
+  EXPECT_EQ(shipped("flash_attention"), saved_tensors::flash_attention());
+}
+
+TEST(SavedTensorsFile, MustHaveEveryKey) {
+  const scratch s;
+  const auto whole = nlohmann::json::parse(content_of(data("saved_tensors/flash_attention.json")));
+  ASSERT_EQ(whole.size(), 6u);
+  for (const auto& member : whole.items()) {
+    nlohmann::json less = whole;
+    less.erase(member.key());
+    const auto file = s.file("table.json", less.dump());
+    EXPECT_EQ(complaint(read_saved_tensors(file), file, errc::invalid_input), "lacks the key \"" + member.key() + "\"");
+  }
+  EXPECT_EQ(refusal("\"forward\": 4, ", ""), "logits lacks the key \"forward\"");
+}
+
+TEST(SavedTensorsFile, MayHaveNoOtherKey) {
+  EXPECT_EQ(refusal("\"hidden\": 2", "\"hiden\": 2"), "layer[0].hiden is not a known key");
+  EXPECT_EQ(refusal("\"weight\": 2", "\"weights\": 2"), "states.weights is not a known key");
+}
+
+TEST(SavedTensorsFile, IsRefusedForNonsense) {
+  EXPECT_EQ(refusal("\"hidden\": 2", "\"hidden\": -2"), "layer[0].hidden is -2, expected a number of at least 0");
+  EXPECT_EQ(refusal("\"optimizer\": 12", "\"optimizer\": \"12\""),
+            "states.optimizer is \"12\", expected a number of at least 0");
+  EXPECT_EQ(refusal("\"optimizer\": 12", "\"optimizer\": 12, \"gathered_weight\": 0"),
+            "states.gathered_weight is 0, expected a number above 0 and at most 16");
+  EXPECT_EQ(refusal("\"attention\", \"selective\"", "\"attention\", \"sometimes\""),
+            "layer[2].kept[1] is \"sometimes\", expected \"attention\", \"selective\" or \"full\"");
+}
+
+TEST(SavedTensorsFile, ThatIsMissingIsUnreadable) {
+  EXPECT_EQ(read_saved_tensors(data("saved_tensors/none.json")).error().code, errc::unreadable);
+}
+
+/// Korthikanti et al., their 175B model: h 12288, 96 heads, on t tensor-parallel ranks. Bytes of a layer, over s b h.
+double korthikanti(int tensor, bool sequence_parallel, recompute again, double s) {
+  const double h = 12288;
+  const slimpack::costs::model_shape m{.hidden = 12288,
+                                       .heads = 96,
+                                       .kv_heads = 96,
+                                       .head_dim = 128,
+                                       .value_dim = 128,
+                                       .intermediate = 49152,
+                                       .gated = false};
+  const layer l = layer::of(m, false, tensor);
+  const saved_tensors table = shipped("megatron_2022");
+  return (table.token_bytes(l, again, sequence_parallel) + s * table.pair_bytes(l, again)) / h;
+}
+
+// Their table 2, with a = 96: 5 a s / h = 80 at s = 2048.
+TEST(MegatronTable, GivesEachFormulaOfItsPaper) {
+  const double s = 2048;
+  for (const int t : {1, 2, 8}) {
+    EXPECT_DOUBLE_EQ(korthikanti(t, false, recompute::none, s), 10 + 24.0 / t + 80.0 / t) << t;
+    EXPECT_DOUBLE_EQ(korthikanti(t, true, recompute::none, s), 34.0 / t + 80.0 / t) << t;
+    EXPECT_DOUBLE_EQ(korthikanti(t, false, recompute::attention, s), 10 + 24.0 / t) << t;
+    EXPECT_DOUBLE_EQ(korthikanti(t, true, recompute::attention, s), 34.0 / t) << t;
+    EXPECT_DOUBLE_EQ(korthikanti(t, false, recompute::full, s), 2) << t;
+    EXPECT_DOUBLE_EQ(korthikanti(t, true, recompute::full, s), 2.0 / t) << t;
+  }
+}
+
+TEST(ShippedTables, KeepNoMoreTheMoreIsComputedAgain) {
+  const slimpack::costs::model_shape m{.hidden = 4096,
+                                       .heads = 32,
+                                       .kv_heads = 8,
+                                       .head_dim = 128,
+                                       .value_dim = 128,
+                                       .intermediate = 14336};
+  const layer l = layer::of(m, false, 2);
+  for (const auto* name : {"flash_attention", "megatron_2022", "megatron_zero_bubble", "torchtitan", "galvatron"}) {
+    const saved_tensors table = shipped(name);
+    const auto kept = [&](recompute again) {
+      return table.token_bytes(l, again, true) + 4096 * table.pair_bytes(l, again);
+    };
+    EXPECT_GT(kept(recompute::none), kept(recompute::full)) << name;
+    EXPECT_GE(kept(recompute::none), kept(recompute::selective)) << name;
+    EXPECT_GE(kept(recompute::none), kept(recompute::attention)) << name;
+    EXPECT_GE(kept(recompute::selective), kept(recompute::full)) << name;
+    EXPECT_GE(kept(recompute::attention), kept(recompute::full)) << name;
+  }
+}
+
+}  // namespace
