@@ -1,0 +1,217 @@
+#ifndef SLIMPACK_COSTS_ATTENTION_TABLE_HPP
+#define SLIMPACK_COSTS_ATTENTION_TABLE_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/costs/detail/measured_times.hpp>
+#include <slimpack/costs/detail/scatter.hpp>
+#include <slimpack/costs/kernel_samples.hpp>
+#include <slimpack/costs/origin.hpp>
+#include <slimpack/costs/wave_model.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace slimpack::costs {
+
+/// Times of causal attention as measured on one GPU, by queries, keys, heads, key/value heads and head size.
+///
+/// What is interpolated is log(measured / wave model), in the logarithms of these five, from the nearest points, so
+/// that thin slices and few heads follow the multiprocessors where the table is sparse. Outside the table the nearest
+/// points give the level and the wave model the growth. A batch of b sequences counts as b times the heads.
+///
+/// One kernel is the reference: of those with a measured backward that need not be deterministic, if there are any, the
+/// one on the GPU whose name is most like the wave model's, then the one with the most points. The others give shape
+/// only: their times are scaled by one factor each, the median of what lies between them and the reference, and they
+/// count as 2 doublings further away.
+///
+/// Backward is the forward time, times the ratio of backward to forward in the wave model, times
+/// (measured ratio / ratio in the wave model), interpolated in the same way. That is how slices get a backward from
+/// whole sequences: the ratio of a table falls with length, and the wave model knows that few queries make few tiles
+/// forward and short ones backward. Where no backward was measured the wave model's ratio stands alone.
+///
+/// Source    derived. Leaving out each point, or every second, of the published tables: 1 % to 8 % off on average
+/// Law       exact at points of the reference, which do not fall when queries or keys grow: those that do are replaced by
+///           the mean of the largest before and the smallest after. Between points time may fall by what noise there is:
+///           costs::time_table, into which costs::profiled tabulates it, does not let it
+/// Shapes    any points; of several times of a kernel at a point the median counts; not causal ones are left out
+/// Complexity  O(points) a question
+class attention_table {
+ public:
+  struct answer {
+    seconds time;
+    origin source;
+  };
+
+  /// Errors    invalid_input: no causal times; sizes below 1, keys fewer than queries, times that are not above 0. The
+  ///           detail names which            Complexity  O(samples^2)
+  [[nodiscard]] static result<attention_table> make(wave_model model, std::span<const attention_sample> samples) {
+    std::map<kernel_key, std::map<place, times>> kernels;
+    for (const attention_sample& s : samples) {
+      if (const char* wrong = fault(s)) return error{errc::invalid_input, said(s) + ": " + wrong};
+      if (!s.causal) continue;
+      times& here = kernels[{s.gpu, s.kernel, s.deterministic}][place_of(s)];
+      here.forward.push_back(s.forward.value);
+      if (s.backward) here.backward.push_back(s.backward->value);
+    }
+    if (kernels.empty()) return error{errc::invalid_input, "no times of causal attention"};
+    return attention_table(std::move(model), kernels);
+  }
+
+  /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1
+  [[nodiscard]] answer operator()(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim) const noexcept {
+    const place at{queries.value, keys.value, heads, kv_heads, head_dim};
+    const scatter::place logs = logs_of(at);
+    const scatter::answer forward = forward_(logs);
+    const seconds time = model_.attention(pass::forward, queries, keys, heads, kv_heads, head_dim) * std::exp(forward.value);
+    if (p == pass::forward) return {time, forward.source};
+    if (!ratio_) return {time * ratio(at), origin::derived};
+    const scatter::answer beside = (*ratio_)(logs);
+    const origin worst = std::max(forward.source, beside.source);
+    return {time * (ratio(at) * std::exp(beside.value)), worst == origin::extrapolated ? origin::derived : worst};
+  }
+
+  /// The kernel that others are scaled to, with the name of its GPU.
+  [[nodiscard]] const std::string& reference() const noexcept { return reference_; }
+  [[nodiscard]] bool has_backward() const noexcept { return ratio_.has_value(); }
+  /// The most by which a measured time was changed so that none falls, as a ratio of it.
+  [[nodiscard]] double largest_change() const noexcept { return largest_change_; }
+
+ private:
+  struct place {
+    std::int64_t queries, keys, heads, kv_heads, head_dim;
+    friend auto operator<=>(const place&, const place&) = default;
+    [[nodiscard]] bool before(const place& other) const noexcept {
+      return queries <= other.queries && keys <= other.keys && heads == other.heads && kv_heads == other.kv_heads &&
+             head_dim == other.head_dim;
+    }
+  };
+  struct times {
+    std::vector<double> forward, backward;
+  };
+  struct kernel_key {
+    std::string gpu, kernel;
+    bool deterministic;
+    friend auto operator<=>(const kernel_key&, const kernel_key&) = default;
+  };
+  using scatter = slimpack::detail::scatter<5>;
+  static constexpr double further = 2;  // doublings, of kernels that are not the reference
+
+  attention_table(wave_model model, const std::map<kernel_key, std::map<place, times>>& kernels) : model_(std::move(model)) {
+    const auto chosen = std::max_element(kernels.begin(), kernels.end(), [&](const auto& a, const auto& b) {
+      return rank(a.first, a.second) < rank(b.first, b.second);
+    });
+    reference_ = chosen->first.kernel + " on " + chosen->first.gpu;
+    logs_of_times own = measured(chosen->second);
+    for (const auto& [key, at] : kernels) {
+      if (key == chosen->first) continue;
+      const logs_of_times other = measured(at);
+      append(own.forward, other.forward);
+      append(own.ratio, other.ratio);
+    }
+    forward_ = scatter(std::move(own.forward));
+    if (!own.ratio.empty()) ratio_ = scatter(std::move(own.ratio));
+  }
+
+  struct logs_of_times {
+    std::vector<scatter::point> forward, ratio;
+  };
+
+  [[nodiscard]] logs_of_times measured(const std::map<place, times>& points) {
+    std::vector<place> forward_at, backward_at;
+    std::vector<double> forward, backward;
+    for (const auto& [at, all] : points) {
+      forward_at.push_back(at);
+      forward.push_back(slimpack::detail::median(all.forward));
+      if (all.backward.empty()) continue;
+      backward_at.push_back(at);
+      backward.push_back(slimpack::detail::median(all.backward));
+    }
+    const auto rising = [this](std::vector<double>& t, const std::vector<place>& at) {
+      largest_change_ = std::max(largest_change_, slimpack::detail::make_monotone(t, [&](std::size_t i, std::size_t j) {
+                                   return at[i].before(at[j]);
+                                 }));
+    };
+    rising(forward, forward_at);
+    rising(backward, backward_at);
+    logs_of_times logs;
+    for (std::size_t i = 0, j = 0; i < forward.size(); ++i) {
+      const place& at = forward_at[i];
+      logs.forward.push_back({logs_of(at), std::log(forward[i] / modelled(pass::forward, at).value), 0});
+      if (j == backward.size() || backward_at[j] != at) continue;
+      logs.ratio.push_back({logs_of(at), std::log(backward[j++] / forward[i] / ratio(at)), 0});
+    }
+    return logs;
+  }
+
+  /// Points of another kernel, scaled to those that are there.
+  static void append(std::vector<scatter::point>& points, const std::vector<scatter::point>& other) {
+    if (other.empty()) return;
+    double scale = 0;
+    if (!points.empty()) {
+      const scatter known(points);
+      std::vector<double> between;
+      for (const scatter::point& p : other) between.push_back(p.value - known(p.at).value);
+      scale = slimpack::detail::median(std::move(between));
+    }
+    for (const scatter::point& p : other) points.push_back({p.at, p.value - scale, further});
+  }
+
+  [[nodiscard]] std::tuple<bool, bool, std::size_t, std::size_t> rank(const kernel_key& key,
+                                                                      const std::map<place, times>& points) const {
+    const bool trains = std::any_of(points.begin(), points.end(), [](const auto& p) { return !p.second.backward.empty(); });
+    const std::string& name = model_.device().name;
+    const auto alike = static_cast<std::size_t>(
+        std::mismatch(key.gpu.begin(), key.gpu.end(), name.begin(), name.end()).first - key.gpu.begin());
+    return {trains && !key.deterministic, !key.deterministic, alike, points.size()};
+  }
+
+  [[nodiscard]] seconds modelled(pass p, const place& at) const noexcept {
+    return model_.attention(p, {at.queries}, {at.keys}, at.heads, at.kv_heads, at.head_dim);
+  }
+  [[nodiscard]] double ratio(const place& at) const noexcept {
+    return modelled(pass::backward, at) / modelled(pass::forward, at);
+  }
+
+  static scatter::place logs_of(const place& at) noexcept {
+    const auto log = [](std::int64_t size) { return std::log2(static_cast<double>(size)); };
+    return {log(at.queries), log(at.keys), log(at.heads), log(at.kv_heads), log(at.head_dim)};
+  }
+
+  static place place_of(const attention_sample& s) noexcept {
+    const auto batch = static_cast<std::int64_t>(s.batch);
+    return {s.queries.value, s.keys.value, batch * s.heads, batch * s.kv_heads, s.head_dim};
+  }
+
+  static const char* fault(const attention_sample& s) {
+    const auto is_time = [](seconds t) { return t > seconds{} && std::isfinite(t.value); };
+    if (std::min({s.batch, s.heads, s.kv_heads, s.head_dim}) < 1 || s.queries < tokens{1})
+      return "batch, tokens, heads and head size are counted from 1";
+    if (s.keys < s.queries) return "keys are the prefix and the queries themselves, so no fewer than the queries";
+    if (!is_time(s.forward) || (s.backward && !is_time(*s.backward))) return "a time must be more than 0 and finite";
+    return nullptr;
+  }
+  static std::string said(const attention_sample& s) {
+    return "attention " + s.kernel + " on " + s.gpu + ", " + std::to_string(s.queries.value) + " queries, " +
+           std::to_string(s.keys.value) + " keys, " + std::to_string(s.heads) + " heads";
+  }
+
+  wave_model model_;
+  std::string reference_;
+  double largest_change_{};
+  scatter forward_{{{}}};
+  std::optional<scatter> ratio_;
+};
+
+}  // namespace slimpack::costs
+
+#endif
