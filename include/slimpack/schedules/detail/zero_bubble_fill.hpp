@@ -1,0 +1,159 @@
+#ifndef SLIMPACK_SCHEDULES_DETAIL_ZERO_BUBBLE_FILL_HPP
+#define SLIMPACK_SCHEDULES_DETAIL_ZERO_BUBBLE_FILL_HPP
+
+#include <slimpack/core/assert.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/workload.hpp>
+#include <slimpack/simulator/memory.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// Where the weight gradients (W) of an order of forwards and backwards run: behind schedules::zero_bubble.
+namespace slimpack::detail::zero_bubble {
+
+/// Programs with their weight gradients in place.
+struct filled {
+  std::vector<program> programs;
+  double makespan{};  ///< seconds
+  double span{};      ///< seconds from the first to the last instruction of the stage where they lie furthest apart
+};
+
+/// Runs an order of forwards and backwards in simulated time and puts each W where its stage would wait, in the order
+/// of their backwards. Where the wait is shorter than a W, W runs if waiting would make the stage the one that has
+/// waited longest, since that one decides the step: so the stages wait alike. A W runs earlier only where the budget
+/// leaves no room for what is next; what is left runs at the end.
+///
+/// The programs fit the budget if `order` does with each W right after its backward: a stage to which no W is left
+/// holds what it held there, and a W holds no more than the instruction before it.
+/// Source    Qi et al. (arXiv:2401.10241), section 3.1, of whose rules these are the ones about W
+/// Requires  order: one program per stage without W, free of deadlock
+/// Complexity O(instructions * stages), the second factor a scan for the earliest stage
+class fill {
+ public:
+  fill(const workload& work, std::span<const program> order, double budget)
+      : work_(work), order_(order), budget_(budget), stages_(order.size()) {}
+
+  [[nodiscard]] filled programs() && {
+    const auto parts = static_cast<std::size_t>(work_.shape.parts());
+    for (const pass p : {pass::forward, pass::backward}) arrival(p).assign(work_.of(p).size() * parts, never);
+    for (std::size_t i = 0; i < work_.forward.size(); ++i) forward_at_[i * parts] = 0;
+    std::size_t left = 0;
+    for (std::size_t r = 0; r < stages_; ++r) {
+      lanes_.emplace_back(work_, r);
+      lanes_.back().code.reserve(order_[r].size() +
+                                 work_.weight.count() * static_cast<std::size_t>(work_.shape.chunks));
+      left += order_[r].size();
+    }
+    for (; left > 0; --left) {
+      std::size_t first = 0;
+      for (std::size_t r = 1; r < stages_; ++r)
+        if (start(r) < start(first)) first = r;
+      SLIMPACK_ASSERT(start(first) < never, "the order is free of deadlock, so some stage can go on");
+      advance(first);
+    }
+    filled out;
+    for (std::size_t r = 0; r < stages_; ++r) {
+      lane& l = lanes_[r];
+      while (l.owes()) run_weights(r);
+      out.makespan = std::max(out.makespan, l.free);
+      out.span = std::max(out.span, l.free - l.begin);
+      out.programs.push_back(std::move(l.code));
+    }
+    return out;
+  }
+
+ private:
+  static constexpr double never = std::numeric_limits<double>::infinity();
+
+  /// One stage as far as it has run.
+  struct lane {
+    lane(const workload& work, std::size_t stage) : memory(work, static_cast<int>(stage)) {}
+    [[nodiscard]] bool owes() const { return paid < owed.size(); }
+
+    program code{};
+    std::size_t at{};                 // in the order
+    std::vector<instruction> owed{};  // weight gradients, of backwards that have run
+    std::size_t paid{};               // those of them that have run
+    double begin{};
+    double free{};
+    double waited{};  // since begin
+    simulator::stage_memory memory;
+  };
+
+  [[nodiscard]] std::vector<double>& arrival(pass p) { return p == pass::forward ? forward_at_ : backward_at_; }
+  [[nodiscard]] std::size_t part_of(const instruction& i, std::size_t stage) const { return i.chunk * stages_ + stage; }
+  [[nodiscard]] std::size_t cell_of(const instruction& i, std::size_t stage) const {
+    return i.pack.value * static_cast<std::size_t>(work_.shape.parts()) + part_of(i, stage);
+  }
+
+  /// When the input of a stage's next instruction is there, as far as is known.
+  [[nodiscard]] double ready(std::size_t stage) {
+    const lane& l = lanes_[stage];
+    if (l.at == order_[stage].size()) return never;
+    const instruction& i = order_[stage][l.at];
+    return arrival(i.pass)[cell_of(i, stage)];
+  }
+  [[nodiscard]] double start(std::size_t stage) { return std::max(lanes_[stage].free, ready(stage)); }
+
+  void run_weights(std::size_t stage) {
+    lane& l = lanes_[stage];
+    const instruction& i = l.owed[l.paid++];
+    l.free += work_.weight.time[cell_of(i, stage)].value;
+    l.memory.run(i);
+    l.code.push_back(i);
+  }
+
+  void advance(std::size_t stage) {
+    lane& l = lanes_[stage];
+    const instruction& next = order_[stage][l.at];
+    const double at = ready(stage);
+    while (l.owes() && l.memory.during(next) > budget_) run_weights(stage);
+    while (l.owes() && l.free + work_.weight.time[cell_of(l.owed[l.paid], stage)].value <= at) run_weights(stage);
+    if (l.owes() && l.free < at && l.waited + (at - l.free) > longest_wait_) run_weights(stage);
+    if (l.code.empty())
+      l.begin = l.free = at;
+    else if (l.free < at)
+      l.waited += at - l.free, l.free = at, longest_wait_ = std::max(longest_wait_, l.waited);
+    run(stage, next);
+    ++l.at;
+  }
+
+  void run(std::size_t stage, const instruction& i) {
+    lane& l = lanes_[stage];
+    const pass_timing& timing = work_.of(i.pass);
+    const std::size_t cell = cell_of(i, stage);
+    const std::size_t part = part_of(i, stage);
+    l.free += timing.time[cell].value;
+    l.memory.run(i);
+    l.code.push_back(i);
+    const bool forward = i.pass == pass::forward;
+    const auto last = static_cast<std::size_t>(work_.shape.parts()) - 1;
+    if (forward && part < last) forward_at_[cell + 1] = l.free + timing.message[cell].value;
+    if (!forward && part > 0) backward_at_[cell - 1] = l.free + timing.message[cell].value;
+    if (forward && part == last) {  // the backward that turns here waits for its forwards only, by the order
+      for (; turned_ < work_.backward.size() && work_.turn[turned_] <= i.pack.value; ++turned_)
+        backward_at_[turned_ * (last + 1) + last] = l.free;
+    }
+    if (!forward && work_.weight.splits(i.pack.value)) l.owed.push_back({pass::backward, i.pack, i.chunk, true});
+  }
+
+  const workload& work_;
+  std::span<const program> order_;
+  double budget_;
+  std::size_t stages_;
+  std::vector<lane> lanes_;
+  std::vector<double> forward_at_;  // [pack * parts + part]: arrival of its input
+  std::vector<double> backward_at_;
+  std::size_t turned_{};   // backwards whose forwards have run on the last part
+  double longest_wait_{};  // of any stage
+};
+
+}  // namespace slimpack::detail::zero_bubble
+
+#endif
