@@ -74,6 +74,8 @@ std::string fixed(double value, int digits) {
   return text;
 }
 
-std::string percent(double ratio, int digits) { return fixed(100 * ratio, digits) + " %"; }
+std::string percent(double ratio, int digits) {
+  return fixed(100 * ratio, digits) + " %";
+}
 
 }  // namespace cli

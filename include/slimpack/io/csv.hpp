@@ -42,7 +42,8 @@ class csv_table {
     while (lines.next())
       if (std::optional<error> wrong = made.add(lines.line(), lines.number())) return std::move(*wrong);
     if (in.value().bad()) return error{errc::unreadable, made.file_ + ": could not be read to its end"};
-    if (made.columns_.empty()) return error{errc::invalid_input, made.file_ + ": is empty, expected a line of column names"};
+    if (made.columns_.empty())
+      return error{errc::invalid_input, made.file_ + ": is empty, expected a line of column names"};
     return made;
   }
 
@@ -56,6 +57,13 @@ class csv_table {
   /// "file:line" of the column names.
   [[nodiscard]] std::string where() const { return place(header_line_); }
 
+  /// The error of a column that should be there.
+  [[nodiscard]] error lacks(std::string_view column) const {
+    std::string there;
+    for (const std::string& name : columns_) there += (there.empty() ? "" : ", ") + name;
+    return {errc::invalid_input, where() + ": lacks the column " + std::string(column) + ", it has " + there};
+  }
+
   /// Whether a row says nothing here: an empty cell, or no such column.
   [[nodiscard]] bool empty(std::size_t row, std::string_view column) const noexcept {
     const std::size_t at = position(column);
@@ -65,7 +73,7 @@ class csv_table {
   /// Errors    invalid_input: no such column
   [[nodiscard]] result<std::string> text(std::size_t row, std::string_view column) const {
     const std::size_t at = position(column);
-    if (at == columns_.size()) return missing(column);
+    if (at == columns_.size()) return lacks(column);
     return cell(row, at);
   }
 
@@ -73,13 +81,13 @@ class csv_table {
   /// Errors    invalid_input: no such column, or the cell is no such number
   [[nodiscard]] result<double> number(std::size_t row, std::string_view column) const {
     const std::size_t at = position(column);
-    if (at == columns_.size()) return missing(column);
+    if (at == columns_.size()) return lacks(column);
     const std::string& text = cell(row, at);
     double value{};
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failed != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
       return error{errc::invalid_input, where(row) + ": column " + columns_[at] + ": " +
-                                            (text.empty() ? "is empty" : detail::quoted(text) + " is not a number") +
+                                            (text.empty() ? "is empty" : detail::in_quotes(text) + " is not a number") +
                                             ", expected a decimal number without a unit"};
     return value;
   }
@@ -95,12 +103,6 @@ class csv_table {
   [[nodiscard]] const std::string& cell(std::size_t row, std::size_t column) const noexcept {
     return cells_[row * columns_.size() + column];
   }
-  [[nodiscard]] error missing(std::string_view column) const {
-    std::string there;
-    for (const std::string& name : columns_) there += (there.empty() ? "" : ", ") + name;
-    return {errc::invalid_input, where() + ": lacks the column " + std::string(column) + ", it has " + there};
-  }
-
   std::optional<error> add(std::string_view line, std::size_t number) {
     const auto wrong = [&](const std::string& what) { return error{errc::invalid_input, place(number) + ": " + what}; };
     if (std::count(line.begin(), line.end(), '"') % 2 != 0) return wrong("has a quotation mark that is not closed");
@@ -130,8 +132,8 @@ class csv_table {
   std::string file_;
   std::vector<std::string> columns_;
   std::size_t header_line_{};
-  std::vector<std::size_t> lines_;   ///< of each row
-  std::vector<std::string> cells_;   ///< [row * columns + column]
+  std::vector<std::size_t> lines_;  ///< of each row
+  std::vector<std::string> cells_;  ///< [row * columns + column]
 };
 
 }  // namespace slimpack::io

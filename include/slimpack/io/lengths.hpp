@@ -34,7 +34,7 @@ namespace detail {
 /// `place` opens every message, here and in json_length.
 [[nodiscard]] inline result<tokens> text_length(std::string_view line, const std::string& place) {
   const auto wrong = [&](const std::string& what) {
-    return error{errc::invalid_input, place + ": " + quoted(line) + what};
+    return error{errc::invalid_input, place + ": " + in_quotes(line) + what};
   };
   std::int64_t length{};
   const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), length);

@@ -41,7 +41,7 @@ class numbered_lines {
 };
 
 /// The offending text, for a message of one line.
-[[nodiscard]] inline std::string quoted(std::string_view text) {
+[[nodiscard]] inline std::string in_quotes(std::string_view text) {
   std::string shown{text.substr(0, 40)};
   for (char& c : shown)
     if (c < ' ' || c > '~') c = '?';

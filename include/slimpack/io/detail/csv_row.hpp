@@ -1,0 +1,84 @@
+#ifndef SLIMPACK_IO_DETAIL_CSV_ROW_HPP
+#define SLIMPACK_IO_DETAIL_CSV_ROW_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/io/csv.hpp>
+#include <slimpack/io/detail/csv_unit.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace slimpack::io::detail {
+
+/// A row of measurements. Every question has an answer, which means something as long as nothing was `wrong`: the first
+/// fault is kept, so that a row is read as one expression.
+class csv_row {
+ public:
+  csv_row(const csv_table& table, std::size_t row) : table_(table), row_(row) {}
+
+  [[nodiscard]] const std::optional<error>& wrong() const noexcept { return wrong_; }
+
+  void fail(std::string_view column, const std::string& what) {
+    if (wrong_) return;
+    wrong_ = error{errc::invalid_input, table_.where(row_) + ": column " + std::string(column) + ": " + what};
+  }
+
+  [[nodiscard]] std::string text(std::string_view column) { return taken(table_.text(row_, column)); }
+
+  /// A whole number of at least 1.
+  template <class Integer = int>
+  [[nodiscard]] Integer count(std::string_view column, Integer most = 1'000'000'000) {
+    const double value = number(column);
+    if (value >= 1 && value <= static_cast<double>(most) && value == std::floor(value))
+      return static_cast<Integer>(value);
+    fail(column, text(column) + " is not a whole number from 1 to " + std::to_string(most));
+    return Integer{1};
+  }
+
+  /// 0 or 1; `otherwise` where the file does not say.
+  [[nodiscard]] bool flag(std::string_view column, bool otherwise) {
+    if (table_.empty(row_, column)) return otherwise;
+    const double value = number(column);
+    if (value != 0 && value != 1) fail(column, text(column) + " is neither 0 nor 1");
+    return value == 1;
+  }
+
+  [[nodiscard]] seconds time(const csv_quantity& q) { return {positive(q)}; }
+  [[nodiscard]] bytes size(const csv_quantity& q) { return {positive(q)}; }
+
+  /// Nothing where the file has no such column, or an empty cell: not measured.
+  [[nodiscard]] std::optional<seconds> time(const std::optional<csv_quantity>& q) {
+    if (!q || table_.empty(row_, q->column)) return std::nullopt;
+    return time(*q);
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] T taken(result<T> answer) {
+    if (answer) return std::move(answer).value();
+    if (!wrong_) wrong_ = std::move(answer).error();
+    return T{};
+  }
+  [[nodiscard]] double number(std::string_view column) { return taken(table_.number(row_, column)); }
+
+  [[nodiscard]] double positive(const csv_quantity& q) {
+    const double value = number(q.column) * q.unit.times / q.unit.per;
+    if (value > 0 && std::isfinite(value)) return value;
+    fail(q.column, text(q.column) + " is not more than 0");
+    return 1;
+  }
+
+  const csv_table& table_;
+  std::size_t row_;
+  std::optional<error> wrong_;
+};
+
+}  // namespace slimpack::io::detail
+
+#endif

@@ -1,0 +1,246 @@
+#ifndef SLIMPACK_IO_DETAIL_CSV_SAMPLES_HPP
+#define SLIMPACK_IO_DETAIL_CSV_SAMPLES_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/costs/collective_sample.hpp>
+#include <slimpack/costs/kernel_samples.hpp>
+#include <slimpack/io/csv.hpp>
+#include <slimpack/io/detail/csv_row.hpp>
+#include <slimpack/io/detail/csv_unit.hpp>
+#include <slimpack/io/detail/falling_times.hpp>
+#include <slimpack/io/detail/numbered_lines.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// Readers of the CSV forms of io/profile.hpp, for files that have the columns of their form. They add to the samples,
+/// and to the notes when times fall as sizes grow.
+namespace slimpack::io::detail {
+
+template <class Sample, class Read>
+[[nodiscard]] result<std::vector<Sample>> read_rows(const csv_table& table, const Read& read) {
+  std::vector<Sample> all;
+  for (std::size_t i = 0; i < table.rows(); ++i) {
+    csv_row row(table, i);
+    all.push_back(read(row));
+    if (row.wrong()) return *row.wrong();
+  }
+  return all;
+}
+
+/// A fit needs a constant, a rate and a check.
+template <class Sample, class SizeOf>
+[[nodiscard]] std::optional<error> too_few(const csv_table& table, const std::vector<Sample>& all, const SizeOf& size) {
+  constexpr std::size_t least = 3;
+  using size_type = decltype(size(all.front()));
+  std::map<std::string, std::pair<std::set<size_type>, std::size_t>> sizes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& [seen, last] = sizes[all[i].gpu];
+    if (seen.size() < least) seen.insert(size(all[i]));
+    last = i;
+  }
+  for (const auto& [gpu, found] : sizes)
+    if (found.first.size() < least)
+      return error{errc::invalid_input, table.where(found.second) + ": " + gpu + " has " +
+                                            std::to_string(found.first.size()) +
+                                            (found.first.size() == 1 ? " size" : " sizes") +
+                                            " in this file, too few to fit: measure at least " + std::to_string(least)};
+  return std::nullopt;
+}
+
+/// Values that rows have in common, as one text.
+template <class... Values>
+[[nodiscard]] std::string alike(const Values&... values) {
+  std::string all;
+  const auto add = [&](const auto& v) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(v)>>)
+      all += std::to_string(v);
+    else
+      all += v;
+    all += '\n';
+  };
+  (add(values), ...);
+  return all;
+}
+
+[[nodiscard]] inline result<std::vector<costs::attention_sample>> read_attention(const csv_table& table,
+                                                                                 std::vector<std::string>& notes) {
+  const result<csv_quantity> forward = need_quantity(table, "fwd", time_units);
+  if (!forward) return forward.error();
+  const result<std::optional<csv_quantity>> backward = find_quantity(table, "bwd", time_units);
+  if (!backward) return backward.error();
+  result<std::vector<costs::attention_sample>> read =
+      read_rows<costs::attention_sample>(table, [&](csv_row& row) -> costs::attention_sample {
+        costs::attention_sample s{.gpu = row.text("gpu"),
+                                  .kernel = row.text("kernel"),
+                                  .batch = row.count("batch"),
+                                  .queries = {row.count("q_tokens", longest_supported.value)},
+                                  .keys = {row.count("kv_tokens", longest_supported.value)},
+                                  .heads = row.count("q_heads"),
+                                  .kv_heads = row.count("kv_heads"),
+                                  .head_dim = row.count("head_dim"),
+                                  .causal = row.flag("causal", true),
+                                  .deterministic = row.flag("deterministic_bwd", false),
+                                  .forward = row.time(forward.value()),
+                                  .backward = row.time(backward.value())};
+        if (s.causal && s.keys < s.queries)
+          row.fail("kv_tokens",
+                   std::to_string(s.keys.value) + " is less than q_tokens; it counts the prefix and the " + "queries");
+        return s;
+      });
+  if (!read) return read;
+  const std::vector<costs::attention_sample>& all = read.value();
+  if (std::optional<error> few = too_few(table, all, [](const auto& s) { return std::pair(s.queries, s.keys); }))
+    return std::move(*few);
+  falling_times falling;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const costs::attention_sample& s = all[i];
+    const std::string kernel =
+        alike(s.gpu, s.kernel, s.batch, s.heads, s.kv_heads, s.head_dim, s.causal, s.deterministic);
+    const auto add = [&](const std::string& column, seconds time) {
+      const auto q = static_cast<double>(s.queries.value);
+      const auto kv = static_cast<double>(s.keys.value);
+      falling.add(kernel + alike("same queries", s.queries.value), kv, column, time, i);
+      falling.add(kernel + alike("same keys", s.keys.value), q, column, time, i);
+      falling.add(kernel + alike("same prefix", s.keys.value - s.queries.value), q, column, time, i);
+    };
+    add(forward.value().column, s.forward);
+    if (s.backward) add(backward.value()->column, *s.backward);
+  }
+  if (auto note = falling.note(table, {"q_tokens", "kv_tokens"})) notes.push_back(*std::move(note));
+  return read;
+}
+
+[[nodiscard]] inline result<std::vector<costs::product_sample>> read_products(const csv_table& table,
+                                                                              std::vector<std::string>& notes) {
+  const result<csv_quantity> time = need_quantity(table, "", time_units);
+  if (!time) return time.error();
+  result<std::vector<costs::product_sample>> read =
+      read_rows<costs::product_sample>(table, [&](csv_row& row) -> costs::product_sample {
+        return {.gpu = row.text("gpu"),
+                .m = row.count<std::int64_t>("m"),
+                .n = row.count<std::int64_t>("n"),
+                .k = row.count<std::int64_t>("k"),
+                .time = row.time(time.value())};
+      });
+  if (!read) return read;
+  const std::vector<costs::product_sample>& all = read.value();
+  if (std::optional<error> few = too_few(table, all, [](const auto& s) { return std::tuple(s.m, s.n, s.k); }))
+    return std::move(*few);
+  falling_times falling;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    falling.add(alike(all[i].gpu, all[i].n, all[i].k), static_cast<double>(all[i].m), time.value().column, all[i].time,
+                i);
+  if (auto note = falling.note(table, {"m", "n", "k"})) notes.push_back(*std::move(note));
+  return read;
+}
+
+[[nodiscard]] inline result<std::vector<costs::layer_sample>> read_layers(const csv_table& table,
+                                                                          std::vector<std::string>& notes) {
+  using operation = std::optional<seconds> costs::layer_sample::*;
+  static constexpr std::pair<std::string_view, operation> operations[] = {
+      {"input_layernorm", &costs::layer_sample::input_layernorm},
+      {"attn_pre_proj", &costs::layer_sample::attn_pre_proj},
+      {"attn_rope", &costs::layer_sample::attn_rope},
+      {"attn_post_proj", &costs::layer_sample::attn_post_proj},
+      {"post_attention_layernorm", &costs::layer_sample::post_attention_layernorm},
+      {"mlp_up_proj", &costs::layer_sample::mlp_up_proj},
+      {"mlp_act", &costs::layer_sample::mlp_act},
+      {"mlp_down_proj", &costs::layer_sample::mlp_down_proj},
+      {"add", &costs::layer_sample::add},
+      {"emb", &costs::layer_sample::emb}};
+  std::vector<std::pair<csv_quantity, operation>> columns;
+  for (const auto& [stem, member] : operations) {
+    const result<std::optional<csv_quantity>> column = find_quantity(table, stem, time_units);
+    if (!column) return column.error();
+    if (column.value()) columns.emplace_back(*column.value(), member);
+  }
+  if (columns.empty()) return table.lacks("attn_pre_proj_ms or that of another operation");
+  result<std::vector<costs::layer_sample>> read =
+      read_rows<costs::layer_sample>(table, [&](csv_row& row) -> costs::layer_sample {
+        costs::layer_sample s{.gpu = row.text("gpu"),
+                              .model = row.text("model"),
+                              .hidden = row.count<std::int64_t>("hidden"),
+                              .ffn = row.count<std::int64_t>("ffn"),
+                              .q_heads = row.count("q_heads"),
+                              .kv_heads = row.count("kv_heads"),
+                              .tensor = row.count("tp"),
+                              .tokens = {row.count("tokens", longest_supported.value)}};
+        for (const auto& [column, member] : columns) s.*member = row.time(std::optional(column));
+        return s;
+      });
+  if (!read) return read;
+  const std::vector<costs::layer_sample>& all = read.value();
+  if (std::optional<error> few = too_few(table, all, [](const auto& s) { return s.tokens; })) return std::move(*few);
+  falling_times falling;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const costs::layer_sample& s = all[i];
+    const std::string layer = alike(s.gpu, s.model, s.hidden, s.ffn, s.q_heads, s.kv_heads, s.tensor);
+    for (const auto& [column, member] : columns)
+      if (s.*member) falling.add(layer, static_cast<double>(s.tokens.value), column.column, *(s.*member), i);
+  }
+  if (auto note = falling.note(table, {"tp", "tokens"})) notes.push_back(*std::move(note));
+  return read;
+}
+
+[[nodiscard]] inline std::optional<costs::collective> collective_named(std::string_view name) {
+  using costs::collective;
+  static const std::map<std::string_view, collective> names{
+      {"all_reduce", collective::all_reduce},         {"all_gather", collective::all_gather},
+      {"reduce_scatter", collective::reduce_scatter}, {"alltoall", collective::all_to_all},
+      {"all_to_all", collective::all_to_all},         {"send_recv", collective::send_receive},
+      {"send_receive", collective::send_receive}};
+  const auto found = names.find(name);
+  return found == names.end() ? std::nullopt : std::optional(found->second);
+}
+
+[[nodiscard]] inline result<std::vector<costs::collective_sample>> read_collectives(const csv_table& table,
+                                                                                    std::vector<std::string>& notes) {
+  const result<csv_quantity> time = need_quantity(table, "", time_units);
+  if (!time) return time.error();
+  const result<csv_quantity> size = need_quantity(table, "", size_units);
+  if (!size) return size.error();
+  result<std::vector<costs::collective_sample>> read =
+      read_rows<costs::collective_sample>(table, [&](csv_row& row) -> costs::collective_sample {
+        const std::string name = row.text("op");
+        const std::optional<costs::collective> op = collective_named(name);
+        if (!op)
+          row.fail("op", in_quotes(name) + " is none of all_reduce, all_gather, reduce_scatter, alltoall, send_recv");
+        costs::collective_sample s{.gpu = row.text("gpu"),
+                                   .node = table.has("node_type") ? row.text("node_type") : "",
+                                   .op = op.value_or(costs::collective::all_reduce),
+                                   .ranks = row.count("gpus"),
+                                   .ranks_per_node = row.count(table.has("gpus_per_node") ? "gpus_per_node" : "gpus"),
+                                   .size = row.size(size.value()),
+                                   .time = row.time(time.value())};
+        if (s.ranks < 2) row.fail("gpus", "is 1, expected at least 2");
+        s.ranks_per_node = std::min(s.ranks_per_node, s.ranks);  // some say how many GPUs a node has
+        return s;
+      });
+  if (!read) return read;
+  const std::vector<costs::collective_sample>& all = read.value();
+  if (std::optional<error> few = too_few(table, all, [](const auto& s) { return s.size; })) return std::move(*few);
+  falling_times falling;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const costs::collective_sample& s = all[i];
+    falling.add(alike(s.gpu, s.node, costs::name_of(s.op), s.ranks, s.ranks_per_node), s.size.value,
+                time.value().column, s.time, i);
+  }
+  if (auto note = falling.note(table, {"op", "gpus", size.value().column.c_str()})) notes.push_back(*std::move(note));
+  return read;
+}
+
+}  // namespace slimpack::io::detail
+
+#endif
