@@ -18,6 +18,7 @@ using slimpack::tokens;
 using slimpack::costs::collective;
 using slimpack::io::gpu_family;
 using slimpack::io::profile;
+using slimpack::io::profile_note;
 using slimpack::io::read_profile;
 
 const std::string attention_head = "gpu,kernel,batch,q_tokens,kv_tokens,q_heads,kv_heads,head_dim,";
@@ -160,7 +161,8 @@ TEST(Profile, SkipsOtherFilesWithANote) {
   const auto other = s.file("b.csv", "\nmodel,layers,fwd_ms\nx,1,2\n");
   put(s, "c.txt", "no table");
   const profile p = read_profile(s.folder()).value();
-  EXPECT_EQ(p.notes, std::vector{other.string() + ":2: skipped, these columns are no measurements of kernels"});
+  EXPECT_EQ(p.notes, (std::vector<profile_note>{
+                         {"", other.string() + ":2: skipped, these columns are no measurements of kernels"}}));
 }
 
 TEST(Profile, OfTheShippedTablesHasAllTheirRows) {
@@ -236,8 +238,9 @@ TEST(Profile, NotesTheWorstOfTimesThatFallAsSizesGrow) {
   const auto file = s.file("f.csv", attention_head + "fwd_ms\nG,f,1,512,512,8,2,64,3\nG,f,1,256,256,8,2,64,2\n"
                                                      "G,f,1,256,512,8,2,64,4\nG,f,2,512,512,8,2,64,1\n");
   EXPECT_EQ(read_profile(file).value().notes,
-            std::vector{file.string() + ":2: column fwd_ms: q_tokens 512, kv_tokens 512 takes 25 % less than the " +
-                        "smaller " + file.string() + ":4; 1 of 4 rows fall so"});
+            (std::vector<profile_note>{
+                {"G", file.string() + ":2: column fwd_ms: q_tokens 512, kv_tokens 512, 25 % faster than the smaller " +
+                          "size in line 4; such rows in all: 1"}}));
 }
 
 TEST(Profile, NotesNothingWhereTimesRise) {
@@ -250,8 +253,8 @@ TEST(Profile, NamesTheBackwardThatFalls) {
   const profile p = read(s, attention_head + "fwd_ms,bwd_ms\nG,f,1,8,8,1,1,64,1,6\nG,f,1,8,16,1,1,64,2,3\n"
                                              "G,f,1,8,32,1,1,64,3,\n");
   ASSERT_EQ(p.notes.size(), 1u);
-  EXPECT_NE(p.notes[0].find(":3: column bwd_ms: q_tokens 8, kv_tokens 16 takes 50 % less"), std::string::npos)
-      << p.notes[0];
+  EXPECT_NE(p.notes[0].text.find(":3: column bwd_ms: q_tokens 8, kv_tokens 16, 50 % faster"), std::string::npos)
+      << p.notes[0].text;
 }
 
 TEST(Profile, NeedsAFolderOrFileThatMeasuresSomething) {
@@ -272,6 +275,15 @@ TEST(Profile, OfOneGpuHasTheRowsOfItsFamily) {
   EXPECT_EQ(p.of("H100-SXM5-80GB").value().products.size(), 9u);
   EXPECT_EQ(p.of("h200").value().products.size(), 3u);
   EXPECT_EQ(p.of("B200-SXM").error().detail, "nothing was measured on B200-SXM (b200), only on h100, h200");
+}
+
+TEST(Profile, OfOneGpuHasTheNotesOnItsTimes) {
+  const scratch s;
+  const profile p = read(s, "gpu,m,n,k,ms\nA,1,1,1,2\nA,2,1,1,1\nA,3,1,1,3\nB,1,1,1,1\nB,2,1,1,2\nB,3,1,1,1\n");
+  EXPECT_EQ(p.notes.size(), 2u);
+  const profile own = p.of("b").value();
+  ASSERT_EQ(own.notes.size(), 1u);
+  EXPECT_EQ(own.notes[0].gpu, "B");
 }
 
 TEST(GpuFamily, IsWhatStandsBeforeTheFirstSeparatorInSmallLetters) {

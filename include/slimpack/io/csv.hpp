@@ -52,6 +52,8 @@ class csv_table {
   [[nodiscard]] const std::vector<std::string>& columns() const noexcept { return columns_; }
   [[nodiscard]] bool has(std::string_view column) const noexcept { return position(column) < columns_.size(); }
 
+  /// Of a row, counted from 1.
+  [[nodiscard]] std::size_t line(std::size_t row) const noexcept { return lines_[row]; }
   /// "file:line" of a row.
   [[nodiscard]] std::string where(std::size_t row) const { return place(lines_[row]); }
   /// "file:line" of the column names.

@@ -7,6 +7,7 @@
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/csv_forms.hpp>
 #include <slimpack/io/detail/csv_samples.hpp>
+#include <slimpack/io/profile_note.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -35,7 +36,7 @@ struct profile {
   std::vector<costs::product_sample> products{};
   std::vector<costs::layer_sample> layers{};
   std::vector<costs::collective_sample> collectives{};
-  std::vector<std::string> notes{};  ///< what was skipped, and times that fall as sizes grow, with file and line
+  std::vector<profile_note> notes{};  ///< files that were skipped, and times that fall as sizes grow
 
   /// The families of GPUs that were measured, in alphabetical order.
   [[nodiscard]] std::vector<std::string> families() const {
@@ -50,7 +51,7 @@ struct profile {
     return all;
   }
 
-  /// The measurements of the family of a GPU, and all notes.
+  /// The measurements of the family of a GPU, the notes on them, and those on files that were skipped.
   /// Errors    invalid_input: there are none; the detail lists the families there are
   [[nodiscard]] result<profile> of(std::string_view gpu) const {
     const std::string family = gpu_family(gpu);
@@ -63,6 +64,7 @@ struct profile {
     any = keep(own.products) || any;
     any = keep(own.layers) || any;
     any = keep(own.collectives) || any;
+    std::erase_if(own.notes, [&](const profile_note& n) { return !n.gpu.empty() && gpu_family(n.gpu) != family; });
     if (any) return own;
     std::string list;
     for (const std::string& f : families()) list += (list.empty() ? "" : ", ") + f;
@@ -137,7 +139,7 @@ template <class Sample>
     if (!table) return table.error();
     const detail::csv_form* form = detail::form_of(table.value());
     if (form == nullptr) {
-      found.notes.push_back(table.value().where() + ": skipped, these columns are no measurements of kernels");
+      found.notes.push_back({"", table.value().where() + ": skipped, these columns are no measurements of kernels"});
       continue;
     }
     any = true;

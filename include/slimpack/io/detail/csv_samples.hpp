@@ -10,6 +10,7 @@
 #include <slimpack/io/detail/csv_unit.hpp>
 #include <slimpack/io/detail/falling_times.hpp>
 #include <slimpack/io/detail/numbered_lines.hpp>
+#include <slimpack/io/profile_note.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -75,7 +76,7 @@ template <class... Values>
 }
 
 [[nodiscard]] inline result<std::vector<costs::attention_sample>> read_attention(const csv_table& table,
-                                                                                 std::vector<std::string>& notes) {
+                                                                                 std::vector<profile_note>& notes) {
   const result<csv_quantity> forward = need_quantity(table, "fwd", time_units);
   if (!forward) return forward.error();
   const result<std::optional<csv_quantity>> backward = find_quantity(table, "bwd", time_units);
@@ -106,24 +107,23 @@ template <class... Values>
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const costs::attention_sample& s = all[i];
-    const std::string kernel =
-        alike(s.gpu, s.kernel, s.batch, s.heads, s.kv_heads, s.head_dim, s.causal, s.deterministic);
+    const std::string kernel = alike(s.kernel, s.batch, s.heads, s.kv_heads, s.head_dim, s.causal, s.deterministic);
     const auto add = [&](const std::string& column, seconds time) {
       const auto q = static_cast<double>(s.queries.value);
       const auto kv = static_cast<double>(s.keys.value);
-      falling.add(kernel + alike("same queries", s.queries.value), kv, column, time, i);
-      falling.add(kernel + alike("same keys", s.keys.value), q, column, time, i);
-      falling.add(kernel + alike("same prefix", s.keys.value - s.queries.value), q, column, time, i);
+      falling.add(s.gpu, kernel + alike("same queries", s.queries.value), kv, column, time, i);
+      falling.add(s.gpu, kernel + alike("same keys", s.keys.value), q, column, time, i);
+      falling.add(s.gpu, kernel + alike("same prefix", s.keys.value - s.queries.value), q, column, time, i);
     };
     add(forward.value().column, s.forward);
     if (s.backward) add(backward.value()->column, *s.backward);
   }
-  if (auto note = falling.note(table, {"q_tokens", "kv_tokens"})) notes.push_back(*std::move(note));
+  falling.report(table, {"q_tokens", "kv_tokens"}, notes);
   return read;
 }
 
 [[nodiscard]] inline result<std::vector<costs::product_sample>> read_products(const csv_table& table,
-                                                                              std::vector<std::string>& notes) {
+                                                                              std::vector<profile_note>& notes) {
   const result<csv_quantity> time = need_quantity(table, "", time_units);
   if (!time) return time.error();
   result<std::vector<costs::product_sample>> read =
@@ -140,14 +140,14 @@ template <class... Values>
     return std::move(*few);
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i)
-    falling.add(alike(all[i].gpu, all[i].n, all[i].k), static_cast<double>(all[i].m), time.value().column, all[i].time,
+    falling.add(all[i].gpu, alike(all[i].n, all[i].k), static_cast<double>(all[i].m), time.value().column, all[i].time,
                 i);
-  if (auto note = falling.note(table, {"m", "n", "k"})) notes.push_back(*std::move(note));
+  falling.report(table, {"m", "n", "k"}, notes);
   return read;
 }
 
 [[nodiscard]] inline result<std::vector<costs::layer_sample>> read_layers(const csv_table& table,
-                                                                          std::vector<std::string>& notes) {
+                                                                          std::vector<profile_note>& notes) {
   using operation = std::optional<seconds> costs::layer_sample::*;
   static constexpr std::pair<std::string_view, operation> operations[] = {
       {"input_layernorm", &costs::layer_sample::input_layernorm},
@@ -186,11 +186,11 @@ template <class... Values>
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const costs::layer_sample& s = all[i];
-    const std::string layer = alike(s.gpu, s.model, s.hidden, s.ffn, s.q_heads, s.kv_heads, s.tensor);
+    const std::string layer = alike(s.model, s.hidden, s.ffn, s.q_heads, s.kv_heads, s.tensor);
     for (const auto& [column, member] : columns)
-      if (s.*member) falling.add(layer, static_cast<double>(s.tokens.value), column.column, *(s.*member), i);
+      if (s.*member) falling.add(s.gpu, layer, static_cast<double>(s.tokens.value), column.column, *(s.*member), i);
   }
-  if (auto note = falling.note(table, {"tp", "tokens"})) notes.push_back(*std::move(note));
+  falling.report(table, {"tp", "tokens"}, notes);
   return read;
 }
 
@@ -206,7 +206,7 @@ template <class... Values>
 }
 
 [[nodiscard]] inline result<std::vector<costs::collective_sample>> read_collectives(const csv_table& table,
-                                                                                    std::vector<std::string>& notes) {
+                                                                                    std::vector<profile_note>& notes) {
   const result<csv_quantity> time = need_quantity(table, "", time_units);
   if (!time) return time.error();
   const result<csv_quantity> size = need_quantity(table, "", size_units);
@@ -234,10 +234,10 @@ template <class... Values>
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const costs::collective_sample& s = all[i];
-    falling.add(alike(s.gpu, s.node, costs::name_of(s.op), s.ranks, s.ranks_per_node), s.size.value,
+    falling.add(s.gpu, alike(s.node, costs::name_of(s.op), s.ranks, s.ranks_per_node), s.size.value,
                 time.value().column, s.time, i);
   }
-  if (auto note = falling.note(table, {"op", "gpus", size.value().column.c_str()})) notes.push_back(*std::move(note));
+  falling.report(table, {"op", "gpus", size.value().column.c_str()}, notes);
   return read;
 }
 

@@ -3,15 +3,16 @@
 
 #include <slimpack/core/units.hpp>
 #include <slimpack/io/csv.hpp>
+#include <slimpack/io/profile_note.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstddef>
 #include <initializer_list>
-#include <optional>
+#include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,40 +22,27 @@ namespace slimpack::io::detail {
 class falling_times {
  public:
   /// A time in a column. `alike` is what it has in common with those that it is compared with; it grows with `size`.
-  void add(std::string alike, double size, const std::string& column, seconds time, std::size_t row) {
-    points_.push_back({std::move(alike), column, size, time.value, row});
+  void add(const std::string& gpu, std::string alike, double size, const std::string& column, seconds time,
+           std::size_t row) {
+    points_[gpu].push_back({std::move(alike), column, size, time.value, row});
   }
 
-  /// One line on a file, naming the worst place by the columns that are sizes; nothing when no time falls.
+  /// A note on each GPU, naming the worst place by the columns that are sizes; none where no time falls.
   /// Complexity O(n log n)
-  [[nodiscard]] std::optional<std::string> note(const csv_table& table, std::initializer_list<const char*> sizes) {
-    std::sort(points_.begin(), points_.end(), [](const point& a, const point& b) {
-      return std::tie(a.alike, a.column, a.size, a.row) < std::tie(b.alike, b.column, b.size, b.row);
-    });
-    std::set<std::size_t> rows;
-    const point* lowest = nullptr;
-    const point* above = nullptr;
-    const point* slowest = nullptr;  // of the smaller sizes
-    for (std::size_t i = 0, first = 0; i < points_.size(); ++i) {
-      const point& here = points_[i];
-      if (i == 0 || points_[i - 1].alike != here.alike || points_[i - 1].column != here.column) {
-        slowest = nullptr;
-        first = i;
-      }
-      for (; points_[first].size < here.size; ++first)
-        if (!slowest || points_[first].time > slowest->time) slowest = &points_[first];
-      if (!slowest || here.time >= slowest->time) continue;
-      rows.insert(here.row);
-      if (!lowest || here.time / slowest->time < lowest->time / above->time) lowest = &here, above = slowest;
+  void report(const csv_table& table, std::initializer_list<const char*> sizes, std::vector<profile_note>& notes) {
+    for (auto& [gpu, points] : points_) {
+      std::sort(points.begin(), points.end());
+      const fall worst = worst_of(points);
+      if (worst.rows == 0) continue;
+      std::string place;
+      for (const char* column : sizes)
+        place += std::string(column) + " " + table.text(worst.lower->row, column).value() + ", ";
+      const long percent = std::lround(100 * (1 - worst.lower->time / worst.above->time));
+      notes.push_back({gpu, table.where(worst.lower->row) + ": column " + worst.lower->column + ": " + place +
+                                std::to_string(percent) + " % faster than the smaller size in line " +
+                                std::to_string(table.line(worst.above->row)) +
+                                "; such rows in all: " + std::to_string(worst.rows)});
     }
-    if (!lowest) return std::nullopt;
-    std::string place;
-    for (const char* column : sizes)
-      place += (place.empty() ? "" : ", ") + std::string(column) + " " + table.text(lowest->row, column).value();
-    return table.where(lowest->row) + ": column " + lowest->column + ": " + place + " takes " +
-           std::to_string(std::lround(100 * (1 - lowest->time / above->time))) + " % less than the smaller " +
-           table.where(above->row) + "; " + std::to_string(rows.size()) + " of " + std::to_string(table.rows()) +
-           " rows fall so";
   }
 
  private:
@@ -64,8 +52,39 @@ class falling_times {
     double size;
     double time;
     std::size_t row;
+    friend auto operator<=>(const point&, const point&) = default;
+    [[nodiscard]] bool like(const point& other) const { return alike == other.alike && column == other.column; }
   };
-  std::vector<point> points_;
+
+  struct fall {
+    const point* lower{};
+    const point* above{};
+    std::size_t rows{};
+  };
+
+  /// Of sorted points: each against the slowest of all smaller sizes that are alike.
+  [[nodiscard]] static fall worst_of(const std::vector<point>& points) {
+    fall worst;
+    std::set<std::size_t> rows;
+    const point* slowest = nullptr;
+    for (std::size_t i = 0, next = 0; i < points.size(); ++i) {
+      const point& here = points[i];
+      if (i == 0 || !here.like(points[i - 1])) {
+        slowest = nullptr;
+        next = i;
+      }
+      for (; points[next].size < here.size; ++next)
+        if (!slowest || points[next].time > slowest->time) slowest = &points[next];
+      if (!slowest || here.time >= slowest->time) continue;
+      rows.insert(here.row);
+      if (!worst.lower || here.time / slowest->time < worst.lower->time / worst.above->time)
+        worst = {&here, slowest, 0};
+    }
+    worst.rows = rows.size();
+    return worst;
+  }
+
+  std::map<std::string, std::vector<point>> points_;  ///< of each GPU
 };
 
 }  // namespace slimpack::io::detail
