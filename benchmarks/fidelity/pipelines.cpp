@@ -1,0 +1,374 @@
+// How well do the library's schedules and its simulator tell what pipelines do? The bubbles that Qi et al. computed for
+// six schedules are to be met from the times that they profiled; so are the iterations that they measured, with one
+// constant, and the order of schedules. Every constant is fitted on rows of other models than the row that is scored.
+
+#include "scores.hpp"
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/workload.hpp>
+#include <slimpack/costs/price.hpp>
+#include <slimpack/io/csv.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/timeline.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fidelity {
+namespace {
+
+using namespace slimpack;
+
+/// A file of the folder that is scored, or the one that comes with the library.
+std::filesystem::path found(const std::filesystem::path& data, const std::string& name) {
+  return std::filesystem::exists(data / name) ? data / name : std::filesystem::path(SLIMPACK_DATA) / name;
+}
+
+io::csv_table table(const std::filesystem::path& file) { return io::csv_table::read(file).value(); }
+
+std::string shown(const char* format, double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+/// What the tables say of a model.
+struct model {
+  int layers{};
+  double hidden{};
+  double heads{};
+  double length{};
+
+  /// Bytes that a token of a layer keeps until B, and until W: what Qi et al. count, table 1, without flash attention.
+  [[nodiscard]] double until_inputs() const { return 2 * hidden + 5 * heads * length; }
+  [[nodiscard]] double until_weights() const { return 32 * hidden; }
+  /// Operations of a token, forward and backward, without logits (the vocabulary is not told).
+  [[nodiscard]] double operations() const { return 72 * layers * hidden * hidden * (1 + length / (6 * hidden)); }
+};
+
+/// A pipeline of equal micro-batches, and what the authors profiled on it.
+struct setting {
+  std::string model;
+  int stages{};
+  int micro_batch{};
+  int microbatches{};
+  seconds forward;
+  seconds inputs;
+  seconds weights;
+  seconds hop;
+
+  [[nodiscard]] double work() const { return microbatches * (forward + inputs + weights).value; }
+};
+
+/// Whether a stage goes on while its messages travel, or waits until they are through.
+enum class sends { beside, blocking };
+
+/// Cost model of a setting: every micro-batch takes what was profiled, a chunk of a stage its share of that.
+struct profile {
+  setting from;
+  int chunks{1};
+  double live{1};    ///< of a token until W
+  double until_b{};  ///< of a token until B
+  sends how{sends::beside};
+
+  [[nodiscard]] seconds time(const slice&, pass p, int part) const {
+    const bool last = p == pass::forward ? part == from.stages * chunks - 1 : part == 0;
+    const seconds computed = p == pass::forward ? from.forward : from.inputs + from.weights;
+    return computed * (1.0 / chunks) + (how == sends::blocking && !last ? from.hop : seconds{});
+  }
+  [[nodiscard]] seconds weight_time(const slice&, int) const { return from.weights * (1.0 / chunks); }
+  [[nodiscard]] seconds message(tokens, pass, int) const { return how == sends::beside ? from.hop : seconds{}; }
+  [[nodiscard]] std::optional<memory_rates> memory(int) const { return memory_rates{.live_token = live}; }
+  [[nodiscard]] bytes kept(const slice& s, int) const { return {until_b * static_cast<double>(s.length.value)}; }
+};
+
+/// What simulating a schedule gives.
+struct outcome {
+  double makespan{};
+  double span{};    ///< the longest time from a stage's first to its last instruction
+  double memory{};  ///< of the fullest stage, in micro-batches as 1F1B holds them
+  double limit{};   ///< of the same
+
+  [[nodiscard]] double bubble(const setting& s, double time) const { return 1 - s.work() / time; }
+};
+
+template <class Schedule>
+outcome run(const Schedule& schedule, profile cost, double limit, sends how) {
+  const auto micro_batches = static_cast<std::uint32_t>(cost.from.microbatches);
+  const tokens size{128};  // of a micro-batch: only ratios count here
+  partition packs;
+  for (std::uint32_t i = 0; i < micro_batches; ++i)
+    for (micropacks* side : {&packs.forward, &packs.backward}) side->push({{i}, {0}, size}), side->close();
+  shape on;
+  on.stages = cost.from.stages;
+  on.chunks = cost.chunks;
+  const double micro_batch = static_cast<double>(size.value) * (cost.live + cost.until_b);
+  on.memory = memory_limit{memory_unit::byte, limit * micro_batch};
+  const auto priced = [&] {
+    return price(packs, cost, on, rates_of(cost, on).value(), weight_gradients_of<Schedule>);
+  };
+  const workload planned = priced();
+  const std::vector<program> programs = schedule.programs(planned).value();
+  cost.how = how;
+  const simulator::timeline lanes = simulator::simulate(priced(), programs).value();
+  outcome out{.makespan = lanes.makespan.value, .limit = limit};
+  for (const auto& lane : lanes.stages) out.span = std::max(out.span, (lane.back().end - lane.front().begin).value);
+  for (const double held : simulator::peak_memory(planned, programs)) out.memory = std::max(out.memory, held / micro_batch);
+  return out;
+}
+
+/// A schedule of the paper by its name there, in the memory it is given there. The orders drawn by hand count whole
+/// micro-batches until W; ZB-1p and ZB-2p are planned with what B releases.
+outcome simulate(const std::string& schedule, const setting& s, const model& m, sends how = sends::beside) {
+  using schedules::zero_bubble;
+  using schedules::zero_bubble_order;
+  const int p = s.stages;
+  const profile whole{.from = s};
+  const profile released{.from = s, .live = m.until_weights(), .until_b = m.until_inputs()};
+  if (schedule == "1F1B") return run(schedules::one_f_one_b{.lead = 1}, whole, p, how);
+  if (schedule == "1F1B-I") {  // Megatron-LM's order; one layer a chunk, the embedding and the head count as one each
+    const int chunks = (m.layers + 2) / p;
+    return run(schedules::one_f_one_b{.lead = 2}, profile{.from = s, .chunks = chunks}, s.microbatches, how);
+  }
+  if (schedule == "ZB-H1") return run(zero_bubble{.order = zero_bubble_order::h1}, whole, p, how);
+  if (schedule == "ZB-H2") return run(zero_bubble{.order = zero_bubble_order::h2}, whole, 2 * p - 1, how);
+  if (schedule == "ZB-1p") return run(zero_bubble{}, released, p, how);
+  if (schedule == "ZB-2p") return run(zero_bubble{}, released, 2 * p, how);
+  throw plan_error({errc::invalid_input, "no schedule is known as " + schedule});
+}
+
+/// Models and settings that the tables tell of.
+struct catalogue {
+  std::map<std::string, model> models;
+  std::vector<setting> settings;
+
+  explicit catalogue(const std::filesystem::path& data) {
+    const io::csv_table rows = table(found(data, "published/zero_bubble_throughput.csv"));
+    for (std::size_t i = 0; i < rows.rows(); ++i)
+      models[rows.text(i, "model").value()] = {static_cast<int>(rows.number(i, "layers").value()),
+                                               rows.number(i, "hidden").value(), rows.number(i, "heads").value(),
+                                               rows.number(i, "seq").value()};
+    const io::csv_table times = table(found(data, "published/zero_bubble_profiled_times.csv"));
+    const auto count = [&](std::size_t i, const char* column) { return static_cast<int>(times.number(i, column).value()); };
+    const auto time = [&](std::size_t i, const char* column) { return seconds{times.number(i, column).value() * 1e-3}; };
+    for (std::size_t i = 0; i < times.rows(); ++i)
+      settings.push_back({times.text(i, "model").value(), count(i, "pp"), count(i, "micro_batch"),
+                          count(i, "microbatches"), time(i, "t_f_ms"), time(i, "t_b_ms"), time(i, "t_w_ms"),
+                          time(i, "t_comm_ms")});
+  }
+
+  /// The setting of a model whose number of micro-batches is nearest, its times scaled to the size of a micro-batch.
+  [[nodiscard]] std::optional<setting> nearest(const std::string& name, int micro_batch, int microbatches) const {
+    const auto distance = [&](const setting& s) {
+      return std::pair(s.micro_batch != micro_batch, std::abs(std::log(double(s.microbatches) / microbatches)));
+    };
+    std::optional<setting> best;
+    for (const setting& s : settings)
+      if (s.model == name && (!best || distance(s) < distance(*best))) best = s;
+    if (!best) return best;
+    const double scale = double(micro_batch) / best->micro_batch;
+    for (seconds setting::*part : {&setting::forward, &setting::inputs, &setting::weights, &setting::hop})
+      (*best).*part = (*best).*part * scale;
+    best->micro_batch = micro_batch;
+    best->microbatches = microbatches;
+    return best;
+  }
+  [[nodiscard]] bool profiled(const setting& s) const {
+    return std::any_of(settings.begin(), settings.end(), [&](const setting& t) {
+      return t.model == s.model && t.micro_batch == s.micro_batch && t.microbatches == s.microbatches;
+    });
+  }
+};
+
+/// F1 to F3: bubbles that the authors computed.
+std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& known) {
+  score f1{.id = "F1", .claim = "1F1B: bubble of the makespan, from profiled times", .kind = error_kind::absolute};
+  score f2{.id = "F2", .claim = "interleaved 1F1B: bubble of the makespan", .kind = error_kind::absolute};
+  score f3{.id = "F3", .claim = "zero-bubble schedules: bubble of the longest stage span", .kind = error_kind::absolute};
+  double fullest = 0;
+  const io::csv_table rows = table(found(data, "published/zero_bubble_simulated_bubble.csv"));
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const std::string schedule = rows.text(i, "schedule").value();
+    const std::string name = rows.text(i, "model").value();
+    const auto microbatches = static_cast<int>(rows.number(i, "microbatches").value());
+    const auto s = std::find_if(known.settings.begin(), known.settings.end(), [&](const setting& t) {
+      return t.model == name && t.microbatches == microbatches;
+    });
+    if (s == known.settings.end() || !known.models.contains(name)) continue;
+    const outcome got = simulate(schedule, *s, known.models.at(name));
+    const bool splits = schedule.substr(0, 2) == "ZB";
+    score& to = splits ? f3 : schedule == "1F1B" ? f1 : f2;
+    const std::string label = name + " x" + std::to_string(microbatches) + " " + schedule;
+    to.rows.push_back({label, got.bubble(*s, splits ? got.span : got.makespan), rows.number(i, "bubble_rate").value()});
+    if (splits) fullest = std::max(fullest, got.memory / got.limit);
+    to.notes.push_back(label + ": bubble of the span " + shown("%.4f", got.bubble(*s, got.span)) + ", of the makespan " +
+                       shown("%.4f", got.bubble(*s, got.makespan)) + "; holds " + shown("%.2f", got.memory) +
+                       " micro-batches of " + std::to_string(s->stages) + " stages");
+  }
+  f1.goals = {{"largest error", std::abs(summarise(f1).worst), 1e-4}};
+  f2.goals = {{"largest error", std::abs(summarise(f2).worst), 0.004}};
+  f3.goals = {{"largest error", std::abs(summarise(f3).worst), 0.01}, {"memory over what the schedule is allowed", fullest, 1}};
+  return {std::move(f1), std::move(f2), std::move(f3)};
+}
+
+/// An iteration that the authors measured, and what the simulator says of it.
+struct iteration {
+  std::string name{};
+  std::string schedule{};
+  std::string synchronisation{};
+  setting at{};
+  bool profiled{};
+  double measured{};
+  double samples{};     ///< of all GPUs
+  double operations{};  ///< of one GPU
+  double beside{};      ///< simulated, messages beside compute
+  double blocking{};    ///< simulated, sends that stop their stage
+};
+
+std::vector<iteration> iterations_in(const std::filesystem::path& data, const catalogue& known) {
+  std::vector<iteration> all;
+  const io::csv_table rows = table(found(data, "published/zero_bubble_throughput.csv"));
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const auto count = [&](const char* column) { return static_cast<int>(rows.number(i, column).value()); };
+    const std::optional<setting> s =
+        known.nearest(rows.text(i, "model").value(), count("micro_batch"), count("microbatches"));
+    if (!s) continue;
+    iteration made{.schedule = rows.text(i, "schedule").value(),
+                   .synchronisation = rows.text(i, "optimizer_sync").value(),
+                   .at = *s,
+                   .profiled = known.profiled(*s),
+                   .measured = rows.number(i, "derived_iteration_s").value()};
+    const model& m = known.models.at(s->model);
+    made.name = s->model + " " + std::to_string(s->micro_batch) + " x" + std::to_string(s->microbatches) + " " +
+                made.schedule + ", " + made.synchronisation;
+    made.samples = s->micro_batch * s->microbatches;
+    made.operations = m.operations() * m.length * made.samples / s->stages;
+    // Post-validation lets the optimizer step of a stage run beside others' last W; otherwise all wait for the last.
+    for (const auto& [how, time] : {std::pair{sends::beside, &iteration::beside}, {sends::blocking, &iteration::blocking}}) {
+      const outcome got = simulate(made.schedule, *s, m, how);
+      made.*time = made.synchronisation == "post-validation" ? got.span : got.makespan;
+    }
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
+/// The factor between what is simulated and measured: the geometric mean over rows of other models than `without`.
+template <class Time>
+double factor(const std::vector<iteration>& rows, const std::string& without, const Time& time) {
+  double sum = 0;
+  int count = 0;
+  for (const iteration& r : rows)
+    if (r.profiled && r.at.model != without) sum += std::log(r.measured / time(r)), ++count;
+  return count > 0 ? std::exp(sum / count) : 1;
+}
+
+/// The seconds that every iteration takes besides, of least relative error over the same rows.
+double seconds_besides(const std::vector<iteration>& rows, const std::string& without) {
+  double error = 0;
+  double weight = 0;
+  for (const iteration& r : rows)
+    if (r.profiled && r.at.model != without)
+      error += (1 - r.beside / r.measured) / r.measured, weight += 1 / (r.measured * r.measured);
+  return weight > 0 ? error / weight : 0;
+}
+
+/// "mean x %, worst y %" of predictions of the scored rows.
+template <class Prediction>
+std::string errors_of(const std::vector<iteration>& rows, const Prediction& predict) {
+  score s;
+  for (const iteration& r : rows)
+    if (r.profiled) s.rows.push_back({r.name, predict(r), r.measured});
+  const summary all = summarise(s);
+  return "mean " + shown("%.2f %%", 100 * all.mean) + ", worst " + shown("%.2f %%", 100 * all.worst) + " (" +
+         all.worst_row + ")";
+}
+
+/// F4: seconds of an iteration.
+score iteration_times(const std::vector<iteration>& rows, const std::vector<iteration>& shipped) {
+  const auto blocking = [](const iteration& r) { return r.blocking; };
+  const auto beside = [](const iteration& r) { return r.beside; };
+  score s{.id = "F4", .claim = "seconds of zero-bubble iterations, from profiled times and one factor"};
+  s.fitted = "the factor, for each row on the shipped rows of other models; over all of them it is " +
+             shown("%.4f", factor(shipped, "", blocking));
+  for (const iteration& r : rows)
+    s.rows.push_back({r.name, factor(shipped, r.at.model, blocking) * r.blocking, r.measured, r.profiled});
+  const summary all = summarise(s);
+  s.goals = {{"mean error", all.mean, 0.03}, {"largest error", std::abs(all.worst), 0.08}};
+  s.notes.push_back("rows without profiled times take those of the nearest number of micro-batches, scaled, and are not scored");
+  s.notes.push_back("sends stop their stage for T_comm, as Megatron-LM's do; otherwise, each constant fitted alike:");
+  s.notes.push_back("  messages beside compute, a factor: " + errors_of(rows, [&](const iteration& r) {
+                      return factor(shipped, r.at.model, beside) * r.beside;
+                    }));
+  s.notes.push_back("  messages beside compute, seconds an iteration: " + errors_of(rows, [&](const iteration& r) {
+                      return seconds_besides(shipped, r.at.model) + r.beside;
+                    }));
+  const auto operations = [](const iteration& r) { return r.operations; };
+  s.notes.push_back("baseline, operations at one rate: " + errors_of(rows, [&](const iteration& r) {
+                      return factor(shipped, r.at.model, operations) * r.operations;
+                    }));
+  s.notes.push_back("baseline, samples at the rate of the model's other rows: " + errors_of(rows, [&](const iteration& r) {
+                      double rate = 0;
+                      int count = 0;
+                      for (const iteration& other : rows)
+                        if (other.profiled && other.at.model == r.at.model && other.name != r.name)
+                          rate += other.samples / other.measured, ++count;
+                      return r.samples * count / rate;
+                    }));
+  return s;
+}
+
+/// F5: which of two schedules of a setting is faster.
+score order_of_schedules(const std::vector<iteration>& rows) {
+  score s{.id = "F5", .claim = "time of one schedule over another's in the same setting, and which is faster"};
+  int pairs = 0;
+  int right = 0;
+  int right_beside = 0;
+  for (auto a = rows.begin(); a != rows.end(); ++a)
+    for (auto b = a + 1; b != rows.end(); ++b) {
+      const bool same = a->at.model == b->at.model && a->at.micro_batch == b->at.micro_batch &&
+                        a->at.microbatches == b->at.microbatches;
+      if (!same || !a->profiled || a->schedule == b->schedule) continue;
+      const auto agree = [&](double one, double other) { return (one < other) == (a->measured < b->measured); };
+      ++pairs;
+      right_beside += agree(a->beside, b->beside);
+      s.rows.push_back({a->name + " / " + b->schedule + ", " + b->synchronisation, a->blocking / b->blocking,
+                        a->measured / b->measured});
+      if (agree(a->blocking, b->blocking))
+        ++right;
+      else
+        s.notes.push_back("wrong: " + s.rows.back().name + " " + shown("%.4f", s.rows.back().predicted) + ", measured " +
+                          shown("%.4f", s.rows.back().measured));
+    }
+  s.goals = {{"pairs in the right order", pairs > 0 ? double(right) / pairs : 0, 0.95, false}};
+  s.notes.push_back(std::to_string(right) + " of " + std::to_string(pairs) + " pairs; with messages beside compute " +
+                    std::to_string(right_beside));
+  return s;
+}
+
+}  // namespace
+
+std::vector<score> pipelines(const std::filesystem::path& data) {
+  const catalogue known(data);
+  std::vector<score> all = bubbles(data, known);
+  const std::vector<iteration> rows = iterations_in(data, known);
+  const std::vector<iteration> shipped = iterations_in(SLIMPACK_DATA, catalogue(SLIMPACK_DATA));
+  all.push_back(iteration_times(rows, shipped));
+  all.push_back(order_of_schedules(rows));
+  return all;
+}
+
+}  // namespace fidelity
