@@ -15,7 +15,7 @@ using costs::network;
 using costs::rank_group;
 using samples = std::vector<collective_sample>;
 
-const costs::gpu device{.gpus_per_node = 8, .inside = {{1}, 100}, .between = {{3}, 10}};
+const costs::gpu device{.name = "X100", .gpus_per_node = 8, .inside = {{1}, 100}, .between = {{3}, 10}};
 const rank_group four_inside{4, 1, 1};
 
 TEST(Network, TakesItsLinksFromTheGpu) {
@@ -86,8 +86,51 @@ TEST(Network, FallsBackOnLinksWhereNothingWasMeasured) {
 TEST(Network, IsNoFasterAcrossNodesThanInsideOne) {
   const samples messages{{"", "", collective::send_receive, 2, 1, {100}, {0.1}},
                          {"", "", collective::send_receive, 2, 1, {200}, {0.2}}};
-  const network net = network::make(device, messages).value();
-  EXPECT_EQ(net.all_gather({16, 2, 2}, {1600}), seconds{15});
+  costs::gpu fast = device;
+  fast.between.bandwidth = 1000;
+  EXPECT_EQ(network::make(fast, messages).value().all_gather({16, 2, 2}, {1600}), seconds{15});
+}
+
+// Of 200 B, 4 ranks put 150 B on the wire: in 1.5 s on the switch, as links of 100 B/s say, in 15 s where pairs are wired.
+samples two_boxes() {
+  samples both;
+  for (const double slower : {10.0, 1.0})
+    for (const double size : {100.0, 200.0}) {
+      const char* const box = slower > 1 ? "pairs" : "switch";
+      both.push_back({"X100", box, collective::all_gather, 2, 8, {size}, {size / 200}});
+      both.push_back({"X100", box, collective::all_gather, 4, 8, {size}, {size / 200 * 1.5 * slower}});
+    }
+  return both;
+}
+
+TEST(Network, LeavesOutMeasurementsOfAnotherKindOfBoxWithANote) {
+  const network net = network::make(device, two_boxes()).value();
+  EXPECT_EQ(net.place().island, 8);
+  EXPECT_EQ(net.all_gather(four_inside, {200}), seconds{1.5});
+  ASSERT_EQ(net.notes().size(), 1u);
+  EXPECT_EQ(net.notes()[0],
+            "collectives of X100 pairs inside a node left out: 1e-08 GB/s a GPU, while the link of X100 has 1e-07 GB/s");
+}
+
+// The pairs themselves move 100 B in 1 s; the links that join all are what the description gives.
+TEST(Network, KnowsWherePairsAreWired) {
+  costs::gpu paired = device;
+  paired.inside.bandwidth = 10;
+  const network net = network::make(paired, two_boxes()).value();
+  EXPECT_EQ(net.place().island, 2);
+  EXPECT_EQ(net.all_gather(net.place().adjacent(4), {200}), seconds{15});
+  EXPECT_EQ(net.all_gather(net.place().adjacent(2), {200}), seconds{1});
+}
+
+// 8 of 16 ranks share each node's adapters: 150 B of 160 B in 0.5 s are 37.5 B/s for each adapter, not the link's 10 B/s.
+TEST(Network, LeavesOutMeasurementsOfAnotherCluster) {
+  const samples fast{{"X100", "", collective::all_gather, 16, 8, {80}, {0.25}},
+                     {"X100", "", collective::all_gather, 16, 8, {160}, {0.5}}};
+  const network net = network::make(device, fast).value();
+  ASSERT_EQ(net.notes().size(), 1u);
+  EXPECT_EQ(net.notes()[0],
+            "collectives of X100 across nodes left out: 3.75e-08 GB/s a GPU, while the link of X100 has 1e-08 GB/s");
+  EXPECT_EQ(net.source(collective::all_gather, {16, 2, 2}, {160}), costs::origin::modelled);
 }
 
 // The second collection falls with size, so the first one's 0.75 s count, whichever comes first.
@@ -105,20 +148,21 @@ TEST(Network, BelievesTheCollectionWithLeastNoise) {
 
 TEST(Network, NeverFallsWithSize) {
   testing::generator random(7);
+  const costs::gpu fast{.gpus_per_node = 4, .inside = {{1e-3}, 0x1p30}, .between = {{2e-3}, 0x1p28}};
   for (int trial = 0; trial < 200; ++trial) {
     samples all;
-    for (const int ranks : {2, 4, 8, 16})
-      for (int i = 0; i < 6; ++i)
-        all.push_back({"", "", random.once_in(2) ? collective::all_reduce : collective::all_gather, ranks, 4,
-                       {std::exp2(random.between(5, 30))}, {0.001 + random.ratio()}});
     for (const collective op : {collective::all_reduce, collective::all_gather})
-      for (const int ranks : {2, 4, 8, 16})
-        for (const double size : {1.0, 2.0}) all.push_back({"", "", op, ranks, 4, {size}, {0.001 + random.ratio()}});
-    const network net = network::make(device, all).value();
+      for (const int ranks : {2, 4, 8, 16}) {
+        for (int i = 0; i < 6; ++i)
+          all.push_back({"", "", op, ranks, 4, {std::exp2(30 * random.ratio())}, {0.001 + random.ratio()}});
+        all.push_back({"", "", op, ranks, 4, {0x1p30}, {1.1 + 0.4 * random.ratio()}});
+      }
+    const network net = network::make(fast, all).value();
+    ASSERT_TRUE(net.notes().empty()) << net.notes()[0];
     for (const collective op : {collective::send_receive, collective::all_reduce, collective::all_gather,
                                 collective::reduce_scatter, collective::all_to_all}) {
       const rank_group group = net.place().adjacent(static_cast<int>(random.between(2, 40)));
-      const bytes size{std::exp2(30 * random.ratio())};
+      const bytes size{std::exp2(33 * random.ratio())};
       const bytes more = size * (1 + random.ratio());
       EXPECT_GE(net.time(op, group, more).value, net.time(op, group, size).value * (1 - 1e-12)) << "seed 7";
     }

@@ -99,6 +99,20 @@ class collective_table {
   /// GPUs of a node that fast links join, where the times tell: see above.
   [[nodiscard]] std::optional<int> island() const noexcept { return island_; }
 
+  /// Bytes per second on the wire that a link of each GPU carries at the largest size, by the fastest operation: of the
+  /// largest group inside a node; or of any across nodes, by the share that one adapter has. Nothing if there are none.
+  [[nodiscard]] std::optional<double> bandwidth(bool across_nodes) const noexcept {
+    std::optional<double> most;
+    int ranks = 0;
+    for (const curve& c : curves_) {
+      if ((c.nodes > 1) != across_nodes || (!across_nodes && c.ranks < ranks)) continue;
+      if (!across_nodes && c.ranks > ranks) most.reset(), ranks = c.ranks;
+      const double shared = across_nodes && c.op != collective::all_to_all ? density(c.ranks, c.nodes) : 1;
+      most = std::max(most.value_or(0), bandwidth(c, c.times.largest()) / shared);
+    }
+    return most;
+  }
+
   /// Mean of |time / measured - 1| over all points: how much had to change so that no time falls with size.
   [[nodiscard]] double noise() const noexcept {
     double sum = 0;
@@ -131,6 +145,10 @@ class collective_table {
            " a node" + (s.gpu.empty() ? "" : ", " + s.gpu) + (s.node.empty() ? "" : ", " + s.node);
   }
 
+  static double bandwidth(const curve& c, bytes size) noexcept {
+    return traffic_per_byte(c.op, c.ranks) * size.value / c.times(size).value;
+  }
+
   void find_island() {
     for (const curve& small : curves_) {
       const curve* large = nullptr;  // the next larger group inside a node
@@ -139,9 +157,7 @@ class collective_table {
           large = &c;
       if (small.nodes > 1 || large == nullptr) continue;
       const bytes size = std::min(small.times.largest(), large->times.largest());
-      const double faster = traffic_per_byte(small.op, small.ranks) / traffic_per_byte(large->op, large->ranks) *
-                            (large->times(size) / small.times(size));
-      if (faster > 2) island_ = std::min(island_.value_or(small.ranks), small.ranks);
+      if (bandwidth(small, size) > 2 * bandwidth(*large, size)) island_ = std::min(island_.value_or(small.ranks), small.ranks);
     }
   }
 

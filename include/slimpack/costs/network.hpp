@@ -12,9 +12,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,8 +42,10 @@ class network {
   /// Links of the GPU only.
   explicit network(gpu device) : device_(std::move(device)), place_{device_.gpus_per_node, device_.gpus_per_node} {}
 
-  /// Links, and what was measured. Samples are all of this kind of GPU, in one kind of node; those that name another `gpu`
-  /// or `node` are another collection, and the one with the least noise that knows an operation answers.
+  /// Links, and what was measured on this kind of GPU. The links say which machine is meant: measurements inside a node,
+  /// or across nodes, whose bandwidth is more than a factor of 2 off the link's are of another kind of box or cluster, and
+  /// left out with a note. Samples that name another `gpu` or `node` are another collection; of those that know an
+  /// operation, the one with the least noise answers.
   /// Errors    those of collective_table::make            Complexity  O(samples^2)
   [[nodiscard]] static result<network> make(gpu device, std::span<const collective_sample> samples) {
     network made(std::move(device));
@@ -50,11 +54,7 @@ class network {
       const auto other = std::stable_partition(left.begin(), left.end(), [&](const collective_sample& s) {
         return s.gpu == left.front().gpu && s.node == left.front().node;
       });
-      result<collective_table> table = collective_table::make({left.begin(), other});
-      if (!table) return std::move(table).error();
-      if (const std::optional<int> island = table.value().island())
-        made.place_.island = std::min(made.place_.island, *island);
-      made.tables_.push_back(std::move(table).value());
+      if (std::optional<error> wrong = made.add({left.begin(), other})) return std::move(*wrong);
       left.erase(left.begin(), other);
     }
     std::stable_sort(made.tables_.begin(), made.tables_.end(),
@@ -62,6 +62,8 @@ class network {
     return made;
   }
 
+  /// Which measurements were left out, and why.
+  [[nodiscard]] std::span<const std::string> notes() const noexcept { return notes_; }
   [[nodiscard]] const gpu& device() const noexcept { return device_; }
   [[nodiscard]] const placement& place() const noexcept { return place_; }
   [[nodiscard]] const link& link_of(const rank_group& group) const noexcept {
@@ -92,6 +94,34 @@ class network {
 
  private:
   using answer = collective_table::answer;
+
+  /// Takes the measurements of one collection that are of this machine.
+  [[nodiscard]] std::optional<error> add(std::vector<collective_sample> own) {
+    for (const bool across : {false, true}) {
+      if (own.empty()) return std::nullopt;
+      const result<collective_table> table = collective_table::make(own);
+      if (!table) return table.error();
+      const double link = (across ? device_.between : device_.inside).bandwidth;
+      const double measured = table.value().bandwidth(across).value_or(link);
+      if (measured <= 2 * link && link <= 2 * measured) continue;
+      const std::string where = across ? " across nodes" : " inside a node";
+      notes_.push_back("collectives of " + own.front().gpu + (own.front().node.empty() ? "" : " ") + own.front().node +
+                       where + " left out: " + in_gigabytes(measured) + " a GPU, while the link of " + device_.name +
+                       " has " + in_gigabytes(link));
+      std::erase_if(own, [&](const collective_sample& s) { return (s.ranks > s.ranks_per_node) == across; });
+    }
+    if (own.empty()) return std::nullopt;
+    result<collective_table> table = collective_table::make(own);
+    if (!table) return std::move(table).error();
+    place_.island = std::min(place_.island, table.value().island().value_or(place_.island));
+    tables_.push_back(std::move(table).value());
+    return std::nullopt;
+  }
+  static std::string in_gigabytes(double bandwidth) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g GB/s", bandwidth / 1e9);
+    return text;
+  }
 
   [[nodiscard]] answer answered(collective op, const rank_group& group, bytes size) const {
     if (group.ranks < 2) return {{}, origin::measured};
@@ -130,6 +160,7 @@ class network {
   gpu device_;
   placement place_;
   std::vector<collective_table> tables_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace slimpack::costs
