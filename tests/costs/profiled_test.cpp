@@ -1,5 +1,6 @@
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/testing/cost_model_laws.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -162,6 +164,106 @@ TEST(Profiled, BoundsHoldUnderNoise) {
     EXPECT_LE(p.efficiency, 1) << "seed " << seed;
     EXPECT_GE(p.bubble, 0) << "seed " << seed;
   }
+}
+
+using pack_samples = std::vector<profiled::pack_sample>;
+
+/// Attention in slices, 1 us a token in packs of 8192 tokens and more, 4 us in thin ones; W is half of backward there.
+profiled with_packs(int parts = 1) {
+  samples attention;
+  pack_samples packs;
+  const costs::quadratic pairs{.linear = {}};
+  for (int part = 0; part < parts; ++part)
+    for (const pass p : {pass::forward, pass::backward}) {
+      for (std::int64_t q = 128; q <= 65536; q *= 2)
+        for (std::int64_t k = q; k <= 65536; k *= 4) {
+          const seconds t = pairs.time({{}, {k - q}, {q}}, p, part);
+          attention.push_back({p, part, {q}, {k}, t, std::max(t, seconds{1e-3})});
+        }
+      const double twice = p == pass::forward ? 1 : 2;
+      for (const std::int64_t size : {128, 2048, 8192, 65536})
+        packs.push_back({p, part, {size}, {twice * 1e-6 * static_cast<double>(size < 8192 ? size / 2 * 8 : size)}});
+    }
+  std::vector<seconds> weight(static_cast<std::size_t>(parts), seconds{1e-6});
+  return profiled::make(attention, packs, {.weight_token = std::move(weight)}).value();
+}
+
+TEST(Profiled, RunsOnceOverThePackWhatIsNotAttention) {
+  const profiled cost = with_packs();
+  std::vector<slice> pack;
+  seconds attention{};
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    pack.push_back({{i}, {0}, {128}});
+    attention += cost.time(pack.back(), pass::forward, 0) - seconds{128e-6};
+  }
+  const seconds longest{1e-3};  // one slice for itself
+  EXPECT_NEAR(pack_time(cost, std::span<const slice>(pack), pass::forward, 0).value,
+              std::max(attention, longest).value + 8192e-6, 1e-9);
+}
+
+TEST(Profiled, APackOfOneThinSlicePaysForTheIdleDevice) {
+  const profiled cost = with_packs();
+  const slice thin{{0}, {0}, {128}};
+  // 1 ms of attention for itself, and 128 tokens at 4 us
+  EXPECT_NEAR(pack_time(cost, std::span(&thin, 1), pass::forward, 0).value, 1e-3 + 128 * 4e-6, 1e-9);
+}
+
+TEST(Profiled, ObeysTheLawsWithPackTables) {
+  const testing::report found = testing::cost_model_laws(with_packs(2), 2, {.analytic = false});
+  EXPECT_TRUE(found) << found;
+}
+
+TEST(Profiled, WeightGradientsOfSlicesAreThoseOfTheirPack) {
+  const profiled cost = with_packs();
+  EXPECT_DOUBLE_EQ(weight_time(cost, {{0}, {0}, {128}}, 0).value, 128e-6);
+  testing::generator random(3);
+  std::vector<slice> pack;
+  seconds before{};
+  for (std::uint32_t i = 0; i < 200; ++i) {  // B, the rest of a backward, does not fall as the pack grows
+    pack.push_back({{i}, {0}, random.length({3000})});
+    seconds rest = pack_time(cost, std::span<const slice>(pack), pass::backward, 0);
+    for (const slice& s : pack) rest = rest - weight_time(cost, s, 0);
+    EXPECT_GE(rest.value, before.value * (1 - 1e-12)) << i << " slices, seed 3";
+    before = rest;
+  }
+}
+
+TEST(Profiled, NoPacksOfASequenceTakeLessThanItsLeast) {
+  const profiled cost = with_packs();
+  testing::generator random(4);
+  for (int trial = 0; trial < 500; ++trial) {
+    const tokens length = random.length({100000});
+    for (const pass p : {pass::forward, pass::backward}) {
+      seconds cut{};
+      for (tokens at{}; at < length;) {
+        const slice piece{{0}, at, std::min(length - at, tokens{random.between(1, 20000)})};
+        cut += pack_time(cost, std::span(&piece, 1), p, 0), at = piece.end();
+      }
+      EXPECT_GE(cut.value, cost.least({{0}, {0}, length}, p, 0).value * (1 - 1e-12)) << length.value << ", seed 4";
+    }
+  }
+}
+
+TEST(Profiled, RefusesPackTimesThatAreMissingOrNone) {
+  const samples good{{pass::forward, 0, {128}, {128}, {1}}, {pass::backward, 0, {128}, {256}, {2}}};
+  const pack_samples both{{pass::forward, 0, {128}, {1}}, {pass::backward, 0, {128}, {2}}};
+  const auto says = [&](const pack_samples& packs, profiled::extras beside = {}) -> std::string {
+    const result<profiled> made = profiled::make(good, packs, std::move(beside));
+    return made ? "no error" : made.error().detail;
+  };
+  EXPECT_EQ(says(both), "no error");
+  EXPECT_EQ(says({both[0]}), "no backward times of packs on part 0 of 1");
+  EXPECT_EQ(says({both[0], {pass::backward, 1, {128}, {2}}}),
+            "pack sample 1 (backward, part 1, 128 tokens): slices were measured on 1 parts");
+  EXPECT_EQ(says({both[0], {pass::backward, 0, {0}, {2}}}),
+            "pack sample 1 (backward, part 0, 0 tokens): tokens are counted from 1 to 2147483647");
+  EXPECT_EQ(says({{pass::forward, 0, {128}, {0}}}),
+            "pack sample 0 (forward, part 0, 128 tokens): takes 0.000000 s, a time must be more than 0");
+  EXPECT_EQ(says(both, {.weight_token = {{0.5}}}),
+            "pack sample 1 (backward, part 0, 128 tokens): takes 2.000000 s, a time must be more than the 64.000000 s of "
+            "its weight gradients");
+  EXPECT_EQ(says(both, {.weight_token = {{0}, {0}}}), "2 times of a token's weight gradients for 1 parts");
+  EXPECT_EQ(says({}, {.weight_token = {{0}}}), "1 times of a token's weight gradients for 1 parts without times of packs");
 }
 
 TEST(Profiled, PrintsWhatItIs) {

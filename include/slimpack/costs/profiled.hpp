@@ -5,7 +5,9 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/time_table.hpp>
+#include <slimpack/costs/token_table.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +21,16 @@
 
 namespace slimpack::costs {
 
-/// Times as a trainer measured them on its own machine: a costs::time_table for each pass and part of the model.
-/// Source    measured; the rules between and outside measurements are derived, see costs::time_table
+/// Times as they were measured, by a trainer on its own machine or of single kernels (costs/stage_times.hpp): tables
+/// for each pass and part of the model.
+///
+/// Two things make the time of a pack: what each slice costs for itself (attention), and what runs once over all tokens
+/// of the pack (linear layers and all that works token by token: 64 sequences of 128 tokens are one product of 8192 rows).
+/// Where whole slices were measured, the second is left out.
+/// Formula   slice = slices(q, prefix) + rate tokens: its share of a large pack, where rate is the least time of a token
+///           pack = overhead + max(sum over slices of slices(q, prefix), the longest of alone(q, prefix))
+///                  + pack table(all tokens)
+/// Source    measured; the rules between and outside measurements are derived, see costs::time_table, costs::token_table
 /// Units     tokens in, seconds out
 /// Law       time does not fall when a slice's prefix or length grows. Cutting a sequence does not conserve its time,
 ///           as it does not on machines: thin slices run slower (cost_model law 4 is for analytic models)
@@ -31,56 +41,109 @@ class profiled {
   struct sample {
     slimpack::pass pass{};
     int part{};
-    tokens queries;  ///< the slice's own
-    tokens keys;     ///< what they attend to: prefix + queries
-    seconds time;    ///< without what each pack costs besides its slices
+    tokens queries;   ///< the slice's own
+    tokens keys;      ///< what they attend to: prefix + queries
+    seconds time;     ///< among others, without what each pack costs besides its slices
+    seconds alone{};  ///< where a thin slice takes longer when it has the device for itself; 0: `time`
+  };
+
+  /// One measurement of what runs once over all tokens of a pack.
+  struct pack_sample {
+    slimpack::pass pass{};
+    int part{};
+    tokens size;
+    seconds time;
   };
 
   /// What a step costs beside its slices.
   struct extras {
     std::vector<seconds> forward_overhead{};   ///< of each pack, by part; empty: none
     std::vector<seconds> backward_overhead{};
+    std::vector<seconds> weight_token{};       ///< of the backward pack table, weight gradients of a token in a large pack,
+                                               ///< by part; what small packs cost more is not theirs. Empty: not known
     seconds message{};                         ///< end on a part to arrival at the next, of an empty message
     seconds message_token{};                   ///< and for each of its tokens
     std::vector<memory_rates> memory{};        ///< bytes of each stage; empty: not known, limits are in tokens
-    seconds reduce{};                          ///< gradient reduction after the step
+    seconds reduce{};                          ///< gradient reduction and optimizer, after the step
+    provenance sources{};                      ///< where the samples come from, by time; empty: not said
   };
 
-  /// Errors    invalid_input: no samples; a pass of a part without any; sizes or times that are none; a wrong number of
-  ///           overheads or memory rates. The detail names which            Complexity  O(samples * distinct queries)
-  [[nodiscard]] static result<profiled> make(std::span<const sample> samples, extras beside) {
+  /// Errors    invalid_input: no samples; a pass of a part without any, or without pack samples where others have some;
+  ///           sizes or times that are none; a wrong number of overheads or memory rates. The detail names which
+  /// Complexity O(samples * distinct queries)
+  [[nodiscard]] static result<profiled> make(std::span<const sample> samples, std::span<const pack_sample> packs,
+                                             extras beside) {
     int parts = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (std::optional<error> wrong = fault(samples[i], i)) return std::move(*wrong);
       parts = std::max(parts, samples[i].part + 1);
     }
     if (parts == 0) return invalid("no samples: a profile needs times of both passes on every part");
-    if (std::optional<error> wrong = fault(beside, static_cast<std::size_t>(parts))) return std::move(*wrong);
-    std::vector<std::vector<time_table::point>> points(2 * static_cast<std::size_t>(parts));
-    for (const sample& s : samples) points[index(s.pass, s.part)].push_back({s.queries, s.keys - s.queries, s.time});
+    if (std::optional<error> wrong = fault(beside, static_cast<std::size_t>(parts), !packs.empty())) return std::move(*wrong);
+    const std::size_t count = 2 * static_cast<std::size_t>(parts);
+    std::vector<std::vector<time_table::point>> together(count), alone(count);
+    std::vector<std::vector<token_table::point>> whole(count);
+    bool thin = false;
+    for (const sample& s : samples) {
+      together[index(s.pass, s.part)].push_back({s.queries, s.keys - s.queries, s.time});
+      alone[index(s.pass, s.part)].push_back({s.queries, s.keys - s.queries, std::max(s.time, s.alone)});
+      thin = thin || s.alone > s.time;
+    }
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+      const pack_sample& s = packs[i];
+      const seconds weights = weights_of(beside, s.pass, s.part, s.size, parts);
+      if (std::optional<error> wrong = fault(s, i, parts, weights)) return std::move(*wrong);
+      whole[index(s.pass, s.part)].push_back({s.size, s.time - weights});
+    }
     profiled made;
     for (int part = 0; part < parts; ++part) {
       for (const pass p : {pass::forward, pass::backward}) {
-        std::vector<time_table::point>& own = points[index(p, part)];
-        if (own.empty())
-          return invalid("no " + name(p) + " times of part " + std::to_string(part) + " of " + std::to_string(parts));
-        made.tables_.emplace_back(std::move(own));
+        const std::size_t i = index(p, part);
+        for (const bool lacks : {together[i].empty(), !packs.empty() && whole[i].empty()})
+          if (lacks)
+            return invalid("no " + name(p) + " times of " + (together[i].empty() ? "" : "packs on ") + "part " +
+                           std::to_string(part) + " of " + std::to_string(parts));
+        made.slices_.emplace_back(std::move(together[i]));
+        if (thin) made.alone_.emplace_back(std::move(alone[i]));
+        if (!packs.empty()) made.packs_.emplace_back(std::move(whole[i]));
       }
     }
     made.beside_ = std::move(beside);
     return made;
   }
+  [[nodiscard]] static result<profiled> make(std::span<const sample> samples, extras beside) {
+    return make(samples, std::span<const pack_sample>{}, std::move(beside));
+  }
   [[nodiscard]] static result<profiled> make(std::span<const sample> samples) { return make(samples, extras{}); }
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const noexcept {
-    return tables_[index(p, part)](s.length, s.begin);
+    return slices_[index(p, part)](s.length, s.begin) + rate(p, part) * static_cast<double>(s.length.value);
+  }
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const noexcept {
+    const std::size_t i = index(p, part);
+    seconds sum = overhead(p, part);
+    seconds longest{};
+    tokens size{};
+    for (const slice& s : pack) {
+      sum += slices_[i](s.length, s.begin);
+      if (!alone_.empty()) longest = std::max(longest, alone_[i](s.length, s.begin));
+      size += s.length;
+    }
+    sum = std::max(sum, overhead(p, part) + longest);
+    if (!packs_.empty()) sum += packs_[i](size) + weights(p, part) * static_cast<double>(size.value);
+    return sum;
   }
   /// Measured times do not add up, so bounds rest on the part of them that does; and so does useful work, which is then
   /// no more than the time of any packs.
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const noexcept {
-    return tables_[index(p, part)].least(s.length, s.begin);
+    return slices_[index(p, part)].least(s.length, s.begin) + rate(p, part) * static_cast<double>(s.length.value);
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const noexcept { return least(s, p, part); }
+  /// Half of backward where nothing better is known.
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const noexcept {
+    if (beside_.weight_token.empty()) return time(s, pass::backward, part) * 0.5;
+    return weights(pass::backward, part) * static_cast<double>(s.length.value);
+  }
   [[nodiscard]] seconds overhead(pass p, int part) const noexcept {
     const std::vector<seconds>& all = p == pass::forward ? beside_.forward_overhead : beside_.backward_overhead;
     return all.empty() ? seconds{} : all[static_cast<std::size_t>(part)];
@@ -93,12 +156,15 @@ class profiled {
     return at < beside_.memory.size() ? std::optional(beside_.memory[at]) : std::nullopt;
   }
   [[nodiscard]] seconds reduce_time() const noexcept { return beside_.reduce; }
-  [[nodiscard]] int parts() const noexcept { return static_cast<int>(tables_.size() / 2); }
+  [[nodiscard]] int parts() const noexcept { return static_cast<int>(slices_.size() / 2); }
+  [[nodiscard]] const provenance& sources() const noexcept { return beside_.sources; }
 
   /// The most by which a sample was changed so that no time falls, as a ratio of it: of noise, a few percent.
   [[nodiscard]] double largest_change() const noexcept {
     double most = 0;
-    for (const time_table& t : tables_) most = std::max(most, t.largest_change());
+    for (const std::vector<time_table>* tables : {&slices_, &alone_})
+      for (const time_table& t : *tables) most = std::max(most, t.largest_change());
+    for (const token_table& t : packs_) most = std::max(most, t.largest_change());
     return most;
   }
 
@@ -112,6 +178,18 @@ class profiled {
 
   static std::size_t index(pass p, int part) noexcept {
     return 2 * static_cast<std::size_t>(part) + (p == pass::forward ? 0 : 1);
+  }
+  /// Least time of a token of what runs once over a pack.
+  [[nodiscard]] seconds rate(pass p, int part) const noexcept {
+    return packs_.empty() ? seconds{} : packs_[index(p, part)].rate() + weights(p, part);
+  }
+  [[nodiscard]] seconds weights(pass p, int part) const noexcept {
+    if (p == pass::forward || beside_.weight_token.empty()) return {};
+    return beside_.weight_token[static_cast<std::size_t>(part)];
+  }
+  static seconds weights_of(const extras& beside, pass p, int part, tokens size, int parts) noexcept {
+    if (p == pass::forward || beside.weight_token.empty() || part < 0 || part >= parts) return {};
+    return beside.weight_token[static_cast<std::size_t>(part)] * static_cast<double>(size.value);
   }
   static std::string name(pass p) { return p == pass::forward ? "forward" : "backward"; }
 
@@ -131,7 +209,21 @@ class profiled {
     return std::nullopt;
   }
 
-  static std::optional<error> fault(const extras& beside, std::size_t parts) {
+  static std::optional<error> fault(const pack_sample& s, std::size_t i, int parts, seconds weights) {
+    const auto says = [&](const std::string& what) {
+      return invalid("pack sample " + std::to_string(i) + " (" + name(s.pass) + ", part " + std::to_string(s.part) + ", " +
+                     std::to_string(s.size.value) + " tokens): " + what);
+    };
+    if (s.part < 0 || s.part >= parts) return says("slices were measured on " + std::to_string(parts) + " parts");
+    if (s.size < tokens{1} || s.size > longest_supported)
+      return says("tokens are counted from 1 to " + std::to_string(longest_supported.value));
+    if (!(s.time > weights) || !std::isfinite(s.time.value))
+      return says("takes " + std::to_string(s.time.value) + " s, a time must be more than " +
+                  (weights > seconds{} ? "the " + std::to_string(weights.value) + " s of its weight gradients" : "0"));
+    return std::nullopt;
+  }
+
+  static std::optional<error> fault(const extras& beside, std::size_t parts, bool has_packs) {
     const auto is_time = [](seconds t) { return t >= seconds{} && std::isfinite(t.value); };
     for (const pass p : {pass::forward, pass::backward}) {
       const std::vector<seconds>& all = p == pass::forward ? beside.forward_overhead : beside.backward_overhead;
@@ -146,13 +238,20 @@ class profiled {
     for (const auto& [what, t] : {std::pair{"a message", beside.message}, {"a message's token", beside.message_token},
                                   {"the reduction", beside.reduce}})
       if (!is_time(t)) return invalid(std::string(what) + " takes " + std::to_string(t.value) + " s");
+    if (!beside.weight_token.empty() && (!has_packs || beside.weight_token.size() != parts))
+      return invalid(std::to_string(beside.weight_token.size()) + " times of a token's weight gradients for " +
+                     std::to_string(parts) + " parts" + (has_packs ? "" : " without times of packs"));
+    for (const seconds t : beside.weight_token)
+      if (!is_time(t)) return invalid("a token's weight gradients take " + std::to_string(t.value) + " s");
     if (!beside.memory.empty() && parts % beside.memory.size() != 0)
       return invalid(std::to_string(beside.memory.size()) + " memory rates for " + std::to_string(parts) +
                      " parts: give one per stage");
     return std::nullopt;
   }
 
-  std::vector<time_table> tables_;  ///< [part * 2 + pass]
+  std::vector<time_table> slices_;  ///< [part * 2 + pass]
+  std::vector<time_table> alone_;   ///< likewise, or empty: no slice is slower alone
+  std::vector<token_table> packs_;  ///< likewise, or empty: nothing runs once over a pack
   extras beside_;
 };
 

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/gpu.hpp>
 #include <slimpack/costs/layer.hpp>
 #include <slimpack/costs/memory.hpp>
@@ -14,10 +15,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <iosfwd>
-#include <numeric>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,20 +48,9 @@ class transformer {
   using options = transformer_options;
 
   static result<transformer> make(model_shape model, gpu device, const shape& on, options with = {}) {
-    if (std::min({on.stages, on.replicas, on.tensor, on.context, on.chunks}) < 1)
-      return error{errc::invalid_input, "every degree of the shape must be at least 1"};
-    if (on.parts() > model.layers)
-      return error{errc::invalid_input, std::to_string(on.stages) + " stages x " + std::to_string(on.chunks) + " chunks exceed the " +
-                                            std::to_string(model.layers) + " layers of " + model.name};
-    if (model.heads % on.tensor != 0)
-      return error{errc::invalid_input, "tensor parallelism of " + std::to_string(on.tensor) + " does not divide the " +
-                                            std::to_string(model.heads) + " query heads of " + model.name};
-    if (with.layers.empty()) with.layers = spread(model.layers, on.parts());
-    if (with.layers.size() != static_cast<std::size_t>(on.parts()) ||
-        std::accumulate(with.layers.begin(), with.layers.end(), 0) != model.layers ||
-        *std::min_element(with.layers.begin(), with.layers.end()) < 1)
-      return error{errc::invalid_input, "layers per part must be " + std::to_string(on.parts()) + " counts of at least 1 that add up to " +
-                                            std::to_string(model.layers)};
+    result<std::vector<int>> layers = slimpack::detail::layers_on_parts(model, on, std::move(with.layers));
+    if (!layers) return std::move(layers).error();
+    with.layers = std::move(layers).value();
     return transformer(std::move(model), std::move(device), on, std::move(with));
   }
 
@@ -118,7 +106,6 @@ class transformer {
     const network net(device_);
     message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
     for (int r = 0; r < on.stages; ++r) links_.push_back(net.link_of(net.place().boundary(on, r)));
-    std::vector<std::vector<layer>> on_stage(static_cast<std::size_t>(on.stages));
     int first = 0;
     for (int part = 0; part < on.parts(); ++part) {
       std::vector<layer> own;
@@ -126,24 +113,13 @@ class transformer {
         own.push_back(layer::of(model_, model_.is_moe(i), on.tensor));
       first += layers_[static_cast<std::size_t>(part)];
       parts_.push_back(rates_of(own, part == on.parts() - 1, net, with));
-      std::vector<layer>& stage = on_stage[static_cast<std::size_t>(part % on.stages)];
-      stage.insert(stage.end(), own.begin(), own.end());
     }
-    const costs::memory rule{with.distributed_optimizer, with.recompute};
-    double heaviest = 0;  // weights of one GPU
-    for (int r = 0; r < on.stages; ++r) {
-      const bool last = r == on.stages - 1;
-      // A tied head is a copy on the last stage, unless that is the first stage too.
-      const int embeddings = on.stages == 1 ? (model_.tied ? 1 : 2) : (r == 0 || last ? 1 : 0);
-      const std::vector<layer>& own = on_stage[static_cast<std::size_t>(r)];
-      memory_.push_back(rule.of(model_, on, own, embeddings, last));
-      double weights = embeddings * static_cast<double>(model_.vocabulary * model_.hidden) / on.tensor;
-      for (const layer& l : own) weights += l.weights;
-      heaviest = std::max(heaviest, weights);
-    }
+    slimpack::detail::stage_states states =
+        slimpack::detail::stage_states::of(model_, on, layers_, {with.distributed_optimizer, with.recompute});
+    memory_ = std::move(states.memory);
     // fp32 gradients scattered, bf16 weights gathered, nothing hidden.
     const rank_group copies = net.place().copies(on);
-    reduce_ = net.reduce_scatter(copies, bytes{4 * heaviest}) + net.all_gather(copies, bytes{2 * heaviest});
+    reduce_ = net.reduce_scatter(copies, bytes{4 * states.heaviest}) + net.all_gather(copies, bytes{2 * states.heaviest});
   }
 
   [[nodiscard]] part_rates rates_of(std::span<const layer> own, bool has_head, const network& net, const options& with) const {
@@ -171,6 +147,7 @@ class transformer {
     r.useful_backward.overhead = {2 * count * with.launch.value + 1.5 * waits};
     r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
     r.backward = r.useful_backward;
+    if (with.recompute == recompute::attention) r.backward.pair += r.forward.pair;
     if (with.recompute == recompute::selective) r.backward.token += up / gemm;
     if (with.recompute == recompute::full) {
       r.backward.token += linear / gemm + traffic;
@@ -179,15 +156,6 @@ class transformer {
     }
     r.weight_token = (linear + head) / gemm;
     return r;
-  }
-
-  /// Layers over parts: even, and what is left over to the inner parts before the first and the last, which have the
-  /// embedding and the logits besides.
-  static std::vector<int> spread(int layers, int parts) {
-    std::vector<int> count(static_cast<std::size_t>(parts), layers / parts);
-    const int left = layers % parts;
-    for (int i = 0; i < left; ++i) ++count[static_cast<std::size_t>(i < parts - 2 ? i + 1 : 0)];
-    return count;
   }
 
   [[nodiscard]] const part_rates& at(int part) const { return parts_[static_cast<std::size_t>(part)]; }

@@ -1,0 +1,204 @@
+#ifndef SLIMPACK_COSTS_DETAIL_LAYER_TIMES_HPP
+#define SLIMPACK_COSTS_DETAIL_LAYER_TIMES_HPP
+
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/costs/detail/layer_products.hpp>
+#include <slimpack/costs/detail/measured_layer.hpp>
+#include <slimpack/costs/detail/rank_kernels.hpp>
+#include <slimpack/costs/kernel_samples.hpp>
+#include <slimpack/costs/layer.hpp>
+#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/provenance.hpp>
+#include <slimpack/costs/stage_options.hpp>
+#include <slimpack/costs/traffic.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Where the time of tensor-parallel traffic comes from, for so many elements of hidden states on a rank.
+[[nodiscard]] inline costs::origin tensor_source(const costs::traffic& wires, const shape& on, double elements,
+                                                 bool sequence_parallel) {
+  const costs::collective op = sequence_parallel ? costs::collective::all_gather : costs::collective::all_reduce;
+  return wires.net().source(op, wires.net().place().tensor(on), bytes{2 * elements});
+}
+
+/// What one transformer layer takes on one rank of a stage: the sum of its kernels and of what they wait for.
+///
+///   products      forward (tokens x k)(k x n); input gradients (tokens x n)(n x k), weight gradients (n x tokens)(tokens x k)
+///   element-wise  bytes over memory_share of the bandwidth. Forward: 2 norms (read, write), 2 residual additions (2 reads,
+///                 a write), the activation, positions of queries and keys (read, write). Backward: norms read 3 and write
+///                 one, the activation reads and writes its gradient too, additions cost nothing; dropout reads and writes
+///                 once more, and a mask of a byte
+///   measured      where this very layer was measured, its products and element-wise operations forward; backward keeps the
+///                 ratio to forward that it has without
+///   traffic       costs::traffic; what it hides runs under the products of backward
+///   attention     flash: costs::kernel_times. Unfused: products at the GPU's gemm_efficiency, then bytes a (query, key) pair
+///                 and head over the bandwidth, 8 forward and 14 backward, with dropout 5 more each: scores, softmax,
+///                 dropout and its mask, and their gradients, each written and read once
+///   context       c ranks have two slices of q / 2c queries each, the first and the last of 2c (zigzag), and exchange keys
+///                 and values as costs::traffic says
+///   again         what backward recomputes: the attention core, norms and up projections with the activation, or all
+///
+/// Source    derived from operation and byte counts; volumes and constants where they are defined
+/// Units     tokens of all context ranks in, seconds out            Errors    none            Complexity  O(1) kernels
+/// Requires  all that it is made from outlives it
+class layer_times {
+ public:
+  layer_times(const costs::model_shape& model, bool moe, const shape& on, const rank_kernels& kernels,
+              std::span<const costs::layer_sample> measured, const costs::traffic& wires,
+              const costs::stage_options& with)
+      : layer_(costs::layer::of(model, moe, on.tensor)), products_(products_of(model, moe, on.tensor)),
+        model_(model), shape_(on), kernels_(kernels), wires_(wires), with_(with) {
+    if (!moe) measured_ = measured_layer::of(measured, model, on.tensor);
+  }
+
+  /// What runs once over all tokens of a pack. Adds what it took to `from`.
+  [[nodiscard]] seconds tokens_time(tokens all, pass p, costs::provenance& from) const {
+    const costs::traffic::share moved = tensor_traffic(all, p);
+    const costs::origin source =
+        tensor_source(wires_, shape_, mine(all) * layer_.hidden, with_.sequence_parallel);
+    from.add(source, moved.exposed);
+    const seconds beside = elementwise(all, p, from) + moved.exposed;
+    if (p == pass::forward) return beside + forward(all, false, from);
+    const seconds products = input_gradients(all, from) + weight_gradients(all, from);
+    const seconds covered = wires_.beside(products, moved.hidden);
+    from.add(source, covered - products);
+    return beside + covered + again(all, from);
+  }
+
+  /// The part of backward that a schedule may run apart.
+  [[nodiscard]] seconds weight_gradients(tokens all, costs::provenance& from) const {
+    seconds sum{};
+    const double factor = correction(all);
+    for (const layer_product& m : products_) sum += backward(kernels_.product(m.n, m.k, rows_of(m, all), m.matrices), factor, from);
+    return sum;
+  }
+
+  /// A slice's attention, one of `copies` alike that share the device.
+  [[nodiscard]] seconds attention(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
+    const seconds own = on_all_ranks(queries, prefix, p, copies, from);
+    if (p == pass::forward) return own;
+    const bool repeats = with_.recompute == costs::recompute::full || with_.recompute == costs::recompute::attention;
+    return repeats ? own + on_all_ranks(queries, prefix, pass::forward, copies, from) : own;
+  }
+
+ private:
+  [[nodiscard]] double mine(tokens all) const noexcept { return static_cast<double>(all.value) / shape_.context; }
+  [[nodiscard]] tokens share_of(tokens all, int ranks) const noexcept {
+    return {std::max<std::int64_t>(1, (all.value + ranks - 1) / ranks)};
+  }
+  [[nodiscard]] std::int64_t rows_of(const layer_product& m, tokens all) const {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(m.rows * mine(all))));
+  }
+  [[nodiscard]] seconds input_gradients(tokens all, costs::provenance& from) const {
+    seconds sum{};
+    const double factor = correction(all);
+    for (const layer_product& m : products_) sum += backward(kernels_.product(rows_of(m, all), m.k, m.n, m.matrices), factor, from);
+    return sum;
+  }
+  [[nodiscard]] seconds backward(const known_time& product, double factor, costs::provenance& from) const {
+    from.add(measured_ ? costs::origin::derived : product.source, product.time * factor);
+    return product.time * factor;
+  }
+  [[nodiscard]] seconds forward(tokens all, bool up_only, costs::provenance& from) const {
+    seconds sum{};
+    const double factor = correction(all);
+    for (const layer_product& m : products_) {
+      if (up_only && !m.up) continue;
+      const known_time product = kernels_.product(rows_of(m, all), m.n, m.k, m.matrices);
+      const seconds t = product.time * factor;
+      from.add(measured_ ? measured_->products.source(share_of(all, shape_.context)) : product.source, t);
+      sum += t;
+    }
+    return sum;
+  }
+  /// Measured over composed forward products.
+  [[nodiscard]] double correction(tokens all) const {
+    if (!measured_) return 1;
+    seconds sum{};
+    for (const layer_product& m : products_) sum += kernels_.product(rows_of(m, all), m.n, m.k, m.matrices).time;
+    return measured_->products(share_of(all, shape_.context)) * (1 / with_.linear_speed) / sum;
+  }
+
+  /// Bytes of a token that norms and additions, the activation and positions move.
+  [[nodiscard]] double hidden_bytes(pass p) const noexcept {
+    const double dropout = !with_.dropout ? 0 : p == pass::forward ? 2 : 10;
+    return ((p == pass::forward ? 20 : 16) + dropout) * layer_.hidden;
+  }
+  [[nodiscard]] double inner_bytes(pass p) const noexcept {
+    const double into = layer_.feed_forward + layer_.gate;
+    return 4 * (layer_.query + layer_.kv_elements / 2) + 2 * (p == pass::forward ? into : 2 * into) + 2 * layer_.feed_forward;
+  }
+  [[nodiscard]] seconds elementwise(tokens all, pass p, costs::provenance& from) const {
+    const int ranks = shape_.context * (with_.sequence_parallel ? shape_.tensor : 1);
+    if (measured_) {
+      const tokens hidden = share_of(all, ranks);
+      const tokens inner = share_of(all, shape_.context);
+      const seconds first = measured_->hidden(hidden) * (hidden_bytes(p) / hidden_bytes(pass::forward));
+      const seconds second = measured_->inner(inner) * (inner_bytes(p) / inner_bytes(pass::forward));
+      from.add(p == pass::forward ? measured_->hidden.source(hidden) : costs::origin::derived, first);
+      from.add(p == pass::forward ? measured_->inner.source(inner) : costs::origin::derived, second);
+      return first + second;
+    }
+    const known_time t =
+        kernels_.moved(static_cast<double>(all.value) / ranks * hidden_bytes(p) + mine(all) * inner_bytes(p));
+    from.add(t.source, t.time);
+    return t.time;
+  }
+
+  [[nodiscard]] costs::traffic::share tensor_traffic(tokens all, pass p) const {
+    const costs::traffic::share moved = wires_.tensor(all, model_.hidden, p, with_.sequence_parallel);
+    if (with_.hides_tensor_traffic) return moved;
+    return {moved.exposed + moved.hidden * with_.slowdown.exposed, {}};
+  }
+
+  /// What backward runs again of the work over all tokens.
+  [[nodiscard]] seconds again(tokens all, costs::provenance& from) const {
+    if (with_.recompute == costs::recompute::full) return tokens_time(all, pass::forward, from);
+    if (with_.recompute != costs::recompute::selective) return {};
+    return elementwise(all, pass::forward, from) + forward(all, true, from);
+  }
+
+  [[nodiscard]] seconds on_all_ranks(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
+    const int ranks = shape_.context;
+    const tokens keys = prefix + queries;
+    if (ranks == 1) return core(queries, keys, p, copies, from);
+    const tokens piece = share_of(queries, 2 * ranks);
+    const seconds computed = core(piece, prefix + piece, p, copies, from) + core(piece, keys, p, copies, from);
+    const seconds exposed = wires_.context(keys * copies, layer_.kv_elements, p, with_.exchange, computed * copies).exposed *
+                            (1.0 / copies);
+    from.add(wires_.net().source(costs::collective::all_gather, wires_.net().place().context(shape_),
+                                 bytes{2 * layer_.kv_elements * static_cast<double>(keys.value)}),
+             exposed);
+    return computed + exposed;
+  }
+
+  [[nodiscard]] seconds core(tokens queries, tokens keys, pass p, int copies, costs::provenance& from) const {
+    const int heads = model_.heads / shape_.tensor * copies;
+    const int kv_heads = model_.kv_rank > 0 ? heads : (model_.kv_heads + shape_.tensor - 1) / shape_.tensor * copies;
+    const auto width = static_cast<int>((model_.head_dim + model_.value_dim) / 2);
+    const known_time all = kernels_.attention(p, queries, keys, heads, kv_heads, width);
+    from.add(all.source, all.time * (1.0 / copies));
+    return all.time * (1.0 / copies);
+  }
+
+  costs::layer layer_;
+  std::vector<layer_product> products_;
+  std::optional<measured_layer> measured_;
+  const costs::model_shape& model_;
+  shape shape_;
+  const rank_kernels& kernels_;
+  const costs::traffic& wires_;
+  const costs::stage_options& with_;
+};
+
+}  // namespace slimpack::detail
+
+#endif

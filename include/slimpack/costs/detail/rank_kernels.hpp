@@ -1,0 +1,61 @@
+#ifndef SLIMPACK_COSTS_DETAIL_RANK_KERNELS_HPP
+#define SLIMPACK_COSTS_DETAIL_RANK_KERNELS_HPP
+
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/gpu.hpp>
+#include <slimpack/costs/kernel_times.hpp>
+#include <slimpack/costs/origin.hpp>
+#include <slimpack/costs/provenance.hpp>
+#include <slimpack/costs/stage_options.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace slimpack::detail {
+
+/// A time and where it comes from.
+struct known_time {
+  seconds time;
+  costs::origin source{costs::origin::modelled};
+};
+
+/// What one GPU takes for products, for moving bytes and for unfused attention, as a trainer runs them.
+/// Requires  all that it is made from outlives it            Errors    none
+class rank_kernels {
+ public:
+  rank_kernels(const costs::gpu& device, const costs::kernel_times& times, const costs::stage_options& with)
+      : device_(device), times_(times), with_(with) {}
+
+  /// (m x k) (k x n), and no less than reading `matrices` of n x k.
+  [[nodiscard]] known_time product(std::int64_t m, std::int64_t n, std::int64_t k, double matrices = 1) const {
+    const seconds computed = times_.product(m, n, k) * (1 / with_.linear_speed);
+    const seconds read =
+        matrices > 1 ? moved(2 * matrices * static_cast<double>(n) * static_cast<double>(k)).time : seconds{};
+    if (read > computed) return {read};
+    return {computed, times_.product_source(m, n, k)};
+  }
+
+  /// Bytes over the memory bandwidth that element-wise kernels reach.
+  [[nodiscard]] known_time moved(double size) const noexcept {
+    return {{size / (with_.memory_share * device_.memory_bandwidth)}};
+  }
+
+  [[nodiscard]] known_time attention(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim) const {
+    if (with_.attention == costs::attention_kind::flash)
+      return {times_.attention(p, queries, keys, heads, kv_heads, head_dim),
+              times_.attention_source(p, queries, keys, heads, kv_heads, head_dim)};
+    const double pairs = static_cast<double>(queries.value) * static_cast<double>(keys.value) * heads;
+    const double flops = (p == pass::forward ? 4 : 8) * pairs * head_dim;
+    const double size = pairs * ((p == pass::forward ? 8 : 14) + (with_.dropout ? 5 : 0));
+    return {seconds{flops / (device_.peak_bf16_flops * device_.gemm_efficiency)} + moved(size).time};
+  }
+
+ private:
+  const costs::gpu& device_;
+  const costs::kernel_times& times_;
+  const costs::stage_options& with_;
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,51 @@
+#ifndef SLIMPACK_COSTS_STAGE_OPTIONS_HPP
+#define SLIMPACK_COSTS_STAGE_OPTIONS_HPP
+
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/costs/traffic.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace slimpack::costs {
+
+/// How a trainer computes attention.
+enum class attention_kind : unsigned char {
+  flash,    ///< one kernel, scores never in memory
+  unfused,  ///< batched products around a softmax over all queries and keys, masked half included, and its dropout:
+            ///< Megatron-LM before flash attention
+};
+
+/// When a pipeline sends what a part computed.
+enum class messages : unsigned char {
+  overlapped,  ///< beside the next pack's work
+  waited_for,  ///< at once, and both ends wait: Megatron-LM's default order of calls
+};
+
+/// How a trainer runs a stage: what profiled_of asks beside the model, the machine and the shape.
+struct stage_options {
+  costs::recompute recompute{costs::recompute::none};
+  attention_kind attention{attention_kind::flash};
+  costs::exchange exchange{costs::exchange::ring};  ///< of keys and values between context-parallel ranks
+  costs::messages messages{costs::messages::overlapped};
+  bool sequence_parallel{true};
+  bool hides_tensor_traffic{true};  ///< under the weight gradients; false: all of it is waited for
+  bool dropout{};                   ///< before both residual additions, and in unfused attention
+  bool distributed_optimizer{true};
+  costs::slowdown slowdown{};
+  saved_tensors tensors{saved_tensors::flash_attention()};
+  std::vector<int> layers{};     ///< on each part; empty: as costs::transformer spreads them
+  std::optional<seconds> hop{};  ///< replaces the network's time of a message
+
+  double memory_share{0.85};       ///< of the memory bandwidth, reached by kernels that work element by element
+  double linear_speed{1};          ///< of products over bf16's: 2 where they run in FP8
+  double gradient_bytes{4};        ///< of a parameter's gradient when it is reduced
+  double optimizer_traffic{52};    ///< bytes read and written a parameter, see profiled_of
+  seconds launch{1e-4};            ///< of a layer's kernels and the host's work between them, a pass
+  tokens longest{1 << 20};         ///< prefix and queries up to which attention is tabulated
+};
+
+}  // namespace slimpack::costs
+
+#endif
