@@ -1,0 +1,153 @@
+#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/transformer.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+
+#include "../costs/models.hpp"
+#include "agreement.hpp"
+#include "replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+/// 16 lengths spread evenly over a list of real ones, none above 128 Ki tokens.
+std::vector<tokens> batch_of(const std::string& list) {
+  std::ifstream file(SLIMPACK_TEST_DATA "/lengths/" + list + ".txt");
+  const std::vector<std::int64_t> all{std::istream_iterator<std::int64_t>(file), {}};
+  std::vector<tokens> batch;
+  for (std::size_t i = 0; i < 16; ++i) batch.push_back({std::min<std::int64_t>(all.at(i * all.size() / 16), 131072)});
+  return batch;
+}
+
+const std::vector<std::string>& lists() {
+  static const std::vector<std::string> names{"azure_chat_2023", "azure_code_2023",       "gsm8k_sft",
+                                              "linux_source",    "mooncake_conversation", "narrativeqa_stories"};
+  return names;
+}
+
+/// A schedule as a type, with what it is asked to run.
+template <class Schedule, int Chunks = 1>
+struct scheduled : Schedule {
+  static constexpr int chunks = Chunks;
+};
+struct one_f_one_b : schedules::one_f_one_b {
+  one_f_one_b() : schedules::one_f_one_b{.lead = 1} {}
+};
+
+template <class Schedule>
+class PlansBy : public ::testing::Test {
+ protected:
+  static std::vector<shape> shapes() {
+    std::vector<shape> all;
+    for (const int stages : {2, 4, 8})
+      all.push_back({.stages = stages, .replicas = 8 / stages, .tensor = 4, .chunks = Schedule::chunks});
+    return all;
+  }
+
+  template <class Cost>
+  static plan plan_of(const std::vector<tokens>& batch, const shape& on, const Cost& cost) {
+    const solvers::two_phase quick{.effort = solvers::search_budget::fast()};
+    return planner<slicers::equal_cost, Cost, solvers::two_phase, Schedule>{on, {}, cost, quick}(batch).value();
+  }
+  static plan plan_on_a100(const std::vector<tokens>& batch, const shape& on) {
+    return plan_of(batch, on, costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::a100(), on).value());
+  }
+
+  static void compare(tests::agreement& found, const tests::replay& replayed, const replica_plan& planned) {
+    found.compare(replayed.makespan(), planned.makespan, planned.makespan);
+    found.count(replayed.size());
+  }
+  static void check(const tests::agreement& found, std::size_t plans) {
+    EXPECT_GE(plans, 18u);
+    EXPECT_LE(found.largest(), found.close);
+    std::cout << plans << " plans: " << found << '\n';
+  }
+};
+
+// Schedules that SimGrid replays; each makes 36 plans.
+using shipped = ::testing::Types<scheduled<schedules::list>, scheduled<one_f_one_b>, scheduled<schedules::one_f_one_b>,
+                                 scheduled<schedules::one_f_one_b, 2>>;
+TYPED_TEST_SUITE(PlansBy, shipped);
+
+TYPED_TEST(PlansBy, TakeAsLongInSimGrid) {
+  tests::agreement found;
+  std::size_t plans = 0;
+  for (const std::string& list : lists()) {
+    const std::vector<tokens> batch = batch_of(list);
+    for (const shape& on : this->shapes()) {
+      for (const plan& p : {this->plan_of(batch, on, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}}),
+                            this->plan_on_a100(batch, on)}) {
+        ++plans;
+        for (const replica_plan& r : p.replicas)
+          this->compare(found, {r, on, tests::timed_messages{r, static_cast<std::size_t>(on.parts())}}, r);
+      }
+    }
+  }
+  this->check(found, plans);
+}
+
+/// Messages that SimGrid's network carries: 2 bytes for each element of the hidden states, shared among the
+/// tensor-parallel ranks, over the link between two stages.
+struct transferred_messages {
+  const replica_plan& replica;
+  const shape& on;
+  std::int64_t hidden;
+  costs::gpu device;
+
+  /// Ranks fill nodes tensor first, then stages, then replicas; a link is as slow as that of the worst replica.
+  [[nodiscard]] bool leaves_node(std::size_t stage, std::size_t next) const {
+    const auto node = [&](int first_stage, std::size_t r) {
+      return (first_stage + static_cast<int>(r)) * on.tensor / device.gpus_per_node;
+    };
+    for (int first_stage = 0; first_stage < on.replicas * on.stages; first_stage += on.stages)
+      if (node(first_stage, stage) != node(first_stage, next)) return true;
+    return false;
+  }
+  /// Between chunks messages also go from the last stage to the first, and all links are as slow as the slowest.
+  [[nodiscard]] const costs::link& between(std::size_t stage, std::size_t next) const {
+    bool far = leaves_node(stage, next);
+    const auto stages = static_cast<std::size_t>(on.stages);
+    for (std::size_t r = 0; r < stages && on.chunks > 1; ++r) far = far || leaves_node(r, (r + 1) % stages);
+    return far ? device.between : device.inside;
+  }
+  tests::experiment::task operator()(tests::experiment& to, pass p, std::size_t pack, std::size_t part) const {
+    const auto stages = static_cast<std::size_t>(on.stages);
+    const std::size_t from = part % stages, next = (p == pass::forward ? part + 1 : part - 1) % stages;
+    to.connect(from, next, between(from, next));
+    const std::int64_t elements = size_of(replica.partition.of(p)[pack]).value * hidden;
+    return to.transfer(from, next, {2.0 * static_cast<double>(elements / on.tensor)});
+  }
+};
+
+TYPED_TEST(PlansBy, TakeAsLongOverTheLinksOfSimGrid) {
+  tests::agreement found;
+  std::size_t plans = 0;
+  for (const std::string& list : lists()) {
+    const std::vector<tokens> batch = batch_of(list);
+    for (const shape& on : this->shapes()) {
+      const plan p = this->plan_on_a100(batch, on);
+      ++plans;
+      for (const replica_plan& r : p.replicas)
+        this->compare(found, {r, on, transferred_messages{r, on, tests::llama_3_1_8b().hidden, costs::gpus::a100()}}, r);
+    }
+  }
+  this->check(found, plans);
+}
+
+}  // namespace
+}  // namespace slimpack
