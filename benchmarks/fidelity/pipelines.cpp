@@ -37,7 +37,9 @@ std::filesystem::path found(const std::filesystem::path& data, const std::string
   return std::filesystem::exists(data / name) ? data / name : std::filesystem::path(SLIMPACK_DATA) / name;
 }
 
-io::csv_table table(const std::filesystem::path& file) { return io::csv_table::read(file).value(); }
+io::csv_table table(const std::filesystem::path& file) {
+  return io::csv_table::read(file).value();
+}
 
 std::string shown(const char* format, double value) {
   char text[48];
@@ -117,16 +119,15 @@ outcome run(const Schedule& schedule, profile cost, double limit, sends how) {
   on.chunks = cost.chunks;
   const double micro_batch = static_cast<double>(size.value) * (cost.live + cost.until_b);
   on.memory = memory_limit{memory_unit::byte, limit * micro_batch};
-  const auto priced = [&] {
-    return price(packs, cost, on, rates_of(cost, on).value(), weight_gradients_of<Schedule>);
-  };
+  const auto priced = [&] { return price(packs, cost, on, rates_of(cost, on).value(), weight_gradients_of<Schedule>); };
   const workload planned = priced();
   const std::vector<program> programs = schedule.programs(planned).value();
   cost.how = how;
   const simulator::timeline lanes = simulator::simulate(priced(), programs).value();
   outcome out{.makespan = lanes.makespan.value, .limit = limit};
   for (const auto& lane : lanes.stages) out.span = std::max(out.span, (lane.back().end - lane.front().begin).value);
-  for (const double held : simulator::peak_memory(planned, programs)) out.memory = std::max(out.memory, held / micro_batch);
+  for (const double held : simulator::peak_memory(planned, programs))
+    out.memory = std::max(out.memory, held / micro_batch);
   return out;
 }
 
@@ -162,8 +163,12 @@ struct catalogue {
                                                rows.number(i, "hidden").value(), rows.number(i, "heads").value(),
                                                rows.number(i, "seq").value()};
     const io::csv_table times = table(found(data, "published/zero_bubble_profiled_times.csv"));
-    const auto count = [&](std::size_t i, const char* column) { return static_cast<int>(times.number(i, column).value()); };
-    const auto time = [&](std::size_t i, const char* column) { return seconds{times.number(i, column).value() * 1e-3}; };
+    const auto count = [&](std::size_t i, const char* column) {
+      return static_cast<int>(times.number(i, column).value());
+    };
+    const auto time = [&](std::size_t i, const char* column) {
+      return seconds{times.number(i, column).value() * 1e-3};
+    };
     for (std::size_t i = 0; i < times.rows(); ++i)
       settings.push_back({times.text(i, "model").value(), count(i, "pp"), count(i, "micro_batch"),
                           count(i, "microbatches"), time(i, "t_f_ms"), time(i, "t_b_ms"), time(i, "t_w_ms"),
@@ -197,16 +202,16 @@ struct catalogue {
 std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& known) {
   score f1{.id = "F1", .claim = "1F1B: bubble of the makespan, from profiled times", .kind = error_kind::absolute};
   score f2{.id = "F2", .claim = "interleaved 1F1B: bubble of the makespan", .kind = error_kind::absolute};
-  score f3{.id = "F3", .claim = "zero-bubble schedules: bubble of the longest stage span", .kind = error_kind::absolute};
+  score f3{
+      .id = "F3", .claim = "zero-bubble schedules: bubble of the longest stage span", .kind = error_kind::absolute};
   double fullest = 0;
   const io::csv_table rows = table(found(data, "published/zero_bubble_simulated_bubble.csv"));
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     const std::string schedule = rows.text(i, "schedule").value();
     const std::string name = rows.text(i, "model").value();
     const auto microbatches = static_cast<int>(rows.number(i, "microbatches").value());
-    const auto s = std::find_if(known.settings.begin(), known.settings.end(), [&](const setting& t) {
-      return t.model == name && t.microbatches == microbatches;
-    });
+    const auto s = std::find_if(known.settings.begin(), known.settings.end(),
+                                [&](const setting& t) { return t.model == name && t.microbatches == microbatches; });
     if (s == known.settings.end() || !known.models.contains(name)) continue;
     const outcome got = simulate(schedule, *s, known.models.at(name));
     const bool splits = schedule.substr(0, 2) == "ZB";
@@ -214,13 +219,14 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
     const std::string label = name + " x" + std::to_string(microbatches) + " " + schedule;
     to.rows.push_back({label, got.bubble(*s, splits ? got.span : got.makespan), rows.number(i, "bubble_rate").value()});
     if (splits) fullest = std::max(fullest, got.memory / got.limit);
-    to.notes.push_back(label + ": bubble of the span " + shown("%.4f", got.bubble(*s, got.span)) + ", of the makespan " +
-                       shown("%.4f", got.bubble(*s, got.makespan)) + "; holds " + shown("%.2f", got.memory) +
-                       " micro-batches of " + std::to_string(s->stages) + " stages");
+    to.notes.push_back(label + ": bubble of the span " + shown("%.4f", got.bubble(*s, got.span)) +
+                       ", of the makespan " + shown("%.4f", got.bubble(*s, got.makespan)) + "; holds " +
+                       shown("%.2f", got.memory) + " micro-batches of " + std::to_string(s->stages) + " stages");
   }
   f1.goals = {{"largest error", std::abs(summarise(f1).worst), 1e-4}};
   f2.goals = {{"largest error", std::abs(summarise(f2).worst), 0.004}};
-  f3.goals = {{"largest error", std::abs(summarise(f3).worst), 0.01}, {"memory over what the schedule is allowed", fullest, 1}};
+  f3.goals = {{"largest error", std::abs(summarise(f3).worst), 0.01},
+              {"memory over what the schedule is allowed", fullest, 1}};
   return {std::move(f1), std::move(f2), std::move(f3)};
 }
 
@@ -257,7 +263,8 @@ std::vector<iteration> iterations_in(const std::filesystem::path& data, const ca
     made.samples = s->micro_batch * s->microbatches;
     made.operations = m.operations() * m.length * made.samples / s->stages;
     // Post-validation lets the optimizer step of a stage run beside others' last W; otherwise all wait for the last.
-    for (const auto& [how, time] : {std::pair{sends::beside, &iteration::beside}, {sends::blocking, &iteration::blocking}}) {
+    for (const auto& [how, time] :
+         {std::pair{sends::beside, &iteration::beside}, {sends::blocking, &iteration::blocking}}) {
       const outcome got = simulate(made.schedule, *s, m, how);
       made.*time = made.synchronisation == "post-validation" ? got.span : got.makespan;
     }
@@ -308,7 +315,8 @@ score iteration_times(const std::vector<iteration>& rows, const std::vector<iter
     s.rows.push_back({r.name, factor(shipped, r.at.model, blocking) * r.blocking, r.measured, r.profiled});
   const summary all = summarise(s);
   s.goals = {{"mean error", all.mean, 0.03}, {"largest error", std::abs(all.worst), 0.08}};
-  s.notes.push_back("rows without profiled times take those of the nearest number of micro-batches, scaled, and are not scored");
+  s.notes.push_back(
+      "rows without profiled times take those of the nearest number of micro-batches, scaled, and are not scored");
   s.notes.push_back("sends stop their stage for T_comm, as Megatron-LM's do; otherwise, each constant fitted alike:");
   s.notes.push_back("  messages beside compute, a factor: " + errors_of(rows, [&](const iteration& r) {
                       return factor(shipped, r.at.model, beside) * r.beside;
@@ -320,7 +328,8 @@ score iteration_times(const std::vector<iteration>& rows, const std::vector<iter
   s.notes.push_back("baseline, operations at one rate: " + errors_of(rows, [&](const iteration& r) {
                       return factor(shipped, r.at.model, operations) * r.operations;
                     }));
-  s.notes.push_back("baseline, samples at the rate of the model's other rows: " + errors_of(rows, [&](const iteration& r) {
+  s.notes.push_back("baseline, samples at the rate of the model's other rows: " +
+                    errors_of(rows, [&](const iteration& r) {
                       double rate = 0;
                       int count = 0;
                       for (const iteration& other : rows)
@@ -350,8 +359,8 @@ score order_of_schedules(const std::vector<iteration>& rows) {
       if (agree(a->blocking, b->blocking))
         ++right;
       else
-        s.notes.push_back("wrong: " + s.rows.back().name + " " + shown("%.4f", s.rows.back().predicted) + ", measured " +
-                          shown("%.4f", s.rows.back().measured));
+        s.notes.push_back("wrong: " + s.rows.back().name + " " + shown("%.4f", s.rows.back().predicted) +
+                          ", measured " + shown("%.4f", s.rows.back().measured));
     }
   s.goals = {{"pairs in the right order", pairs > 0 ? double(right) / pairs : 0, 0.95, false}};
   s.notes.push_back(std::to_string(right) + " of " + std::to_string(pairs) + " pairs; with messages beside compute " +
