@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <utility>
 
 namespace slimpack::io {
@@ -17,6 +18,18 @@ namespace detail {
 [[nodiscard]] inline costs::link link_of(const json_place& link) {
   link.must_only_have({"latency_s", "bandwidth"});
   return {{link["latency_s"].number(0)}, link["bandwidth"].positive(1e15)};
+}
+
+/// One text for all figures, or "figure: text; figure: text" of an object that has a text for each.
+[[nodiscard]] inline std::string gpu_source_of(const json_place& source) {
+  if (!source.is_object()) return source.text();
+  const json_place::keys figures{"memory_bytes",  "peak_bf16_flops", "memory_bandwidth",     "multiprocessors",
+                                 "gpus_per_node", "gemm_efficiency", "attention_efficiency", "backward_attention_ratio",
+                                 "inside",        "between"};
+  source.must_only_have(figures);
+  std::string all;
+  for (const char* figure : figures) all += (all.empty() ? "" : "; ") + std::string(figure) + ": " + source[figure].text();
+  return all;
 }
 
 [[nodiscard]] inline costs::gpu gpu_of(const json_place& file) {
@@ -37,7 +50,8 @@ namespace detail {
   g.inside = link_of(inside);
   const json_place between = file["between"];
   g.between = link_of(between);
-  g.source = file["source"].text();
+  const json_place source = file["source"];
+  g.source = gpu_source_of(source);
   return g;
 }
 
@@ -55,7 +69,7 @@ namespace detail {
 ///   attention_efficiency      0 to 1: share of the peak that causal attention of long slices reaches, forward
 ///   backward_attention_ratio  time of attention backward over forward
 ///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes; bytes per second
-///   source                    text: where the figures come from
+///   source                    where the figures come from: a text, or an object with a text for each key above but name
 ///
 /// Errors    unreadable: the file; invalid_input: not JSON, or a key that is missing, unknown or out of range, named
 /// Complexity O(file size)

@@ -86,6 +86,7 @@ class json_place {
   }
 
   [[nodiscard]] bool is_array() const noexcept { return value_->is_array(); }
+  [[nodiscard]] bool is_object() const noexcept { return value_->is_object(); }
 
   [[nodiscard]] bool boolean() const {
     if (!value_->is_boolean()) expected("true or false");
