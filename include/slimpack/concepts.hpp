@@ -115,9 +115,6 @@ concept computes_one_way =
 template <class C>
 concept cuts_what_it_keeps = cuts_of<C>() == backward_cuts::forward_cuts || !requires { typename C::state; };
 
-template <class P>
-concept splits_weight_gradients = requires { requires P::splits_weight_gradients; };
-
 /// What a compute offers that can run weight gradients apart.
 template <class C>
 concept computes_weights =
@@ -241,11 +238,6 @@ template <class C, class Schedule>
 concept computes_for = stage_compute<C> &&
     (!detail::splits_weight_gradients<Schedule> || detail::splits_weight_gradients<C> ||
      detail::unmet<"this schedule runs weight gradients apart from input gradients: the stage compute must be able to, and say splits_weight_gradients = true">());
-
-/// How packs are priced for a schedule.
-template <class Schedule>
-inline constexpr weight_gradients weight_gradients_of =
-    detail::splits_weight_gradients<Schedule> ? weight_gradients::apart : weight_gradients::with_inputs;
 
 /// An executor runs one stage's program of a plan with a trainer's compute and transport.
 ///  1. every instruction of the stage runs once, in program order

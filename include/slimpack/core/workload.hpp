@@ -34,6 +34,16 @@ struct pass_timing {
 /// Whether backward packs compute their weight gradients with those of inputs, or leave them to W instructions.
 enum class weight_gradients : unsigned char { with_inputs, apart };
 
+namespace detail {
+template <class Policy>
+concept splits_weight_gradients = requires { requires Policy::splits_weight_gradients; };
+}  // namespace detail
+
+/// What a schedule wants packs priced with.
+template <class Schedule>
+inline constexpr weight_gradients weight_gradients_of =
+    detail::splits_weight_gradients<Schedule> ? weight_gradients::apart : weight_gradients::with_inputs;
+
 /// The weight gradients of backward packs, where they run apart (W instructions).
 /// Shapes    apart: empty, or one per backward pack; time: empty, or [pack * parts + part]
 struct weight_timing {

@@ -134,7 +134,7 @@ template <class Cost>
 }
 
 /// Prices one replica's packs: all that schedules and the simulator read.
-/// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (concepts.hpp)
+/// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (core/workload.hpp)
 /// Errors    none            Complexity  O(slices * parts), and O(slices log slices) where pieces keep bytes
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
