@@ -93,6 +93,16 @@ TEST(Memory, ShardsADistributedOptimizer) {
   EXPECT_EQ(tiny({.distributed_optimizer = false}, on).fixed, 144 * 18);
 }
 
+// 3 bytes a head of 2 while a layer runs backward, beside the 16 + 48 that selective computes again.
+TEST(Memory, CountsTheGradientsOfTheRunningLayerOnce) {
+  costs::saved_tensors table = costs::saved_tensors::flash_attention();
+  table.running = {{.heads = 3}};
+  const shape on{.stages = 1};
+  const memory_rates r = stage_of(tests::tiny(), on, {.recompute = recompute::selective, .tensors = table}, 0, false);
+  EXPECT_EQ(r.backward_token, 16 + 48 + 2 * 3);
+  EXPECT_EQ(r.live_token, 2 * (104 - 16 - 48));
+}
+
 // 3 layers of 2 heads, 5 bytes a pair: a piece of 4 queries behind 6 tokens has 4 x 10 pairs, masked ones too; two
 // context ranks share them. Nothing of it is left where scores are computed again.
 TEST(Memory, CountsDenseAttentionByQueriesTimesKeys) {

@@ -1,4 +1,5 @@
-#include <slimpack/costs/memory.hpp>
+#include <slimpack/costs/layer.hpp>
+#include <slimpack/costs/model_shape.hpp>
 #include <slimpack/io/saved_tensors.hpp>
 
 #include "scratch.hpp"
@@ -8,12 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
-#include <vector>
 
 namespace {
 
 using slimpack::errc;
-using slimpack::shape;
 using slimpack::costs::layer;
 using slimpack::costs::recompute;
 using slimpack::costs::saved_tensors;

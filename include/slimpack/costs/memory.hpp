@@ -35,7 +35,7 @@ struct memory {
     double weights = embeddings * matrix;
     double largest = embeddings > 0 ? matrix : 0;
     memory_rates rates{.fixed = 0, .live_token = 0};
-    double live_layer = 0;  // of one layer, back while its backward runs
+    double live_layer = 0;  // of one layer while its backward runs: what is computed again, gradients
     for (const layer& l : layers) {
       weights += l.weights;
       largest = std::max(largest, l.weights);
@@ -43,7 +43,8 @@ struct memory {
       const double kept = tensors.token_bytes(l, recompute, sequence_parallel);
       rates.live_token += kept / c;
       rates.gradient_token += 2 * l.kv_elements / c;
-      live_layer = std::max(live_layer, recompute == recompute::full ? all : all - kept);
+      const double again = recompute == recompute::full ? all : all - kept;
+      live_layer = std::max(live_layer, again + tensors.running_bytes(l, sequence_parallel));
     }
     rates.fixed = states(weights, largest, on);
     rates.backward_token = live_layer / c;

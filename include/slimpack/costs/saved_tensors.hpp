@@ -49,6 +49,7 @@ struct saved_tensors {
   std::string source{};
   std::vector<saved_tensor> layer{};  ///< of each layer
   std::vector<saved_tensor> head{};   ///< of what stands before the logits; kept under any recomputation
+  std::vector<saved_tensor> running{};  ///< more of a layer while its backward runs: gradients, gathered inputs
 
   double logit_forward{4};   ///< bytes a logit while a forward pack runs
   double logit_backward{4};  ///< bytes a logit while a backward pack runs
@@ -67,6 +68,10 @@ struct saved_tensors {
   /// The same before the logits.
   [[nodiscard]] double head_bytes(const costs::layer& l, bool sequence_parallel) const {
     return sum_of(head, l, costs::recompute::none, sequence_parallel);
+  }
+  /// Bytes a token beside those, on one rank of a layer while its backward runs.
+  [[nodiscard]] double running_bytes(const costs::layer& l, bool sequence_parallel) const {
+    return sum_of(running, l, costs::recompute::none, sequence_parallel);
   }
   /// Bytes that a (query, key) pair keeps on one rank of a layer: dense attention stores the masked half too.
   [[nodiscard]] double pair_bytes(const costs::layer& l, costs::recompute again) const {

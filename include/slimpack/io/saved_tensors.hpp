@@ -61,9 +61,10 @@ namespace detail {
 }
 
 [[nodiscard]] inline costs::saved_tensors saved_tensors_of(const json_place& file) {
-  file.must_only_have({"name", "source", "layer", "head", "logits", "states"});
+  file.must_only_have({"name", "source", "layer", "head", "running", "logits", "states"});
   const json_place layer = file["layer"];
   const json_place head = file["head"];
+  const std::optional<json_place> running = file.find({"running"});
   const json_place logits = file["logits"];
   logits.must_only_have({"forward", "backward"});
   const json_place states = file["states"];
@@ -73,6 +74,7 @@ namespace detail {
           .source = file["source"].text(),
           .layer = saved_tensor_list_of(layer),
           .head = saved_tensor_list_of(head),
+          .running = running ? saved_tensor_list_of(*running) : std::vector<costs::saved_tensor>{},
           .logit_forward = logits["forward"].number(0),
           .logit_backward = logits["backward"].number(0),
           .weight = states["weight"].number(0),
@@ -88,14 +90,15 @@ namespace detail {
 ///   name, source  text: what stack, and where the figures come from
 ///   layer         list of the tensors that a layer keeps from forward to backward, each with
 ///                   name       text
-///                   kept       (may be left out) list of the recomputations under which it is kept too: "attention" (of
-///                              scores and softmax only), "selective" (whatever the stack means by it), "full"
+///                   kept       (may be left out) list of the recomputations under which it is kept too: "attention"
+///                              (of scores and softmax only), "selective" (whatever the stack means by it), "full"
 ///                              (which is any)
 ///                   and bytes a token and element of a width (left out: 0): hidden (over the tensor-parallel ranks
 ///                   under sequence parallelism only), gathered (the hidden width, whole on every rank), query,
 ///                   key_value (both together), output (of attention), feed_forward, gate (the feed-forward width
 ///                   where the MLP has a gate), heads (a query head), pairs (a query head and key: dense attention)
 ///   head          the same, of what stands before the logits; kept always
+///   running       (may be left out) the same, of what a layer holds besides while its backward runs
 ///   logits        {"forward", "backward"}: bytes a logit while a pack of the pass runs
 ///   states        {"weight", "gradient", "optimizer"}: bytes a parameter; and (may be left out) "gathered_weight", for
 ///                 fully sharded states: bytes a parameter of weights in use
