@@ -58,7 +58,8 @@ std::vector<seconds> experiment::ends() const {
   std::vector<s4u::Host*> hosts;
   for (int r = 0; r < stages_; ++r) hosts.push_back(zone->create_host("stage" + std::to_string(r), 1.0));
   const auto wires = std::count_if(tasks_.begin(), tasks_.end(), [](const job& a) { return a.medium == medium::wire; });
-  s4u::Host* const wire = zone->create_host("wires", 1.0)->set_core_count(static_cast<int>(std::max<std::ptrdiff_t>(1, wires)));
+  s4u::Host* const wire =
+      zone->create_host("wires", 1.0)->set_core_count(static_cast<int>(std::max<std::ptrdiff_t>(1, wires)));
   for (const auto& [between, over] : links_) {
     const std::string name = std::to_string(between.first) + " to " + std::to_string(between.second);
     s4u::Link* const link = zone->create_link(name, over.bandwidth / unit)
@@ -73,14 +74,16 @@ std::vector<seconds> experiment::ends() const {
   std::vector<std::variant<s4u::ExecPtr, s4u::CommPtr>> activities;
   for (const job& a : tasks_) {
     if (a.medium == medium::link)
-      activities.emplace_back(s4u::CommPtr(s4u::Comm::sendto_init()->set_payload_size(static_cast<std::uint64_t>(a.size.value))));
+      activities.emplace_back(
+          s4u::CommPtr(s4u::Comm::sendto_init()->set_payload_size(static_cast<std::uint64_t>(a.size.value))));
     else
       activities.emplace_back(s4u::ExecPtr(s4u::Exec::init()->set_flops_amount(a.duration.value * unit)));
   }
   const auto any = [](const auto& activity) { return s4u::ActivityPtr(activity); };
   for (std::size_t i = 0; i < tasks_.size(); ++i)
     for (const task next : tasks_[i].successors)
-      std::visit([&](const auto& activity) { activity->add_successor(std::visit(any, activities[next])); }, activities[i]);
+      std::visit([&](const auto& activity) { activity->add_successor(std::visit(any, activities[next])); },
+                 activities[i]);
   for (const auto& activity : activities) std::visit(any, activity)->vetoable_start();
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const job& a = tasks_[i];

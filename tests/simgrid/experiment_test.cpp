@@ -12,7 +12,8 @@ namespace {
 //            \--> 3 s on a wire ------^                   1 + 3 + 4 = 8 s   <- later
 TEST(Experiment, RunsATaskWhenAllItWaitsForHaveEnded) {
   experiment e(2);
-  const auto load = e.compute(0, {1}), forward = e.compute(1, {2}), receive = e.carry({3}), backward = e.compute(0, {4});
+  const auto load = e.compute(0, {1}), forward = e.compute(1, {2}), receive = e.carry({3}),
+             backward = e.compute(0, {4});
   e.order(load, forward);
   e.order(load, receive);
   e.order(forward, backward);

@@ -4,6 +4,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
@@ -45,8 +46,11 @@ template <class Schedule, int Chunks = 1>
 struct scheduled : Schedule {
   static constexpr int chunks = Chunks;
 };
-struct one_f_one_b : schedules::one_f_one_b {
-  one_f_one_b() : schedules::one_f_one_b{.lead = 1} {}
+struct classic : schedules::one_f_one_b {
+  classic() : one_f_one_b{.lead = 1} {}
+};
+struct zb_h1 : schedules::zero_bubble {
+  zb_h1() : zero_bubble{.order = schedules::zero_bubble_order::h1} {}
 };
 
 template <class Schedule>
@@ -54,7 +58,7 @@ class PlansBy : public ::testing::Test {
  protected:
   static std::vector<shape> shapes() {
     std::vector<shape> all;
-    for (const int stages : {2, 4, 8})
+    for (int stages = 2; stages * Schedule::chunks <= 8; stages *= 2)
       all.push_back({.stages = stages, .replicas = 8 / stages, .tensor = 4, .chunks = Schedule::chunks});
     return all;
   }
@@ -68,37 +72,49 @@ class PlansBy : public ::testing::Test {
     return plan_of(batch, on, costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::a100(), on).value());
   }
 
-  static void compare(tests::agreement& found, const tests::replay& replayed, const replica_plan& planned) {
-    found.compare(replayed.makespan(), planned.makespan, planned.makespan);
-    found.count(replayed.size());
+  /// `carry_of(replica)` tells SimGrid how its messages go (tests::replay).
+  template <class CarryOf>
+  void compare(const plan& p, const CarryOf& carry_of) {
+    ++plans_;
+    for (const replica_plan& r : p.replicas) {
+      const tests::replay replayed(r, p.shape, carry_of(r));
+      found_.compare(replayed.makespan(), r.makespan, r.makespan);
+      found_.count(replayed.size());
+      for (const program& code : r.programs)
+        weights_ += std::count_if(code.begin(), code.end(), [](const instruction& i) { return i.weights_only; });
+    }
   }
-  static void check(const tests::agreement& found, std::size_t plans) {
-    EXPECT_GE(plans, 18u);
-    EXPECT_LE(found.largest(), found.close);
-    std::cout << plans << " plans: " << found << '\n';
+
+  void TearDown() override {
+    EXPECT_GE(plans_, 12u);
+    EXPECT_EQ(weights_ > 0, weight_gradients_of<Schedule> == weight_gradients::apart);
+    EXPECT_LE(found_.largest(), found_.close);
+    std::cout << plans_ << " plans: " << found_ << '\n';
   }
+
+ private:
+  std::size_t plans_{};
+  std::ptrdiff_t weights_{};  // W instructions
+  tests::agreement found_;
 };
 
-// Schedules that SimGrid replays; each makes 36 plans.
-using shipped = ::testing::Types<scheduled<schedules::list>, scheduled<one_f_one_b>, scheduled<schedules::one_f_one_b>,
-                                 scheduled<schedules::one_f_one_b, 2>>;
+// Schedules that SimGrid replays; each orders 24 or 36 plans, and half of them again with messages on links.
+using shipped =
+    ::testing::Types<scheduled<schedules::list>, scheduled<classic>, scheduled<schedules::one_f_one_b>,
+                     scheduled<schedules::one_f_one_b, 2>, scheduled<zb_h1>, scheduled<schedules::zero_bubble>>;
 TYPED_TEST_SUITE(PlansBy, shipped);
 
 TYPED_TEST(PlansBy, TakeAsLongInSimGrid) {
-  tests::agreement found;
-  std::size_t plans = 0;
   for (const std::string& list : lists()) {
     const std::vector<tokens> batch = batch_of(list);
     for (const shape& on : this->shapes()) {
-      for (const plan& p : {this->plan_of(batch, on, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}}),
-                            this->plan_on_a100(batch, on)}) {
-        ++plans;
-        for (const replica_plan& r : p.replicas)
-          this->compare(found, {r, on, tests::timed_messages{r, static_cast<std::size_t>(on.parts())}}, r);
-      }
+      const auto as_planned = [parts = static_cast<std::size_t>(on.parts())](const replica_plan& r) {
+        return tests::timed_messages{r, parts};
+      };
+      this->compare(this->plan_of(batch, on, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}}), as_planned);
+      this->compare(this->plan_on_a100(batch, on), as_planned);
     }
   }
-  this->check(found, plans);
 }
 
 /// Messages that SimGrid's network carries: 2 bytes for each element of the hidden states, shared among the
@@ -135,18 +151,13 @@ struct transferred_messages {
 };
 
 TYPED_TEST(PlansBy, TakeAsLongOverTheLinksOfSimGrid) {
-  tests::agreement found;
-  std::size_t plans = 0;
   for (const std::string& list : lists()) {
     const std::vector<tokens> batch = batch_of(list);
-    for (const shape& on : this->shapes()) {
-      const plan p = this->plan_on_a100(batch, on);
-      ++plans;
-      for (const replica_plan& r : p.replicas)
-        this->compare(found, {r, on, transferred_messages{r, on, tests::llama_3_1_8b().hidden, costs::gpus::a100()}}, r);
-    }
+    for (const shape& on : this->shapes())
+      this->compare(this->plan_on_a100(batch, on), [&](const replica_plan& r) {
+        return transferred_messages{r, on, tests::llama_3_1_8b().hidden, costs::gpus::a100()};
+      });
   }
-  this->check(found, plans);
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ namespace slimpack::tests {
       const progress& own = done[part];
       const bool last = part == parts - 1;
       const auto add = [&](pass p, std::size_t pack, bool weights_only) {
-        ready.push_back({part, {p, {static_cast<std::uint32_t>(pack)}, static_cast<std::uint32_t>(part / stages), weights_only}});
+        ready.push_back(
+            {part, {p, {static_cast<std::uint32_t>(pack)}, static_cast<std::uint32_t>(part / stages), weights_only}});
       };
       if (own.forward < work.forward.size() && (part == 0 || done[part - 1].forward > own.forward))
         add(pass::forward, own.forward, false);
@@ -42,7 +43,8 @@ namespace slimpack::tests {
       if (own.weights < own.backward && work.weight.splits(own.weights)) add(pass::backward, own.weights, true);
     }
     if (ready.empty()) return programs;
-    const choice& next = ready[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(ready.size()) - 1))];
+    const choice& next =
+        ready[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(ready.size()) - 1))];
     progress& own = done[next.part];
     if (next.what.weights_only)
       own.weights = work.weight.next(own.weights + 1);

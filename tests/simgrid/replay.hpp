@@ -54,7 +54,8 @@ class replay {
       const instruction& i = code[at];
       const std::size_t part = std::size_t{i.chunk} * static_cast<std::size_t>(on.stages) + stage;
       const std::size_t cell = i.pack.value * parts_ + part;
-      const experiment::task self = todo_.compute(stage, i.weights_only ? r.weight.time[cell] : r.of(i.pass).time[cell]);
+      const experiment::task self =
+          todo_.compute(stage, i.weights_only ? r.weight.time[cell] : r.of(i.pass).time[cell]);
       ran_[{i.pass, i.weights_only, i.pack.value, part}] = self;
       if (at > 0) todo_.order(self - 1, self);
     }
@@ -90,7 +91,8 @@ class replay {
 
   void keep_in_order(pass p, const std::vector<std::size_t>& packs, std::size_t part) {
     for (std::size_t k = 1; k < packs.size(); ++k)  // slices of one pack run together
-      if (packs[k - 1] != packs[k]) todo_.order(ran_.at({p, false, packs[k - 1], part}), ran_.at({p, false, packs[k], part}));
+      if (packs[k - 1] != packs[k])
+        todo_.order(ran_.at({p, false, packs[k - 1], part}), ran_.at({p, false, packs[k], part}));
   }
 
   std::size_t parts_;

@@ -1,0 +1,59 @@
+#include "replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace slimpack::tests {
+namespace {
+
+constexpr shape two_stages{.stages = 2};
+constexpr instruction f0{pass::forward, {0}}, f1{pass::forward, {1}}, b0{pass::backward, {0}}, b1{pass::backward, {1}};
+constexpr instruction w0{pass::backward, {0}, 0, true}, w1{pass::backward, {1}, 0, true};
+constexpr seconds never{std::numeric_limits<double>::infinity()};
+
+/// One sequence in each of two packs; F, B and W take 1 s each, a message half a second.
+seconds makespan(program first, program second) {
+  replica_plan r;
+  for (std::uint32_t s = 0; s < 2; ++s)
+    for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) {
+      packs->push({{s}, {0}, {128}});
+      packs->close();
+    }
+  for (pass_timing* timing : {&r.forward, &r.backward}) {
+    timing->time.assign(4, {1});
+    timing->message.assign(4, {0.5});
+  }
+  r.weight = {{1, 1}, std::vector<seconds>(4, {1})};
+  r.programs = {std::move(first), std::move(second)};
+  return replay(r, two_stages, timed_messages{r, 2}).makespan();
+}
+
+// stage 0   F0 0 to 1, F1 1 to 2,              B0 4 to 5, B1 6 to 7, W0 7 to 8, W1 8 to 9
+// stage 1   F0 1.5 to 2.5, B0 to 3.5, F1 to 4.5, B1 to 5.5, W0, W1
+TEST(Replay, RunsWeightGradientsInTheOrderOfTheProgram) {
+  EXPECT_EQ(makespan({f0, f1, b0, b1, w0, w1}, {f0, b0, f1, b1, w0, w1}), seconds{9});
+}
+
+// On stage 0 W0 runs while B1 waits for its message, from 5 to 6.
+TEST(Replay, RunsWeightGradientsWhileAStageWouldWait) {
+  EXPECT_EQ(makespan({f0, f1, b0, w0, b1, w1}, {f0, b0, f1, b1, w0, w1}), seconds{8});
+}
+
+TEST(Replay, NeverEndsWhereABackwardComesBeforeItsForward) {
+  EXPECT_EQ(makespan({f0, f1, b0, b1, w0, w1}, {b0, f0, f1, b1, w0, w1}), never);
+}
+
+TEST(Replay, NeverEndsWhereWeightGradientsComeBeforeTheirBackward) {
+  EXPECT_EQ(makespan({f0, f1, w0, b0, b1, w1}, {f0, b0, f1, b1, w0, w1}), never);
+}
+
+TEST(Replay, NeverEndsWhereStagesWaitForEachOther) {
+  EXPECT_EQ(makespan({f0, b0, f1, b1, w0, w1}, {f0, f1, b0, b1, w0, w1}), never);
+}
+
+}  // namespace
+}  // namespace slimpack::tests
