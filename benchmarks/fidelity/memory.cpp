@@ -45,33 +45,32 @@ int layers_on(int stage, int stages, int layers) {
 /// What a stack holds while it trains a model: a cost model whose times only order a schedule's instructions.
 class trainer {
  public:
-  trainer(costs::memory rule, const costs::model_shape& m, const shape& on) : rule_(std::move(rule)), on_(on) {
+  trainer(const costs::memory& rule, const costs::model_shape& m, const shape& on) : on_(on) {
     for (int r = 0; r < on.stages; ++r) {
-      const int count = layers_on(r, on.stages, m.layers);
-      layers_.emplace_back(static_cast<std::size_t>(count), costs::layer::of(m, false, on.tensor));
+      const std::vector<costs::layer> layers(static_cast<std::size_t>(layers_on(r, on.stages, m.layers)),
+                                             costs::layer::of(m, false, on.tensor));
       const bool last = r == on.stages - 1;
       const int embeddings = on.stages == 1 ? (m.tied ? 1 : 2) : (r == 0 || last ? 1 : 0);
-      rates_.push_back(rule_.of(m, on, layers_.back(), embeddings, last));
+      rates_.push_back(rule.of(m, on, layers, embeddings, last));
+      pair_bytes_.push_back(rule.pair_bytes(on, layers));
     }
   }
 
   /// The same with the activations of an inner stage, and nothing else, on every stage.
   [[nodiscard]] trainer inner_everywhere() const {
     trainer uniform = *this;
-    const auto inner = static_cast<std::size_t>(on_.stages > 2 ? 1 : 0);
-    for (std::size_t r = 0; r < rates_.size(); ++r) {
-      uniform.layers_[r] = layers_[inner];
-      uniform.rates_[r] = {.live_token = rates_[inner].live_token};
-    }
+    const std::size_t inner = on_.stages > 2 ? 1 : 0;
+    uniform.rates_.assign(rates_.size(), {.live_token = rates_[inner].live_token});
+    uniform.pair_bytes_.assign(rates_.size(), pair_bytes_[inner]);
     return uniform;
   }
 
-  // Backward twice the forward, its weight gradients two fifths of that: between what zero_bubble_profiled_times has.
+  // B takes as long as F, W three fifths of it: in the middle of what zero_bubble_profiled_times has.
   [[nodiscard]] seconds time(const slice&, pass p, int) const { return {p == pass::forward ? 1.0 : 1.6}; }
   [[nodiscard]] seconds weight_time(const slice&, int) const { return {0.6}; }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return rates_[static_cast<std::size_t>(stage)]; }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const {
-    return rule_.kept(piece, on_, layers_[static_cast<std::size_t>(stage)]);
+    return costs::memory::kept(piece, pair_bytes_[static_cast<std::size_t>(stage)]);
   }
 
   [[nodiscard]] workload priced(const partition& packs, weight_gradients weights) const {
@@ -85,10 +84,9 @@ class trainer {
   }
 
  private:
-  costs::memory rule_;
   shape on_;
-  std::vector<std::vector<costs::layer>> layers_;  // of each stage
-  std::vector<memory_rates> rates_;
+  std::vector<memory_rates> rates_;  // per stage
+  std::vector<double> pair_bytes_;   // per stage
 };
 
 /// m packs of `batch` whole sequences each.

@@ -109,10 +109,10 @@ TEST(Memory, CountsDenseAttentionByQueriesTimesKeys) {
   costs::memory rule{.tensors = {.layer = {{.pairs = 5, .selective = true}}}};
   const std::vector<layer> layers(3, layer::of(tests::tiny(), false, 1));
   const slice piece{{0}, {6}, {4}};
-  EXPECT_EQ(rule.kept(piece, {}, layers).value, 3 * 2 * 5 * 4 * 10);
-  EXPECT_EQ(rule.kept(piece, {.context = 2}, layers).value, 3 * 2 * 5 * 4 * 10 / 2);
+  EXPECT_EQ(costs::memory::kept(piece, rule.pair_bytes({}, layers)).value, 3 * 2 * 5 * 4 * 10);
+  EXPECT_EQ(costs::memory::kept(piece, rule.pair_bytes({.context = 2}, layers)).value, 3 * 2 * 5 * 4 * 10 / 2);
   rule.recompute = recompute::attention;
-  EXPECT_EQ(rule.kept(piece, {}, layers).value, 0);
+  EXPECT_EQ(rule.pair_bytes({}, layers), 0);
 }
 
 // 4 + 4 + 8 bytes a parameter over 6 copies. One stage holds bf16 weights of two units and fp32 gradients of one,

@@ -56,13 +56,16 @@ struct memory {
     return rates;
   }
 
-  /// What a piece keeps beside live_token on a stage of these layers: dense attention's scores, its queries times all
-  /// keys up to its end. What a cost model's hook `kept` answers.
-  [[nodiscard]] bytes kept(const slice& piece, const shape& on, std::span<const layer> layers) const {
-    double pair = 0;
-    for (const layer& l : layers) pair += tensors.pair_bytes(l, recompute);
-    const double pairs = static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value);
-    return {pair * pairs / on.context};
+  /// Bytes that dense attention keeps for a query and a key beside live_token, on a stage of these layers.
+  [[nodiscard]] double pair_bytes(const shape& on, std::span<const layer> layers) const {
+    double sum = 0;
+    for (const layer& l : layers) sum += tensors.pair_bytes(l, recompute);
+    return sum / on.context;
+  }
+
+  /// What a piece keeps of those: its queries times all keys up to its end, masked ones too. A cost model's hook `kept`.
+  [[nodiscard]] static bytes kept(const slice& piece, double pair_bytes) {
+    return {pair_bytes * static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value)};
   }
 
  private:
