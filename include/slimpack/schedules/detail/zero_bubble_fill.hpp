@@ -50,12 +50,15 @@ class fill {
                                  work_.weight.count() * static_cast<std::size_t>(work_.shape.chunks));
       left += order_[r].size();
     }
+    start_.resize(stages_);
+    for (std::size_t r = 0; r < stages_; ++r) start_[r] = ready(r);
     for (; left > 0; --left) {
-      std::size_t first = 0;
-      for (std::size_t r = 1; r < stages_; ++r)
-        if (start(r) < start(first)) first = r;
-      SLIMPACK_ASSERT(start(first) < never, "the order is free of deadlock, so some stage can go on");
+      const auto first = static_cast<std::size_t>(std::min_element(start_.begin(), start_.end()) - start_.begin());
+      SLIMPACK_ASSERT(start_[first] < never, "the order is free of deadlock, so some stage can go on");
       advance(first);
+      // Only this stage went on, and only those beside it may have got what they wait for.
+      for (const std::size_t r : {first, (first + 1) % stages_, (first + stages_ - 1) % stages_})
+        start_[r] = std::max(lanes_[r].free, ready(r));
     }
     filled out;
     for (std::size_t r = 0; r < stages_; ++r) {
@@ -99,7 +102,6 @@ class fill {
     const instruction& i = order_[stage][l.at];
     return arrival(i.pass)[cell_of(i, stage)];
   }
-  [[nodiscard]] double start(std::size_t stage) { return std::max(lanes_[stage].free, ready(stage)); }
 
   void run_weights(std::size_t stage) {
     lane& l = lanes_[stage];
@@ -148,6 +150,7 @@ class fill {
   double budget_;
   std::size_t stages_;
   std::vector<lane> lanes_;
+  std::vector<double> start_;  // per stage, of its next instruction; never: not known yet
   std::vector<double> forward_at_;  // [pack * parts + part]: arrival of its input
   std::vector<double> backward_at_;
   std::size_t turned_{};   // backwards whose forwards have run on the last part
