@@ -33,7 +33,9 @@ std::string name_of(const collective_sample& s) {
   return std::string(slimpack::costs::name_of(s.op)) + " of " + std::to_string(s.ranks) + ", " +
          std::to_string(s.ranks_per_node) + " a node";
 }
-std::string box_of(const collective_sample& s) { return s.node.empty() ? s.gpu : s.gpu + " " + s.node; }
+std::string box_of(const collective_sample& s) {
+  return s.node.empty() ? s.gpu : s.gpu + " " + s.node;
+}
 
 row row_of(const collective_sample& s, double predicted) {
   return {box_of(s) + ", " + name_of(s) + ", " + std::to_string(static_cast<long long>(s.size.value)) + " B", predicted,
@@ -78,8 +80,8 @@ slimpack::costs::gpu machine_of(const box& b, const samples& known) {
   const collective_table table = collective_table::make(known).value();
   slimpack::costs::gpu g{.name = box_of(b.all.front()), .gpus_per_node = 1, .inside = {{0}, 1}, .between = {{0}, 1}};
   for (const collective_sample& s : b.all) g.gpus_per_node = std::max(g.gpus_per_node, s.ranks_per_node);
-  g.inside.bandwidth = table.bandwidth(false).value_or(1);
-  g.between.bandwidth = table.bandwidth(true).value_or(1);
+  if (const auto most = table.bandwidth(false)) g.inside.bandwidth = most->bandwidth;
+  if (const auto most = table.bandwidth(true)) g.between.bandwidth = most->bandwidth;
   return g;
 }
 
@@ -167,7 +169,8 @@ score of_sizes(const box& b, std::string claim, const std::function<bool(std::si
 
 /// Rows of each group, or each operation, found from those of the others in the same kind of box.
 score of_others(const std::vector<box>& boxes, std::string claim, bool whole_operations) {
-  score made{.id = "F11", .claim = std::move(claim), .fitted = "nothing but the table, of the rows that are not left out"};
+  score made{
+      .id = "F11", .claim = std::move(claim), .fitted = "nothing but the table, of the rows that are not left out"};
   std::map<std::string, std::pair<double, double>> by_group;  // sum of errors, rows
   for (const box& b : boxes) {
     for (const auto& [group, curve] : b.curves) {
@@ -177,8 +180,7 @@ score of_others(const std::vector<box>& boxes, std::string claim, bool whole_ope
       bool alike = false;
       for (const collective_sample& s : b.all) {
         const bool same_group = s.ranks == asked.ranks && s.ranks_per_node == asked.ranks_per_node;
-        if (s.op == asked.op && (whole_operations || same_group))
-          continue;
+        if (s.op == asked.op && (whole_operations || same_group)) continue;
         known.push_back(s);
         alike = alike || ((whole_operations || s.op == asked.op) && (s.ranks > s.ranks_per_node) == leaves);
       }

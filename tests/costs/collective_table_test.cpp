@@ -54,9 +54,11 @@ TEST(CollectiveTable, GrowsAsOverTheLastDoublingAndShrinksToTheLeast) {
   EXPECT_EQ(table(collective::all_reduce, pair_inside, {1})->source, origin::extrapolated);
 }
 
-// 40 s before 20 s: |t / 40 - 1| + |t / 20 - 1| is least at 20 s, which leaves the slow one 50 % off: 1/4 of that a point.
+// 40 s before 20 s: |t / 40 - 1| + |t / 20 - 1| is least at 20 s, which leaves the slow one 50 % off, a quarter of that
+// a point.
 TEST(CollectiveTable, DropsSlowSamplesThatLargerSizesBelie) {
-  const collective_table table = collective_table::make(doubling(collective::all_reduce, 2, 8, {10, 40, 20, 50})).value();
+  const collective_table table =
+      collective_table::make(doubling(collective::all_reduce, 2, 8, {10, 40, 20, 50})).value();
   EXPECT_EQ(at(table, collective::all_reduce, pair_inside, 10), seconds{10});
   EXPECT_EQ(at(table, collective::all_reduce, pair_inside, 20), seconds{20});
   EXPECT_EQ(at(table, collective::all_reduce, pair_inside, 40), seconds{20});
@@ -112,8 +114,9 @@ TEST(CollectiveTable, AddsStepsAndTrafficBeyondTheMeasuredRanks) {
   EXPECT_EQ(table(collective::all_reduce, {8, 1, 1}, {20})->source, origin::extrapolated);
 }
 
-// Measured on 2 nodes with 1 and with 4 ranks each. 2 ranks a node are as far from both, and the first counts: from 2 to
-// 4 ranks 3/2 of 1 s and 3/2 of 9 s over 2 adapters. 16 ranks on 2 nodes: 5/4 of 2 s, 15/14 of 4 s over 8 adapters, not 4.
+// Measured on 2 nodes with 1 and with 4 ranks each. 2 ranks a node are as far from both, and the first counts: from 2
+// to 4 ranks 3/2 of 1 s and 3/2 of 9 s over 2 adapters. 16 ranks on 2 nodes: 5/4 of 2 s, 15/14 of 4 s over 8 adapters,
+// not 4.
 TEST(CollectiveTable, SharesTheAdaptersOfANode) {
   const collective_table table = collective_table::make(doubling(collective::all_reduce, 2, 1, {1, 10}) +
                                                         doubling(collective::all_reduce, 8, 4, {2, 6}))
@@ -124,14 +127,15 @@ TEST(CollectiveTable, SharesTheAdaptersOfANode) {
   EXPECT_DOUBLE_EQ(at(table, collective::all_reduce, {16, 2, 2}, 20).value, 2.5 + 4 * (15.0 / 14) / 2);
 }
 
-// 2 ranks: 2 x 1/2 x 20 B in 2 s. 4 ranks of a box wired in pairs: 2 x 3/4 x 20 B in 12 s, a quarter of the bus bandwidth.
+// 2 ranks: 2 x 1/2 x 20 B in 2 s. 4 ranks of a box wired in pairs: 2 x 3/4 x 20 B in 12 s, a quarter of the bandwidth.
 TEST(CollectiveTable, FindsWhereFastLinksEnd) {
   const samples pairs = doubling(collective::all_reduce, 2, 4, {1, 2});
   EXPECT_EQ(collective_table::make(pairs + doubling(collective::all_reduce, 4, 4, {2, 12})).value().island(), 2);
-  EXPECT_EQ(collective_table::make(pairs + doubling(collective::all_reduce, 4, 4, {2, 3})).value().island(), std::nullopt);
+  EXPECT_EQ(collective_table::make(pairs + doubling(collective::all_reduce, 4, 4, {2, 3})).value().island(),
+            std::nullopt);
 }
 
-// Ranks 0 and 2 of that box share no fast link, so what 4 ranks take counts for them: 2/3 of the 2 s, and 2/3 of the 10 s.
+// Ranks 0 and 2 of that box share no fast link, so what 4 ranks take counts for them: 2/3 of 2 s, and 2/3 of 10 s.
 TEST(CollectiveTable, TakesNoPairForASwitch) {
   const collective_table table = collective_table::make(doubling(collective::all_reduce, 2, 4, {1, 2}) +
                                                         doubling(collective::all_reduce, 4, 4, {2, 12}))
@@ -155,7 +159,8 @@ TEST(CollectiveTable, DependsOnNoOrderOfMeasurements) {
   const collective_table other = collective_table::make(all).value();
   for (const int ranks : {2, 4, 8, 16})
     for (const double size : {1.0, 15.0, 30.0, 100.0})
-      EXPECT_EQ(at(table, collective::all_reduce, {ranks, 1, 1}, size), at(other, collective::all_reduce, {ranks, 1, 1}, size));
+      EXPECT_EQ(at(table, collective::all_reduce, {ranks, 1, 1}, size),
+                at(other, collective::all_reduce, {ranks, 1, 1}, size));
 }
 
 std::string refusal(const samples& all) {
@@ -168,7 +173,8 @@ std::string refusal(const samples& all) {
 TEST(CollectiveTable, RefusesWhatIsNoMeasurement) {
   const std::string what = "all_reduce of 2 ranks, 8 a node, X100: ";
   EXPECT_EQ(refusal({}), "no times of collectives");
-  EXPECT_EQ(refusal({sample(collective::all_reduce, 2, 8, 10, 1)}), what + "times of one size only say nothing of others");
+  EXPECT_EQ(refusal({sample(collective::all_reduce, 2, 8, 10, 1)}),
+            what + "times of one size only say nothing of others");
   EXPECT_EQ(refusal({sample(collective::all_reduce, 2, 8, 10, 0)}), what + "its time must be more than 0 s");
   EXPECT_EQ(refusal({sample(collective::all_reduce, 2, 8, 10, NAN)}), what + "its time must be more than 0 s");
   EXPECT_EQ(refusal({sample(collective::all_reduce, 2, 8, -1, 1)}), what + "its size must be more than 0 bytes");

@@ -81,8 +81,8 @@ TEST(Network, FallsBackOnLinksWhereNothingWasMeasured) {
   EXPECT_EQ(net.source(collective::all_gather, {2, 2, 2}, {100}), costs::origin::modelled);
 }
 
-// Between two nodes of 8 ranks a gather of 1600 B by adapters of 8 x 1000 B/s alone would take less than the 1 + 14 s that
-// 8 ranks inside take.
+// Between two nodes of 8 ranks a gather of 1600 B by adapters of 8 x 1000 B/s alone would take less than the 1 + 14 s
+// that 8 ranks inside take.
 TEST(Network, IsNoFasterAcrossNodesThanInsideOne) {
   const samples messages{{"", "", collective::send_receive, 2, 1, {100}, {0.1}},
                          {"", "", collective::send_receive, 2, 1, {200}, {0.2}}};
@@ -91,7 +91,8 @@ TEST(Network, IsNoFasterAcrossNodesThanInsideOne) {
   EXPECT_EQ(network::make(fast, messages).value().all_gather({16, 2, 2}, {1600}), seconds{15});
 }
 
-// Of 200 B, 4 ranks put 150 B on the wire: in 1.5 s on the switch, as links of 100 B/s say, in 15 s where pairs are wired.
+// Of 200 B, 4 ranks put 150 B on the wire: in 1.5 s on the switch, as links of 100 B/s say, in 15 s where pairs are
+// wired.
 samples two_boxes() {
   samples both;
   for (const double slower : {10.0, 1.0})
@@ -108,8 +109,10 @@ TEST(Network, LeavesOutMeasurementsOfAnotherKindOfBoxWithANote) {
   EXPECT_EQ(net.place().island, 8);
   EXPECT_EQ(net.all_gather(four_inside, {200}), seconds{1.5});
   ASSERT_EQ(net.notes().size(), 1u);
-  EXPECT_EQ(net.notes()[0],
-            "collectives of X100 pairs inside a node left out: 1e-08 GB/s a GPU, while the link of X100 has 1e-07 GB/s");
+  EXPECT_EQ(
+      net.notes()[0],
+      "collectives of X100 pairs inside a node left out: 1e-08 GB/s a GPU, while the link of X100 has 1e-07 GB/s; "
+      "describe that link to use them");
 }
 
 // The pairs themselves move 100 B in 1 s; the links that join all are what the description gives.
@@ -122,15 +125,25 @@ TEST(Network, KnowsWherePairsAreWired) {
   EXPECT_EQ(net.all_gather(net.place().adjacent(2), {200}), seconds{1});
 }
 
-// 8 of 16 ranks share each node's adapters: 150 B of 160 B in 0.5 s are 37.5 B/s for each adapter, not the link's 10 B/s.
+// 8 of 16 ranks share each node's adapters: 1500 B of 1600 B in 5 s are 37.5 B/s for each, not the link's 10 B/s.
 TEST(Network, LeavesOutMeasurementsOfAnotherCluster) {
-  const samples fast{{"X100", "", collective::all_gather, 16, 8, {80}, {0.25}},
-                     {"X100", "", collective::all_gather, 16, 8, {160}, {0.5}}};
+  const samples fast{{"X100", "", collective::all_gather, 16, 8, {800}, {2.5}},
+                     {"X100", "", collective::all_gather, 16, 8, {1600}, {5}}};
   const network net = network::make(device, fast).value();
   ASSERT_EQ(net.notes().size(), 1u);
   EXPECT_EQ(net.notes()[0],
-            "collectives of X100 across nodes left out: 3.75e-08 GB/s a GPU, while the link of X100 has 1e-08 GB/s");
-  EXPECT_EQ(net.source(collective::all_gather, {16, 2, 2}, {160}), costs::origin::modelled);
+            "collectives of X100 across nodes left out: 3.75e-08 GB/s a GPU, while the link of X100 has 1e-08 GB/s; "
+            "describe that link to use them");
+  EXPECT_EQ(net.source(collective::all_gather, {16, 2, 2}, {1600}), costs::origin::modelled);
+}
+
+// 18.75 B on each link would take less than the latency of 3 s: such times say nothing of bandwidths.
+TEST(Network, KeepsMeasurementsOfSmallSizes) {
+  const samples small{{"X100", "", collective::all_gather, 16, 8, {80}, {9}},
+                      {"X100", "", collective::all_gather, 16, 8, {160}, {9}}};
+  const network net = network::make(device, small).value();
+  EXPECT_TRUE(net.notes().empty());
+  EXPECT_EQ(net.all_gather({16, 2, 2}, {160}), seconds{9});
 }
 
 // The second collection falls with size, so the first one's 0.75 s count, whichever comes first.

@@ -54,12 +54,13 @@ rank_group farthest(const costs::placement& place, int groups, const Ranks& rank
 TEST(Placement, FindsTheTensorRanksThatAreFarthestApart) {
   for (const costs::placement& place : {on_nodes_of_8, in_pairs})
     for (const shape& on : shapes())
-      EXPECT_EQ(place.tensor(on), farthest(place, on.replicas * on.stages * on.context, [&](int i) {
-                  std::vector<int> ranks;
-                  for (int t = 0; t < on.tensor; ++t)
-                    ranks.push_back(rank(on, t, i % on.context, i / on.context % on.stages, i / on.context / on.stages));
-                  return ranks;
-                }));
+      EXPECT_EQ(
+          place.tensor(on), farthest(place, on.replicas * on.stages * on.context, [&](int i) {
+            std::vector<int> ranks;
+            for (int t = 0; t < on.tensor; ++t)
+              ranks.push_back(rank(on, t, i % on.context, i / on.context % on.stages, i / on.context / on.stages));
+            return ranks;
+          }));
 }
 
 TEST(Placement, FindsTheContextRanksThatAreFarthestApart) {

@@ -42,8 +42,8 @@ TEST(Traffic, GathersKeysAndValuesBeforeAttention) {
   EXPECT_EQ(t.context({100}, 4, pass::backward, exchange::all_gather, {99}), (share{{28}, {}}));
 }
 
-// Three hops of 200 B, 3 s each. A quarter of attention, 4 s, hides them; a quarter of 8 s hides 2 s of each. Backward moves
-// the gradients too: 5 s.
+// Three hops of 200 B, 3 s each. A quarter of attention, 4 s, hides them; a quarter of 8 s hides 2 s of each. Backward
+// moves the gradients too: 5 s.
 TEST(Traffic, HidesARingUnderAttention) {
   const traffic t(net, {.context = 4}, twice);
   EXPECT_EQ(t.context({100}, 4, pass::forward, exchange::ring, {16}), (share{{}, {9}}));

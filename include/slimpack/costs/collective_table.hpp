@@ -25,10 +25,10 @@ namespace slimpack::costs {
 ///
 /// Between and outside the measured numbers of ranks, with L the time of the smallest size, f = traffic_per_byte:
 ///   between a < n < b ranks   t = t_a + (t_b - t_a) log(n / a) / log(b / a), at the same bytes
-///   beyond a ranks            t = L_a steps(n) / steps(a) + (t_a - L_a) f(n) / f(a), steps(n) = 1 + ceil(log2 n), a tree's
-///                             depth and a launch; 1 for an all-to-all, whose messages need not wait for each other
-///   k ranks a node for k_a    (t_a - L_a) k_a / k: every GPU brings a network adapter, and rings through all nodes share
-///                             them; not for an all-to-all, where each rank uses its own
+///   beyond a ranks            t = L_a steps(n) / steps(a) + (t_a - L_a) f(n) / f(a), steps(n) = 1 + ceil(log2 n), a
+///                             tree's depth and a launch; 1 for an all-to-all, whose messages do not wait for others
+///   k ranks a node for k_a    (t_a - L_a) k_a / k: every GPU brings a network adapter, and rings through all nodes
+///                             share them; not for an all-to-all, where each rank uses its own
 /// Measurements of groups inside an island, inside a node and across nodes never stand for each other.
 ///
 /// A node is one island (a switch) unless its times say otherwise: where a larger group has less than half the bus
@@ -43,6 +43,11 @@ class collective_table {
     seconds time;
     origin source;
   };
+  /// What a link of each GPU carries at most.
+  struct peak {
+    double bandwidth;  ///< bytes on the wire per second
+    bytes wire;        ///< that were on it then
+  };
 
   /// Requires  samples of one kind of node
   /// Errors    invalid_input: none at all; fewer than 2 ranks, less than 1 a node; a size or time not above 0; a single
@@ -55,8 +60,7 @@ class collective_table {
       order.push_back(&s);
     }
     const auto key = [](const collective_sample& s) { return std::tuple(s.op, nodes(s), s.ranks); };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](const auto* a, const auto* b) { return key(*a) < key(*b); });
+    std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return key(*a) < key(*b); });
     collective_table made;
     for (std::size_t first = 0; first < order.size();) {
       const collective_sample& s = *order[first];
@@ -90,25 +94,29 @@ class collective_table {
     if (below == nullptr || above == nullptr)
       return answer{spread(below == nullptr ? *above : *below, group.ranks, asked, size), origin::extrapolated};
     const seconds low = spread(*below, below->ranks, asked, size);
-    const origin known = density(below->ranks, below->nodes) == asked ? below->times.source(size) : origin::extrapolated;
+    const bool same_nodes = density(below->ranks, below->nodes) == asked;
+    const origin known = same_nodes ? below->times.source(size) : origin::extrapolated;
     if (below == above) return answer{low, known};
+    const seconds high = spread(*above, above->ranks, asked, size);
     const double share = std::log2(1.0 * group.ranks / below->ranks) / std::log2(1.0 * above->ranks / below->ranks);
-    return answer{low + (spread(*above, above->ranks, asked, size) - low) * share, std::max(known, origin::interpolated)};
+    return answer{low + (high - low) * share, std::max(known, origin::interpolated)};
   }
 
   /// GPUs of a node that fast links join, where the times tell: see above.
   [[nodiscard]] std::optional<int> island() const noexcept { return island_; }
 
-  /// Bytes per second on the wire that a link of each GPU carries at the largest size, by the fastest operation: of the
-  /// largest group inside a node; or of any across nodes, by the share that one adapter has. Nothing if there are none.
-  [[nodiscard]] std::optional<double> bandwidth(bool across_nodes) const noexcept {
-    std::optional<double> most;
+  /// At the largest size of the fastest operation: of the largest group inside a node; or of any across nodes, by the
+  /// share that one adapter has. Nothing if there are none.
+  [[nodiscard]] std::optional<peak> bandwidth(bool across_nodes) const noexcept {
+    std::optional<peak> most;
     int ranks = 0;
     for (const curve& c : curves_) {
       if ((c.nodes > 1) != across_nodes || (!across_nodes && c.ranks < ranks)) continue;
       if (!across_nodes && c.ranks > ranks) most.reset(), ranks = c.ranks;
-      const double shared = across_nodes && c.op != collective::all_to_all ? density(c.ranks, c.nodes) : 1;
-      most = std::max(most.value_or(0), bandwidth(c, c.times.largest()) / shared);
+      const bytes size = c.times.largest();
+      const bytes wire = size * (traffic_per_byte(c.op, c.ranks) / adapters(c));
+      const double here = wire.value / c.times(size).value;
+      if (!most || here > most->bandwidth) most = peak{here, wire};
     }
     return most;
   }
@@ -141,8 +149,9 @@ class collective_table {
     return nullptr;
   }
   static std::string said(const collective_sample& s) {
-    return std::string(name_of(s.op)) + " of " + std::to_string(s.ranks) + " ranks, " + std::to_string(s.ranks_per_node) +
-           " a node" + (s.gpu.empty() ? "" : ", " + s.gpu) + (s.node.empty() ? "" : ", " + s.node);
+    return std::string(name_of(s.op)) + " of " + std::to_string(s.ranks) + " ranks, " +
+           std::to_string(s.ranks_per_node) + " a node" + (s.gpu.empty() ? "" : ", " + s.gpu) +
+           (s.node.empty() ? "" : ", " + s.node);
   }
 
   static double bandwidth(const curve& c, bytes size) noexcept {
@@ -157,7 +166,8 @@ class collective_table {
           large = &c;
       if (small.nodes > 1 || large == nullptr) continue;
       const bytes size = std::min(small.times.largest(), large->times.largest());
-      if (bandwidth(small, size) > 2 * bandwidth(*large, size)) island_ = std::min(island_.value_or(small.ranks), small.ranks);
+      if (bandwidth(small, size) > 2 * bandwidth(*large, size))
+        island_ = std::min(island_.value_or(small.ranks), small.ranks);
     }
   }
 
@@ -175,10 +185,15 @@ class collective_table {
     return c.nodes > 1 ? std::abs(std::log2(density(c.ranks, c.nodes) / asked)) : 0;
   }
 
+  /// Of a node that carry one rank's traffic: rings share them all, an all-to-all uses its own.
+  static double adapters(const curve& c) noexcept {
+    return c.nodes > 1 && c.op != collective::all_to_all ? density(c.ranks, c.nodes) : 1;
+  }
+
   /// The curve's time with other ranks, and other ranks a node.
   static seconds spread(const curve& c, int ranks, double asked, bytes size) noexcept {
     const seconds latency = c.times.latency();
-    const double shared = c.nodes > 1 && c.op != collective::all_to_all ? density(c.ranks, c.nodes) / asked : 1;
+    const double shared = c.nodes > 1 && c.op != collective::all_to_all ? adapters(c) / asked : 1;
     return latency * (steps(c.op, ranks) / steps(c.op, c.ranks)) +
            (c.times(size) - latency) * (traffic_per_byte(c.op, ranks) / traffic_per_byte(c.op, c.ranks) * shared);
   }

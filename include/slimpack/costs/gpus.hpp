@@ -16,9 +16,9 @@
 ///           attention_efficiency      median of causal forwards of at least 8192 tokens and 8 heads of 128
 ///           backward_attention_ratio  of the longest sequences measured
 ///           inside                    all-gather over 8 GPUs: least latency, largest bus bandwidth
-///           between                   send and receive between two nodes, likewise; the A100's bandwidth is the line rate
-///                                     of a DGX A100's adapters, one of 200 Gb/s a GPU. What was measured, 7.8 GB/s by a
-///                                     pair, 17 GB/s of bus bandwidth by nodes of 8, is of a slower network
+///           between                   send and receive between two nodes, likewise; the A100's bandwidth is the line
+///                                     rate of a DGX A100's adapters, one of 200 Gb/s a GPU. What was measured, 7.8
+///                                     GB/s by a pair, 17 GB/s of bus bandwidth by nodes of 8, is of a slower network
 ///           The H200 has the chip and the links of the H100, and so its figures. Of the B200 nothing was measured: its
 ///           efficiencies, latencies and adapters are the H100's, and its NVLink is used to the same share, 74 %.
 namespace slimpack::costs::gpus {
@@ -76,8 +76,8 @@ namespace slimpack::costs::gpus {
   g.multiprocessors = 148;
   g.inside.bandwidth = 670e9;
   g.source =
-      "NVIDIA HGX B200 and DGX B200 data sheets; assumed from the H100: efficiencies, attention ratio, latencies, share "
-      "of NVLink that is reached, links between nodes";
+      "NVIDIA HGX B200 and DGX B200 data sheets; assumed from the H100: efficiencies, attention ratio, latencies, the "
+      "share of NVLink that is reached, links between nodes";
   return g;
 }
 

@@ -26,13 +26,13 @@ namespace slimpack::costs {
 /// training, and of which size they are there.
 ///
 /// The first that knows answers:
-///   1. a table of the operation (costs::collective_table), by where the group sits: in an island, a node, across nodes;
-///   2. a table of another operation there, at equal bytes on the wire: rings reach one bus bandwidth in all. Across
-///      nodes it takes at least what the ranks of one node would take;
+///   1. a table of the operation (costs::collective_table), by where the group is: in an island, a node, across nodes;
+///   2. a table of another operation there, at equal bytes on the wire: rings reach one bus bandwidth in all.
+///      Across nodes it takes at least what the ranks of one node would take;
 ///   3. the links of costs::gpu: t = latency + bytes on the wire / bandwidth. Across nodes the latency is a tree's,
-///      ceil(log2 nodes) between and one inside; rings go through all nodes, so k ranks of a node share its adapters, one
-///      each, as long as the links inside keep up: bandwidth = min(inside, k between). A message, and each message of an
-///      all-to-all, uses one adapter.
+///      ceil(log2 nodes) between and one inside; rings go through all nodes, so k ranks of a node share its adapters,
+///      one each, as long as the links inside keep up: bandwidth = min(inside, k between). A message, and each message
+///      of an all-to-all, uses one adapter.
 ///
 /// Source    alpha-beta model; ring volumes of NCCL (costs::collective); 2 and the sums over nodes are derived
 /// Units     bytes as NCCL's tests count them in, seconds out
@@ -42,10 +42,10 @@ class network {
   /// Links of the GPU only.
   explicit network(gpu device) : device_(std::move(device)), place_{device_.gpus_per_node, device_.gpus_per_node} {}
 
-  /// Links, and what was measured on this kind of GPU. The links say which machine is meant: measurements inside a node,
-  /// or across nodes, whose bandwidth is more than a factor of 2 off the link's are of another kind of box or cluster, and
-  /// left out with a note. Samples that name another `gpu` or `node` are another collection; of those that know an
-  /// operation, the one with the least noise answers.
+  /// Links, and what was measured on this kind of GPU. The links say which machine is meant: measurements inside a
+  /// node, or across nodes, whose bandwidth is more than a factor of 2 off the link's are of another kind of box or
+  /// cluster, and left out with a note. Samples that name another `gpu` or `node` are another collection; of those that
+  /// know an operation, the one with the least noise answers.
   /// Errors    those of collective_table::make            Complexity  O(samples^2)
   [[nodiscard]] static result<network> make(gpu device, std::span<const collective_sample> samples) {
     network made(std::move(device));
@@ -101,13 +101,15 @@ class network {
       if (own.empty()) return std::nullopt;
       const result<collective_table> table = collective_table::make(own);
       if (!table) return table.error();
-      const double link = (across ? device_.between : device_.inside).bandwidth;
-      const double measured = table.value().bandwidth(across).value_or(link);
-      if (measured <= 2 * link && link <= 2 * measured) continue;
+      const link& wire = across ? device_.between : device_.inside;
+      const std::optional<collective_table::peak> most = table.value().bandwidth(across);
+      // Small sizes tell latencies, not bandwidths.
+      if (!most || most->wire.value / wire.bandwidth <= wire.latency.value) continue;
+      if (most->bandwidth <= 2 * wire.bandwidth && wire.bandwidth <= 2 * most->bandwidth) continue;
       const std::string where = across ? " across nodes" : " inside a node";
       notes_.push_back("collectives of " + own.front().gpu + (own.front().node.empty() ? "" : " ") + own.front().node +
-                       where + " left out: " + in_gigabytes(measured) + " a GPU, while the link of " + device_.name +
-                       " has " + in_gigabytes(link));
+                       where + " left out: " + in_gigabytes(most->bandwidth) + " a GPU, while the link of " +
+                       device_.name + " has " + in_gigabytes(wire.bandwidth) + "; describe that link to use them");
       std::erase_if(own, [&](const collective_sample& s) { return (s.ranks > s.ranks_per_node) == across; });
     }
     if (own.empty()) return std::nullopt;

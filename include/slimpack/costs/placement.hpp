@@ -13,7 +13,7 @@ namespace slimpack::costs {
 /// Requires  1 <= island <= gpus_per_node            Errors    none            Complexity  O(ranks of the shape)
 struct placement {
   int gpus_per_node{1};
-  int island{1};  ///< neighbouring GPUs with fast links to each other: gpus_per_node on a switch, 2 where pairs are wired
+  int island{1};  ///< neighbouring GPUs with fast links to each other: all of a node on a switch, 2 of wired pairs
 
   /// The first ranks of all.
   [[nodiscard]] constexpr rank_group adjacent(int ranks) const {

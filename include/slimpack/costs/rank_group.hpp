@@ -8,7 +8,7 @@ namespace slimpack::costs {
 struct rank_group {
   int ranks{1};
   int nodes{1};    ///< that hold some of them
-  int islands{1};  ///< that hold some of them: GPUs of a node with fast links to each other; the node itself on a switch
+  int islands{1};  ///< that hold some: GPUs of a node with fast links to each other; all of the node on a switch
   friend constexpr bool operator==(const rank_group&, const rank_group&) = default;
 };
 

@@ -16,8 +16,8 @@
 namespace slimpack::costs {
 
 /// By how much computing and communicating slow each other down. Both are ratios of times, at least 1.
-/// Source    collectives inside a training step take about 1.3 times as long as alone (vTrain, MICRO 2024); of compute no
-///           public figure is general, hence 1 until it is calibrated (Echo, arXiv:2412.12487, models it)
+/// Source    collectives inside a training step take about 1.3 times as long as alone (vTrain, MICRO 2024); of compute
+///           no public figure is general, hence 1 until it is calibrated (Echo, arXiv:2412.12487, models it)
 struct slowdown {
   double compute{1.0};  ///< of compute while communication runs beside it
   double exposed{1.3};  ///< of communication that compute waits for
@@ -31,17 +31,18 @@ enum class exchange : unsigned char {
 
 /// What the ranks of a shape send each other, and how long it takes beside compute.
 ///
-/// Volumes, bf16, for T tokens on one of c context-parallel ranks, hidden size h, e elements of keys and values a token:
+/// Volumes, bf16, for T tokens on one of c context-parallel ranks, hidden size h, e key and value elements a token:
 ///   tensor     forward: 2 all-reduces of 2 T h bytes, waited for; backward: 2 more, under the weight gradients
-///   ... with sequence parallelism: 2 all-gathers and 2 reduce-scatters forward, waited for; backward the output gradients
-///              of the two row-parallel products are gathered, waited for; the inputs of the two column-parallel ones are
-///              gathered again under their input gradients, and these scattered under the weight gradients
-///   context    forward: keys and values of c T tokens, 2 c T e bytes, gathered, or c - 1 hops of 2 T e; backward again,
-///              and their gradients scattered: twice as much
+///   ... with sequence parallelism: 2 all-gathers and 2 reduce-scatters forward, waited for; backward the output
+///              gradients of the two row-parallel products are gathered, waited for; the inputs of the two
+///              column-parallel ones are gathered again under their input gradients, and these scattered under the
+///              weight gradients
+///   context    forward: keys and values of c T tokens, 2 c T e bytes, gathered, or c - 1 hops of 2 T e; backward
+///              again, and their gradients scattered: twice as much
 ///   gradients, parameters    a reduce-scatter and an all-gather over all copies of the weights
 ///
-/// Source    volumes: Korthikanti et al., arXiv:2205.05198, sections 4.1 and 4.2; which of them are waited for: Megatron-LM's
-///           linear layers with asynchronous all-reduce or sequence parallelism. Ring: arXiv:2310.01889
+/// Source    volumes: Korthikanti et al., arXiv:2205.05198, sections 4.1 and 4.2; which of them are waited for:
+///           Megatron-LM's linear layers with asynchronous all-reduce or sequence parallelism. Ring: arXiv:2310.01889
 /// Units     tokens and bytes in, seconds out            Errors    none            Complexity  that of network
 class traffic {
  public:
@@ -55,8 +56,12 @@ class traffic {
   };
 
   traffic(network net, const shape& on, slowdown by = {})
-      : net_(std::move(net)), shape_(on), slower_(by), tensor_(net_.place().tensor(on)),
-        context_(net_.place().context(on)), copies_(net_.place().copies(on)) {
+      : net_(std::move(net)),
+        shape_(on),
+        slower_(by),
+        tensor_(net_.place().tensor(on)),
+        context_(net_.place().context(on)),
+        copies_(net_.place().copies(on)) {
     for (int r = 0; r < on.stages; ++r) boundaries_.push_back(net_.place().boundary(on, r));
   }
 
@@ -73,7 +78,7 @@ class traffic {
   }
 
   /// Between the context-parallel ranks, for one layer. `kv_elements` of a token on one tensor-parallel rank, as
-  /// costs::layer counts them; `attention`: what the pass takes for its attention on one rank, which hides a ring's hops.
+  /// costs::layer counts them; `attention`: what the pass takes for its attention on one rank, which hides ring hops.
   [[nodiscard]] share context(tokens all, double kv_elements, pass p, exchange how, seconds attention) const {
     const int ranks = shape_.context;
     if (ranks < 2) return {};

@@ -28,7 +28,8 @@ namespace detail {
                                  "inside",        "between"};
   source.must_only_have(figures);
   std::string all;
-  for (const char* figure : figures) all += (all.empty() ? "" : "; ") + std::string(figure) + ": " + source[figure].text();
+  for (const char* figure : figures)
+    all += (all.empty() ? "" : "; ") + std::string(figure) + ": " + source[figure].text();
   return all;
 }
 
@@ -69,7 +70,7 @@ namespace detail {
 ///   attention_efficiency      0 to 1: share of the peak that causal attention of long slices reaches, forward
 ///   backward_attention_ratio  time of attention backward over forward
 ///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes; bytes per second
-///   source                    where the figures come from: a text, or an object with a text for each key above but name
+///   source                    where the figures come from: a text, or an object with a text for each key but name
 ///
 /// Errors    unreadable: the file; invalid_input: not JSON, or a key that is missing, unknown or out of range, named
 /// Complexity O(file size)
