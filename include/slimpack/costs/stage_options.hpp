@@ -24,6 +24,9 @@ enum class messages : unsigned char {
 };
 
 /// How a trainer runs a stage: what profiled_of asks beside the model, the machine and the shape.
+/// Source    slowdown of compute: fitted to the layers and iterations that benchmarks/fidelity/iterations.cpp reads; leaving
+///           out any one of its files chooses from 1.75 to 2.5. memory_share: the residual addition of published tables of layer operations,
+///           0.84 to 0.88 on two kinds of GPU. launch: a dozen kernels, 2 to 3 us each
 struct stage_options {
   costs::recompute recompute{costs::recompute::none};
   attention_kind attention{attention_kind::flash};
@@ -33,7 +36,7 @@ struct stage_options {
   bool hides_tensor_traffic{true};  ///< under the weight gradients; false: all of it is waited for
   bool dropout{};                   ///< before both residual additions, and in unfused attention
   bool distributed_optimizer{true};
-  costs::slowdown slowdown{};
+  costs::slowdown slowdown{.compute = 2};
   saved_tensors tensors{saved_tensors::flash_attention()};
   std::vector<int> layers{};     ///< on each part; empty: as costs::transformer spreads them
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
@@ -42,7 +45,7 @@ struct stage_options {
   double linear_speed{1};          ///< of products over bf16's: 2 where they run in FP8
   double gradient_bytes{4};        ///< of a parameter's gradient when it is reduced
   double optimizer_traffic{52};    ///< bytes read and written a parameter, see profiled_of
-  seconds launch{1e-4};            ///< of a layer's kernels and the host's work between them, a pass
+  seconds launch{3e-5};            ///< of a layer's kernels, forward; backward twice
   tokens longest{1 << 20};         ///< prefix and queries up to which attention is tabulated
 };
 

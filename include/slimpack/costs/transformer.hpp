@@ -11,6 +11,7 @@
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/costs/network.hpp>
 #include <slimpack/costs/rank_group.hpp>
+#include <slimpack/costs/saved_tensors.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,6 +30,7 @@ struct transformer_options {
   std::vector<int> layers{};     ///< on each part; empty: even, what is left over to the inner parts first
   seconds launch{1e-5};          ///< of a layer's kernels in a pass that the device waits for (forward; backward twice)
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
+  saved_tensors tensors{saved_tensors::flash_attention()};  ///< what the trainer keeps for backward
 };
 
 /// A decoder-only transformer on GPUs, analytically: operations over sustained rates, embedding on the first part,
@@ -114,8 +116,9 @@ class transformer {
       first += layers_[static_cast<std::size_t>(part)];
       parts_.push_back(rates_of(own, part == on.parts() - 1, net, with));
     }
-    slimpack::detail::stage_states states =
-        slimpack::detail::stage_states::of(model_, on, layers_, {with.distributed_optimizer, with.recompute});
+    const costs::memory rule{
+        .distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors};
+    slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model_, on, layers_, rule);
     memory_ = std::move(states.memory);
     // fp32 gradients scattered, bf16 weights gathered, nothing hidden.
     const rank_group copies = net.place().copies(on);

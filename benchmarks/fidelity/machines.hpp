@@ -1,0 +1,58 @@
+#ifndef SLIMPACK_BENCHMARKS_FIDELITY_MACHINES_HPP
+#define SLIMPACK_BENCHMARKS_FIDELITY_MACHINES_HPP
+
+#include "memory_data.hpp"
+
+#include <slimpack/costs/kernel_samples.hpp>
+#include <slimpack/costs/kernel_times.hpp>
+#include <slimpack/costs/network.hpp>
+#include <slimpack/io/gpu.hpp>
+#include <slimpack/io/profile.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fidelity {
+
+/// A GPU with the tables that were measured on it.
+struct machine {
+  costs::kernel_times kernels;
+  costs::network net;
+  std::vector<costs::layer_sample> layers;
+};
+
+/// The GPUs of the data, by the name that a row gives. Nodes are joined as a paper says that its were: tables of
+/// collectives between nodes are of other clusters, and left out.
+class machines {
+ public:
+  /// `between`: bytes per second of a GPU's adapter.
+  machines(const std::filesystem::path& data, double between)
+      : data_(data), between_(between), profile_(io::read_profile(data / "profiles").value()) {}
+
+  const machine& of(const std::string& name) {
+    const std::string family = io::gpu_family(name);
+    const auto known = made_.find(family);
+    if (known != made_.end()) return known->second;
+    costs::gpu device = io::read_gpu(found(data_, "gpus/" + family + ".json")).value();
+    device.between.bandwidth = between_;
+    io::profile own = profile_.of(family).value();
+    std::erase_if(own.collectives, [](const costs::collective_sample& s) { return s.ranks > s.ranks_per_node; });
+    costs::kernel_times kernels =
+        costs::kernel_times::make(costs::wave_model(device), own.attention, own.products).value();
+    machine made{std::move(kernels), costs::network::make(device, own.collectives).value(), std::move(own.layers)};
+    return made_.emplace(family, std::move(made)).first->second;
+  }
+
+ private:
+  std::filesystem::path data_;
+  double between_;
+  io::profile profile_;
+  std::map<std::string, machine> made_;
+};
+
+}  // namespace fidelity
+
+#endif
