@@ -22,7 +22,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,12 +31,10 @@ namespace {
 
 using namespace slimpack;
 
-/// A file of the folder that is scored, or the one that comes with the library.
-std::filesystem::path found(const std::filesystem::path& data, const std::string& name) {
-  return std::filesystem::exists(data / name) ? data / name : std::filesystem::path(SLIMPACK_DATA) / name;
-}
-
-io::csv_table table(const std::filesystem::path& file) {
+/// A table of the folder, if it is there.
+std::optional<io::csv_table> table(const std::filesystem::path& data, const std::string& name) {
+  const std::filesystem::path file = data / "published" / ("zero_bubble_" + name + ".csv");
+  if (!std::filesystem::exists(file)) return std::nullopt;
   return io::csv_table::read(file).value();
 }
 
@@ -151,28 +148,26 @@ outcome simulate(const std::string& schedule, const setting& s, const model& m, 
   throw plan_error({errc::invalid_input, "no schedule is known as " + schedule});
 }
 
-/// Models and settings that the tables tell of.
+/// Models and settings that the tables of a folder tell of, and those that come with the library.
 struct catalogue {
   std::map<std::string, model> models;
   std::vector<setting> settings;
 
   explicit catalogue(const std::filesystem::path& data) {
-    const io::csv_table rows = table(found(data, "published/zero_bubble_throughput.csv"));
-    for (std::size_t i = 0; i < rows.rows(); ++i)
-      models[rows.text(i, "model").value()] = {static_cast<int>(rows.number(i, "layers").value()),
-                                               rows.number(i, "hidden").value(), rows.number(i, "heads").value(),
-                                               rows.number(i, "seq").value()};
-    const io::csv_table times = table(found(data, "published/zero_bubble_profiled_times.csv"));
-    const auto count = [&](std::size_t i, const char* column) {
-      return static_cast<int>(times.number(i, column).value());
-    };
-    const auto time = [&](std::size_t i, const char* column) {
-      return seconds{times.number(i, column).value() * 1e-3};
-    };
-    for (std::size_t i = 0; i < times.rows(); ++i)
-      settings.push_back({times.text(i, "model").value(), count(i, "pp"), count(i, "micro_batch"),
-                          count(i, "microbatches"), time(i, "t_f_ms"), time(i, "t_b_ms"), time(i, "t_w_ms"),
-                          time(i, "t_comm_ms")});
+    for (const std::filesystem::path& folder : {data, std::filesystem::path(SLIMPACK_DATA)}) {
+      if (const std::optional<io::csv_table> rows = table(folder, "throughput"))
+        for (std::size_t i = 0; i < rows->rows(); ++i)
+          models.insert({rows->text(i, "model").value(),
+                         {static_cast<int>(rows->number(i, "layers").value()), rows->number(i, "hidden").value(),
+                          rows->number(i, "heads").value(), rows->number(i, "seq").value()}});
+      if (const std::optional<io::csv_table> rows = table(folder, "profiled_times"))
+        for (std::size_t i = 0; i < rows->rows(); ++i) {
+          const auto count = [&](const char* column) { return static_cast<int>(rows->number(i, column).value()); };
+          const auto time = [&](const char* column) { return seconds{rows->number(i, column).value() * 1e-3}; };
+          settings.push_back({rows->text(i, "model").value(), count("pp"), count("micro_batch"), count("microbatches"),
+                              time("t_f_ms"), time("t_b_ms"), time("t_w_ms"), time("t_comm_ms")});
+        }
+    }
   }
 
   /// The setting of a model whose number of micro-batches is nearest, its times scaled to the size of a micro-batch.
@@ -206,11 +201,11 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
       .id = "F3", .claim = "zero-bubble schedules: bubble of the longest stage span", .kind = error_kind::absolute};
   double fullest = 0;
   std::vector<double> hops;  // by which interleaved 1F1B takes longer than published, per stage
-  const io::csv_table rows = table(found(data, "published/zero_bubble_simulated_bubble.csv"));
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const std::string schedule = rows.text(i, "schedule").value();
-    const std::string name = rows.text(i, "model").value();
-    const auto microbatches = static_cast<int>(rows.number(i, "microbatches").value());
+  const std::optional<io::csv_table> rows = table(data, "simulated_bubble");
+  for (std::size_t i = 0; rows && i < rows->rows(); ++i) {
+    const std::string schedule = rows->text(i, "schedule").value();
+    const std::string name = rows->text(i, "model").value();
+    const auto microbatches = static_cast<int>(rows->number(i, "microbatches").value());
     const auto s = std::find_if(known.settings.begin(), known.settings.end(),
                                 [&](const setting& t) { return t.model == name && t.microbatches == microbatches; });
     if (s == known.settings.end() || !known.models.contains(name)) continue;
@@ -218,7 +213,8 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
     const bool splits = schedule.substr(0, 2) == "ZB";
     score& to = splits ? f3 : schedule == "1F1B" ? f1 : f2;
     const std::string label = name + " x" + std::to_string(microbatches) + " " + schedule;
-    to.rows.push_back({label, got.bubble(*s, splits ? got.span : got.makespan), rows.number(i, "bubble_rate").value()});
+    to.rows.push_back(
+        {label, got.bubble(*s, splits ? got.span : got.makespan), rows->number(i, "bubble_rate").value()});
     if (splits) fullest = std::max(fullest, got.memory / got.limit);
     if (schedule == "1F1B-I")
       hops.push_back((got.makespan - s->work() / (1 - to.rows.back().measured)) / s->hop.value / s->stages);
@@ -252,17 +248,17 @@ struct iteration {
 
 std::vector<iteration> iterations_in(const std::filesystem::path& data, const catalogue& known) {
   std::vector<iteration> all;
-  const io::csv_table rows = table(found(data, "published/zero_bubble_throughput.csv"));
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const auto count = [&](const char* column) { return static_cast<int>(rows.number(i, column).value()); };
+  const std::optional<io::csv_table> rows = table(data, "throughput");
+  for (std::size_t i = 0; rows && i < rows->rows(); ++i) {
+    const auto count = [&](const char* column) { return static_cast<int>(rows->number(i, column).value()); };
     const std::optional<setting> s =
-        known.nearest(rows.text(i, "model").value(), count("micro_batch"), count("microbatches"));
+        known.nearest(rows->text(i, "model").value(), count("micro_batch"), count("microbatches"));
     if (!s) continue;
-    iteration made{.schedule = rows.text(i, "schedule").value(),
-                   .synchronisation = rows.text(i, "optimizer_sync").value(),
+    iteration made{.schedule = rows->text(i, "schedule").value(),
+                   .synchronisation = rows->text(i, "optimizer_sync").value(),
                    .at = *s,
                    .profiled = known.profiled(*s),
-                   .measured = rows.number(i, "derived_iteration_s").value()};
+                   .measured = rows->number(i, "derived_iteration_s").value()};
     const model& m = known.models.at(s->model);
     made.name = s->model + " " + std::to_string(s->micro_batch) + " x" + std::to_string(s->microbatches) + " " +
                 made.schedule + ", " + made.synchronisation;
@@ -383,6 +379,7 @@ std::vector<score> pipelines(const std::filesystem::path& data) {
   const std::vector<iteration> shipped = iterations_in(SLIMPACK_DATA, catalogue(SLIMPACK_DATA));
   all.push_back(iteration_times(rows, shipped));
   all.push_back(order_of_schedules(rows));
+  all.erase(std::remove_if(all.begin(), all.end(), [](const score& s) { return s.rows.empty(); }), all.end());
   return all;
 }
 
