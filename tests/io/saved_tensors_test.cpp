@@ -1,4 +1,7 @@
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/layer.hpp>
+#include <slimpack/costs/memory.hpp>
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/io/saved_tensors.hpp>
 
@@ -8,7 +11,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -92,6 +98,36 @@ TEST(MegatronTable, GivesEachFormulaOfItsPaper) {
     EXPECT_DOUBLE_EQ(korthikanti(t, true, recompute::attention, s), 34.0 / t) << t;
     EXPECT_DOUBLE_EQ(korthikanti(t, false, recompute::full, s), 2) << t;
     EXPECT_DOUBLE_EQ(korthikanti(t, true, recompute::full, s), 2.0 / t) << t;
+  }
+}
+
+// Qi et al., table 4: the second stage of 1F1B holds p - 1 packs of b sequences of 1,024 tokens in L layers, each
+// 34 + 5 a s / h bytes a token and hidden element, and 16 bytes for each of a layer's 12 h^2 parameters. 6.2B:
+// 7 x 3 x 1024 x 4 x 4096 x 74 + 4 x 12 x 4096^2 x 16 = 38.96e9, and 39 GB measured.
+TEST(ZeroBubbleTable, IsWithinFourPercentOfWhatItsAuthorsMeasured) {
+  struct run {
+    int stages, batch, layers, heads;
+    std::int64_t hidden;
+    double gigabytes;
+  };
+  for (const run& r : {run{8, 6, 3, 24, 2304, 30}, {8, 12, 3, 24, 2304, 57}, {8, 3, 4, 32, 4096, 39},
+                       {8, 6, 4, 32, 4096, 66}, {16, 1, 3, 40, 5120, 32}, {16, 2, 3, 40, 5120, 50},
+                       {32, 1, 2, 48, 6144, 43}, {32, 2, 2, 48, 6144, 72}}) {
+    const slimpack::costs::model_shape m{.hidden = r.hidden,
+                                         .heads = r.heads,
+                                         .kv_heads = r.heads,
+                                         .head_dim = r.hidden / r.heads,
+                                         .value_dim = r.hidden / r.heads,
+                                         .intermediate = 4 * r.hidden,
+                                         .gated = false};
+    const slimpack::costs::memory rule{.tensors = shipped("megatron_zero_bubble")};
+    const std::vector<layer> layers(static_cast<std::size_t>(r.layers), layer::of(m, false, 1));
+    const slimpack::shape on{.stages = r.stages};
+    const auto rates = rule.of(m, on, layers, 0, false);
+    const slimpack::slice sequence{{0}, {0}, {1024}};
+    const double kept = slimpack::costs::memory::kept(sequence, rule.pair_bytes(on, layers)).value;
+    const double held = rates.fixed + (r.stages - 1) * r.batch * (1024 * rates.live_token + kept);
+    EXPECT_NEAR(held / 1e9, r.gigabytes, 0.04 * r.gigabytes) << r.hidden << ' ' << r.batch;
   }
 }
 

@@ -21,7 +21,7 @@ namespace slimpack::costs {
 ///           stage's weights once a step and sums its gradients unsharded, as torchtitan does
 /// Limits    dense attention that is computed again holds one layer's scores for a moment: not counted
 struct memory {
-  bool distributed_optimizer{true};  ///< optimizer states sharded over replicas and context ranks
+  bool distributed_optimizer{true};  ///< optimizer states over replicas and context ranks; a table may shard them all
   costs::recompute recompute{costs::recompute::none};
   bool sequence_parallel{true};  ///< norms and what is between layers sharded over tensor-parallel ranks
   saved_tensors tensors{saved_tensors::flash_attention()};
@@ -63,7 +63,7 @@ struct memory {
     return sum / on.context;
   }
 
-  /// What a piece keeps of those: its queries times all keys up to its end, masked ones too. A cost model's hook `kept`.
+  /// What a piece keeps of those: its queries times all keys up to its end, masked ones too. For the hook `kept`.
   [[nodiscard]] static bytes kept(const slice& piece, double pair_bytes) {
     return {pair_bytes * static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value)};
   }
