@@ -52,7 +52,7 @@ class CommandLine(unittest.TestCase):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("lengths format field model batch batches seed max-context over-long quantum gpu dp pp tp cp vpp memory "
-                       "recompute hop cost planner compare effort time-limit json trace timeline").split():
+                       "recompute memory-table hop cost planner compare effort time-limit json trace timeline").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -114,9 +114,82 @@ class CommandLine(unittest.TestCase):
             with self.subTest(key=key, value=value):
                 self.fails(2, ["config.json", key], "--lengths", lengths, "--model", self.file("config.json", json.dumps(changed)), "--gpu", "h100")
         self.fails(2, ["config.json"], "--lengths", lengths, "--model", self.file("config.json", "{ not json"), "--gpu", "h100")
-        self.fails(2, ["v100", "h100, a100, h200"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", "v100")
+        self.fails(2, ["v100", "h100, a100, h200, b200"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", "v100")
         self.fails(2, ["gpu.json"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", self.file("gpu.json", "{}"))
         self.fails(2, ["--model", "--gpu"], "--lengths", lengths)
+
+    def profiled(self, *arguments):
+        """The arguments of a small plan with a profile."""
+        return ["--lengths", self.file("l.txt", "100\n200\n5000\n"), "--model", DATA / "models" / "llama-3.1-8b.json", "--tp", "2", "--pp", "4", *arguments]
+
+    def test_profiles_that_are_shipped(self):
+        for gpu, kernel in (("h100", "H100-SXM5"), ("a100", "A100-PCIe")):
+            out = self.plans(*self.profiled("--gpu", gpu, "--cost", f"profiled:{DATA / 'profiles'}", "--json", self.outputs / "p.json"))
+            for word in ("% measured", "% interpolated", "% extrapolated", "% derived", "% modelled", kernel, "so that no time falls", "links     measured",
+                         f"profiles/gemm_bf16_{gpu}_sxm.csv:", "% faster than the smaller size", "memory_galvatron.csv:1: skipped"):
+                self.assertIn(word, out)
+            other = "a100" if gpu == "h100" else "h100"
+            self.assertNotIn(f"gemm_bf16_{other}_sxm.csv", out)
+            self.assertEqual(f"profiled:{DATA / 'profiles'}", json.loads((self.outputs / "p.json").read_text())["cost"])
+
+    def test_a_gpu_that_was_not_measured(self):
+        for gpu in ("h200", "b200"):
+            self.fails(2, [gpu, "only on a100, h100", "examples/profile", "--cost transformer"], *self.profiled("--gpu", gpu, "--cost", f"profiled:{DATA / 'profiles'}"))
+
+    def test_one_file_is_a_profile(self):
+        path = DATA / "profiles" / "gemm_bf16_h100_sxm.csv"
+        out = self.plans(*self.profiled("--gpu", "h100", "--cost", f"profiled:{path}"))
+        self.assertIn("attention not measured", out)
+        self.assertIn("products  measured", out)
+        self.assertIn("links     not measured", out)
+
+    def test_bad_profiles_name_file_and_line(self):
+        head = "gpu,m,n,k,ms\n"
+        rows = "H100,128,1024,1024,1\nH100,256,1024,1024,2\nH100,512,1024,1024,4\n"
+        attention = "gpu,kernel,batch,q_tokens,kv_tokens,q_heads,kv_heads,head_dim,"
+        for content, says in (("gpu,m,n,ms\n" + rows, [":2: has 5 cells, expected 4"]),
+                              ("gpu,m,n,ms\nH100,1,2,3\n", [":1: lacks the column k"]),
+                              ("gpu,m,n,k,minutes\n" + rows, [":1: lacks the column s, ms, us or ns"]),
+                              (attention + "fwd_min\nH100,f,1,8,8,1,1,64,2\n", [":1: column fwd_min has an unknown unit", "fwd_ms"]),
+                              (head + "H100,1,2,3,4ms\n", [":2: column ms: ", "4ms", "number without a unit"]),
+                              (head + rows + "H100,1024,1024,1024,-8\n", [":5: column ms: -8 is not more than 0"]),
+                              (head + rows + "H100,1024,1024,1024,0\n", [":5: column ms: 0 is not more than 0"]),
+                              (head + "H100,1,1,1,1\nH100,2,1,1,1\n", [":3: H100 has 2 sizes in this file, too few to fit", "at least 3"]),
+                              (head, [":1: no rows follow"]), ("", [": is empty"]),
+                              ("a,b\n1,2\n", ["measures nothing", "gpu m n k ms"])):
+            with self.subTest(content=content):
+                self.fails(2, ["bad.csv", *says], *self.profiled("--gpu", "h100", "--cost", "profiled:" + self.file("bad.csv", content)))
+
+    def test_profiles_that_are_not_there(self):
+        self.fails(2, ["nowhere", "cannot be opened"], *self.profiled("--gpu", "h100", "--cost", f"profiled:{self.inputs / 'nowhere'}"))
+        self.fails(2, ["holds no .csv files"], *self.profiled("--gpu", "h100", "--cost", f"profiled:{self.outputs}"))
+        self.fails(2, ["--cost profiled needs --model", "--gpu"], "--lengths", self.file("l.txt", "100\n"), "--cost", f"profiled:{DATA / 'profiles'}")
+        self.fails(2, ["--cost 'profiled'", "profiled:DIR"], *self.profiled("--gpu", "h100", "--cost", "profiled"))
+
+    def test_times_that_fall_are_noted_and_planned_with(self):
+        path = self.file("falling.csv", "gpu,m,n,k,ms\nH100,128,1024,1024,1\nH100,256,1024,1024,0.5\nH100,512,1024,1024,4\n")
+        out = self.plans(*self.profiled("--gpu", "h100", "--cost", "profiled:" + path))
+        self.assertIn(f"note      {path}:3: column ms: m 256, n 1024, k 1024, 50 % faster than the smaller size in line 2", out)
+
+    def test_hop_replaces_the_measured_time_of_a_message(self):
+        path = self.outputs / "p.json"
+        self.plans(*self.profiled("--gpu", "h100", "--cost", f"profiled:{DATA / 'profiles'}", "--hop", "0.25", "--json", path))
+        for message in json.loads(path.read_text())["replicas"][0]["message"]["forward"]:
+            self.assertEqual(0.25, message)
+
+    def test_memory_tables(self):
+        table = DATA / "saved_tensors"
+        peaks = []
+        for cost in ("transformer", f"profiled:{DATA / 'profiles'}"):
+            for name in ("flash_attention.json", "torchtitan.json"):
+                path = self.outputs / "p.json"
+                self.plans(*self.profiled("--gpu", "h100", "--cost", cost, "--memory-table", table / name, "--json", path))
+                peaks.append(max(json.loads(path.read_text())["replicas"][0]["peak_memory"]))
+        self.assertLess(peaks[0], peaks[1])
+        self.assertLess(peaks[2], peaks[3])
+        (self.outputs / "p.json").unlink()
+        self.fails(2, ["table.json"], *self.profiled("--gpu", "h100", "--memory-table", self.file("table.json", "{}")))
+        self.fails(2, ["--memory-table"], "--lengths", self.file("l.txt", "100\n"), *QUADRATIC, "--memory-table", table / "torchtitan.json")
 
     def test_bad_shapes(self):
         lengths = self.file("l.txt", "100\n200\n")

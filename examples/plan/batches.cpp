@@ -20,8 +20,8 @@ result<std::string> limit(std::vector<tokens>& lengths, tokens most, over_long w
   const auto longer = [most](tokens length) { return length > most; };
   const auto count = std::count_if(lengths.begin(), lengths.end(), longer);
   if (count == 0) return std::string{};
-  const std::string text = std::to_string(count) + " of " + std::to_string(lengths.size()) + " sequences exceed --max-context " +
-                           std::to_string(most.value);
+  const std::string text = std::to_string(count) + " of " + std::to_string(lengths.size()) +
+                           " sequences exceed --max-context " + std::to_string(most.value);
   switch (what) {
     case over_long::reject:
       return error{errc::invalid_input, text + " (the longest has " +
@@ -60,7 +60,8 @@ result<batches> load(const options& o) {
   const std::size_t size = o.batch.value_or(lengths.size());
   if (size > lengths.size() / o.batches)
     return error{errc::invalid_input, o.lengths.string() + " holds " + std::to_string(lengths.size()) + " sequences, " +
-                                          std::to_string(o.batches) + " x " + std::to_string(size) + " are asked for; lower --batch or --batches"};
+                                          std::to_string(o.batches) + " x " + std::to_string(size) +
+                                          " are asked for; lower --batch or --batches"};
   for (std::size_t b = 0; b < o.batches; ++b) {
     const auto first = lengths.begin() + static_cast<std::ptrdiff_t>(b * size);
     found.lengths.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));

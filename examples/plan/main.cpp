@@ -1,17 +1,15 @@
 // slimpack-plan: plans training steps for real sequence lengths, a model and a cluster, and shows how good they are.
 
+#include "advice.hpp"
 #include "batches.hpp"
 #include "options.hpp"
 #include "planners.hpp"
 #include "progress.hpp"
 #include "report.hpp"
+#include "setting.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/costs/gpus.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/io/file.hpp>
-#include <slimpack/io/gpu.hpp>
-#include <slimpack/io/model_config.hpp>
 #include <slimpack/io/plan_json.hpp>
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
@@ -36,82 +34,6 @@ namespace {
 
 using namespace slimpack;
 
-/// What every batch is planned with.
-struct setting {
-  any_cost cost;
-  std::optional<costs::model_shape> model;
-  std::optional<costs::gpu> device;
-  slimpack::shape shape;
-};
-
-result<setting> prepare(const options& o) {
-  setting s{{}, {}, {}, o.shape};
-  if (o.model) {
-    result<costs::model_shape> model = io::read_model(*o.model);
-    if (!model) return std::move(model).error();
-    s.model = std::move(model).value();
-    if (o.shape.parts() > s.model->layers)
-      return error{errc::invalid_input, "--pp " + std::to_string(o.shape.stages) + (o.shape.chunks > 1 ? " x --vpp " + std::to_string(o.shape.chunks) : "") +
-                                            " exceeds the " + std::to_string(s.model->layers) + " layers of " + s.model->name + "; lower it"};
-  }
-  if (o.gpu) {
-    s.device = costs::gpus::named(*o.gpu);
-    if (!s.device) {
-      result<costs::gpu> read = io::read_gpu(*o.gpu);
-      if (!read) return error{read.error().code, read.error().detail + " (--gpu takes h100, a100, h200 or a JSON file)"};
-      s.device = std::move(read).value();
-    }
-  }
-  if (o.quadratic) {
-    s.cost = *o.quadratic;
-    return s;
-  }
-  constexpr double reserve = 4.0 * 1024 * 1024 * 1024;  // context, communication buffers, fragments
-  if (!s.shape.memory) {
-    if (s.device->memory.value <= reserve)
-      return error{errc::out_of_memory, s.device->name + " has " + detail::amount(s.device->memory.value, memory_unit::byte) +
-                                            ", less than the 4 GiB kept free; set --memory"};
-    s.shape.memory = memory_limit{memory_unit::byte, s.device->memory.value - reserve};
-  }
-  result<costs::transformer> made = costs::transformer::make(*s.model, *s.device, s.shape, {.recompute = o.recompute, .hop = o.hop});
-  if (!made) return std::move(made).error();
-  s.cost = std::move(made).value();
-  return s;
-}
-
-/// What would make the longest sequence fit, for a plan that needs too many bytes; or tokens.
-std::string advice(const options& o, const setting& s, std::span<const tokens> lengths) {
-  const tokens longest = *std::max_element(lengths.begin(), lengths.end());
-  if (o.planner != "slimpack" && plan_named({"slimpack", s.shape, {}, solvers::search_budget::fast()}, lengths, s.cost))
-    return "--planner slimpack fits";
-  if (!s.shape.memory) return "lower --quantum";
-  if (s.shape.chunks > 1) {
-    shape plain = s.shape;
-    plain.chunks = 1;
-    if (s.shape.memory->unit == memory_unit::token && plan_named({o.planner, plain, o.max_context.value_or(tokens{0}), solvers::search_budget::fast()}, lengths, s.cost))
-      return "--vpp 1 fits";
-  }
-  if (s.shape.memory->unit == memory_unit::token)
-    return "raise --memory (the longest sequence alone has " + std::to_string(longest.value) + " tokens) or lower --max-context";
-  const auto fits = [&](shape on, costs::recompute r) {
-    on.memory = s.shape.memory;
-    const result<costs::transformer> made = costs::transformer::make(*s.model, *s.device, on, {.recompute = r});
-    if (!made) return false;
-    const request asked{o.planner, on, o.max_context.value_or(tokens{0}), solvers::search_budget::fast()};
-    return plan_named(asked, lengths, made.value()).has_value();
-  };
-  for (const auto& [name, r] : {std::pair{"selective", costs::recompute::selective}, {"full", costs::recompute::full}})
-    if (r > o.recompute && fits(s.shape, r)) return std::string("--recompute ") + name + " would make it fit";
-  for (const auto& [name, degree] : {std::pair{"--tp ", &shape::tensor}, {"--pp ", &shape::stages}, {"--cp ", &shape::context}})
-    for (int times = 2; times <= 16; times *= 2) {
-      shape wider = s.shape;
-      wider.*degree *= times;
-      if (degree == &shape::tensor && wider.tensor > s.device->gpus_per_node) continue;
-      if (fits(wider, o.recompute)) return name + std::to_string(wider.*degree) + " would make it fit";
-    }
-  return "no single change of --recompute, --tp, --pp or --cp makes it fit: change several, or lower --max-context";
-}
-
 /// Least step time of any plan that cuts no sequence: each crosses the pipeline and comes back as one piece.
 seconds uncut_floor(const plan& p, const any_cost& any) {
   return std::visit(
@@ -129,7 +51,8 @@ seconds uncut_floor(const plan& p, const any_cost& any) {
 }
 
 /// Plans with one planner; a baseline that does not fit is planned without the limit and marked.
-row plan_row(const std::string& name, bool main_plan, const options& o, const setting& s, std::span<const tokens> lengths) {
+row plan_row(const std::string& name, bool main_plan, const setting& s, std::span<const tokens> lengths) {
+  const options& o = s.options;
   const progress shown("planning " + name);
   const deadline limit(o.time_limit_ms);
   request asked{name, s.shape, o.max_context.value_or(tokens{0}), o.effort, limit.token()};
@@ -170,7 +93,7 @@ result<void> check_writable(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code failed;
   const char* why = path.empty()                                     ? "its name is empty"
-                    : std::filesystem::is_directory(path, failed)      ? "it is a folder"
+                    : std::filesystem::is_directory(path, failed)    ? "it is a folder"
                     : !std::filesystem::is_directory(folder, failed) ? "its folder does not exist"
                     : access(folder.c_str(), W_OK) != 0              ? "its folder is not writable"
                                                                      : nullptr;
@@ -180,15 +103,20 @@ result<void> check_writable(const std::filesystem::path& path) {
 
 result<void> write_outputs(const options& o, const std::vector<row>& rows, std::size_t batch) {
   const plan& main_plan = rows.front().plan.value();
-  const auto write = [&](const std::optional<std::filesystem::path>& path, const char* what, const auto& content) -> result<void> {
+  const auto write = [&](const std::optional<std::filesystem::path>& path, const char* what,
+                         const auto& content) -> result<void> {
     if (!path) return slimpack::success();
     const std::filesystem::path name = numbered(*path, batch, o.batches);
     if (result<void> written = io::write_file(name, content); !written) return written;
     std::cout << "wrote " << name.string() << what << "\n";
     return slimpack::success();
   };
-  if (result<void> r = write(o.json, "", [&](std::ostream& out) { return io::write_plan(out, main_plan); }); !r) return r;
-  if (result<void> r = write(o.trace, "  (open it at ui.perfetto.dev)", [&](std::ostream& out) { return io::write_trace(out, main_plan); }); !r) return r;
+  if (result<void> r = write(o.json, "", [&](std::ostream& out) { return io::write_plan(out, main_plan); }); !r)
+    return r;
+  if (result<void> r = write(o.trace, "  (open it at ui.perfetto.dev)",
+                             [&](std::ostream& out) { return io::write_trace(out, main_plan); });
+      !r)
+    return r;
   return write(o.timeline, "  (open it in a browser)", [&](std::ostream& out) {
     std::vector<plan> shown;
     for (const row& r : rows)
@@ -197,21 +125,27 @@ result<void> write_outputs(const options& o, const std::vector<row>& rows, std::
   });
 }
 
-int fail(const error& e) { return complain(e.detail, e.code == errc::out_of_memory ? 3 : 2); }
+int fail(const error& e) {
+  return complain(e.detail, e.code == errc::out_of_memory ? 3 : 2);
+}
 
 /// Whether every file can be written, and none is an input or written twice.
 result<void> check_outputs(const options& o) {
   std::vector<std::filesystem::path> taken{o.lengths};
   if (o.model) taken.push_back(*o.model);
   if (o.gpu) taken.emplace_back(*o.gpu);
+  if (o.profile) taken.push_back(*o.profile);
+  if (o.memory_table) taken.push_back(*o.memory_table);
   std::error_code failed;
-  for (std::filesystem::path& path : taken) path = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
+  for (std::filesystem::path& path : taken)
+    path = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
   for (const auto& path : {o.json, o.trace, o.timeline})
     for (std::size_t b = 0; path && b < o.batches; ++b) {
       const std::filesystem::path name = numbered(*path, b, o.batches);
       if (result<void> writable = check_writable(name); !writable) return writable;
       const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(name), failed);
-      if (std::filesystem::exists(whole, failed) && !std::filesystem::is_regular_file(whole, failed)) continue;  // a pipe or device
+      if (std::filesystem::exists(whole, failed) && !std::filesystem::is_regular_file(whole, failed))
+        continue;  // a pipe or device
       if (std::find(taken.begin(), taken.end(), whole) != taken.end())
         return error{errc::unwritable, name.string() + ": cannot be written: it is an input, or another output"};
       taken.push_back(whole);
@@ -227,20 +161,23 @@ int run(const options& o) {
   result<batches> loaded = load(o);
   if (!loaded) return fail(loaded.error());
   for (const std::string& note : loaded.value().notes) std::cout << "note      " << note << "\n";
+  print_sources(std::cout, s);
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
     if (s.model && s.model->max_positions > 0)
-      if (const tokens longest = *std::max_element(lengths.begin(), lengths.end()); longest.value > s.model->max_positions)
-        std::cout << "note      the longest sequence has " << longest.value << " tokens, the model was made for " << s.model->max_positions << "\n";
-    std::vector<row> rows{plan_row(o.planner, true, o, s, lengths)};
+      if (const tokens longest = *std::max_element(lengths.begin(), lengths.end());
+          longest.value > s.model->max_positions)
+        std::cout << "note      the longest sequence has " << longest.value << " tokens, the model was made for "
+                  << s.model->max_positions << "\n";
+    std::vector<row> rows{plan_row(o.planner, true, s, lengths)};
     if (!rows.front().plan) {
       error e = rows.front().plan.error();
-      if (e.code == errc::out_of_memory) e.detail += "; " + advice(o, s, lengths);
+      if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, lengths);
       return fail(e);
     }
     for (const std::string& name : o.compare)
       if (std::none_of(rows.begin(), rows.end(), [&](const row& r) { return r.planner == name; }))
-        rows.push_back(plan_row(name, false, o, s, lengths));
+        rows.push_back(plan_row(name, false, s, lengths));
     if (o.batches > 1) std::cout << (b ? "\n" : "") << "batch " << b << "\n";
     print(std::cout, o, rows, uncut_floor(rows.front().plan.value(), s.cost));
     if (result<void> written = write_outputs(o, rows, b); !written) return fail(written.error());

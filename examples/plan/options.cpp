@@ -17,7 +17,8 @@ namespace {
 slimpack::costs::quadratic quadratic_named(const std::string& text, slimpack::seconds hop, int chunks) {
   const std::vector<double> values = numbers_of(text);
   if (values.size() != 5)
-    throw bad_usage{"--cost 'quadratic:" + text + "' needs five numbers that are not negative: "
+    throw bad_usage{"--cost 'quadratic:" + text +
+                    "' needs five numbers that are not negative: "
                     "LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD"};
   return quadratic_of(std::span(values).first<5>(), hop, chunks);
 }
@@ -37,15 +38,16 @@ void resolve_cost(options& o) {
   const bool named = kind.size() < cost.size();
   if (kind == "quadratic" && named) {
     if (!o.hop) throw bad_usage{"--cost quadratic needs --hop SECONDS, the time of a message between stages"};
+    if (o.memory_table)
+      throw bad_usage{"--memory-table needs --cost transformer or profiled; a quadratic cost knows no bytes"};
     o.quadratic = quadratic_named(cost.substr(kind.size() + 1), *o.hop, o.shape.chunks);
     return;
   }
   if (kind == "profiled" && named)
-    throw bad_usage{"--cost profiled is not in this version; use transformer or quadratic"};
+    o.profile = cost.substr(kind.size() + 1);
   else if (cost != "transformer")
     throw bad_usage{"--cost '" + cost + "' is unknown; costs are transformer, profiled:DIR and quadratic:L,A,RL,RA,O"};
-  if (!o.model || !o.gpu)
-    throw bad_usage{"--cost " + kind + " needs --model CONFIG.json and --gpu NAME or FILE.json"};
+  if (!o.model || !o.gpu) throw bad_usage{"--cost " + kind + " needs --model CONFIG.json and --gpu NAME or FILE.json"};
 }
 
 /// What the texts mean, and which go together.
@@ -56,8 +58,9 @@ void resolve(options& o, const std::optional<std::string>& memory, const std::op
   if (memory) {
     o.shape.memory = memory_of(*memory);
     if (o.quadratic && o.shape.memory->unit == slimpack::memory_unit::byte)
-      throw bad_usage{"--memory in bytes needs --cost transformer or profiled; a quadratic cost knows no bytes, give "
-                      "it in tokens"};
+      throw bad_usage{
+          "--memory in bytes needs --cost transformer or profiled; a quadratic cost knows no bytes, give "
+          "it in tokens"};
   }
   check_planner("--planner", o.planner);
   if (compare) o.compare = split(*compare, ',');
@@ -77,7 +80,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
   std::string format = "auto", over = "reject", again = "none", effort = "normal";
-  std::string memory, compare, model, gpu, json, trace, timeline;
+  std::string memory, memory_table, compare, model, gpu, json, trace, timeline;
   double hop = 0;
   std::size_t batch = 0;
   std::uint64_t seed = 0;
@@ -116,8 +119,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(count);
 
   auto* model_option = add(machine, "--model", model, "FILE", "Hugging Face config.json");
-  auto* gpu_option =
-      add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, or a GPU description in JSON");
+  auto* gpu_option = add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, or a GPU description in JSON");
   add(machine, "--dp", o.shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
   add(machine, "--pp", o.shape.stages, "P", "Pipeline stages [1]")->check(degree);
   add(machine, "--tp", o.shape.tensor, "T", "Tensor-parallel ranks of a stage [1]")->check(degree);
@@ -125,22 +127,25 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(machine, "--vpp", o.shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
   auto* memory_option = add(machine, "--memory", memory, "AMOUNT",
                             "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less 4 GiB]");
-  add(machine, "--recompute", again, "WHAT", "none, selective or full [none]")
-      ->check(CLI::IsMember({"none", "selective", "full"}));
+  add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
+      ->check(CLI::IsMember({"none", "attention", "selective", "full"}));
+  auto* table_option = add(machine, "--memory-table", memory_table, "FILE",
+                           "JSON of the tensors that a training stack saves [flash attention, nothing fused]");
   auto* hop_option = add(machine, "--hop", hop, "SECONDS", "Time of a message between stages [from the network]")
                          ->check(CLI::Range(0.0, 1e12));
   add(machine, "--cost", o.cost_text, "COST",
       "transformer from the GPU's figures; profiled:DIR from measured tables; or\n"
       "quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD [transformer]");
 
-  add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp or chunked [slimpack]");
+  add(planning, "--planner", o.planner, "NAME",
+      "slimpack, megatron, dp_balanced, karmarkar_karp or chunked [slimpack]");
   auto* compare_option =
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them");
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
-  auto* limit_option = add(planning, "--time-limit", time_limit, "MS",
-                           "End the search after this time; the plan is marked truncated")
-                           ->check(count);
+  auto* limit_option =
+      add(planning, "--time-limit", time_limit, "MS", "End the search after this time; the plan is marked truncated")
+          ->check(count);
   auto* json_option = add(output, "--json", json, "FILE", "Write the plan");
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write a trace for Perfetto or chrome://tracing");
   auto* timeline_option =
@@ -156,6 +161,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*hop_option) o.hop = slimpack::seconds{hop};
     if (*model_option) o.model = model;
     if (*gpu_option) o.gpu = gpu;
+    if (*table_option) o.memory_table = memory_table;
     if (*json_option) o.json = json;
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;
@@ -170,7 +176,10 @@ std::variant<options, int> parse(int argc, char** argv) {
                : format == "idx"   ? lengths_format::idx
                                    : lengths_format::automatic;
     o.over_long = over == "truncate" ? over_long::truncate : over == "drop" ? over_long::drop : over_long::reject;
-    o.recompute = again == "selective" ? recompute::selective : again == "full" ? recompute::full : recompute::none;
+    o.recompute = again == "attention"   ? recompute::attention
+                  : again == "selective" ? recompute::selective
+                  : again == "full"      ? recompute::full
+                                         : recompute::none;
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,
             *compare_option ? std::optional(compare) : std::nullopt);
   } catch (const CLI::CallForHelp&) {

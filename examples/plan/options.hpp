@@ -34,10 +34,11 @@ struct options {
   std::optional<std::string> gpu;
   slimpack::shape shape;
   slimpack::costs::recompute recompute{slimpack::costs::recompute::none};
+  std::optional<std::filesystem::path> memory_table;  ///< of tensors that a training stack saves
   std::optional<slimpack::seconds> hop;
-  std::string cost_text{"transformer"};                  ///< as typed
-  std::optional<slimpack::costs::quadratic> quadratic;   ///< when the cost is quadratic
-  std::optional<std::filesystem::path> profile;          ///< when it is profiled: the tables, a folder or one file
+  std::string cost_text{"transformer"};                 ///< as typed
+  std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is quadratic
+  std::optional<std::filesystem::path> profile;         ///< when it is profiled: the tables, a folder or one file
 
   std::string planner{"slimpack"};
   std::vector<std::string> compare;

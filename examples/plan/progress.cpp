@@ -33,6 +33,8 @@ deadline::deadline(std::optional<std::int64_t> milliseconds) {
   });
 }
 
-std::stop_token deadline::token() const { return source_ ? source_->get_token() : std::stop_token{}; }
+std::stop_token deadline::token() const {
+  return source_ ? source_->get_token() : std::stop_token{};
+}
 
 }  // namespace cli

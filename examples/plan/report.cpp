@@ -20,25 +20,61 @@ std::string time(seconds s) {
   return s.value >= 1e-3 ? fixed(1e3 * s.value, 2) + " ms" : fixed(1e6 * s.value, 1) + " us";
 }
 
+/// Each model once, in the order of the tables.
+std::string models_of(const std::vector<costs::layer_sample>& layers) {
+  std::vector<std::string> models;
+  for (const costs::layer_sample& l : layers)
+    if (std::find(models.begin(), models.end(), l.model) == models.end()) models.push_back(l.model);
+  std::string list;
+  for (const std::string& model : models) list += (list.empty() ? "" : ", ") + model;
+  return list;
+}
+
 void print_batch(std::ostream& out, const options& o, const plan& p) {
   const auto longest = std::max_element(p.lengths.begin(), p.lengths.end())->value;
   std::int64_t total = 0;
   for (const tokens length : p.lengths) total += length.value;
   out << "batch     " << p.lengths.size() << " sequences, " << total << " tokens, longest " << longest << " ("
-      << o.lengths.filename().string() << (o.seed ? ", shuffled with seed " + std::to_string(*o.seed) : ", file order") << ")\n";
+      << o.lengths.filename().string() << (o.seed ? ", shuffled with seed " + std::to_string(*o.seed) : ", file order")
+      << ")\n";
   out << "model     " << (p.model.empty() ? "none" : p.model) << ", cost " << p.cost;
   if (!p.gpu.empty()) out << " on " << p.gpu;
   out << "\nshape     dp " << p.shape.replicas << " x pp " << p.shape.stages << " x tp " << p.shape.tensor << " x cp "
       << p.shape.context;
   if (p.shape.chunks > 1) out << ", vpp " << p.shape.chunks;
   out << ", cuts at multiples of " << p.shape.quantum.value << " tokens\n";
-  out << "memory    " << (p.shape.memory ? slimpack::detail::amount(p.shape.memory->amount, p.memory_unit) + " limit per " +
-                                              (p.memory_unit == memory_unit::byte ? "GPU" : "stage")
-                                        : std::string("no limit"))
+  out << "memory    "
+      << (p.shape.memory ? slimpack::detail::amount(p.shape.memory->amount, p.memory_unit) + " limit per " +
+                               (p.memory_unit == memory_unit::byte ? "GPU" : "stage")
+                         : std::string("no limit"))
       << "\n\n";
 }
 
 }  // namespace
+
+void print_sources(std::ostream& out, const setting& s) {
+  if (!s.measured) return;
+  const measurements& m = *s.measured;
+  const auto raised = [](double change) {
+    return change > 0 ? ", changed by up to " + percent(change, 0) + " so that no time falls" : std::string{};
+  };
+  out << "times     " << std::get<costs::profiled>(s.cost).sources() << ",\n"
+      << "          of an uncut sequence of 8192 tokens, forward and backward\n";
+  out << "attention ";
+  if (const auto& table = m.kernels.attention_measured())
+    out << table->reference() << (table->has_backward() ? "" : ", backward not measured")
+        << raised(table->largest_change());
+  else
+    out << "not measured";
+  out << "\nproducts  ";
+  if (const auto& table = m.kernels.products_measured())
+    out << "measured" << raised(table->largest_change());
+  else
+    out << "not measured";
+  out << "\nlayers    " << (m.layers.empty() ? "not measured" : "measured of " + models_of(m.layers));
+  out << "\nlinks     " << (m.links ? "measured" : "not measured") << "\n";
+  for (const std::string& note : m.notes) out << "note      " << note << "\n";
+}
 
 double peak_of(const plan& p) {
   double peak = 0;
@@ -49,16 +85,19 @@ double peak_of(const plan& p) {
 
 void print(std::ostream& out, const options& o, const std::vector<row>& rows, seconds uncut) {
   print_batch(out, o, rows.front().plan.value());
-  const auto megatron = std::find_if(rows.begin(), rows.end(), [](const row& r) { return r.planner == "megatron" && r.plan && !r.over_memory; });
-  const std::vector<std::string> head{"planner", "step time", "speed-up", "bubble", "efficiency", "peak memory", "planning"};
+  const auto megatron = std::find_if(rows.begin(), rows.end(),
+                                     [](const row& r) { return r.planner == "megatron" && r.plan && !r.over_memory; });
+  const std::vector<std::string> head{"planner",    "step time",   "speed-up", "bubble",
+                                      "efficiency", "peak memory", "planning"};
   std::vector<std::vector<std::string>> table{head};
   for (const row& r : rows) {
     if (!r.plan) continue;
     const plan& p = r.plan.value();
     const bool compared = megatron != rows.end() && !r.over_memory;
-    table.push_back({r.planner, time(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
-                     percent(p.bubble, 2), percent(p.efficiency, 2),
-                     slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time(p.planning_time)});
+    table.push_back(
+        {r.planner, time(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
+         percent(p.bubble, 2), percent(p.efficiency, 2),
+         slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time(p.planning_time)});
   }
   std::vector<std::size_t> width(head.size(), 0);
   for (const auto& line : table)
@@ -69,9 +108,12 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
     out << "\n";
   }
   const plan& first = rows.front().plan.value();
-  const auto best = std::max_element(first.bounds.begin(), first.bounds.end(), [](const bound& a, const bound& b) { return a.time < b.time; });
-  out << "\nstep time is a makespan: from a common start to the end of the slowest replica" << (first.reduce_time.value > 0 ? " and its reduction.\n" : ".\n");
-  out << "No plan of this batch is faster than " << time(first.lower_bound) << " (" << best->name << "); efficiency is against that.\n";
+  const auto best = std::max_element(first.bounds.begin(), first.bounds.end(),
+                                     [](const bound& a, const bound& b) { return a.time < b.time; });
+  out << "\nstep time is a makespan: from a common start to the end of the slowest replica"
+      << (first.reduce_time.value > 0 ? " and its reduction.\n" : ".\n");
+  out << "No plan of this batch is faster than " << time(first.lower_bound) << " (" << best->name
+      << "); efficiency is against that.\n";
   out << "No plan that cuts no sequence is faster than " << time(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
     out << "* over memory: does not fit the limit, shown without it; counts in no speed-up.\n";

@@ -2,6 +2,7 @@
 #define SLIMPACK_EXAMPLES_PLAN_REPORT_HPP
 
 #include "options.hpp"
+#include "setting.hpp"
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
@@ -21,6 +22,9 @@ struct row {
 
 /// The most memory that any stage of a plan holds.
 double peak_of(const slimpack::plan& p);
+
+/// Where the times of a setting come from: which are measured, and what is wrong with the measurements.
+void print_sources(std::ostream& out, const setting& s);
 
 /// What was planned, the table, and how to read it. `uncut` is the least step time of any plan that cuts no sequence.
 void print(std::ostream& out, const options& o, const std::vector<row>& rows, slimpack::seconds uncut);

@@ -1,0 +1,116 @@
+#include "setting.hpp"
+
+#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/profiled_of.hpp>
+#include <slimpack/costs/wave_model.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/io/gpu.hpp>
+#include <slimpack/io/model_config.hpp>
+#include <slimpack/io/profile.hpp>
+#include <slimpack/io/saved_tensors.hpp>
+
+#include <utility>
+
+namespace cli {
+namespace {
+
+using namespace slimpack;
+
+result<costs::model_shape> model_of(const options& o) {
+  result<costs::model_shape> model = io::read_model(*o.model);
+  if (!model || o.shape.parts() <= model.value().layers) return model;
+  return error{errc::invalid_input, "--pp " + std::to_string(o.shape.stages) +
+                                        (o.shape.chunks > 1 ? " x --vpp " + std::to_string(o.shape.chunks) : "") +
+                                        " exceeds the " + std::to_string(model.value().layers) + " layers of " +
+                                        model.value().name + "; lower it"};
+}
+
+result<costs::gpu> gpu_of(const std::string& text) {
+  if (const std::optional<costs::gpu> known = costs::gpus::named(text)) return *known;
+  result<costs::gpu> read = io::read_gpu(text);
+  if (read) return read;
+  return error{read.error().code, read.error().detail + " (--gpu takes h100, a100, h200, b200 or a JSON file)"};
+}
+
+/// The GPU's own rows of the tables; what they lack, its description fills in.
+result<measurements> measured_on(const costs::gpu& device, const std::filesystem::path& tables) {
+  result<io::profile> all = io::read_profile(tables);
+  if (!all) return std::move(all).error();
+  result<io::profile> own = all.value().of(device.name);
+  if (!own)
+    return error{own.error().code, tables.string() + ": " + own.error().detail +
+                                       "; measure it with examples/profile, or use --cost transformer"};
+  const io::profile& rows = own.value();
+  const auto here = [&](const error& e) { return error{e.code, tables.string() + ": " + e.detail}; };
+  result<costs::kernel_times> kernels =
+      costs::kernel_times::make(costs::wave_model(device), rows.attention, rows.products);
+  if (!kernels) return here(kernels.error());
+  result<costs::network> network = costs::network::make(device, rows.collectives);
+  if (!network) return here(network.error());
+  measurements made{std::move(kernels).value(), std::move(network).value(), rows.layers, !rows.collectives.empty(), {}};
+  for (const io::profile_note& note : rows.notes) made.notes.push_back(note.text);
+  return made;
+}
+
+/// What a GPU has less what is kept free: contexts, communication buffers, fragments.
+result<memory_limit> memory_of(const costs::gpu& device) {
+  constexpr double reserve = 4.0 * 1024 * 1024 * 1024;
+  if (device.memory.value > reserve) return memory_limit{memory_unit::byte, device.memory.value - reserve};
+  return error{errc::out_of_memory, device.name + " has " + detail::amount(device.memory.value, memory_unit::byte) +
+                                        ", less than the 4 GiB kept free; set --memory"};
+}
+
+}  // namespace
+
+result<setting> prepare(const options& o) {
+  setting s{.options = o, .shape = o.shape};
+  if (o.model) {
+    result<costs::model_shape> model = model_of(o);
+    if (!model) return std::move(model).error();
+    s.model = std::move(model).value();
+  }
+  if (o.gpu) {
+    result<costs::gpu> device = gpu_of(*o.gpu);
+    if (!device) return std::move(device).error();
+    s.device = std::move(device).value();
+  }
+  if (o.quadratic) {
+    s.cost = *o.quadratic;
+    return s;
+  }
+  if (o.memory_table) {
+    result<costs::saved_tensors> tensors = io::read_saved_tensors(*o.memory_table);
+    if (!tensors) return std::move(tensors).error();
+    s.tensors = std::move(tensors).value();
+  }
+  if (o.profile) {
+    result<measurements> measured = measured_on(*s.device, *o.profile);
+    if (!measured) return std::move(measured).error();
+    s.measured = std::move(measured).value();
+  }
+  if (!s.shape.memory) {
+    const result<memory_limit> limit = memory_of(*s.device);
+    if (!limit) return limit.error();
+    s.shape.memory = limit.value();
+  }
+  result<any_cost> cost = cost_on(s, s.shape, o.recompute);
+  if (!cost) return std::move(cost).error();
+  s.cost = std::move(cost).value();
+  return s;
+}
+
+result<any_cost> cost_on(const setting& s, const shape& on, costs::recompute again) {
+  if (s.measured) {
+    result<costs::profiled> made =
+        costs::profiled_of(*s.model, on, s.measured->kernels, s.measured->network,
+                           {.recompute = again, .tensors = s.tensors, .hop = s.options.hop}, s.measured->layers);
+    if (!made) return std::move(made).error();
+    return any_cost(std::move(made).value());
+  }
+  result<costs::transformer> made = costs::transformer::make(
+      *s.model, *s.device, on, {.recompute = again, .hop = s.options.hop, .tensors = s.tensors});
+  if (!made) return std::move(made).error();
+  return any_cost(std::move(made).value());
+}
+
+}  // namespace cli
