@@ -88,6 +88,16 @@ inline void follow_sequences(const partition& packs, workload& w) {
   }
 }
 
+/// Whether the longest sequence keeps anything on any stage.
+template <keeps_by_piece Cost>
+bool keeps_any(const partition& packs, const Cost& cost, int stages) {
+  tokens longest{};
+  for (const slice& s : packs.forward.slices()) longest = std::max(longest, s.end());
+  for (int stage = 0; stage < stages && longest > tokens{}; ++stage)
+    if (kept_of(cost, {{}, {0}, longest}, stage) > bytes{}) return true;
+  return false;
+}
+
 /// Fills what packs keep beside their tokens. Whole bytes, so that sums are exact in any order and end at 0.
 template <keeps_by_piece Cost>
 void follow_kept(const partition& packs, const Cost& cost, workload& w) {
@@ -148,7 +158,8 @@ template <class Cost>
   w.rates = std::move(rates);
   detail::follow_sequences(packs, w);
   if constexpr (detail::keeps_by_piece<Cost>)
-    if (unit_of(cost, shape) == memory_unit::byte) detail::follow_kept(packs, cost, w);
+    if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages))
+      detail::follow_kept(packs, cost, w);
   return w;
 }
 
