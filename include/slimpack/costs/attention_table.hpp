@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/costs/detail/kernel_faults.hpp>
 #include <slimpack/costs/detail/measured_times.hpp>
 #include <slimpack/costs/detail/scatter.hpp>
 #include <slimpack/costs/kernel_samples.hpp>
@@ -57,7 +58,7 @@ class attention_table {
   [[nodiscard]] static result<attention_table> make(wave_model model, std::span<const attention_sample> samples) {
     std::map<kernel_key, std::map<place, times>> kernels;
     for (const attention_sample& s : samples) {
-      if (const char* wrong = fault(s)) return error{errc::invalid_input, said(s) + ": " + wrong};
+      if (std::optional<error> wrong = slimpack::detail::fault_of(s)) return std::move(*wrong);
       if (!s.causal) continue;
       times& here = kernels[{s.gpu, s.kernel, s.deterministic}][place_of(s)];
       here.forward.push_back(s.forward.value);
@@ -68,11 +69,12 @@ class attention_table {
   }
 
   /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1
-  [[nodiscard]] answer operator()(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim) const noexcept {
-    const place at{queries.value, keys.value, heads, kv_heads, head_dim};
+  [[nodiscard]] answer operator()(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim,
+                                  int batch = 1) const noexcept {
+    const place at{queries.value, keys.value, heads, kv_heads, head_dim, batch};
     const scatter::place logs = logs_of(at);
     const scatter::answer forward = forward_(logs);
-    const seconds time = model_.attention(pass::forward, queries, keys, heads, kv_heads, head_dim) * std::exp(forward.value);
+    const seconds time = modelled(pass::forward, at) * std::exp(forward.value);
     if (p == pass::forward) return {time, forward.source};
     if (!ratio_) return {time * ratio(at), origin::derived};
     const scatter::answer beside = (*ratio_)(logs);
@@ -88,11 +90,11 @@ class attention_table {
 
  private:
   struct place {
-    std::int64_t queries, keys, heads, kv_heads, head_dim;
+    std::int64_t queries, keys, heads, kv_heads, head_dim, batch;
     friend auto operator<=>(const place&, const place&) = default;
     [[nodiscard]] bool before(const place& other) const noexcept {
       return queries <= other.queries && keys <= other.keys && heads == other.heads && kv_heads == other.kv_heads &&
-             head_dim == other.head_dim;
+             head_dim == other.head_dim && batch == other.batch;
     }
   };
   struct times {
@@ -103,7 +105,7 @@ class attention_table {
     bool deterministic;
     friend auto operator<=>(const kernel_key&, const kernel_key&) = default;
   };
-  using scatter = slimpack::detail::scatter<5>;
+  using scatter = slimpack::detail::scatter<6>;
   static constexpr double further = 2;  // doublings, of kernels that are not the reference
 
   attention_table(wave_model model, const std::map<kernel_key, std::map<place, times>>& kernels) : model_(std::move(model)) {
@@ -176,7 +178,7 @@ class attention_table {
   }
 
   [[nodiscard]] seconds modelled(pass p, const place& at) const noexcept {
-    return model_.attention(p, {at.queries}, {at.keys}, at.heads, at.kv_heads, at.head_dim);
+    return model_.attention(p, {at.queries}, {at.keys}, at.batch * at.heads, at.batch * at.kv_heads, at.head_dim);
   }
   [[nodiscard]] double ratio(const place& at) const noexcept {
     return modelled(pass::backward, at) / modelled(pass::forward, at);
@@ -184,25 +186,11 @@ class attention_table {
 
   static scatter::place logs_of(const place& at) noexcept {
     const auto log = [](std::int64_t size) { return std::log2(static_cast<double>(size)); };
-    return {log(at.queries), log(at.keys), log(at.heads), log(at.kv_heads), log(at.head_dim)};
+    return {log(at.queries), log(at.keys), log(at.heads), log(at.kv_heads), log(at.head_dim), log(at.batch)};
   }
 
   static place place_of(const attention_sample& s) noexcept {
-    const auto batch = static_cast<std::int64_t>(s.batch);
-    return {s.queries.value, s.keys.value, batch * s.heads, batch * s.kv_heads, s.head_dim};
-  }
-
-  static const char* fault(const attention_sample& s) {
-    const auto is_time = [](seconds t) { return t > seconds{} && std::isfinite(t.value); };
-    if (std::min({s.batch, s.heads, s.kv_heads, s.head_dim}) < 1 || s.queries < tokens{1})
-      return "batch, tokens, heads and head size are counted from 1";
-    if (s.keys < s.queries) return "keys are the prefix and the queries themselves, so no fewer than the queries";
-    if (!is_time(s.forward) || (s.backward && !is_time(*s.backward))) return "a time must be more than 0 and finite";
-    return nullptr;
-  }
-  static std::string said(const attention_sample& s) {
-    return "attention " + s.kernel + " on " + s.gpu + ", " + std::to_string(s.queries.value) + " queries, " +
-           std::to_string(s.keys.value) + " keys, " + std::to_string(s.heads) + " heads";
+    return {s.queries.value, s.keys.value, s.heads, s.kv_heads, s.head_dim, s.batch};
   }
 
   wave_model model_;

@@ -36,13 +36,13 @@ namespace slimpack::costs {
 class wave_model {
  public:
   struct attention_constants {
-    seconds launch{1.0e-5};
+    seconds launch{9e-6};
     double share{0.7};         ///< of the peak that a tile's inner loop reaches on its multiprocessor
-    double tile_keys{90};      ///< what starting and ending a tile costs, in keys
-    double waves{0.73};        ///< 0 to 1
-    double diagonal{1.10};     ///< cost of a slice's own keys over that of its prefix: masks; 1 or more
-    double key_passes{3.25};   ///< how often keys and values of every key/value head cross the memory bus
-    double head_passes{0.5};   ///< the same for every query head
+    double tile_keys{85};      ///< what starting and ending a tile costs, in keys
+    double waves{0.7};        ///< 0 to 1
+    double diagonal{1.1};     ///< cost of a slice's own keys over that of its prefix: masks; 1 or more
+    double key_passes{2};   ///< how often keys and values of every key/value head cross the memory bus
+    double head_passes{0.4};   ///< the same for every query head
     seconds backward_launch{1.5e-5};
     double backward_cost{3.1};   ///< of a (query, key) pair, over forward
     double backward_tile{220};   ///< what starting and ending a tile costs, in queries
@@ -60,7 +60,7 @@ class wave_model {
   /// Constants as fitted to published times, their rates scaled to what the data sheet of this GPU says it sustains:
   /// attention_efficiency and gemm_efficiency are those of large kernels, tiles and launches included.
   explicit wave_model(costs::gpu device) : device_(std::move(device)) {
-    attention_.share = std::min(1.0, 1.18 * device_.attention_efficiency);
+    attention_.share = std::min(1.0, 1.13 * device_.attention_efficiency);
     attention_.backward_cost = device_.backward_attention_ratio;
     product_.share = std::min(1.0, 1.03 * device_.gemm_efficiency);
   }

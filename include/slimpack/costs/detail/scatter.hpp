@@ -42,16 +42,19 @@ class scatter {
       }
   }
 
-  /// Interpolated: inside the range of every dimension, and no further than 1 from a point. Complexity O(points)
+  /// Interpolated: inside the range of every dimension, and no further than 1 from a point in any. Complexity O(points)
   [[nodiscard]] answer operator()(const place& asked) const noexcept {
     std::array<std::pair<double, double>, nearest + 1> best;  // squared distance and value, by distance
     best.fill({std::numeric_limits<double>::infinity(), 0});
-    double closest = std::numeric_limits<double>::infinity();
+    bool near = false;
     for (const point& p : points_) {
-      double square = 0;
-      for (std::size_t i = 0; i < Dimensions; ++i) square += (p.at[i] - asked[i]) * (p.at[i] - asked[i]);
-      closest = std::min(closest, square);
-      square += p.apart * p.apart;
+      double square = p.apart * p.apart, furthest = 0;
+      for (std::size_t i = 0; i < Dimensions; ++i) {
+        const double away = std::abs(p.at[i] - asked[i]);
+        square += away * away;
+        furthest = std::max(furthest, away);
+      }
+      near = near || furthest <= 1;
       if (square >= best.back().first) continue;
       std::size_t slot = nearest;
       for (; slot > 0 && best[slot - 1].first > square; --slot) best[slot] = best[slot - 1];
@@ -65,10 +68,9 @@ class scatter {
       sum += weight * weight * value;
       weights += weight * weight;
     }
-    bool inside = closest <= 1;
-    for (std::size_t i = 0; i < Dimensions; ++i) inside = inside && low_[i] <= asked[i] && asked[i] <= high_[i];
+    for (std::size_t i = 0; i < Dimensions; ++i) near = near && low_[i] <= asked[i] && asked[i] <= high_[i];
     const double value = weights > 0 ? sum / weights : best.front().second;  // 0: the nearest are equally far
-    return {value, inside ? costs::origin::interpolated : costs::origin::extrapolated};
+    return {value, near ? costs::origin::interpolated : costs::origin::extrapolated};
   }
 
  private:
