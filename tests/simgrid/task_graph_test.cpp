@@ -21,9 +21,9 @@ namespace slimpack {
 namespace {
 
 /// Seeds 1 to 1000 in blocks, each a test and so a process of its own: SimGrid keeps what it has run, and grows slow.
+constexpr std::uint64_t block = 250;
 class RandomGraphs : public ::testing::TestWithParam<std::uint64_t> {
  protected:
-  static constexpr std::uint64_t block = 250;
   [[nodiscard]] static std::uint64_t first() { return GetParam(); }
   [[nodiscard]] static std::uint64_t last() { return GetParam() + block - 1; }
   static void print(const char* what, const tests::agreement& found) {
@@ -31,7 +31,7 @@ class RandomGraphs : public ::testing::TestWithParam<std::uint64_t> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphs, ::testing::Range<std::uint64_t>(1, 1001, 250));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphs, ::testing::Range<std::uint64_t>(1, 1001, block));
 
 /// A replica of up to 6 stages and 3 chunks, half of them with weight gradients apart, its programs in a random order.
 struct random_step {
