@@ -13,7 +13,7 @@ case "${1-}" in
   *) echo "usage: tests/run.sh [--full]" >&2; exit 2 ;;
 esac
 
-bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin
+bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev
 jobs=$(nproc)
 
 echo "== gcc-release: every header on its own, every test =="
