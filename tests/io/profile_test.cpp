@@ -223,13 +223,21 @@ TEST(Profile, RefusesSizesThatAreNone) {
   EXPECT_EQ(refusal(s, "gpu,op,gpus,bytes,ms\nG,all_reduce,1,512,1\n"), "2: column gpus: is 1, expected at least 2");
 }
 
-TEST(Profile, RefusesFilesWithTooFewSizesOfAGpu) {
+TEST(Profile, NotesTooFewSizesOfAGpuToFit) {
+  const scratch s;
+  const auto products = s.file("p.csv", "gpu,m,n,k,ms\n" + product_rows + "B,1,2,3,4\nB,1,2,3,5\n");
+  EXPECT_EQ(read_profile(products).value().notes,
+            (std::vector<profile_note>{
+                {"B", products.string() + ":6: B has 1 size in this file, too few to fit: measure at least 3"}}));
+  const auto slices = s.file("a.csv", attention_head + "fwd_ms\nG,f,1,8,8,1,1,64,1\nG,f,1,8,16,1,1,64,1\n");
+  EXPECT_EQ(read_profile(slices).value().notes,
+            (std::vector<profile_note>{
+                {"G", slices.string() + ":3: G has 2 sizes in this file, too few to fit: measure at least 3"}}));
+}
+
+TEST(Profile, RefusesFilesWithoutRows) {
   const scratch s;
   EXPECT_EQ(refusal(s, "gpu,m,n,k,ms\n"), "1: no rows follow the column names");
-  EXPECT_EQ(refusal(s, "gpu,m,n,k,ms\n" + product_rows + "B,1,2,3,4\nB,1,2,3,5\n"),
-            "6: B has 1 size in this file, too few to fit: measure at least 3");
-  EXPECT_EQ(refusal(s, attention_head + "fwd_ms\nG,f,1,8,8,1,1,64,1\nG,f,1,8,16,1,1,64,1\n"),
-            "3: G has 2 sizes in this file, too few to fit: measure at least 3");
 }
 
 // The slice of 256 queries and 512 keys is slower than that of 512 and 512, which has more work: 4 ms against 3.

@@ -36,7 +36,7 @@ struct profile {
   std::vector<costs::product_sample> products{};
   std::vector<costs::layer_sample> layers{};
   std::vector<costs::collective_sample> collectives{};
-  std::vector<profile_note> notes{};  ///< files that were skipped, and times that fall as sizes grow
+  std::vector<profile_note> notes{};  ///< what read_profile went on from
 
   /// The families of GPUs that were measured, in alphabetical order.
   [[nodiscard]] std::vector<std::string> families() const {
@@ -125,9 +125,11 @@ template <class Sample>
 ///                alltoall or send_recv, bytes as NCCL's tests count them; on one node where not said
 ///
 /// Columns may stand in any order, beside others. An empty cell of bwd_ms or an operation is one not measured.
-/// Errors    unreadable: the path, or a file; invalid_input: no file of these forms; a file without all columns of the
-///           form that it has most of; a cell that is no such size or time, times of 0 and below included; fewer than
-///           three sizes of a GPU in a file, which cannot be interpolated. All name file and line
+/// Notes     on files that were skipped, on times that fall as sizes grow, and on GPUs with fewer than three sizes in a
+/// file Errors    unreadable: the path, or a file; invalid_input: no file of these forms; a file without rows, or
+/// without all
+///           columns of the form that it has most of; a cell that is no such size or time, times of 0 and below
+///           included. All name file and line
 /// Complexity O(file sizes), n log n of their rows
 [[nodiscard]] inline result<profile> read_profile(const std::filesystem::path& path) {
   const result<std::vector<std::filesystem::path>> files = detail::csv_files(path);

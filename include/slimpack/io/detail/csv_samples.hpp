@@ -40,9 +40,10 @@ template <class Sample, class Read>
   return all;
 }
 
-/// A fit needs a constant, a rate and a check.
+/// Notes GPUs that have fewer sizes than a fit needs: for a constant, a rate and a check of both.
 template <class Sample, class SizeOf>
-[[nodiscard]] std::optional<error> too_few(const csv_table& table, const std::vector<Sample>& all, const SizeOf& size) {
+void note_few(const csv_table& table, const std::vector<Sample>& all, std::vector<profile_note>& notes,
+              const SizeOf& size) {
   constexpr std::size_t least = 3;
   using size_type = decltype(size(all.front()));
   std::map<std::string, std::pair<std::set<size_type>, std::size_t>> sizes;
@@ -52,12 +53,10 @@ template <class Sample, class SizeOf>
     last = i;
   }
   for (const auto& [gpu, found] : sizes)
-    if (found.first.size() < least)
-      return error{errc::invalid_input, table.where(found.second) + ": " + gpu + " has " +
-                                            std::to_string(found.first.size()) +
-                                            (found.first.size() == 1 ? " size" : " sizes") +
-                                            " in this file, too few to fit: measure at least " + std::to_string(least)};
-  return std::nullopt;
+    if (const std::size_t count = found.first.size(); count < least)
+      notes.push_back({gpu, table.where(found.second) + ": " + gpu + " has " + std::to_string(count) +
+                                (count == 1 ? " size" : " sizes") + " in this file, too few to fit: measure at least " +
+                                std::to_string(least)});
 }
 
 /// Values that rows have in common, as one text.
@@ -102,8 +101,7 @@ template <class... Values>
       });
   if (!read) return read;
   const std::vector<costs::attention_sample>& all = read.value();
-  if (std::optional<error> few = too_few(table, all, [](const auto& s) { return std::pair(s.queries, s.keys); }))
-    return std::move(*few);
+  note_few(table, all, notes, [](const auto& s) { return std::pair(s.queries, s.keys); });
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const costs::attention_sample& s = all[i];
@@ -136,8 +134,7 @@ template <class... Values>
       });
   if (!read) return read;
   const std::vector<costs::product_sample>& all = read.value();
-  if (std::optional<error> few = too_few(table, all, [](const auto& s) { return std::tuple(s.m, s.n, s.k); }))
-    return std::move(*few);
+  note_few(table, all, notes, [](const auto& s) { return std::tuple(s.m, s.n, s.k); });
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i)
     falling.add(all[i].gpu, alike(all[i].n, all[i].k), static_cast<double>(all[i].m), time.value().column, all[i].time,
@@ -182,7 +179,7 @@ template <class... Values>
       });
   if (!read) return read;
   const std::vector<costs::layer_sample>& all = read.value();
-  if (std::optional<error> few = too_few(table, all, [](const auto& s) { return s.tokens; })) return std::move(*few);
+  note_few(table, all, notes, [](const auto& s) { return s.tokens; });
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const costs::layer_sample& s = all[i];
@@ -230,7 +227,7 @@ template <class... Values>
       });
   if (!read) return read;
   const std::vector<costs::collective_sample>& all = read.value();
-  if (std::optional<error> few = too_few(table, all, [](const auto& s) { return s.size; })) return std::move(*few);
+  note_few(table, all, notes, [](const auto& s) { return s.size; });
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const costs::collective_sample& s = all[i];
