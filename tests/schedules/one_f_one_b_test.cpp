@@ -1,3 +1,4 @@
+#include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/testing/random_replica.hpp>
@@ -28,9 +29,10 @@ std::size_t warm_up(const program& code) {
       code.begin());
 }
 
-seconds makespan(const workload& work, int lead) {
+template <class Schedule>
+seconds makespan(const workload& work, const Schedule& schedule) {
   simulator::task_graph graph;
-  graph.assign(work, one_f_one_b{.lead = lead}.programs(work).value()).value();
+  graph.assign(work, schedule.programs(work).value()).value();
   std::vector<seconds> start;
   return graph.sweep(start);
 }
@@ -67,12 +69,12 @@ TEST(OneFOneB, IsPhiPlusOnePlusLeadAheadAndGetsThereOneForwardAtATime) {
 TEST(OneFOneB, TakesTheClosedFormOfUniformSlices) {
   for (const auto& [p, m, n] : {std::tuple{4, 3, 8}, {8, 4, 16}, {2, 5, 3}, {8, 1, 16}}) {
     const workload work = tests::sliced_work(p, static_cast<std::uint32_t>(m), n, {});
-    EXPECT_NEAR(makespan(work, 2).value, 3.0 * (m * n + p - 1), 1e-9) << p << ' ' << m << ' ' << n;
+    EXPECT_NEAR(makespan(work, one_f_one_b{}).value, 3.0 * (m * n + p - 1), 1e-9) << p << ' ' << m << ' ' << n;
   }
 }
 
-// p = 4, 128 tokens a pack: stage r holds 1 + min(2 (3-r), k) packs, k = 6 without a limit.
-TEST(OneFOneB, LowersItsLeadOnTheFirstStagesToFitTheMemoryLimit) {
+// p = 4, 128 tokens a pack: stage r holds 1 + ceil(k (3-r) / 3) packs, k = 6 without a limit. At k = 3 it is 1F1B.
+TEST(OneFOneB, LowersItsLeadToFitTheMemoryLimit) {
   const workload work = tests::uniform_work(4, 12, {});
   const auto warm_ups = [&](double limit) {
     std::vector<std::size_t> all;
@@ -82,8 +84,19 @@ TEST(OneFOneB, LowersItsLeadOnTheFirstStagesToFitTheMemoryLimit) {
   };
   EXPECT_EQ(warm_ups(7 * 128), (std::vector<std::size_t>{7, 5, 3, 1}));
   EXPECT_EQ(warm_ups(7 * 128 - 1), (std::vector<std::size_t>{6, 5, 3, 1}));
-  EXPECT_EQ(warm_ups(4 * 128), (std::vector<std::size_t>{4, 4, 3, 1}));
+  EXPECT_EQ(warm_ups(4 * 128), (std::vector<std::size_t>{4, 3, 2, 1}));
   EXPECT_EQ(warm_ups(128), (std::vector<std::size_t>{1, 1, 1, 1}));
+}
+
+// Messages of a twentieth of a forward; memory for p packs or a little more.
+TEST(OneFOneB, LoweredIsNoSlowerThanListUnderTheSameLimit) {
+  for (const int p : {4, 8, 16})
+    for (const int packs : {p, p + p / 4, p + p / 2}) {
+      const workload work =
+          limited(tests::uniform_work(p, static_cast<std::uint32_t>(4 * p), {.hop = {0.05}}), 128.0 * packs);
+      EXPECT_LE(makespan(work, one_f_one_b{}), makespan(work, schedules::list{})) << p << ' ' << packs;
+      EXPECT_LE(makespan(work, one_f_one_b{}), makespan(work, one_f_one_b{.lead = 1})) << p << ' ' << packs;
+    }
 }
 
 TEST(OneFOneB, RefusesWhatNotEvenLeadZeroFits) {
@@ -130,8 +143,9 @@ TEST(OneFOneB, TakesTheInterleavedClosedForm) {
     for (const int v : {2, 3, 4})
       for (const int groups : {1, 2, 4})
         for (const double b : {1.0, 2.0})
-          EXPECT_EQ(makespan(tests::uniform_work(p, static_cast<std::uint32_t>(groups * p), {{1}, {b}}, v), 2),
-                    seconds{(v * groups * p + p - 1) * (1 + b)})
+          EXPECT_EQ(
+              makespan(tests::uniform_work(p, static_cast<std::uint32_t>(groups * p), {{1}, {b}}, v), one_f_one_b{}),
+              seconds{(v * groups * p + p - 1) * (1 + b)})
               << "p " << p << " v " << v << " m " << groups * p;
 }
 

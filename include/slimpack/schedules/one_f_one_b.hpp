@@ -24,14 +24,15 @@ namespace slimpack::schedules {
 /// starve the stages after. So a_r(i) = max over j >= i of min(M, phi(j) + 1 + lead (p - 1 - r)) - (j - i), which for
 /// equal slices is SlimPipe's order, with its bubble of (p - 1) / (p - 1 + m n).
 ///
-/// Under a memory limit the lead falls, on the first stages first: at most k forwards ahead, for the largest k that
-/// fits. Then forwards that run as late as they may leave room for a longer lead, so the shorter step of gradual and
-/// late starts is kept. With chunks, forwards and backwards are counted in (pack,
-/// chunk) units in Megatron-LM's interleaved order: p packs pass a chunk before they pass the next; a lead of 2 is then
-/// its warm-up of 2 (p - 1 - r) + (chunks - 1) p units. Where that order would wait for itself (packs that are no
-/// multiple of p, which Megatron-LM requires, or that share sequences), k falls too. At k = 0 with late forwards it
-/// cannot: with units in one order for all stages, and each backward put right after the forwards it needs, an
-/// instruction depends only on earlier units, or on its own unit on another stage.
+/// Under a memory limit the lead falls to k / (p - 1), rounded up to whole forwards on each stage, for the largest k
+/// that fits: with room for p packs a lead of 2 becomes classic 1F1B. (Were the first stages alone to fall back, those
+/// after them would wait for forwards that come a round trip later.) Then forwards that run as late as they may leave
+/// room for a longer lead, so the shorter step of gradual and late starts is kept. With chunks, forwards and backwards
+/// are counted in (pack, chunk) units in Megatron-LM's interleaved order: p packs pass a chunk before they pass the
+/// next; a lead of 2 is then its warm-up of 2 (p - 1 - r) + (chunks - 1) p units. Where that order would wait for
+/// itself (packs that are no multiple of p, which Megatron-LM requires, or that share sequences), k falls too. At k = 0
+/// with late forwards it cannot: with units in one order for all stages, and each backward put right after the forwards
+/// it needs, an instruction depends only on earlier units, or on its own unit on another stage.
 /// Source    1F1B; the form for packs that share sequences is derived (design rule 5, with its proof of no deadlock);
 ///           SlimPipe (arXiv:2504.14519) doubles the lead, which hides the messages
 /// Requires  lead >= 0
@@ -78,8 +79,8 @@ struct one_f_one_b {
     return order;
   }
 
-  /// The programs with no stage more than `most` units ahead.
-  [[nodiscard]] std::vector<program> ordered(const workload& work, std::size_t most, start forwards) const {
+  /// The programs with stage 0 `most` units ahead, and the others in proportion.
+  static std::vector<program> ordered(const workload& work, std::size_t most, start forwards) {
     const std::vector<instruction> forward = units(work, pass::forward);
     const std::vector<instruction> backward = units(work, pass::backward);
     const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
@@ -96,7 +97,8 @@ struct one_f_one_b {
     for (std::size_t r = 0; r < programs.size(); ++r) {
       program& code = programs[r];
       code.reserve(forward.size() + backward.size());
-      const std::size_t ahead = std::min(static_cast<std::size_t>(lead) * (programs.size() - 1 - r), most);
+      const std::size_t after = programs.size() - 1 - r;  // stages; where there are none, neither is there a lead
+      const std::size_t ahead = after == 0 ? 0 : (most * after + programs.size() - 2) / (programs.size() - 1);
       std::size_t run = 0;
       for (std::size_t k = 0; k < backward.size(); ++k) {
         for (; run < std::min(forward.size(), need[k] + ahead); ++run) code.push_back(forward[run]);
@@ -107,7 +109,7 @@ struct one_f_one_b {
   }
 
   /// The programs of the longest lead that fits, at most `most`; empty when none does.
-  [[nodiscard]] std::vector<program> lowered(const workload& work, std::size_t most, start forwards) const {
+  static std::vector<program> lowered(const workload& work, std::size_t most, start forwards) {
     std::vector<program> found = ordered(work, 0, forwards);
     if (!fits(work, found)) return {};
     std::size_t fitting = 0;

@@ -30,7 +30,7 @@ enum class zero_bubble_order : unsigned char {
 /// weights (W), which nobody waits for and which run where the stage would wait.
 ///
 /// For equal packs, with messages that take c: a stage's bubble, from its first to its last instruction, is
-/// (p - 1)(F + B - W + 4c) with h1 and (p - 1)(F + B - 2W + 2c) with h2, where W < F and W < B. What Qi et al. call
+/// (p - 1)(F + B - W + 4c) with h1 and (p - 1)(F + B - 2W + 2c) with h2, where W <= F and W <= B. What Qi et al. call
 /// ZB-1p and ZB-2p is automatic under a limit of what 1F1B holds, or twice that; it comes near zero where memory that
 /// only B needs (cost model hook `kept`) is a good part of that. The makespan cannot fall below
 /// (p - 1)(F + c) + m (F + B + W), since stages wait for their first forward; trainers that let the optimizer step of
