@@ -21,9 +21,9 @@ namespace slimpack::schedules {
 
 /// The order of forwards and backwards that weight gradients are put into, and the memory that they may take.
 enum class zero_bubble_order : unsigned char {
-  automatic,  ///< whichever of 1F1B, 1F1B of twice the lead, and list ends first, under the workload's limit alone
-  h1,         ///< 1F1B, and no stage holds more than the fullest stage of 1F1B
-  h2,         ///< 1F1B of twice the lead, hence near twice its memory, and no more than that order itself takes
+  automatic,  ///< one_f_one_b or list, whichever ends first, under the workload's limit alone
+  h1,         ///< 1F1B of lead 1, the classic one; no stage holds more than its fullest stage
+  h2,         ///< 1F1B of lead 2, which takes near twice the memory; no stage holds more than its fullest stage
 };
 
 /// Zero bubble: backward is split into the gradients of inputs (B), which the stage before waits for, and those of
@@ -70,7 +70,7 @@ struct zero_bubble {
           best = std::move(made);
       }
     };
-    for (const int lead : {1, 2}) try_order(one_f_one_b{.lead = lead}.programs(whole));
+    try_order(one_f_one_b{}.programs(whole));
     if (work.shape.chunks == 1) try_order(list{}.programs(whole));
     if (!best) return *std::move(why);
     return std::move(best->programs);
