@@ -1,6 +1,7 @@
 // F6: seconds of whole training iterations that papers measured; F7: of one layer in them. Both out of tables of single
 // kernels and collectives (costs::profiled_of), F6 through the library's interleaved schedule and its simulator.
 
+#include "baselines.hpp"
 #include "machines.hpp"
 #include "memory_data.hpp"
 #include "scores.hpp"
@@ -28,9 +29,6 @@
 
 namespace fidelity {
 namespace {
-
-/// Both papers ran on Selene: eight adapters of 200 Gbit/s a node, one a GPU.
-constexpr double adapter = 25e9;
 
 constexpr const char* fitted_text =
     "one constant, stage_options::slowdown.compute, on the rows of F6 and F7; all else from tables and data sheets";
@@ -66,9 +64,10 @@ struct run {
   costs::stage_options with;
   seconds measured;
 
-  /// Model flops of a GPU, the dumb way.
-  [[nodiscard]] double work() const {
-    return 6 * costs::parameters(model) * batch * static_cast<double>(sequence.value) / (on.stages * on.replicas * on.tensor);
+  /// Of a GPU, for the dumb baselines.
+  [[nodiscard]] double flops() const {
+    const double all = 6 * costs::parameters(model) * batch * static_cast<double>(sequence.value);
+    return all / (on.stages * on.replicas * on.tensor);
   }
 };
 
@@ -175,35 +174,6 @@ void add_sc21_rows(const std::filesystem::path& data, std::vector<run>& to, std:
     notes.push_back(std::to_string(sharded) + " ZeRO-3 rows left out: their weights are gathered layer by layer, which no shape of the library does");
 }
 
-std::string summary_of(const std::string& what, const std::vector<row>& rows) {
-  score s;
-  s.rows = rows;
-  const summary all = summarise(s);
-  char text[160];
-  std::snprintf(text, sizeof text, "%s: %zu rows, mean error %.1f %%, worst %.1f %%", what.c_str(), all.rows, 100 * all.mean, 100 * all.worst);
-  return text;
-}
-
-/// What needs no simulator: flops at one share of the peak, the median of these very rows; and the throughput of the row
-/// before in the same file.
-std::vector<std::string> dumb_baselines(const std::vector<run>& runs, machines& cluster) {
-  if (runs.empty()) return {};
-  std::vector<double> shares;
-  for (const run& r : runs) shares.push_back(r.work() / r.measured.value / cluster.of(r.gpu).net.device().peak_bf16_flops);
-  std::vector<double> sorted = shares;
-  std::sort(sorted.begin(), sorted.end());
-  const double middle = sorted[sorted.size() / 2];
-  std::vector<row> constant, last;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    constant.push_back({runs[i].name, runs[i].measured.value * shares[i] / middle, runs[i].measured.value});
-    if (i > 0 && runs[i].file == runs[i - 1].file)
-      last.push_back({runs[i].name, runs[i].measured.value * shares[i] / shares[i - 1], runs[i].measured.value});
-  }
-  char text[96];
-  std::snprintf(text, sizeof text, "dumb baseline, 6 x parameters x tokens at %.0f %% of the peak", 100 * middle);
-  return {summary_of(text, constant), summary_of("dumb baseline, throughput of the row before", last)};
-}
-
 score iteration_score(const std::vector<run>& runs, machines& cluster) {
   score s{.id = "F6", .claim = "seconds of a training iteration, GPT on A100, 8 to 3072 GPUs", .fitted = fitted_text};
   for (const run& r : runs) {
@@ -217,7 +187,9 @@ score iteration_score(const std::vector<run>& runs, machines& cluster) {
       if (runs[i].file == file) own.push_back(s.rows[i]);
     s.notes.push_back(summary_of(std::string("rows of ") + file, own));
   }
-  for (std::string& line : dumb_baselines(runs, cluster)) s.notes.push_back(std::move(line));
+  std::vector<measured_run> known;
+  for (const run& r : runs) known.push_back({r.name, r.file, r.flops(), r.measured.value});
+  for (std::string& line : dumb_baselines(known)) s.notes.push_back(std::move(line));
   const summary all = summarise(s);
   s.goals = {{"mean error", all.mean, 0.08}, {"worst error", std::abs(all.worst), 0.20}};
   return s;
@@ -316,7 +288,7 @@ std::vector<score> layer_scores(const std::vector<timed_layer>& layers) {
 }  // namespace
 
 std::vector<score> iterations(const std::filesystem::path& data) {
-  machines cluster(data, adapter);
+  machines cluster(data);
   std::vector<run> runs;
   std::vector<std::string> notes;
   add_recompute_rows(data, runs);

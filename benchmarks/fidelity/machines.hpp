@@ -9,6 +9,7 @@
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/profile.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -24,22 +25,23 @@ struct machine {
   std::vector<costs::layer_sample> layers;
 };
 
-/// The GPUs of the data, by the name that a row gives. Nodes are joined as a paper says that its were: tables of
-/// collectives between nodes are of other clusters, and left out.
+/// The GPUs of the data, by the name that a row gives. Nodes are joined as the GPU's description says: tables of collectives
+/// between nodes are of one cluster, and left out.
 class machines {
  public:
-  /// `between`: bytes per second of a GPU's adapter.
-  machines(const std::filesystem::path& data, double between)
-      : data_(data), between_(between), profile_(io::read_profile(data / "profiles").value()) {}
+  /// `kernel`: what the names of attention kernels must have in them, where any of a GPU's has; empty: all are taken.
+  explicit machines(const std::filesystem::path& data, std::string kernel = {})
+      : data_(data), kernel_(std::move(kernel)), profile_(io::read_profile(data / "profiles").value()) {}
 
   const machine& of(const std::string& name) {
     const std::string family = io::gpu_family(name);
     const auto known = made_.find(family);
     if (known != made_.end()) return known->second;
-    costs::gpu device = io::read_gpu(found(data_, "gpus/" + family + ".json")).value();
-    device.between.bandwidth = between_;
+    const costs::gpu device = io::read_gpu(found(data_, "gpus/" + family + ".json")).value();
     io::profile own = profile_.of(family).value();
     std::erase_if(own.collectives, [](const costs::collective_sample& s) { return s.ranks > s.ranks_per_node; });
+    const auto other = [&](const costs::attention_sample& a) { return a.kernel.find(kernel_) == std::string::npos; };
+    if (!std::all_of(own.attention.begin(), own.attention.end(), other)) std::erase_if(own.attention, other);
     costs::kernel_times kernels =
         costs::kernel_times::make(costs::wave_model(device), own.attention, own.products).value();
     machine made{std::move(kernels), costs::network::make(device, own.collectives).value(), std::move(own.layers)};
@@ -48,7 +50,7 @@ class machines {
 
  private:
   std::filesystem::path data_;
-  double between_;
+  std::string kernel_;
   io::profile profile_;
   std::map<std::string, machine> made_;
 };

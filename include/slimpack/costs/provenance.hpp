@@ -3,6 +3,7 @@
 
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/origin.hpp>
+#include <slimpack/costs/work.hpp>
 
 #include <array>
 #include <cmath>
@@ -11,23 +12,34 @@
 
 namespace slimpack::costs {
 
-/// How much of a time was measured, and how much filled in.
+/// What a time was spent on, and how much of it was measured or filled in.
 /// Errors    none            Complexity  O(1)
 class provenance {
  public:
-  void add(origin from, seconds time) noexcept { spent_[static_cast<std::size_t>(from)] += time; }
+  void add(work on, origin from, seconds time) noexcept { at(on)[static_cast<std::size_t>(from)] += time; }
   void add(const provenance& other, double times) noexcept {
-    for (std::size_t i = 0; i < spent_.size(); ++i) spent_[i] += other.spent_[i] * times;
+    for (std::size_t w = 0; w < spent_.size(); ++w)
+      for (std::size_t i = 0; i < spent_[w].size(); ++i) spent_[w][i] += other.spent_[w][i] * times;
+  }
+
+  /// The part that was spent on this.
+  [[nodiscard]] provenance of(work on) const noexcept {
+    provenance part;
+    part.at(on) = spent_[static_cast<std::size_t>(on)];
+    return part;
   }
 
   [[nodiscard]] seconds total() const noexcept {
     seconds sum{};
-    for (const seconds t : spent_) sum += t;
+    for (const auto& on : spent_)
+      for (const seconds t : on) sum += t;
     return sum;
   }
   /// From 0 to 1; nothing is known of nothing.
   [[nodiscard]] double share(origin from) const noexcept {
-    return total() > seconds{} ? spent_[static_cast<std::size_t>(from)] / total() : 0;
+    seconds sum{};
+    for (const auto& on : spent_) sum += on[static_cast<std::size_t>(from)];
+    return total() > seconds{} ? sum / total() : 0;
   }
 
   friend bool operator==(const provenance&, const provenance&) = default;
@@ -41,7 +53,10 @@ class provenance {
   }
 
  private:
-  std::array<seconds, 5> spent_{};
+  using by_origin = std::array<seconds, 5>;
+  [[nodiscard]] by_origin& at(work on) noexcept { return spent_[static_cast<std::size_t>(on)]; }
+
+  std::array<by_origin, 4> spent_{};
 };
 
 }  // namespace slimpack::costs

@@ -64,12 +64,12 @@ class layer_times {
     const costs::traffic::share moved = tensor_traffic(all, p);
     const costs::origin source =
         tensor_source(wires_, shape_, mine(all) * layer_.hidden, with_.sequence_parallel);
-    from.add(source, moved.exposed);
+    from.add(costs::work::traffic, source, moved.exposed);
     const seconds beside = elementwise(all, p, from) + moved.exposed;
     if (p == pass::forward) return beside + forward(all, false, from);
     const seconds products = input_gradients(all, from) + weight_gradients(all, from);
     const seconds covered = wires_.beside(products, moved.hidden);
-    from.add(source, covered - products);
+    from.add(costs::work::traffic, source, covered - products);
     return beside + covered + again(all, from);
   }
 
@@ -104,7 +104,7 @@ class layer_times {
     return sum;
   }
   [[nodiscard]] seconds backward(const known_time& product, double factor, costs::provenance& from) const {
-    from.add(measured_ ? costs::origin::derived : product.source, product.time * factor);
+    from.add(costs::work::products, measured_ ? costs::origin::derived : product.source, product.time * factor);
     return product.time * factor;
   }
   [[nodiscard]] seconds forward(tokens all, bool up_only, costs::provenance& from) const {
@@ -114,7 +114,8 @@ class layer_times {
       if (up_only && !m.up) continue;
       const known_time product = kernels_.product(rows_of(m, all), m.n, m.k, m.matrices);
       const seconds t = product.time * factor;
-      from.add(measured_ ? measured_->products.source(share_of(all, shape_.context)) : product.source, t);
+      from.add(costs::work::products,
+               measured_ ? measured_->products.source(share_of(all, shape_.context)) : product.source, t);
       sum += t;
     }
     return sum;
@@ -143,13 +144,14 @@ class layer_times {
       const tokens inner = share_of(all, shape_.context);
       const seconds first = measured_->hidden(hidden) * (hidden_bytes(p) / hidden_bytes(pass::forward));
       const seconds second = measured_->inner(inner) * (inner_bytes(p) / inner_bytes(pass::forward));
-      from.add(p == pass::forward ? measured_->hidden.source(hidden) : costs::origin::derived, first);
-      from.add(p == pass::forward ? measured_->inner.source(inner) : costs::origin::derived, second);
+      const bool derived = p == pass::backward;
+      from.add(costs::work::elementwise, derived ? costs::origin::derived : measured_->hidden.source(hidden), first);
+      from.add(costs::work::elementwise, derived ? costs::origin::derived : measured_->inner.source(inner), second);
       return first + second;
     }
     const known_time t =
         kernels_.moved(static_cast<double>(all.value) / ranks * hidden_bytes(p) + mine(all) * inner_bytes(p));
-    from.add(t.source, t.time);
+    from.add(costs::work::elementwise, t.source, t.time);
     return t.time;
   }
 
@@ -174,7 +176,8 @@ class layer_times {
     const seconds computed = core(piece, prefix + piece, p, copies, from) + core(piece, keys, p, copies, from);
     const seconds exposed = wires_.context(keys * copies, layer_.kv_elements, p, with_.exchange, computed * copies).exposed *
                             (1.0 / copies);
-    from.add(wires_.net().source(costs::collective::all_gather, wires_.net().place().context(shape_),
+    from.add(costs::work::traffic,
+             wires_.net().source(costs::collective::all_gather, wires_.net().place().context(shape_),
                                  bytes{2 * layer_.kv_elements * static_cast<double>(keys.value)}),
              exposed);
     return computed + exposed;
@@ -185,7 +188,7 @@ class layer_times {
     const int kv_heads = model_.kv_rank > 0 ? heads : (model_.kv_heads + shape_.tensor - 1) / shape_.tensor * copies;
     const auto width = static_cast<int>((model_.head_dim + model_.value_dim) / 2);
     const known_time all = kernels_.attention(p, queries, keys, heads, kv_heads, width);
-    from.add(all.source, all.time * (1.0 / copies));
+    from.add(costs::work::attention, all.source, all.time * (1.0 / copies));
     return all.time * (1.0 / copies);
   }
 

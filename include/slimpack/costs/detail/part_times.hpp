@@ -43,15 +43,14 @@ class part_times {
   seconds tokens_time(tokens all, pass p, costs::provenance& from) const {
     seconds sum = layers(from, [&](const layer_times& l, costs::provenance& of) { return l.tokens_time(all, p, of); });
     if (own_.embedding) {
-      sum += spent(kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 6)), from);
+      sum += spent(costs::work::elementwise, kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 6)), from);
       if (p == pass::forward) sum += half_traffic(all, p, from);
     }
     if (own_.head) {
-      sum += spent(kernels_.moved(mine(all) * (hidden() * (p == pass::forward ? 4 : 8) +
+      sum += spent(costs::work::elementwise, kernels_.moved(mine(all) * (hidden() * (p == pass::forward ? 4 : 8) +
                                                static_cast<double>(vocabulary()) * (p == pass::forward ? 14 : 10))), from);
-      if (p == pass::forward) return sum + spent(kernels_.product(rows(all), vocabulary(), model_.hidden), from);
-      sum += spent(kernels_.product(rows(all), model_.hidden, vocabulary()), from) + head_weight_gradients(all, from) +
-             half_traffic(all, p, from);
+      const std::int64_t forward = p == pass::forward ? vocabulary() : model_.hidden;
+X             half_traffic(all, p, from);
     }
     return sum;
   }
@@ -81,17 +80,17 @@ class part_times {
     return std::max<std::int64_t>(1, all.value / shape_.context);
   }
 
-  [[nodiscard]] static seconds spent(const known_time& t, costs::provenance& from) noexcept {
-    from.add(t.source, t.time);
+  [[nodiscard]] static seconds spent(costs::work on, const known_time& t, costs::provenance& from) noexcept {
+    from.add(on, t.source, t.time);
     return t.time;
   }
   [[nodiscard]] seconds half_traffic(tokens all, pass p, costs::provenance& from) const {
     const costs::traffic::share layer = wires_.tensor(all, model_.hidden, p, with_.sequence_parallel);
-    return spent({(layer.exposed + layer.hidden * with_.slowdown.exposed) * 0.5,
+    return spent(costs::work::traffic, {(layer.exposed + layer.hidden * with_.slowdown.exposed) * 0.5,
                   tensor_source(wires_, shape_, mine(all) * hidden(), with_.sequence_parallel)}, from);
   }
   [[nodiscard]] seconds head_weight_gradients(tokens all, costs::provenance& from) const {
-    return spent(kernels_.product(vocabulary(), model_.hidden, rows(all)), from);
+    return spent(costs::work::products, kernels_.product(vocabulary(), model_.hidden, rows(all)), from);
   }
 
   template <class Time>
