@@ -42,15 +42,19 @@ class part_times {
   /// What runs once over all tokens of a pack. Adds what it took to `from`.
   seconds tokens_time(tokens all, pass p, costs::provenance& from) const {
     seconds sum = layers(from, [&](const layer_times& l, costs::provenance& of) { return l.tokens_time(all, p, of); });
+    using costs::work;
     if (own_.embedding) {
-      sum += spent(costs::work::elementwise, kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 6)), from);
+      sum += spent(work::elementwise, kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 6)), from);
       if (p == pass::forward) sum += half_traffic(all, p, from);
     }
     if (own_.head) {
-      sum += spent(costs::work::elementwise, kernels_.moved(mine(all) * (hidden() * (p == pass::forward ? 4 : 8) +
-                                               static_cast<double>(vocabulary()) * (p == pass::forward ? 14 : 10))), from);
-      const std::int64_t forward = p == pass::forward ? vocabulary() : model_.hidden;
-X             half_traffic(all, p, from);
+      const double moved = hidden() * (p == pass::forward ? 4 : 8) +
+                           static_cast<double>(vocabulary()) * (p == pass::forward ? 14 : 10);
+      sum += spent(work::elementwise, kernels_.moved(mine(all) * moved), from);
+      if (p == pass::forward)
+        return sum + spent(work::products, kernels_.product(rows(all), vocabulary(), model_.hidden), from);
+      sum += spent(work::products, kernels_.product(rows(all), model_.hidden, vocabulary()), from) +
+             head_weight_gradients(all, from) + half_traffic(all, p, from);
     }
     return sum;
   }
