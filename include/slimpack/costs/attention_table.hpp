@@ -5,6 +5,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/kernel_faults.hpp>
 #include <slimpack/costs/detail/measured_times.hpp>
+#include <slimpack/costs/detail/reference_kernel.hpp>
 #include <slimpack/costs/detail/scatter.hpp>
 #include <slimpack/costs/kernel_samples.hpp>
 #include <slimpack/costs/origin.hpp>
@@ -18,7 +19,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,7 +33,8 @@ namespace slimpack::costs {
 /// One kernel is the reference: of those with a measured backward that need not be deterministic, if there are any, the
 /// one on the GPU whose name is most like the wave model's, then the one with the most points. The others give shape
 /// only: their times are scaled by one factor each, the median of what lies between them and the reference, and they
-/// count as 2 doublings further away.
+/// count as 2 doublings further away. The closer the wave model is to the reference the less depends on that factor:
+/// costs::calibrated fits it to the same kernel.
 ///
 /// Backward is the forward time, times the ratio of backward to forward in the wave model, times
 /// (measured ratio / ratio in the wave model), interpolated in the same way. That is how slices get a backward from
@@ -60,12 +61,13 @@ class attention_table {
     for (const attention_sample& s : samples) {
       if (std::optional<error> wrong = slimpack::detail::fault_of(s)) return std::move(*wrong);
       if (!s.causal) continue;
-      times& here = kernels[{s.gpu, s.kernel, s.deterministic}][place_of(s)];
+      times& here = kernels[kernel_key::of(s)][place_of(s)];
       here.forward.push_back(s.forward.value);
       if (s.backward) here.backward.push_back(s.backward->value);
     }
     if (kernels.empty()) return error{errc::invalid_input, "no times of causal attention"};
-    return attention_table(std::move(model), kernels);
+    const kernel_key reference = *slimpack::detail::reference_kernel(samples, model.device().name);
+    return attention_table(std::move(model), kernels, reference);
   }
 
   /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1
@@ -100,22 +102,15 @@ class attention_table {
   struct times {
     std::vector<double> forward, backward;
   };
-  struct kernel_key {
-    std::string gpu, kernel;
-    bool deterministic;
-    friend auto operator<=>(const kernel_key&, const kernel_key&) = default;
-  };
+  using kernel_key = slimpack::detail::kernel_key;
   using scatter = slimpack::detail::scatter<6>;
   static constexpr double further = 2;  // doublings, of kernels that are not the reference
 
-  attention_table(wave_model model, const std::map<kernel_key, std::map<place, times>>& kernels) : model_(std::move(model)) {
-    const auto chosen = std::max_element(kernels.begin(), kernels.end(), [&](const auto& a, const auto& b) {
-      return rank(a.first, a.second) < rank(b.first, b.second);
-    });
-    reference_ = chosen->first.kernel + " on " + chosen->first.gpu;
-    logs_of_times own = measured(chosen->second);
+  attention_table(wave_model model, const std::map<kernel_key, std::map<place, times>>& kernels, const kernel_key& reference)
+      : model_(std::move(model)), reference_(reference.kernel + " on " + reference.gpu) {
+    logs_of_times own = measured(kernels.at(reference));
     for (const auto& [key, at] : kernels) {
-      if (key == chosen->first) continue;
+      if (key == reference) continue;
       const logs_of_times other = measured(at);
       append(own.forward, other.forward);
       append(own.ratio, other.ratio);
@@ -166,15 +161,6 @@ class attention_table {
       scale = slimpack::detail::median(std::move(between));
     }
     for (const scatter::point& p : other) points.push_back({p.at, p.value - scale, further});
-  }
-
-  [[nodiscard]] std::tuple<bool, bool, std::size_t, std::size_t> rank(const kernel_key& key,
-                                                                      const std::map<place, times>& points) const {
-    const bool trains = std::any_of(points.begin(), points.end(), [](const auto& p) { return !p.second.backward.empty(); });
-    const std::string& name = model_.device().name;
-    const auto alike = static_cast<std::size_t>(
-        std::mismatch(key.gpu.begin(), key.gpu.end(), name.begin(), name.end()).first - key.gpu.begin());
-    return {trains && !key.deterministic, !key.deterministic, alike, points.size()};
   }
 
   [[nodiscard]] seconds modelled(pass p, const place& at) const noexcept {

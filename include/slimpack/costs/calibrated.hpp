@@ -5,6 +5,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/kernel_faults.hpp>
 #include <slimpack/costs/detail/least_squares.hpp>
+#include <slimpack/costs/detail/reference_kernel.hpp>
 #include <slimpack/costs/kernel_samples.hpp>
 #include <slimpack/costs/wave_model.hpp>
 
@@ -37,9 +38,10 @@ namespace slimpack::costs {
 /// Errors    invalid_input, see fit            Complexity  O(points x constants) evaluations of the model a step
 class calibrated {
  public:
-  /// Either list may be empty: its constants stay. Attention is of one kernel; a backward counts where it was measured.
+  /// Either list may be empty: its constants stay. Of several attention kernels the reference of costs::attention_table
+  /// counts; a backward counts where it was measured.
   /// Errors    invalid_input: times that are not above 0, sizes below 1, fewer than 3 points, points whose work is so alike
-  ///           (all within a factor of 8) that launch and rate cannot be told apart, attention of two kernels
+  ///           (all within a factor of 8) that launch and rate cannot be told apart
   [[nodiscard]] static result<calibrated> fit(const wave_model& start, std::span<const attention_sample> attention,
                                               std::span<const product_sample> products) {
     const result<wave_model::attention_constants> a = fitted<attention_scales>(start, attention);
@@ -76,7 +78,7 @@ class calibrated {
   struct attention_scales {
     using constants = wave_model::attention_constants;
     using sample = attention_sample;
-    static constexpr std::array<double, 10> spread{0.6, 0.4, 1, 1.5, 1.5, 0.7, 1.5, 0.5, 0.3, 1};
+    static constexpr std::array<double, 10> spread{0.6, 0.4, 1, 1.5, 1.5, 1.2, 1.5, 0.5, 0.3, 1};
     static constants of(const wave_model& m) { return m.attention(); }
     static Eigen::VectorXd numbers(const constants& c) {
       return Eigen::VectorXd{{log_of(c.launch.value), log_of(c.share), log_of(c.tile_keys), odds_of(c.waves), log_of(std::max(c.diagonal - 1, 1e-3)),
@@ -148,20 +150,17 @@ class calibrated {
     const Eigen::Map<const Eigen::VectorXd> spread(Scales::spread.data(), by.size());
     return Scales::model(start, Scales::numbers(Scales::of(start)) + by.cwiseProduct(spread));
   }
-  /// Causal samples, of one kernel.
-  static result<std::vector<attention_sample>> usable(std::span<const attention_sample> samples) {
+  /// Causal samples of the reference kernel.
+  static result<std::vector<attention_sample>> usable(const wave_model& start, std::span<const attention_sample> samples) {
+    const auto reference = slimpack::detail::reference_kernel(samples, start.device().name);
     std::vector<attention_sample> kept;
     for (const attention_sample& s : samples) {
       if (std::optional<error> wrong = slimpack::detail::fault_of(s)) return std::move(*wrong);
-      if (!s.causal) continue;
-      if (!kept.empty() && (s.kernel != kept[0].kernel || s.gpu != kept[0].gpu || s.deterministic != kept[0].deterministic))
-        return error{errc::invalid_input, "times of " + s.kernel + " on " + s.gpu + " beside those of " + kept[0].kernel +
-                                              " on " + kept[0].gpu + ": constants are those of one kernel"};
-      kept.push_back(s);
+      if (s.causal && slimpack::detail::kernel_key::of(s) == reference) kept.push_back(s);
     }
     return kept;
   }
-  static result<std::vector<product_sample>> usable(std::span<const product_sample> samples) {
+  static result<std::vector<product_sample>> usable(const wave_model&, std::span<const product_sample> samples) {
     for (const product_sample& s : samples)
       if (std::optional<error> wrong = slimpack::detail::fault_of(s)) return std::move(*wrong);
     return std::vector<product_sample>(samples.begin(), samples.end());
@@ -170,7 +169,7 @@ class calibrated {
   template <class Scales>
   static result<typename Scales::constants> fitted(const wave_model& start, std::span<const typename Scales::sample> all) {
     if (all.empty()) return Scales::of(start);
-    const result<std::vector<typename Scales::sample>> samples = usable(all);
+    const result<std::vector<typename Scales::sample>> samples = usable(start, all);
     if (!samples) return samples.error();
     std::vector<double> sizes;
     for (const typename Scales::sample& s : samples.value()) sizes.push_back(Scales::size(start, s).value);

@@ -22,9 +22,11 @@ namespace slimpack::costs {
 ///   attention forward   a tile is 128 queries of a head, its work prefix + diagonal (keys of the slice up to it) +
 ///                       tile_keys; t = launch + rounds(w) 4 x 128 head_dim S / (peak share)
 ///                           + 4 head_dim (key_passes keys kv_heads + head_passes keys heads) / memory bandwidth
-///   attention backward  a tile is 128 keys of a head, its work the queries that attend to them + backward_tile; times
-///                       backward_cost. So a thin slice after a long prefix is many short tiles backward where it is few
-///                       long ones forward
+///   attention backward  a tile is 128 keys of a head, its work the queries that attend to them + backward_tile; beside
+///                       tiles, backward_tile for every 128 queries of a head, whose gradients are gathered and stored;
+///                       all times backward_cost. So a thin slice after a long prefix is many short tiles backward where
+///                       it is few long ones forward. Only whole sequences were measured: they cannot tell what a tile of
+///                       keys costs from what its queries cost, so both cost the same
 ///   product             a tile is 128 x 128 of m x n, its work k + tile_depth; c = rounds(w) 2 x 128 x 128 S / (peak share),
 ///                       b = passes 2 (m k + n k + m n) / memory bandwidth; t = launch + (c^4 + b^4)^(1/4): one hides
 ///                       the other but where they are alike
@@ -32,20 +34,20 @@ namespace slimpack::costs {
 ///           tables follow the forward formula to 1 % to 6 % on average once its constants are fitted, products to 6 %
 /// Units     tokens, heads, matrix sizes in; seconds out; bf16
 /// Law       time does not fall when queries, keys, heads, m, n or k grow; nor when queries grow and keys with them
-/// Errors    none            Complexity  O(tiles of a head + rounds)
+/// Errors    none            Complexity  attention O(queries / 128), products O(1)
 class wave_model {
  public:
   struct attention_constants {
-    seconds launch{9e-6};
+    seconds launch{1e-5};
     double share{0.7};         ///< of the peak that a tile's inner loop reaches on its multiprocessor
-    double tile_keys{85};      ///< what starting and ending a tile costs, in keys
-    double waves{0.7};        ///< 0 to 1
+    double tile_keys{70};      ///< what starting and ending a tile costs, in keys
+    double waves{0.73};        ///< 0 to 1
     double diagonal{1.1};     ///< cost of a slice's own keys over that of its prefix: masks; 1 or more
-    double key_passes{2};   ///< how often keys and values of every key/value head cross the memory bus
-    double head_passes{0.4};   ///< the same for every query head
+    double key_passes{0.6};   ///< how often keys and values of every key/value head cross the memory bus
+    double head_passes{0.5};   ///< the same for every query head
     seconds backward_launch{1.5e-5};
     double backward_cost{3.1};   ///< of a (query, key) pair, over forward
-    double backward_tile{220};   ///< what starting and ending a tile costs, in queries
+    double backward_tile{110};   ///< what starting and ending a tile costs, in queries; also, what 128 queries cost alone
     friend bool operator==(const attention_constants&, const attention_constants&) = default;
   };
   struct product_constants {
@@ -60,7 +62,7 @@ class wave_model {
   /// Constants as fitted to published times, their rates scaled to what the data sheet of this GPU says it sustains:
   /// attention_efficiency and gemm_efficiency are those of large kernels, tiles and launches included.
   explicit wave_model(costs::gpu device) : device_(std::move(device)) {
-    attention_.share = std::min(1.0, 1.13 * device_.attention_efficiency);
+    attention_.share = std::min(1.0, 1.18 * device_.attention_efficiency);
     attention_.backward_cost = device_.backward_attention_ratio;
     product_.share = std::min(1.0, 1.03 * device_.gemm_efficiency);
   }
@@ -82,14 +84,16 @@ class wave_model {
       const double traffic = k * (attention_.key_passes * static_cast<double>(kv_heads) +
                                   attention_.head_passes * static_cast<double>(heads));
       return attention_.launch +
-             seconds{rounds(tiles(queries.value), heads, attention_.waves, work) * pair +
+             seconds{rounds(1, tiles(queries.value), heads, work) * pair +
                      width * traffic / device_.memory_bandwidth};
     }
     const auto work = [&](std::int64_t column) {
       return std::min(q, k - static_cast<double>(tile * column)) + attention_.backward_tile;
     };
-    return attention_.backward_launch + seconds{rounds(tiles(keys.value), heads, attention_.waves, work) * pair *
-                                                attention_.backward_cost};
+    const std::int64_t seen_by_all = std::min(tiles(keys.value), (keys.value - queries.value) / tile + 1);
+    const double alone = q / tile * attention_.backward_tile * static_cast<double>(heads) / device_.multiprocessors;
+    return attention_.backward_launch +
+           seconds{(rounds(seen_by_all, tiles(keys.value), heads, work) + alone) * pair * attention_.backward_cost};
   }
 
   /// Requires  m, n, k >= 1
@@ -116,15 +120,21 @@ class wave_model {
 
   static constexpr std::int64_t tiles(std::int64_t size) noexcept { return (size + tile - 1) / tile; }
 
-  /// Work that the busiest multiprocessor does, of `heads` tiles of each kind 0 <= i < kinds whose work falls with i.
+  /// Work that the busiest multiprocessor does, of `heads` tiles of each kind 0 <= i < kinds whose work falls with i; the
+  /// first `alike` kinds are of equal work. Rounds that begin in a kind last as long as its tiles.
   template <class Work>
-  [[nodiscard]] double rounds(std::int64_t kinds, std::int64_t heads, double waves, Work&& work) const noexcept {
-    double all = 0;
-    for (std::int64_t i = 0; i < kinds; ++i) all += work(i);
-    const double even = all * static_cast<double>(heads) / device_.multiprocessors;
-    double whole = 0;
-    for (std::int64_t first = 0; first < kinds * heads; first += device_.multiprocessors) whole += work(first / heads);
-    return even + waves * (whole - even);
+  [[nodiscard]] double rounds(std::int64_t alike, std::int64_t kinds, std::int64_t heads, Work&& work) const noexcept {
+    const std::int64_t processors = device_.multiprocessors;
+    std::int64_t begun = (alike * heads + processors - 1) / processors;
+    double all = static_cast<double>(alike) * work(0);
+    double whole = static_cast<double>(begun) * work(0);
+    for (std::int64_t i = alike; i < kinds; ++i) {
+      const std::int64_t before = std::exchange(begun, ((i + 1) * heads + processors - 1) / processors);
+      all += work(i);
+      whole += static_cast<double>(begun - before) * work(i);
+    }
+    const double even = all * static_cast<double>(heads) / static_cast<double>(processors);
+    return even + attention_.waves * (whole - even);
   }
 
   costs::gpu device_;
