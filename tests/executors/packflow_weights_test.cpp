@@ -1,5 +1,6 @@
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 
 #include "../laws/cases.hpp"
 #include "diary.hpp"
@@ -57,35 +58,59 @@ using forms = ::testing::Types<prefix_splitting<backward_cuts::any, false>, pref
                                prefix_splitting<backward_cuts::forward_cuts, true>>;
 TYPED_TEST_SUITE(PackflowWeights, forms);
 
-// Numbers are integers that doubles hold exactly, so equality is meant to the last bit.
+/// Plans, runs, and compares with the model of uncut sequences. Numbers are integers that doubles hold exactly, so
+/// equality is meant to the last bit.
+template <class Compute, class Schedule>
+void expect_uncut_gradients(const shape& on, const std::vector<tokens>& lengths, const Schedule& schedule, int seed) {
+  const plan p = tests::planned(on, lengths, slicers::equal_cost{}, solvers::two_phase{}, schedule).value();
+  std::vector<Compute> stages = stages_of<Compute>(p);
+  const auto reports = run_everywhere(p, stages);
+  const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts());
+  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+    ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed;
+    EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
+    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
+      EXPECT_EQ(stages[rank].gradient()[chunk], expected.weight[static_cast<std::size_t>(stages[rank].part(chunk))])
+          << "rank " << rank << ", seed " << seed;
+  }
+}
+
+std::vector<tokens> any_lengths(testing::generator& random, tokens quantum) {
+  return tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
+}
+
 TYPED_TEST(PackflowWeights, GiveTheGradientsOfUncutSequences) {
   for (int seed = 1; seed <= tests::cases(4); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
-    const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
-    for (const std::size_t delay : {std::size_t{0}, std::size_t{3}, std::size_t{1000}}) {
-      for (const shape& on : {shape{.stages = 1, .replicas = 2, .quantum = quantum}, shape{.stages = 3, .quantum = quantum},
-                              shape{.stages = 2, .replicas = 3, .quantum = quantum},
-                              shape{.stages = 2, .chunks = 2, .quantum = quantum}}) {
-        const plan p = tests::planned(on, lengths, slicers::equal_cost{}, solvers::two_phase{}, delayed_weights{delay}).value();
-        std::vector<TypeParam> stages = stages_of<TypeParam>(p);
-        const auto reports = run_everywhere(p, stages);
-        const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts());
-        for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-          ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed;
-          EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
-          for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
-            EXPECT_EQ(stages[rank].gradient()[chunk], expected.weight[static_cast<std::size_t>(stages[rank].part(chunk))])
-                << "rank " << rank << ", seed " << seed;
-        }
-      }
-    }
+    const std::vector<tokens> lengths = any_lengths(random, quantum);
+    for (const std::size_t delay : {std::size_t{0}, std::size_t{3}, std::size_t{1000}})
+      for (const shape& on :
+           {shape{.stages = 1, .replicas = 2, .quantum = quantum}, shape{.stages = 3, .quantum = quantum},
+            shape{.stages = 2, .replicas = 3, .quantum = quantum}, shape{.stages = 2, .chunks = 2, .quantum = quantum}})
+        expect_uncut_gradients<TypeParam>(on, lengths, delayed_weights{delay}, seed);
+  }
+}
+
+TYPED_TEST(PackflowWeights, GiveThoseGradientsInZeroBubbleOrders) {
+  using schedules::zero_bubble_order;
+  for (int seed = 1; seed <= tests::cases(2); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const tokens quantum{random.between(1, 8)};
+    const std::vector<tokens> lengths = any_lengths(random, quantum);
+    for (const zero_bubble_order order : {zero_bubble_order::automatic, zero_bubble_order::h1, zero_bubble_order::h2})
+      for (const shape& on :
+           {shape{.stages = 1, .quantum = quantum}, shape{.stages = 2, .quantum = quantum},
+            shape{.stages = 4, .quantum = quantum}, shape{.stages = 3, .chunks = 2, .quantum = quantum}})
+        expect_uncut_gradients<TypeParam>(on, lengths, schedules::zero_bubble{.order = order}, seed);
   }
 }
 
 plan split_plan() {
   const std::vector<tokens> lengths{{40}, {7}, {13}, {64}};
-  return tests::planned({.stages = 2, .quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{}, delayed_weights{2}).value();
+  return tests::planned({.stages = 2, .quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{},
+                        delayed_weights{2})
+      .value();
 }
 
 TEST(PackflowWeightsPlan, HoldsTheTokensThatItPredicts) {

@@ -1,5 +1,6 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/testing/schedule_laws.hpp>
 
 #include "cases.hpp"
@@ -24,7 +25,15 @@ struct plain_list : schedules::list {
   plain_list() : list{.improve = false} {}
 };
 
-using shipped = ::testing::Types<lead_0, classic, default_1f1b, default_list, plain_list>;
+struct default_zero_bubble : schedules::zero_bubble {};
+struct h1 : schedules::zero_bubble {
+  h1() : zero_bubble{.order = schedules::zero_bubble_order::h1} {}
+};
+struct h2 : schedules::zero_bubble {
+  h2() : zero_bubble{.order = schedules::zero_bubble_order::h2} {}
+};
+
+using shipped = ::testing::Types<lead_0, classic, default_1f1b, default_list, plain_list, default_zero_bubble, h1, h2>;
 TYPED_TEST_SUITE(ScheduleLaws, shipped);
 
 TYPED_TEST(ScheduleLaws, Hold) {
@@ -36,9 +45,15 @@ TYPED_TEST(ScheduleLaws, Hold) {
 }
 
 TEST(InterleavedScheduleLaws, HoldWithVirtualStages) {
-  const testing::report found = testing::schedule_laws(
-      schedules::one_f_one_b{}, {.seed = 7, .cases = tests::cases(60), .longest = {16384}, .chunks = 4});
-  EXPECT_TRUE(found) << found;
+  const auto hold = [](const auto& schedule) {
+    const testing::report found =
+        testing::schedule_laws(schedule, {.seed = 7, .cases = tests::cases(60), .longest = {16384}, .chunks = 4});
+    EXPECT_TRUE(found) << found;
+  };
+  hold(schedules::one_f_one_b{});
+  hold(schedules::zero_bubble{});
+  hold(h1{});
+  hold(h2{});
 }
 
 }  // namespace

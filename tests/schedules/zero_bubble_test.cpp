@@ -1,3 +1,4 @@
+#include <slimpack/concepts.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
@@ -5,7 +6,6 @@
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/testing/random_replica.hpp>
-#include <slimpack/testing/schedule_laws.hpp>
 
 #include "../laws/cases.hpp"
 #include "../simulator/workloads.hpp"
@@ -74,22 +74,6 @@ seconds span(const workload& work, const std::vector<program>& programs) {
 double packs_held(const workload& work, const std::vector<program>& programs) {
   const std::vector<double> peak = simulator::peak_memory(work, programs);
   return *std::max_element(peak.begin(), peak.end()) / 128;
-}
-
-TEST(ZeroBubble, ObeysTheLawsOfSchedules) {
-  for (const zero_bubble& rule : {automatic, h1, h2})
-    for (const tokens longest : {tokens{2048}, tokens{65536}}) {
-      const testing::report found = testing::schedule_laws(rule, {.cases = tests::cases(60), .longest = longest});
-      EXPECT_TRUE(found) << rule << ' ' << found;
-    }
-}
-
-TEST(ZeroBubble, ObeysTheLawsWithVirtualStages) {
-  for (const zero_bubble& rule : {automatic, h1, h2}) {
-    const testing::report found =
-        testing::schedule_laws(rule, {.seed = 7, .cases = tests::cases(60), .longest = {16384}, .chunks = 4});
-    EXPECT_TRUE(found) << rule << ' ' << found;
-  }
 }
 
 // Qi et al., section 2: (p - 1)(F + B - W) with h1, in the memory of 1F1B; a message adds 4 c to each stage's share.
