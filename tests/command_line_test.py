@@ -126,6 +126,7 @@ class CommandLine(unittest.TestCase):
         for gpu, kernel in (("h100", "H100-SXM5"), ("a100", "A100-PCIe")):
             out = self.plans(*self.profiled("--gpu", gpu, "--cost", f"profiled:{DATA / 'profiles'}", "--json", self.outputs / "p.json"))
             for word in ("% measured", "% interpolated", "% extrapolated", "% derived", "% modelled", kernel, "so that no time falls", "links     measured",
+                         "% attention: ", "% products: ", "% element-wise: ", "% traffic: ",
                          f"profiles/gemm_bf16_{gpu}_sxm.csv:", "% faster than the smaller size", "memory_galvatron.csv:1: skipped"):
                 self.assertIn(word, out)
             other = "a100" if gpu == "h100" else "h100"

@@ -20,6 +20,19 @@ std::string time(seconds s) {
   return s.value >= 1e-3 ? fixed(1e3 * s.value, 2) + " ms" : fixed(1e6 * s.value, 1) + " us";
 }
 
+/// How much of the time goes where, and how it is known.
+void print_shares(std::ostream& out, const costs::provenance& all) {
+  out << "times     of an uncut sequence of 8192 tokens, forward and backward: " << all << "\n";
+  using costs::work;
+  for (const auto& [name, on] : {std::pair{"attention", work::attention},
+                                 {"products", work::products},
+                                 {"element-wise", work::elementwise},
+                                 {"traffic", work::traffic}}) {
+    const costs::provenance part = all.of(on);
+    out << "          " << std::setw(5) << percent(part.total() / all.total(), 0) << " " << name << ": " << part << "\n";
+  }
+}
+
 /// Each model once, in the order of the tables.
 std::string models_of(const std::vector<costs::layer_sample>& layers) {
   std::vector<std::string> models;
@@ -58,8 +71,7 @@ void print_sources(std::ostream& out, const setting& s) {
   const auto raised = [](double change) {
     return change > 0 ? ", changed by up to " + percent(change, 0) + " so that no time falls" : std::string{};
   };
-  out << "times     " << std::get<costs::profiled>(s.cost).sources() << ",\n"
-      << "          of an uncut sequence of 8192 tokens, forward and backward\n";
+  print_shares(out, std::get<costs::profiled>(s.cost).sources());
   out << "attention ";
   if (const auto& table = m.kernels.attention_measured())
     out << table->reference() << (table->has_backward() ? "" : ", backward not measured")
