@@ -155,7 +155,8 @@ concept slicer = std::copyable<S> &&
 ///  5. equal questions get equal answers
 /// testing/cost_model_laws.hpp checks them. A cost model knows no slicer, solver, schedule or simulator.
 /// Shipped   costs::quadratic (default) seconds per token and pair, to learn, to test and where you have measured them;
-///           costs::transformer from a model's dimensions and a GPU, before you have; costs::profiled from measured times
+///           costs::transformer from a model's dimensions and a GPU, before you have; costs::profiled from measured times,
+///           of a trainer's own slices or (costs::profiled_of) of kernels and collectives
 template <class C>
 concept cost_model = std::copyable<C> &&
     (detail::prices_slices<C> || detail::unmet<"a cost model offers seconds time(const slice&, pass, int part) const">());
@@ -167,7 +168,8 @@ concept cost_model = std::copyable<C> &&
 ///  3. the workload's memory limit holds, or the answer is errc::out_of_memory
 /// testing/schedule_laws.hpp checks them.
 /// Shipped   schedules::list (default) event-driven under the memory limit; schedules::one_f_one_b any lead, where the
-///           trainer's order is fixed, and for virtual stages
+///           trainer's order is fixed, and for virtual stages; schedules::zero_bubble where the trainer can run weight
+///           gradients apart
 template <class S, class W = workload>
 concept schedule_for = std::copyable<S> &&
     (detail::orders_packs<S, W> ||

@@ -34,6 +34,7 @@ struct memory;
 class transformer;
 class profiled;
 class time_table;
+class kernel_times;
 }  // namespace costs
 
 namespace solvers {
@@ -49,6 +50,7 @@ struct refined;
 namespace schedules {
 struct one_f_one_b;
 struct list;
+struct zero_bubble;
 }  // namespace schedules
 
 namespace executors {

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SLIMPACK_HPP
 #define SLIMPACK_SLIMPACK_HPP
 
-/// Everything but Boost.Graph (simulator/bgl.hpp), MPI (transports/mpi.hpp), files (io/) and the laws (testing/), which
-/// cost more to include.
+/// Everything but Boost.Graph (simulator/bgl.hpp), Eigen (costs/calibrated.hpp), MPI (transports/mpi.hpp), files (io/) and
+/// the laws (testing/), which cost more to include.
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/backward_cuts.hpp>
@@ -28,18 +28,36 @@
 #include <slimpack/core/timed_instruction.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/workload.hpp>
+#include <slimpack/costs/attention_table.hpp>
+#include <slimpack/costs/collective.hpp>
+#include <slimpack/costs/collective_sample.hpp>
+#include <slimpack/costs/collective_table.hpp>
 #include <slimpack/costs/gpu.hpp>
 #include <slimpack/costs/gpus.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/costs/kernel_samples.hpp>
+#include <slimpack/costs/kernel_times.hpp>
 #include <slimpack/costs/layer.hpp>
 #include <slimpack/costs/memory.hpp>
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/costs/network.hpp>
+#include <slimpack/costs/origin.hpp>
+#include <slimpack/costs/placement.hpp>
 #include <slimpack/costs/price.hpp>
+#include <slimpack/costs/product_table.hpp>
 #include <slimpack/costs/profiled.hpp>
+#include <slimpack/costs/profiled_of.hpp>
+#include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/rank_group.hpp>
+#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/time_table.hpp>
+#include <slimpack/costs/token_table.hpp>
+#include <slimpack/costs/traffic.hpp>
 #include <slimpack/costs/transformer.hpp>
+#include <slimpack/costs/wave_model.hpp>
+#include <slimpack/costs/work.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/packflow.hpp>
@@ -49,6 +67,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulator/bounds.hpp>
 #include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/simulator/graph.hpp>
