@@ -146,6 +146,15 @@ TEST(Network, KeepsMeasurementsOfSmallSizes) {
   EXPECT_EQ(net.all_gather({16, 2, 2}, {160}), seconds{9});
 }
 
+TEST(Network, LeavesOutGroupsMeasuredAtOneSize) {
+  samples all = gathers(4, 8);
+  all.push_back({"", "", collective::all_reduce, 2, 8, {100}, {0.1}});
+  const network net = network::make(device, all).value();
+  ASSERT_EQ(net.notes().size(), 1u);
+  EXPECT_EQ(net.notes()[0], "all_reduce of 2 ranks on : times of one size only say nothing of others, left out");
+  EXPECT_NE(net.source(collective::all_reduce, {2, 1, 1}, {100}), costs::origin::measured);
+}
+
 // The second collection falls with size, so the first one's 0.75 s count, whichever comes first.
 TEST(Network, BelievesTheCollectionWithLeastNoise) {
   const samples clean = gathers(4, 8, 1, "clean");

@@ -46,10 +46,11 @@ class network {
   /// node, or across nodes, whose bandwidth is more than a factor of 2 off the link's are of another kind of box or
   /// cluster, and left out with a note. Samples that name another `gpu` or `node` are another collection; of those that
   /// know an operation, the one with the least noise answers.
+  /// Of an operation and ranks with times of one size only, nothing follows for others: left out, too.
   /// Errors    those of collective_table::make            Complexity  O(samples^2)
   [[nodiscard]] static result<network> make(gpu device, std::span<const collective_sample> samples) {
     network made(std::move(device));
-    std::vector<collective_sample> left(samples.begin(), samples.end());
+    std::vector<collective_sample> left = made.of_several_sizes(samples);
     while (!left.empty()) {
       const auto other = std::stable_partition(left.begin(), left.end(), [&](const collective_sample& s) {
         return s.gpu == left.front().gpu && s.node == left.front().node;
@@ -118,6 +119,24 @@ class network {
     place_.island = std::min(place_.island, table.value().island().value_or(place_.island));
     tables_.push_back(std::move(table).value());
     return std::nullopt;
+  }
+  /// The samples without those that are alone with their size; each such group is noted once.
+  [[nodiscard]] std::vector<collective_sample> of_several_sizes(std::span<const collective_sample> samples) {
+    std::vector<collective_sample> kept;
+    for (const collective_sample& s : samples) {
+      const auto same = [&](const collective_sample& other) {
+        return other.gpu == s.gpu && other.node == s.node && other.op == s.op && other.ranks == s.ranks &&
+               other.ranks_per_node == s.ranks_per_node;
+      };
+      const auto other_size = [&](const collective_sample& other) { return same(other) && other.size != s.size; };
+      if (std::any_of(samples.begin(), samples.end(), other_size)) {
+        kept.push_back(s);
+      } else if (&*std::find_if(samples.begin(), samples.end(), same) == &s) {
+        notes_.push_back(std::string(name_of(s.op)) + " of " + std::to_string(s.ranks) + " ranks on " + s.gpu +
+                         ": times of one size only say nothing of others, left out");
+      }
+    }
+    return kept;
   }
   static std::string in_gigabytes(double bandwidth) {
     char text[32];
