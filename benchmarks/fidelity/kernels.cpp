@@ -1,6 +1,6 @@
-// F8, F9, F10: how far are the times of attention and of matrix products off, by the wave model with constants fitted to
-// other rows, by tables at points left out of them, and on a GPU that five points were measured on? Beside them stands
-// what one constant rate gives.
+// F8, F9, F10: how far are the times of attention and of matrix products off, by the wave model with constants fitted
+// to other rows, by tables at points left out of them, and on a GPU that five points were measured on? Beside them
+// stands what one constant rate gives.
 
 #include "scores.hpp"
 
@@ -49,30 +49,43 @@ std::string in_percent(double ratio) {
 
 // Attention and products, asked alike.
 
-std::string kernel_of(const attention_sample& s) { return "attention " + s.kernel + " on " + s.gpu; }
-std::string kernel_of(const product_sample& s) { return "products on " + s.gpu; }
+std::string kernel_of(const attention_sample& s) {
+  return "attention " + s.kernel + " on " + s.gpu;
+}
+std::string kernel_of(const product_sample& s) {
+  return "products on " + s.gpu;
+}
 
 // In this order every second point is every second length.
 auto shape_of(const attention_sample& s) {
   return std::tuple(s.heads, s.kv_heads, s.head_dim, s.batch, s.queries, s.keys);
 }
-auto shape_of(const product_sample& s) { return std::tuple(s.n, s.k, s.m); }
+auto shape_of(const product_sample& s) {
+  return std::tuple(s.n, s.k, s.m);
+}
 
 std::string name_of(const attention_sample& s) {
-  return s.kernel + " on " + s.gpu + ", batch " + std::to_string(s.batch) + ", " + std::to_string(s.queries.value) + " of " +
-         std::to_string(s.keys.value) + " tokens, heads " + std::to_string(s.heads) + "/" + std::to_string(s.kv_heads);
+  return s.kernel + " on " + s.gpu + ", batch " + std::to_string(s.batch) + ", " + std::to_string(s.queries.value) +
+         " of " + std::to_string(s.keys.value) + " tokens, heads " + std::to_string(s.heads) + "/" +
+         std::to_string(s.kv_heads);
 }
 std::string name_of(const product_sample& s) {
   return s.gpu + ", " + std::to_string(s.m) + " x " + std::to_string(s.n) + " x " + std::to_string(s.k);
 }
 
-seconds measured(const attention_sample& s) { return s.forward; }
-seconds measured(const product_sample& s) { return s.time; }
+seconds measured(const attention_sample& s) {
+  return s.forward;
+}
+seconds measured(const product_sample& s) {
+  return s.time;
+}
 
 seconds modelled(const wave_model& m, const attention_sample& s) {
   return m.attention(pass::forward, s.queries, s.keys, s.batch * s.heads, s.batch * s.kv_heads, s.head_dim);
 }
-seconds modelled(const wave_model& m, const product_sample& s) { return m.product(s.m, s.n, s.k); }
+seconds modelled(const wave_model& m, const product_sample& s) {
+  return m.product(s.m, s.n, s.k);
+}
 
 attention_table table_of(const wave_model& m, const std::vector<attention_sample>& rows) {
   return attention_table::make(m, rows).value();
@@ -83,7 +96,9 @@ product_table table_of(const wave_model& m, const std::vector<product_sample>& r
 seconds looked_up(const attention_table& t, const attention_sample& s) {
   return t(pass::forward, s.queries, s.keys, s.heads, s.kv_heads, s.head_dim, s.batch).time;
 }
-seconds looked_up(const product_table& t, const product_sample& s) { return t(s.m, s.n, s.k).time; }
+seconds looked_up(const product_table& t, const product_sample& s) {
+  return t(s.m, s.n, s.k).time;
+}
 
 double work(const attention_sample& s) {
   const auto q = static_cast<double>(s.queries.value), k = static_cast<double>(s.keys.value);
@@ -96,7 +111,9 @@ result<calibrated> fit(const wave_model& start, const std::vector<attention_samp
 result<calibrated> fit(const wave_model& start, const std::vector<product_sample>& rows) {
   return calibrated::fit(start, {}, rows);
 }
-wave_model fitted(const wave_model& start, const auto& rows) { return fit(start, rows).value().model(); }
+wave_model fitted(const wave_model& start, const auto& rows) {
+  return fit(start, rows).value().model();
+}
 
 /// What was measured of one kernel on one GPU, in order of shape.
 template <class Sample>
@@ -132,7 +149,8 @@ std::vector<kernel<Sample>> kernels_in(const std::filesystem::path& data, const 
   std::vector<kernel<Sample>> kernels;
   for (auto& [name, rows] : by_name) {
     if (rows.size() < enough_rows) continue;
-    std::stable_sort(rows.begin(), rows.end(), [](const Sample& a, const Sample& b) { return shape_of(a) < shape_of(b); });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const Sample& a, const Sample& b) { return shape_of(a) < shape_of(b); });
     if (std::optional<slimpack::costs::gpu> device = description_of(rows.front().gpu, data))
       kernels.push_back({name, std::move(*device), std::move(rows)});
   }
@@ -147,7 +165,9 @@ std::vector<attention_sample> forwards(const std::vector<attention_sample>& all)
   return kept;
 }
 
-row row_of(const auto& sample, seconds predicted) { return {name_of(sample), predicted.value, measured(sample).value}; }
+row row_of(const auto& sample, seconds predicted) {
+  return {name_of(sample), predicted.value, measured(sample).value};
+}
 
 double mean_error(const wave_model& m, const auto& rows) {
   double sum = 0;
@@ -170,9 +190,10 @@ double constant_rate_error(const auto& k) {
 std::string constants(const wave_model& m) {
   const wave_model::attention_constants& a = m.attention();
   char text[200];
-  std::snprintf(text, sizeof text,
-                "launch %.1f us, share %.2f, tile_keys %.0f, waves %.2f, diagonal %.2f, key_passes %.2f, head_passes %.2f",
-                1e6 * a.launch.value, a.share, a.tile_keys, a.waves, a.diagonal, a.key_passes, a.head_passes);
+  std::snprintf(
+      text, sizeof text,
+      "launch %.1f us, share %.2f, tile_keys %.0f, waves %.2f, diagonal %.2f, key_passes %.2f, head_passes %.2f",
+      1e6 * a.launch.value, a.share, a.tile_keys, a.waves, a.diagonal, a.key_passes, a.head_passes);
   return text;
 }
 
@@ -180,7 +201,9 @@ std::string constants(const wave_model& m) {
 
 score halves(const kernel<attention_sample>& k, std::string claim, const char* goal_of) {
   const wave_model start(k.device);
-  score s{.id = "F8", .claim = std::move(claim), .fitted = "7 constants of the wave model, for each half of the rows to the other"};
+  score s{.id = "F8",
+          .claim = std::move(claim),
+          .fitted = "7 constants of the wave model, for each half of the rows to the other"};
   for (const bool second : {false, true}) {
     const wave_model model = fitted(start, k.half(!second));
     for (const attention_sample& r : k.half(second)) s.rows.push_back(row_of(r, modelled(model, r)));
@@ -208,8 +231,9 @@ const kernel<Sample>* donor_of(const kernel<Sample>& k, const std::vector<kernel
   return best;
 }
 
-/// What a GPU changes of a kernel: the rate of its tiles, and what starting one costs, counted in keys, of which a faster
-/// one does more meanwhile. Times are linear in 1 / share and tile_keys / share; of these, least squares of relative errors.
+/// What a GPU changes of a kernel: the rate of its tiles, and what starting one costs, counted in keys, of which a
+/// faster one does more meanwhile. Times are linear in 1 / share and tile_keys / share; of these, least squares of
+/// relative errors.
 wave_model two_constants(const wave_model& start, const std::vector<attention_sample>& rows) {
   wave_model::attention_constants c = start.attention();
   const auto with = [&](double share, double tile_keys) {
@@ -257,9 +281,11 @@ std::vector<Sample> without(std::vector<Sample> rows, const Sample& asked) {
 
 /// Constants come from rows of the other half too, so nothing is known of a row that is asked for.
 template <class Sample>
-score from_the_rest(const std::vector<kernel<Sample>>& all, removed which, const std::string& what, double mean, double p95) {
+score from_the_rest(const std::vector<kernel<Sample>>& all, removed which, const std::string& what, double mean,
+                    double p95) {
   score s{.id = "F9",
-          .claim = what + ", " + (which == removed::every_second ? "every second point removed" : "each point removed in turn") +
+          .claim = what + ", " +
+                   (which == removed::every_second ? "every second point removed" : "each point removed in turn") +
                    ": seconds from the table of the rest",
           .fitted = "the wave model between points, for each half of the rows to the other"};
   for (const kernel<Sample>& k : all) {
@@ -274,7 +300,8 @@ score from_the_rest(const std::vector<kernel<Sample>>& all, removed which, const
                                              : looked_up(table_of(model, without(k.rows, asked)), asked)));
     }
     const summary of_kernel = summarise(own);
-    s.notes.push_back(k.name + ": mean error " + in_percent(of_kernel.mean) + ", 95th percentile " + in_percent(of_kernel.p95));
+    s.notes.push_back(k.name + ": mean error " + in_percent(of_kernel.mean) + ", 95th percentile " +
+                      in_percent(of_kernel.p95));
     s.rows.insert(s.rows.end(), own.rows.begin(), own.rows.end());
   }
   const summary pooled = summarise(s);
@@ -284,9 +311,11 @@ score from_the_rest(const std::vector<kernel<Sample>>& all, removed which, const
 
 /// Backwards from the measured forward, and the ratios of the kernel's other lengths.
 score backward_from_other_lengths(const std::vector<attention_sample>& all, const std::filesystem::path& data) {
-  score s{.id = "F9",
-          .claim = "causal attention backward, each length removed in turn: seconds from the forward and the ratios of the rest",
-          .fitted = "the wave model between points, to the rest and the forward"};
+  score s{
+      .id = "F9",
+      .claim =
+          "causal attention backward, each length removed in turn: seconds from the forward and the ratios of the rest",
+      .fitted = "the wave model between points, to the rest and the forward"};
   double fixed_ratio = 0;
   for (const attention_sample& asked : all) {
     if (!asked.causal || !asked.backward) continue;
@@ -303,7 +332,8 @@ score backward_from_other_lengths(const std::vector<attention_sample>& all, cons
     if (!table.has_backward()) continue;
     const seconds predicted =
         table(pass::backward, asked.queries, asked.keys, asked.heads, asked.kv_heads, asked.head_dim, asked.batch).time;
-    s.rows.push_back({name_of(asked) + (asked.deterministic ? ", deterministic" : ""), predicted.value, asked.backward->value});
+    s.rows.push_back(
+        {name_of(asked) + (asked.deterministic ? ", deterministic" : ""), predicted.value, asked.backward->value});
     fixed_ratio += std::abs(2.5 * asked.forward / *asked.backward - 1);
   }
   s.notes = {"2.5 x forward, as operations count: " + in_percent(fixed_ratio / static_cast<double>(s.rows.size()))};
@@ -329,10 +359,11 @@ score from_probes(const kernel<Sample>& k, const kernel<Sample>* donor) {
           .fitted = (donor != nullptr ? "constants to " + donor->name : std::string("constants as shipped")) +
                     ", then to the points that calibrated::probes chooses"};
   for (std::size_t i = 0; i < k.rows.size(); ++i)
-    if (std::find(chosen.begin(), chosen.end(), i) == chosen.end()) s.rows.push_back(row_of(k.rows[i], modelled(model, k.rows[i])));
+    if (std::find(chosen.begin(), chosen.end(), i) == chosen.end())
+      s.rows.push_back(row_of(k.rows[i], modelled(model, k.rows[i])));
   s.goals = {{"mean error", summarise(s).mean, 0.15}};
-  s.notes = {"without a point: " + in_percent(mean_error(start, k.rows)) + "; constants as shipped, which saw these rows: " +
-             in_percent(mean_error(sheet, k.rows))};
+  s.notes = {"without a point: " + in_percent(mean_error(start, k.rows)) +
+             "; constants as shipped, which saw these rows: " + in_percent(mean_error(sheet, k.rows))};
   for (const Sample& p : measured_first) s.notes.push_back("point: " + name_of(p));
   return s;
 }
@@ -345,11 +376,14 @@ std::vector<score> kernels(const std::filesystem::path& data) {
   const std::vector<kernel<product_sample>> products = kernels_in(data, profile.products);
   std::vector<score> scores;
   for (const kernel<attention_sample>& k : attention) {
-    const bool slices = std::any_of(k.rows.begin(), k.rows.end(), [](const attention_sample& s) { return s.queries != s.keys; });
-    scores.push_back(halves(k, k.name + (slices ? ", slices" : ", whole sequences") + ": forward, seconds", "of the unseen half"));
+    const bool slices =
+        std::any_of(k.rows.begin(), k.rows.end(), [](const attention_sample& s) { return s.queries != s.keys; });
+    scores.push_back(
+        halves(k, k.name + (slices ? ", slices" : ", whole sequences") + ": forward, seconds", "of the unseen half"));
   }
   for (const kernel<attention_sample>& k : attention)
-    if (const kernel<attention_sample>* donor = donor_of(k, attention)) scores.push_back(two_constants_of_another_gpu(k, *donor));
+    if (const kernel<attention_sample>* donor = donor_of(k, attention))
+      scores.push_back(two_constants_of_another_gpu(k, *donor));
   for (const removed which : {removed::every_second, removed::each_in_turn}) {
     scores.push_back(from_the_rest(attention, which, "causal attention", 0.04, 0.16));
     scores.push_back(from_the_rest(products, which, "matrix products", 0.05, 0.25));

@@ -25,7 +25,13 @@ seconds modelled(pass p, const attention_sample& s) {
 }
 /// Takes `slower` times what the model says.
 attention_sample sample(std::int64_t q, std::int64_t k, int heads, double slower, const std::string& kernel = "flash") {
-  attention_sample s{.gpu = "H100-SXM5-80GB", .kernel = kernel, .queries = {q}, .keys = {k}, .heads = heads, .kv_heads = heads, .head_dim = 128};
+  attention_sample s{.gpu = "H100-SXM5-80GB",
+                     .kernel = kernel,
+                     .queries = {q},
+                     .keys = {k},
+                     .heads = heads,
+                     .kv_heads = heads,
+                     .head_dim = 128};
   s.forward = modelled(pass::forward, s) * slower;
   return s;
 }
@@ -90,7 +96,8 @@ TEST(AttentionTable, TellsWhatLiesBetweenPointsAndWhatOutside) {
 
 TEST(AttentionTable, ExtrapolatesWherePointsAreFarApart) {
   // 16 x 16 and 16384 x 16384 span the ranges, and 512 x 512 is 5 doublings of both from either.
-  const attention_table table = attention_table::make(model, samples{sample(16, 16, 8, 1), sample(16384, 16384, 8, 1)}).value();
+  const attention_table table =
+      attention_table::make(model, samples{sample(16, 16, 8, 1), sample(16384, 16384, 8, 1)}).value();
   EXPECT_EQ(ask(table, pass::forward, 512, 512, 8).source, origin::extrapolated);
 }
 
@@ -126,8 +133,7 @@ TEST(AttentionTable, DeterministicTimesAreAnotherKernel) {
   for (attention_sample& s : slow) s.deterministic = true, s.backward = *s.backward * 2;
   all.insert(all.end(), slow.begin(), slow.end());
   const attention_table table = attention_table::make(model, all).value();
-  for (const std::int64_t q : {512, 4096, 700})
-    EXPECT_NEAR(over_model(table, pass::backward, q, 2 * q, 8), 1, 1e-9);
+  for (const std::int64_t q : {512, 4096, 700}) EXPECT_NEAR(over_model(table, pass::backward, q, 2 * q, 8), 1, 1e-9);
 }
 
 TEST(AttentionTable, GivesTheBackwardThatWasMeasured) {

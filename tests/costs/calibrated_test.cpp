@@ -43,7 +43,13 @@ std::vector<attention_sample> attention(const wave_model& truth, bool with_backw
   for (const int heads : {4, 16, 64})
     for (std::int64_t q = 128; q <= 16384; q *= 2)
       for (std::int64_t k = q; k <= 65536; k *= 4) {
-        all.push_back({.gpu = "H100", .kernel = "flash", .queries = {q}, .keys = {k}, .heads = heads, .kv_heads = 4, .head_dim = 128});
+        all.push_back({.gpu = "H100",
+                       .kernel = "flash",
+                       .queries = {q},
+                       .keys = {k},
+                       .heads = heads,
+                       .kv_heads = 4,
+                       .head_dim = 128});
         all.back().forward = truth.attention(pass::forward, {q}, {k}, heads, 4, 128);
         if (with_backward) all.back().backward = truth.attention(pass::backward, {q}, {k}, heads, 4, 128);
       }
@@ -59,7 +65,9 @@ std::vector<product_sample> products(const wave_model& truth) {
 double error_of(const wave_model& m, const std::vector<attention_sample>& all, pass p) {
   double sum = 0;
   for (const attention_sample& s : all)
-    sum += std::abs(m.attention(p, s.queries, s.keys, s.heads, s.kv_heads, s.head_dim) / (p == pass::forward ? s.forward : *s.backward) - 1);
+    sum += std::abs(m.attention(p, s.queries, s.keys, s.heads, s.kv_heads, s.head_dim) /
+                        (p == pass::forward ? s.forward : *s.backward) -
+                    1);
   return sum / static_cast<double>(all.size());
 }
 double error_of(const wave_model& m, const std::vector<product_sample>& all) {
@@ -90,7 +98,9 @@ TEST(Calibrated, FiveTellingPointsAreNearlyEnough) {
   const auto attends = attention(other(), false);
   const auto multiplies = products(other());
   const wave_model found = calibrated::fit(start, at(attends, calibrated::probes(start, attends, 5)),
-                                           at(multiplies, calibrated::probes(start, multiplies, 5))).value().model();
+                                           at(multiplies, calibrated::probes(start, multiplies, 5)))
+                               .value()
+                               .model();
   EXPECT_LT(error_of(found, attends, pass::forward), 0.1);
   EXPECT_LT(error_of(found, multiplies), 0.05);
 }
@@ -100,7 +110,8 @@ TEST(Calibrated, ProbesTellMoreThanPointsByChance) {
   std::cout << "seed " << seed << '\n';
   testing::generator random(seed);
   auto all = products(other());
-  const double probed = error_of(calibrated::fit(start, {}, at(all, calibrated::probes(start, all, 5))).value().model(), all);
+  const double probed =
+      error_of(calibrated::fit(start, {}, at(all, calibrated::probes(start, all, 5))).value().model(), all);
   int better = 0;
   for (int i = 0; i < 40; ++i) {
     auto some = all;
@@ -145,7 +156,8 @@ TEST(Calibrated, RefusesTooFewPoints) {
 }
 
 TEST(Calibrated, RefusesPointsOfLikeSize) {
-  const std::vector<product_sample> alike{{"H100", 4096, 4096, 4096, {1}}, {"H100", 4096, 4096, 5120, {1}}, {"H100", 4096, 4096, 6144, {1}}};
+  const std::vector<product_sample> alike{
+      {"H100", 4096, 4096, 4096, {1}}, {"H100", 4096, 4096, 5120, {1}}, {"H100", 4096, 4096, 6144, {1}}};
   EXPECT_EQ(calibrated::fit(start, {}, alike).error().code, errc::invalid_input);
 }
 

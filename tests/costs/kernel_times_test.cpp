@@ -15,8 +15,14 @@ using costs::origin;
 using costs::product_sample;
 
 const costs::wave_model model{costs::gpus::h100()};
-const attention_sample attention{.gpu = "H100", .kernel = "flash", .queries = {1024}, .keys = {4096}, .heads = 8, .kv_heads = 1,
-                                 .head_dim = 128, .forward = {1}};
+const attention_sample attention{.gpu = "H100",
+                                 .kernel = "flash",
+                                 .queries = {1024},
+                                 .keys = {4096},
+                                 .heads = 8,
+                                 .kv_heads = 1,
+                                 .head_dim = 128,
+                                 .forward = {1}};
 const product_sample product{"H100", 1024, 4096, 4096, {2}};
 
 TEST(KernelTimes, AreModelledWhereNothingWasMeasured) {

@@ -73,7 +73,8 @@ TEST(ProductTable, NamesASampleThatIsNone) {
   EXPECT_EQ(product_table::make(model, all).error().detail,
             "product of 5 x 7 and 7 x 6 on A100: a time must be more than 0 and finite");
   all.back() = {"A100", 0, 6, 7, {1}};
-  EXPECT_EQ(product_table::make(model, all).error().detail, "product of 0 x 7 and 7 x 6 on A100: sizes are counted from 1");
+  EXPECT_EQ(product_table::make(model, all).error().detail,
+            "product of 0 x 7 and 7 x 6 on A100: sizes are counted from 1");
   EXPECT_EQ(product_table::make(model, samples{}).error().detail, "no times of matrix products");
 }
 

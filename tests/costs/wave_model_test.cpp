@@ -40,9 +40,11 @@ costs::gpu two_product_processors() {
   g.memory_bandwidth = 1e60;
   return g;
 }
-constexpr wave_model::product_constants no_overheads{.launch = {}, .share = 1, .tile_depth = 0, .waves = 1, .passes = 1};
+constexpr wave_model::product_constants no_overheads{
+    .launch = {}, .share = 1, .tile_depth = 0, .waves = 1, .passes = 1};
 
-seconds forward(const wave_model::attention_constants& with, std::int64_t q, std::int64_t k, int heads, int kv_heads = 1) {
+seconds forward(const wave_model::attention_constants& with, std::int64_t q, std::int64_t k, int heads,
+                int kv_heads = 1) {
   return wave_model(two_processors(), with, {}).attention(pass::forward, {q}, {k}, heads, kv_heads, 1);
 }
 seconds backward(const wave_model::attention_constants& with, std::int64_t q, std::int64_t k, int heads) {

@@ -26,9 +26,10 @@ namespace slimpack::costs {
 
 /// Times of causal attention as measured on one GPU, by queries, keys, heads, key/value heads and head size.
 ///
-/// What is interpolated is log(measured / wave model), in the logarithms of these five, from the nearest points, so
-/// that thin slices and few heads follow the multiprocessors where the table is sparse. Outside the table the nearest
-/// points give the level and the wave model the growth. A batch of b sequences counts as b times the heads.
+/// What is interpolated is log(measured / wave model), in the logarithms of these five and of the batch, from the
+/// nearest points (detail/scatter.hpp), so that thin slices and few heads follow the multiprocessors where the table is
+/// sparse. Outside the table the nearest points give the level and the wave model the growth. The wave model takes a
+/// batch of b sequences for b times the heads.
 ///
 /// One kernel is the reference: of those with a measured backward that need not be deterministic, if there are any, the
 /// one on the GPU whose name is most like the wave model's, then the one with the most points. The others give shape
@@ -42,9 +43,9 @@ namespace slimpack::costs {
 /// forward and short ones backward. Where no backward was measured the wave model's ratio stands alone.
 ///
 /// Source    derived. Leaving out each point, or every second, of the published tables: 1 % to 8 % off on average
-/// Law       exact at points of the reference, which do not fall when queries or keys grow: those that do are replaced by
-///           the mean of the largest before and the smallest after. Between points time may fall by what noise there is:
-///           costs::time_table, into which costs::profiled tabulates it, does not let it
+/// Law       exact at points of the reference, which do not fall when queries or keys grow: those that do are replaced
+///           by the mean of the largest before and the smallest after. Between points time may fall by what noise there
+///           is: costs::time_table, into which costs::profiled tabulates it, does not let it
 /// Shapes    any points; of several times of a kernel at a point the median counts; not causal ones are left out
 /// Complexity  O(points) a question
 class attention_table {
@@ -106,7 +107,8 @@ class attention_table {
   using scatter = slimpack::detail::scatter<6>;
   static constexpr double further = 2;  // doublings, of kernels that are not the reference
 
-  attention_table(wave_model model, const std::map<kernel_key, std::map<place, times>>& kernels, const kernel_key& reference)
+  attention_table(wave_model model, const std::map<kernel_key, std::map<place, times>>& kernels,
+                  const kernel_key& reference)
       : model_(std::move(model)), reference_(reference.kernel + " on " + reference.gpu) {
     logs_of_times own = measured(kernels.at(reference));
     for (const auto& [key, at] : kernels) {

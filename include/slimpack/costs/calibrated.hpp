@@ -2,10 +2,8 @@
 #define SLIMPACK_COSTS_CALIBRATED_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/slice.hpp>
-#include <slimpack/costs/detail/kernel_faults.hpp>
+#include <slimpack/costs/detail/kernel_scales.hpp>
 #include <slimpack/costs/detail/least_squares.hpp>
-#include <slimpack/costs/detail/reference_kernel.hpp>
 #include <slimpack/costs/kernel_samples.hpp>
 #include <slimpack/costs/wave_model.hpp>
 
@@ -13,11 +11,7 @@
 #include <Eigen/Core>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,39 +21,40 @@ namespace slimpack::costs {
 
 /// A wave model whose constants are fitted to measurements, a handful or hundreds.
 ///
-/// Minimised are squares of log(model / measured) over 8 %, what the model misses large tables by, and of the distance of
-/// each constant from where it starts, over how much it differs between the kernels of the published tables: few points
-/// move the constants they tell of, many move all. Constants are fitted as logarithms (a share of gaps as its odds), so
-/// that none leaves its range.
+/// Minimised are squares of log(model / measured) over 8 %, what the model misses large tables by, and of the distance
+/// of each constant from where it starts, over how much it differs between the kernels of the published tables: few
+/// points move the constants they tell of, many move all. Constants are fitted as logarithms (a share of gaps as its
+/// odds), so that none leaves its range.
 ///
-/// Which points tell most is a question the model can answer: `probes` chooses, one after the other, those that lower the
-/// expected squared error over all candidates most (a greedy I-optimal design).
+/// Which points tell most is a question the model can answer: `probes` chooses, one after the other, those that lower
+/// the expected squared error over all candidates most (a greedy I-optimal design).
 /// Source    derived; maximum a posteriori under normal priors, Gauss-Newton
 /// Errors    invalid_input, see fit            Complexity  O(points x constants) evaluations of the model a step
 class calibrated {
  public:
   /// Either list may be empty: its constants stay. Of several attention kernels the reference of costs::attention_table
   /// counts; a backward counts where it was measured.
-  /// Errors    invalid_input: times that are not above 0, sizes below 1, fewer than 3 points, points whose work is so alike
-  ///           (all within a factor of 8) that launch and rate cannot be told apart
+  /// Errors    invalid_input: times that are not above 0, sizes below 1, fewer than 3 points, points whose work is so
+  ///           alike (all within a factor of 8) that launch and rate cannot be told apart
   [[nodiscard]] static result<calibrated> fit(const wave_model& start, std::span<const attention_sample> attention,
                                               std::span<const product_sample> products) {
-    const result<wave_model::attention_constants> a = fitted<attention_scales>(start, attention);
+    const result<wave_model::attention_constants> a = fitted<slimpack::detail::attention_scales>(start, attention);
     if (!a) return a.error();
-    const result<wave_model::product_constants> p = fitted<product_scales>(start, products);
+    const result<wave_model::product_constants> p = fitted<slimpack::detail::product_scales>(start, products);
     if (!p) return p.error();
     return calibrated(wave_model(start.device(), a.value(), p.value()));
   }
 
   /// Places in `candidates` of the points to measure on a new GPU, the most telling first. Times are not read.
   /// Requires  sizes as fit            Complexity  O(count x candidates) after the model's derivatives
-  [[nodiscard]] static std::vector<std::size_t> probes(const wave_model& start, std::span<const attention_sample> candidates,
+  [[nodiscard]] static std::vector<std::size_t> probes(const wave_model& start,
+                                                       std::span<const attention_sample> candidates,
                                                        std::size_t count) {
-    return chosen<attention_scales>(start, {candidates.begin(), candidates.end()}, count);
+    return chosen<slimpack::detail::attention_scales>(start, {candidates.begin(), candidates.end()}, count);
   }
-  [[nodiscard]] static std::vector<std::size_t> probes(const wave_model& start, std::span<const product_sample> candidates,
-                                                       std::size_t count) {
-    return chosen<product_scales>(start, {candidates.begin(), candidates.end()}, count);
+  [[nodiscard]] static std::vector<std::size_t> probes(const wave_model& start,
+                                                       std::span<const product_sample> candidates, std::size_t count) {
+    return chosen<slimpack::detail::product_scales>(start, {candidates.begin(), candidates.end()}, count);
   }
 
   [[nodiscard]] const wave_model& model() const noexcept { return model_; }
@@ -68,73 +63,6 @@ class calibrated {
   static constexpr double noise = 0.08;
 
   explicit calibrated(wave_model model) : model_(std::move(model)) {}
-
-  // Constants at the ends of their ranges begin just inside.
-  static double log_of(double size) { return std::log(std::max(size, 1e-12)); }
-  static double odds_of(double part) { return log_of(std::max(part, 1e-3)) - log_of(std::max(1 - part, 1e-3)); }
-  static double part_of(double odds) { return 1 / (1 + std::exp(-odds)); }
-
-  /// How constants become numbers that may take any value, and how far each strays between kernels.
-  struct attention_scales {
-    using constants = wave_model::attention_constants;
-    using sample = attention_sample;
-    static constexpr std::array<double, 10> spread{0.6, 0.4, 1, 1.5, 1.5, 1.2, 1.5, 0.5, 0.3, 1};
-    static constants of(const wave_model& m) { return m.attention(); }
-    static Eigen::VectorXd numbers(const constants& c) {
-      return Eigen::VectorXd{{log_of(c.launch.value), log_of(c.share), log_of(c.tile_keys), odds_of(c.waves), log_of(std::max(c.diagonal - 1, 1e-3)),
-                              log_of(std::max(c.key_passes, 1e-2)), log_of(std::max(c.head_passes, 1e-2)), log_of(c.backward_launch.value), log_of(c.backward_cost),
-                              log_of(c.backward_tile)}};
-    }
-    static wave_model model(const wave_model& m, const Eigen::VectorXd& x) {
-      using std::exp;
-      return {m.device(),
-              {.launch = {exp(x[0])},
-               .share = exp(x[1]),
-               .tile_keys = exp(x[2]),
-               .waves = part_of(x[3]),
-               .diagonal = 1 + exp(x[4]),
-               .key_passes = exp(x[5]),
-               .head_passes = exp(x[6]),
-               .backward_launch = {exp(x[7])},
-               .backward_cost = exp(x[8]),
-               .backward_tile = exp(x[9])},
-              m.product()};
-    }
-    static constexpr const char* name = "attention";
-    static seconds size(const wave_model& m, const attention_sample& s) { return modelled(m, s, pass::forward); }
-    static void set_times(attention_sample& s) { s.forward = {1}, s.backward.reset(); }
-    /// Log of the modelled over the measured time, of each time.
-    static void misses(const wave_model& m, const attention_sample& s, std::vector<double>& all) {
-      all.push_back(std::log(modelled(m, s, pass::forward) / s.forward));
-      if (s.backward) all.push_back(std::log(modelled(m, s, pass::backward) / *s.backward));
-    }
-  };
-  struct product_scales {
-    using constants = wave_model::product_constants;
-    using sample = product_sample;
-    static constexpr std::array<double, 5> spread{0.6, 0.15, 0.5, 1, 0.3};
-    static constants of(const wave_model& m) { return m.product(); }
-    static Eigen::VectorXd numbers(const constants& c) {
-      return Eigen::VectorXd{{log_of(c.launch.value), log_of(c.share), log_of(c.tile_depth), odds_of(c.waves), log_of(c.passes)}};
-    }
-    static wave_model model(const wave_model& m, const Eigen::VectorXd& x) {
-      using std::exp;
-      return {m.device(),
-              m.attention(),
-              {.launch = {exp(x[0])}, .share = exp(x[1]), .tile_depth = exp(x[2]), .waves = part_of(x[3]), .passes = exp(x[4])}};
-    }
-    static constexpr const char* name = "matrix products";
-    static seconds size(const wave_model& m, const product_sample& s) { return m.product(s.m, s.n, s.k); }
-    static void set_times(product_sample& s) { s.time = {1}; }
-    static void misses(const wave_model& m, const product_sample& s, std::vector<double>& all) {
-      all.push_back(std::log(m.product(s.m, s.n, s.k) / s.time));
-    }
-  };
-
-  static seconds modelled(const wave_model& m, const attention_sample& s, pass p) {
-    const auto batch = static_cast<std::int64_t>(s.batch);
-    return m.attention(p, s.queries, s.keys, batch * s.heads, batch * s.kv_heads, s.head_dim);
-  }
 
   /// The misses of a model whose constants lie `by` spreads from where they start, over the noise.
   template <class Scales>
@@ -150,37 +78,24 @@ class calibrated {
     const Eigen::Map<const Eigen::VectorXd> spread(Scales::spread.data(), by.size());
     return Scales::model(start, Scales::numbers(Scales::of(start)) + by.cwiseProduct(spread));
   }
-  /// Causal samples of the reference kernel.
-  static result<std::vector<attention_sample>> usable(const wave_model& start, std::span<const attention_sample> samples) {
-    const auto reference = slimpack::detail::reference_kernel(samples, start.device().name);
-    std::vector<attention_sample> kept;
-    for (const attention_sample& s : samples) {
-      if (std::optional<error> wrong = slimpack::detail::fault_of(s)) return std::move(*wrong);
-      if (s.causal && slimpack::detail::kernel_key::of(s) == reference) kept.push_back(s);
-    }
-    return kept;
-  }
-  static result<std::vector<product_sample>> usable(const wave_model&, std::span<const product_sample> samples) {
-    for (const product_sample& s : samples)
-      if (std::optional<error> wrong = slimpack::detail::fault_of(s)) return std::move(*wrong);
-    return std::vector<product_sample>(samples.begin(), samples.end());
-  }
 
   template <class Scales>
-  static result<typename Scales::constants> fitted(const wave_model& start, std::span<const typename Scales::sample> all) {
+  static result<typename Scales::constants> fitted(const wave_model& start,
+                                                   std::span<const typename Scales::sample> all) {
     if (all.empty()) return Scales::of(start);
-    const result<std::vector<typename Scales::sample>> samples = usable(start, all);
+    const result<std::vector<typename Scales::sample>> samples = Scales::usable(start, all);
     if (!samples) return samples.error();
     std::vector<double> sizes;
-    for (const typename Scales::sample& s : samples.value()) sizes.push_back(Scales::size(start, s).value);
+    for (const typename Scales::sample& s : samples.value()) sizes.push_back(Scales::modelled(start, s).value);
     std::sort(sizes.begin(), sizes.end());
     const auto places = std::unique(sizes.begin(), sizes.end()) - sizes.begin();
     if (places < 3)
       return error{errc::invalid_input, std::to_string(places) + " points of " + Scales::name +
                                             ", at least 3 different ones are needed to fit a wave model"};
     if (sizes[static_cast<std::size_t>(places - 1)] < 8 * sizes[0])
-      return error{errc::invalid_input, std::string("all points of ") + Scales::name +
-                                            " are of like size: launch and rate cannot be told apart within a factor of 8"};
+      return error{errc::invalid_input,
+                   std::string("all points of ") + Scales::name +
+                       " are of like size: launch and rate cannot be told apart within a factor of 8"};
     const Eigen::VectorXd by = slimpack::detail::least_squares(
         [&](const Eigen::VectorXd& x) { return misses<Scales>(start, samples.value(), x); },
         static_cast<Eigen::Index>(Scales::spread.size()));
@@ -190,10 +105,11 @@ class calibrated {
   template <class Scales>
   static std::vector<std::size_t> chosen(const wave_model& start, std::vector<typename Scales::sample> candidates,
                                          std::size_t count) {
-    for (typename Scales::sample& s : candidates) Scales::set_times(s);
+    for (typename Scales::sample& s : candidates) Scales::forget_times(s);
     const auto constants = static_cast<Eigen::Index>(Scales::spread.size());
-    const Eigen::MatrixXd rows = slimpack::detail::derivatives(
-        [&](const Eigen::VectorXd& x) { return misses<Scales>(start, candidates, x); }, Eigen::VectorXd::Zero(constants));
+    const Eigen::MatrixXd rows =
+        slimpack::detail::derivatives([&](const Eigen::VectorXd& x) { return misses<Scales>(start, candidates, x); },
+                                      Eigen::VectorXd::Zero(constants));
     const Eigen::MatrixXd asked = rows.transpose() * rows;
     Eigen::MatrixXd known = Eigen::MatrixXd::Identity(constants, constants);
     std::vector<std::size_t> places;

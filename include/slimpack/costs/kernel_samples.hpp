@@ -9,7 +9,8 @@
 
 namespace slimpack::costs {
 
-/// One measurement of an attention kernel. Its last query is its last key: queries attend to a prefix and to themselves.
+/// One measurement of an attention kernel. Its last query is its last key: queries attend to a prefix and to
+/// themselves.
 struct attention_sample {
   std::string gpu{};     ///< as the measurement names it
   std::string kernel{};  ///< likewise; times of different kernels are never mixed without a scale

@@ -16,7 +16,8 @@
 
 namespace slimpack::costs {
 
-/// Times of attention and of matrix products on one GPU: from tables where there are any, from the wave model elsewhere.
+/// Times of attention and of matrix products on one GPU: from tables where there are any, from the wave model
+/// elsewhere.
 /// Source    costs::attention_table, costs::product_table, costs::wave_model
 /// Units     tokens, heads, matrix sizes in; seconds out; bf16
 /// Errors    none once made            Complexity  O(points) a question: 1 to 10 us for a thousand points
@@ -45,7 +46,8 @@ class kernel_times {
 
   /// Causal attention of a slice of one sequence: its last query is the last key.
   /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1
-  [[nodiscard]] seconds attention(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim) const noexcept {
+  [[nodiscard]] seconds attention(pass p, tokens queries, tokens keys, int heads, int kv_heads,
+                                  int head_dim) const noexcept {
     return attention_ ? (*attention_)(p, queries, keys, heads, kv_heads, head_dim).time
                       : model_.attention(p, queries, keys, heads, kv_heads, head_dim);
   }

@@ -26,8 +26,8 @@ namespace slimpack::costs {
 /// points give the level and the wave model the growth.
 ///
 /// Source    derived. Leaving out each point, or every second, of the published tables: 4 % to 5 % off on average
-/// Law       exact at points, which do not fall with m: those that do are replaced by the mean of the largest before and
-///           the smallest after. Between points time may fall, as it does between kernels of a library
+/// Law       exact at points, which do not fall with m: those that do are replaced by the mean of the largest before
+///           and the smallest after. Between points time may fall, as it does between kernels of a library
 /// Shapes    any points; of several times at a point the median counts            Complexity  O(points) a question
 class product_table {
  public:

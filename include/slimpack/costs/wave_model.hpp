@@ -12,8 +12,8 @@
 
 namespace slimpack::costs {
 
-/// Times of attention and of matrix products from a GPU's data sheet: a roofline that knows that work comes in tiles and
-/// multiprocessors take whole ones. costs::calibrated fits its constants to measurements.
+/// Times of attention and of matrix products from a GPU's data sheet: a roofline that knows that work comes in tiles
+/// and multiprocessors take whole ones. costs::calibrated fits its constants to measurements.
 ///
 /// With S multiprocessors, n equal tiles take ceil(n / S) rounds where they start together, and n / S where something
 /// else fills the gaps. Tiles of causal attention differ, so with tiles in order of falling work w_0 >= w_1 >= ...,
@@ -24,14 +24,15 @@ namespace slimpack::costs {
 ///                           + 4 head_dim (key_passes keys kv_heads + head_passes keys heads) / memory bandwidth
 ///   attention backward  a tile is 128 keys of a head, its work the queries that attend to them + backward_tile; beside
 ///                       tiles, backward_tile for every 128 queries of a head, whose gradients are gathered and stored;
-///                       all times backward_cost. So a thin slice after a long prefix is many short tiles backward where
-///                       it is few long ones forward. Only whole sequences were measured: they cannot tell what a tile of
-///                       keys costs from what its queries cost, so both cost the same
-///   product             a tile is 128 x 128 of m x n, its work k + tile_depth; c = rounds(w) 2 x 128 x 128 S / (peak share),
-///                       b = passes 2 (m k + n k + m n) / memory bandwidth; t = launch + (c^4 + b^4)^(1/4): one hides
-///                       the other but where they are alike
-/// Source    derived; wave quantisation as in NVIDIA's matrix multiplication guide. 5 kernels of 4 GPUs in the published
-///           tables follow the forward formula to 1 % to 6 % on average once its constants are fitted, products to 6 %
+///                       all times backward_cost. So a thin slice after a long prefix is many short tiles backward
+///                       where it is few long ones forward. Only whole sequences were measured: they cannot tell what a
+///                       tile of keys costs from what its queries cost, so both cost the same
+///   product             a tile is 128 x 128 of m x n, its work k + tile_depth; c = rounds(w) 2 x 128 x 128 S / (peak
+///                       share), b = passes 2 (m k + n k + m n) / memory bandwidth; t = launch + (c^4 + b^4)^(1/4): one
+///                       hides the other but where they are alike
+/// Source    derived; wave quantisation as in NVIDIA's matrix multiplication guide. 5 kernels of 4 GPUs in the
+///           published tables follow the forward formula to 1 % to 6 % on average once its constants are fitted,
+///           products to 6 %
 /// Units     tokens, heads, matrix sizes in; seconds out; bf16
 /// Law       time does not fall when queries, keys, heads, m, n or k grow; nor when queries grow and keys with them
 /// Errors    none            Complexity  attention O(queries / 128), products O(1)
@@ -39,15 +40,16 @@ class wave_model {
  public:
   struct attention_constants {
     seconds launch{1e-5};
-    double share{0.7};         ///< of the peak that a tile's inner loop reaches on its multiprocessor
-    double tile_keys{70};      ///< what starting and ending a tile costs, in keys
-    double waves{0.73};        ///< 0 to 1
+    double share{0.7};        ///< of the peak that a tile's inner loop reaches on its multiprocessor
+    double tile_keys{70};     ///< what starting and ending a tile costs, in keys
+    double waves{0.73};       ///< 0 to 1
     double diagonal{1.1};     ///< cost of a slice's own keys over that of its prefix: masks; 1 or more
     double key_passes{0.6};   ///< how often keys and values of every key/value head cross the memory bus
-    double head_passes{0.5};   ///< the same for every query head
+    double head_passes{0.5};  ///< the same for every query head
     seconds backward_launch{1.5e-5};
-    double backward_cost{3.1};   ///< of a (query, key) pair, over forward
-    double backward_tile{110};   ///< what starting and ending a tile costs, in queries; also, what 128 queries cost alone
+    double backward_cost{3.1};  ///< of a (query, key) pair, over forward
+    double backward_tile{
+        110};  ///< what starting and ending a tile costs, in queries; also, what 128 queries cost alone
     friend bool operator==(const attention_constants&, const attention_constants&) = default;
   };
   struct product_constants {
@@ -55,12 +57,15 @@ class wave_model {
     double share{0.82};
     double tile_depth{140};  ///< what starting and ending a tile costs, in k
     double waves{0.12};
-    double passes{1.25};     ///< how often the matrices cross the memory bus
+    double passes{1.25};  ///< how often the matrices cross the memory bus
     friend bool operator==(const product_constants&, const product_constants&) = default;
   };
 
   /// Constants as fitted to published times, their rates scaled to what the data sheet of this GPU says it sustains:
   /// attention_efficiency and gemm_efficiency are those of large kernels, tiles and launches included.
+  /// Attention: six kernels of equal weight, each with a launch and a share of its own: FlashAttention-2, two of cuDNN
+  /// and SGLang's on A100, FlashAttention-3 and vLLM's on H100. The two of inference engines write a cache as well;
+  /// fitted apart, they have key_passes of 3.5. Products: between what A100 and H100 come to.
   explicit wave_model(costs::gpu device) : device_(std::move(device)) {
     attention_.share = std::min(1.0, 1.18 * device_.attention_efficiency);
     attention_.backward_cost = device_.backward_attention_ratio;
@@ -84,8 +89,7 @@ class wave_model {
       const double traffic = k * (attention_.key_passes * static_cast<double>(kv_heads) +
                                   attention_.head_passes * static_cast<double>(heads));
       return attention_.launch +
-             seconds{rounds(1, tiles(queries.value), heads, work) * pair +
-                     width * traffic / device_.memory_bandwidth};
+             seconds{rounds(1, tiles(queries.value), heads, work) * pair + width * traffic / device_.memory_bandwidth};
     }
     const auto work = [&](std::int64_t column) {
       return std::min(q, k - static_cast<double>(tile * column)) + attention_.backward_tile;
@@ -104,7 +108,8 @@ class wave_model {
     const double rate = device_.peak_bf16_flops * product_.share / device_.multiprocessors;
     const auto rows = static_cast<double>(m), columns = static_cast<double>(n), inner = static_cast<double>(k);
     const double compute = waves * 2 * tile * tile * depth / rate;
-    const double traffic = product_.passes * 2 * (rows * inner + columns * inner + rows * columns) / device_.memory_bandwidth;
+    const double traffic =
+        product_.passes * 2 * (rows * inner + columns * inner + rows * columns) / device_.memory_bandwidth;
     const double c2 = compute * compute, b2 = traffic * traffic;
     return product_.launch + seconds{std::sqrt(std::sqrt(c2 * c2 + b2 * b2))};
   }
@@ -120,8 +125,8 @@ class wave_model {
 
   static constexpr std::int64_t tiles(std::int64_t size) noexcept { return (size + tile - 1) / tile; }
 
-  /// Work that the busiest multiprocessor does, of `heads` tiles of each kind 0 <= i < kinds whose work falls with i; the
-  /// first `alike` kinds are of equal work. Rounds that begin in a kind last as long as its tiles.
+  /// Work that the busiest multiprocessor does, of `heads` tiles of each kind 0 <= i < kinds whose work falls with i;
+  /// the first `alike` kinds are of equal work. Rounds that begin in a kind last as long as its tiles.
   template <class Work>
   [[nodiscard]] double rounds(std::int64_t alike, std::int64_t kinds, std::int64_t heads, Work&& work) const noexcept {
     const std::int64_t processors = device_.multiprocessors;

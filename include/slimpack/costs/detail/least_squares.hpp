@@ -26,7 +26,8 @@ template <class Function>
 
 /// The x near 0 that minimises |x|^2 + |f(x)|^2.
 /// Source    Gauss-Newton with Levenberg's damping: a step is taken when it lowers the sum, and shortened until it does
-/// Errors    none: where no step helps, what there is            Complexity  at most 50 steps of 2 size + a few calls of f
+/// Errors    none: where no step helps, what there is
+/// Complexity  at most 50 steps of 2 size + a few calls of f
 template <class Function>
 [[nodiscard]] Eigen::VectorXd least_squares(Function&& f, Eigen::Index size) {
   Eigen::VectorXd x = Eigen::VectorXd::Zero(size);

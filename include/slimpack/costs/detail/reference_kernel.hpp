@@ -25,9 +25,9 @@ struct kernel_key {
   friend auto operator<=>(const kernel_key&, const kernel_key&) = default;
 };
 
-/// Of kernels with causal times, the one a trainer on a GPU of this name most likely runs: with a backward that need not
-/// be deterministic, if there is one, else not deterministic; then on the GPU whose name begins most alike; then with the
-/// most samples; then the last by name. Nothing where no sample is causal.
+/// Of kernels with causal times, the one a trainer on a GPU of this name most likely runs: with a backward that need
+/// not be deterministic, if there is one, else not deterministic; then on the GPU whose name begins most alike; then
+/// with the most samples; then the last by name. Nothing where no sample is causal.
 [[nodiscard]] inline std::optional<kernel_key> reference_kernel(std::span<const costs::attention_sample> samples,
                                                                 std::string_view gpu) {
   struct evidence {
@@ -45,7 +45,8 @@ struct kernel_key {
   std::tuple<bool, bool, std::size_t, std::size_t> most;
   for (const auto& [key, found] : kernels) {
     const auto alike = std::mismatch(key.gpu.begin(), key.gpu.end(), gpu.begin(), gpu.end()).first - key.gpu.begin();
-    const std::tuple rank{found.trains && !key.deterministic, !key.deterministic, static_cast<std::size_t>(alike), found.samples};
+    const std::tuple rank{found.trains && !key.deterministic, !key.deterministic, static_cast<std::size_t>(alike),
+                          found.samples};
     if (!best || rank >= most) best = key, most = rank;
   }
   return best;
