@@ -31,7 +31,8 @@ struct measured_run {
   double seconds{};
 };
 
-/// What needs no simulator: one throughput for all, the median of these very runs; and that of the run before in the file.
+/// What needs no simulator: one throughput for all, the median of these very runs; and that of the run before in the
+/// file.
 inline std::vector<std::string> dumb_baselines(const std::vector<measured_run>& runs) {
   if (runs.empty()) return {};
   std::vector<double> rates;

@@ -36,7 +36,8 @@ constexpr const char* fitted_text =
 /// The values that it was chosen from, by the mean over files of their mean errors.
 constexpr double candidates[] = {1, 1.25, 1.5, 1.75, 2, 2.5, 3};
 
-/// How Megatron-LM ran in the papers: before flash attention, with dropout; gradients in fp32, one optimizer on every copy.
+/// How Megatron-LM ran in the papers: before flash attention, with dropout; gradients in fp32, one optimizer on every
+/// copy.
 costs::stage_options megatron(bool sequence_parallel, const std::string& recompute) {
   costs::stage_options with;
   with.attention = costs::attention_kind::unfused;
@@ -92,8 +93,8 @@ struct prediction {
   int chunks{};
 };
 
-/// What was not printed is chosen as its authors would: the fastest of 1, 2, 4, 8 sequences a micro-batch, and of the chunks
-/// that divide a stage's layers, in whole rounds of the pipeline and within memory.
+/// What was not printed is chosen as its authors would: the fastest of 1, 2, 4, 8 sequences a micro-batch, and of the
+/// chunks that divide a stage's layers, in whole rounds of the pipeline and within memory.
 prediction predicted(const run& r, machines& cluster) {
   const machine& m = cluster.of(r.gpu);
   prediction best;
@@ -136,7 +137,10 @@ run run_of(const cells& c, const std::string& file, const std::string& label) {
 void add_recompute_rows(const std::filesystem::path& data, std::vector<run>& to) {
   each_row(data / "published/recompute_iteration_time.csv", [&](const cells& c) {
     run r = run_of(c, "recompute", c.text("model") + " " + c.text("recompute"));
-    r.on = {.stages = c.count("pp"), .replicas = c.count("dp"), .tensor = c.count("tp"), .chunks = c.count("virtual_stages")};
+    r.on = {.stages = c.count("pp"),
+            .replicas = c.count("dp"),
+            .tensor = c.count("tp"),
+            .chunks = c.count("virtual_stages")};
     r.chunks_printed = true;
     r.micro_batch = c.count("micro_batch");
     r.with = megatron(c.count("sequence_parallel") == 1, c.text("recompute"));
@@ -171,15 +175,18 @@ void add_sc21_rows(const std::filesystem::path& data, std::vector<run>& to, std:
     add(std::move(r), c);
   });
   if (sharded > 0)
-    notes.push_back(std::to_string(sharded) + " ZeRO-3 rows left out: their weights are gathered layer by layer, which no shape of the library does");
+    notes.push_back(
+        std::to_string(sharded) +
+        " ZeRO-3 rows left out: their weights are gathered layer by layer, which no shape of the library does");
 }
 
 score iteration_score(const std::vector<run>& runs, machines& cluster) {
   score s{.id = "F6", .claim = "seconds of a training iteration, GPT on A100, 8 to 3072 GPUs", .fitted = fitted_text};
   for (const run& r : runs) {
     const prediction p = predicted(r, cluster);
-    s.rows.push_back({r.name + ", " + std::to_string(p.micro_batch) + " a pack, " + std::to_string(p.chunks) + " chunks",
-                      p.time.value, r.measured.value});
+    s.rows.push_back(
+        {r.name + ", " + std::to_string(p.micro_batch) + " a pack, " + std::to_string(p.chunks) + " chunks",
+         p.time.value, r.measured.value});
   }
   for (const char* file : {"recompute", "weak scaling", "PTD"}) {
     std::vector<row> own;
@@ -262,7 +269,8 @@ std::string cross_validated(const std::filesystem::path& data, const std::vector
       if (sum < least) least = sum, best = i;
     }
     char one[80];
-    std::snprintf(one, sizeof one, " %s %.4g, %.1f %%;", left.first.c_str(), candidates[best], 100 * mean(errors[best][left.first]));
+    std::snprintf(one, sizeof one, " %s %.4g, %.1f %%;", left.first.c_str(), candidates[best],
+                  100 * mean(errors[best][left.first]));
     text += one;
   }
   text.back() = '.';
@@ -274,7 +282,8 @@ std::vector<score> layer_scores(const std::vector<timed_layer>& layers) {
   score deltas{.id = "F7", .claim = "what recompute adds to its backward, seconds", .fitted = fitted_text};
   for (const timed_layer& l : layers)
     for (const int p : {0, 1})
-      times.rows.push_back({l.name + " " + l.recompute + (p == 0 ? " forward" : " backward"), l.predicted[p].value, l.measured[p].value});
+      times.rows.push_back({l.name + " " + l.recompute + (p == 0 ? " forward" : " backward"), l.predicted[p].value,
+                            l.measured[p].value});
   for (const timed_layer& a : layers)
     for (const timed_layer& b : layers)
       if (a.sequence_parallel == b.sequence_parallel && a.tensor == b.tensor && a.measured[1] > b.measured[1])

@@ -1,5 +1,5 @@
-// F14: from which sequence length on does context parallelism pay, and how much? NeMo's measurements of Llama 2 7B in FP8,
-// with context parallelism as it was run, against the best shape without.
+// F14: from which sequence length on does context parallelism pay, and how much? NeMo's measurements of Llama 2 7B in
+// FP8, with context parallelism as it was run, against the best shape without.
 
 #include "baselines.hpp"
 #include "machines.hpp"
@@ -78,8 +78,8 @@ double tflop_of(const costs::model_shape& model, tokens sequence) {
 
 std::string text_of(const choice& c) {
   const char* recompute[] = {"none", "attention", "selective", "full"};
-  return "tp " + std::to_string(c.on.tensor) + " cp " + std::to_string(c.on.context) + " pp " + std::to_string(c.on.stages) +
-         " dp " + std::to_string(c.on.replicas) + ", recompute " +
+  return "tp " + std::to_string(c.on.tensor) + " cp " + std::to_string(c.on.context) + " pp " +
+         std::to_string(c.on.stages) + " dp " + std::to_string(c.on.replicas) + ", recompute " +
          recompute[static_cast<std::size_t>(c.recompute)];
 }
 
@@ -97,7 +97,8 @@ std::vector<score> long_context(const std::filesystem::path& data) {
     const machine& m = cluster.of(c.text("gpu"));
     const tokens sequence{c.count("seq")};
     const int gpus = c.count("gpus");
-    const shape printed{.stages = c.count("pp"), .replicas = c.count("dp"), .tensor = c.count("tp"), .context = c.count("cp")};
+    const shape printed{
+        .stages = c.count("pp"), .replicas = c.count("dp"), .tensor = c.count("tp"), .context = c.count("cp")};
     choice with;
     try_shape(model, printed, sequence, m, with);
     const choice without = without_context(model, gpus, sequence, m);
@@ -109,7 +110,8 @@ std::vector<score> long_context(const std::filesystem::path& data) {
     const double share = tflop_of(model, sequence) / gpus;
     const auto add = [&](const char* how, seconds predicted, double rate) {
       rates.rows.push_back({c.text("seq") + " tokens " + how, share / predicted.value, rate});
-      known.push_back({rates.rows.back().name, how, 6 * costs::parameters(model) * static_cast<double>(batch_tokens) / gpus, share / rate});
+      known.push_back({rates.rows.back().name, how,
+                       6 * costs::parameters(model) * static_cast<double>(batch_tokens) / gpus, share / rate});
     };
     add("with", with.time, rate_with);
     add("without", without.time, rate_without);

@@ -25,8 +25,8 @@ struct machine {
   std::vector<costs::layer_sample> layers;
 };
 
-/// The GPUs of the data, by the name that a row gives. Nodes are joined as the GPU's description says: tables of collectives
-/// between nodes are of one cluster, and left out.
+/// The GPUs of the data, by the name that a row gives. Nodes are joined as the GPU's description says: tables of
+/// collectives between nodes are of one cluster, and left out.
 class machines {
  public:
   /// `kernel`: what the names of attention kernels must have in them, where any of a GPU's has; empty: all are taken.

@@ -77,6 +77,32 @@ TEST(ProfiledOf, PartsAreTheSumOfTheirLayers) {
     EXPECT_NEAR(pack_of(cost, {4096}, p, 2) / pack_of(cost, {4096}, p, 1), 4, 1e-9);
 }
 
+TEST(ProfiledOf, ExpertsTrainAtTheRateOfTheirProductsInLargePacks) {
+  costs::model_shape m = tests::deepseek_v3();
+  m.layers = 3, m.dense_layers = 0;
+  const profiled cost = bare{}.cost(m, {.stages = 3, .tensor = 8});
+  const double ratio = pack_of(cost, {49152}, pass::backward, 1) / pack_of(cost, {49152}, pass::forward, 1);
+  EXPECT_GT(ratio, 1.5);
+  EXPECT_LT(ratio, 3);
+}
+
+TEST(ProfiledOf, SmallPacksStillReadEveryExpert) {
+  costs::model_shape m = tests::deepseek_v3();
+  m.layers = 3, m.dense_layers = 0;
+  const bare gpu;
+  const profiled cost = gpu.cost(m, {.stages = 3, .tensor = 8}, {.memory_share = 0.5});
+  // 256 experts of 3 x 7168 x 256 elements, 2 bytes each, at half of the bandwidth
+  EXPECT_GT(pack_of(cost, {64}, pass::forward, 1).value,
+            256 * 3.0 * 7168 * 256 * 2 / (0.5 * gpu.device.memory_bandwidth));
+}
+
+TEST(ProfiledOf, DenseAttentionKeepsItsScores) {
+  costs::saved_tensors scores = costs::saved_tensors::flash_attention();
+  scores.layer.push_back({.name = "scores", .pairs = 2});
+  const profiled cost = bare{}.cost(three_layers(), {.stages = 3, .tensor = 4}, {.tensors = scores});
+  EXPECT_EQ(kept_of(cost, {{0}, {1000}, {24}}, 1), bytes{2.0 * 8 * 24 * 1024});  // 8 heads on a rank, 24 x 1024 pairs
+}
+
 TEST(ProfiledOf, LogitsAndEmbeddingCostTheirPartsMore) {
   const profiled cost = bare{}.cost(three_layers(), {.stages = 3});
   const seconds plain = pack_of(cost, {4096}, pass::forward, 1);
@@ -123,7 +149,8 @@ TEST(ProfiledOf, TrafficThatBackwardDoesNotHideCostsMore) {
   const bare gpu;
   const shape on{.stages = 3, .tensor = 8};
   const seconds hidden = pack_of(gpu.cost(three_layers(), on), {8192}, pass::backward, 1);
-  const seconds waited = pack_of(gpu.cost(three_layers(), on, {.hides_tensor_traffic = false}), {8192}, pass::backward, 1);
+  const seconds waited =
+      pack_of(gpu.cost(three_layers(), on, {.hides_tensor_traffic = false}), {8192}, pass::backward, 1);
   EXPECT_GT(waited, hidden);
 }
 
@@ -211,7 +238,8 @@ TEST(ProfiledOf, RefusesShapesThatTheModelCannotTake) {
     const result<profiled> made = costs::profiled_of(three_layers(), on, gpu.kernels, gpu.net, with);
     return made ? std::string("no error") : made.error().detail;
   };
-  EXPECT_EQ(says({.tensor = 5}), "tensor parallelism of 5 does not divide the 32 query heads of " + three_layers().name);
+  EXPECT_EQ(says({.tensor = 5}),
+            "tensor parallelism of 5 does not divide the 32 query heads of " + three_layers().name);
   EXPECT_EQ(says({.stages = 4}), "4 stages x 1 chunks exceed the 3 layers of " + three_layers().name);
   EXPECT_EQ(says({.stages = 2}, {.layers = {1, 1}}), "layers per part must be 2 counts of at least 1 that add up to 3");
 }

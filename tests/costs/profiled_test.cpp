@@ -61,12 +61,14 @@ TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
                                                            .message = {5},
                                                            .message_token = {0.5},
                                                            .memory = {{.fixed = 6}, {.fixed = 7}},
+                                                           .pair_bytes = {2, 3},
                                                            .reduce = {8}})
                             .value();
   EXPECT_EQ(pack_overhead(cost, pass::forward, 1), seconds{2});
   EXPECT_EQ(pack_overhead(cost, pass::backward, 0), seconds{3});
   EXPECT_EQ(message_time(cost, {10}, pass::forward, 0), seconds{10});  // 5 + 10 x 0.5
   EXPECT_EQ(memory_of(cost, 1)->fixed, 7);
+  EXPECT_EQ(kept_of(cost, {{0}, {5}, {10}}, 1), bytes{3 * 10 * 15});  // 10 queries, 15 keys
   EXPECT_EQ(reduce_time_of(cost), seconds{8});
 }
 
@@ -102,6 +104,7 @@ TEST(Profiled, RefusesWhatIsMissingOrNoTime) {
   EXPECT_EQ(refusal(good, {.forward_overhead = {{0}, {0}}}), "2 forward overheads for 1 parts");
   EXPECT_EQ(refusal(good, {.backward_overhead = {{-1}}}), "the backward overhead of part 0 is -1.000000 s");
   EXPECT_EQ(refusal(good, {.message = {-1}}), "a message takes -1.000000 s");
+  EXPECT_EQ(refusal(good, {.pair_bytes = {-1}}), "a pair keeps -1.000000 bytes");
   EXPECT_EQ(refusal(good, {.memory = std::vector<memory_rates>(2)}), "2 memory rates for 1 parts: give one per stage");
 }
 
@@ -157,7 +160,8 @@ TEST(Profiled, NoCutOfASequenceTakesLessThanItsLeast) {
 TEST(Profiled, BoundsHoldUnderNoise) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     testing::generator random(seed);
-    const planner<slicers::equal_cost, profiled> plan_batch{{.stages = 1}, {}, profiled::make(sampled({}, 1, 0.3)).value()};
+    const planner<slicers::equal_cost, profiled> plan_batch{
+        {.stages = 1}, {}, profiled::make(sampled({}, 1, 0.3)).value()};
     std::vector<tokens> lengths;
     for (int i = 0; i < 8; ++i) lengths.push_back(random.length({60000}));
     const plan p = plan_batch(lengths).value();
@@ -259,11 +263,13 @@ TEST(Profiled, RefusesPackTimesThatAreMissingOrNone) {
             "pack sample 1 (backward, part 0, 0 tokens): tokens are counted from 1 to 2147483647");
   EXPECT_EQ(says({{pass::forward, 0, {128}, {0}}}),
             "pack sample 0 (forward, part 0, 128 tokens): takes 0.000000 s, a time must be more than 0");
-  EXPECT_EQ(says(both, {.weight_token = {{0.5}}}),
-            "pack sample 1 (backward, part 0, 128 tokens): takes 2.000000 s, a time must be more than the 64.000000 s of "
-            "its weight gradients");
+  EXPECT_EQ(
+      says(both, {.weight_token = {{0.5}}}),
+      "pack sample 1 (backward, part 0, 128 tokens): takes 2.000000 s, a time must be more than the 64.000000 s of "
+      "its weight gradients");
   EXPECT_EQ(says(both, {.weight_token = {{0}, {0}}}), "2 times of a token's weight gradients for 1 parts");
-  EXPECT_EQ(says({}, {.weight_token = {{0}}}), "1 times of a token's weight gradients for 1 parts without times of packs");
+  EXPECT_EQ(says({}, {.weight_token = {{0}}}),
+            "1 times of a token's weight gradients for 1 parts without times of packs");
 }
 
 TEST(Profiled, PrintsWhatItIs) {

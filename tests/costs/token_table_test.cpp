@@ -63,7 +63,8 @@ TEST(TokenTable, NeverFallsAndNeverUndercutsItsRate) {
     for (std::int64_t size = 1; size < 300000; size += random.between(1, 1000)) {
       const seconds here = table({size});
       EXPECT_GE(here, before) << size << " tokens, seed " << seed;
-      EXPECT_GE(here.value, table.rate().value * static_cast<double>(size) * (1 - 1e-12)) << size << " tokens, seed " << seed;
+      EXPECT_GE(here.value, table.rate().value * static_cast<double>(size) * (1 - 1e-12))
+          << size << " tokens, seed " << seed;
       before = here;
     }
   }

@@ -83,12 +83,14 @@ TEST(Transformer, TakesAtLeastTheTimeToReadWeightsForAPack) {
   EXPECT_DOUBLE_EQ(t.overhead(pass::forward, 0).value, 0.5);
 }
 
-// Gate and up again: 2 x 2 x 4 x 8 = 128 flops a token. All again: the layer, attention and launches included, but not
+// Gate and up again: 2 x 2 x 4 x 8 = 128 flops a token. Attention again: its forward of 1 s. All again: the layer, attention and launches included, but not
 // the head, whose input is kept.
 TEST(Transformer, ComputesAgainByHand) {
   const transformer selective = tiny({.stages = 2}, {.recompute = recompute::selective, .launch = {0.5}});
   EXPECT_DOUBLE_EQ(time_of(selective, of_length(4), pass::backward, 0), 8 + 3 + 4 * 128.0 / 288);
   EXPECT_DOUBLE_EQ(selective.overhead(pass::backward, 0).value, 1);
+  const transformer scores = tiny({.stages = 2}, {.recompute = recompute::attention, .launch = {0.5}});
+  EXPECT_DOUBLE_EQ(time_of(scores, of_length(4), pass::backward, 0), 8 + 3 + 1);
   const transformer full = tiny({.stages = 2}, {.recompute = recompute::full, .launch = {0.5}});
   EXPECT_DOUBLE_EQ(time_of(full, of_length(4), pass::backward, 1), 8 * (1 + 80.0 / 288) + 3 + 4 + 1);
   EXPECT_DOUBLE_EQ(full.overhead(pass::backward, 0).value, 1.5);

@@ -5,6 +5,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/costs/memory.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/time_table.hpp>
 #include <slimpack/costs/token_table.hpp>
@@ -25,12 +26,13 @@ namespace slimpack::costs {
 /// for each pass and part of the model.
 ///
 /// Two things make the time of a pack: what each slice costs for itself (attention), and what runs once over all tokens
-/// of the pack (linear layers and all that works token by token: 64 sequences of 128 tokens are one product of 8192 rows).
-/// Where whole slices were measured, the second is left out.
-/// Formula   slice = slices(q, prefix) + rate tokens: its share of a large pack, where rate is the least time of a token
+/// of the pack (linear layers and all that works token by token: 64 sequences of 128 tokens are one product of 8192
+/// rows). Where whole slices were measured, the second is left out.
+/// Formula   slice = slices(q, prefix) + rate tokens: its share of a large pack; rate is the least time of a token
 ///           pack = overhead + max(sum over slices of slices(q, prefix), the longest of alone(q, prefix))
 ///                  + pack table(all tokens)
-/// Source    measured; the rules between and outside measurements are derived, see costs::time_table, costs::token_table
+/// Source    measured; the rules between and outside measurements are derived, see costs::time_table,
+///           costs::token_table
 /// Units     tokens in, seconds out
 /// Law       time does not fall when a slice's prefix or length grows. Cutting a sequence does not conserve its time,
 ///           as it does not on machines: thin slices run slower (cost_model law 4 is for analytic models)
@@ -59,11 +61,12 @@ class profiled {
   struct extras {
     std::vector<seconds> forward_overhead{};   ///< of each pack, by part; empty: none
     std::vector<seconds> backward_overhead{};
-    std::vector<seconds> weight_token{};       ///< of the backward pack table, weight gradients of a token in a large pack,
-                                               ///< by part; what small packs cost more is not theirs. Empty: not known
+    std::vector<seconds> weight_token{};  ///< of the backward pack table, weight gradients of a token in a large pack,
+                                          ///< by part; what small packs cost more is not theirs. Empty: not known
     seconds message{};                         ///< end on a part to arrival at the next, of an empty message
     seconds message_token{};                   ///< and for each of its tokens
     std::vector<memory_rates> memory{};        ///< bytes of each stage; empty: not known, limits are in tokens
+    std::vector<double> pair_bytes{};          ///< kept by dense attention, by stage, see memory::kept; empty: none
     seconds reduce{};                          ///< gradient reduction and optimizer, after the step
     provenance sources{};                      ///< where the samples come from, by time; empty: not said
   };
@@ -79,7 +82,8 @@ class profiled {
       parts = std::max(parts, samples[i].part + 1);
     }
     if (parts == 0) return invalid("no samples: a profile needs times of both passes on every part");
-    if (std::optional<error> wrong = fault(beside, static_cast<std::size_t>(parts), !packs.empty())) return std::move(*wrong);
+    if (std::optional<error> wrong = fault(beside, static_cast<std::size_t>(parts), !packs.empty()))
+      return std::move(*wrong);
     const std::size_t count = 2 * static_cast<std::size_t>(parts);
     std::vector<std::vector<time_table::point>> together(count), alone(count);
     std::vector<std::vector<token_table::point>> whole(count);
@@ -155,6 +159,10 @@ class profiled {
     const auto at = static_cast<std::size_t>(stage);
     return at < beside_.memory.size() ? std::optional(beside_.memory[at]) : std::nullopt;
   }
+  [[nodiscard]] bytes kept(const slice& piece, int stage) const noexcept {
+    const auto at = static_cast<std::size_t>(stage);
+    return at < beside_.pair_bytes.size() ? costs::memory::kept(piece, beside_.pair_bytes[at]) : bytes{};
+  }
   [[nodiscard]] seconds reduce_time() const noexcept { return beside_.reduce; }
   [[nodiscard]] int parts() const noexcept { return static_cast<int>(slices_.size() / 2); }
   [[nodiscard]] const provenance& sources() const noexcept { return beside_.sources; }
@@ -211,8 +219,8 @@ class profiled {
 
   static std::optional<error> fault(const pack_sample& s, std::size_t i, int parts, seconds weights) {
     const auto says = [&](const std::string& what) {
-      return invalid("pack sample " + std::to_string(i) + " (" + name(s.pass) + ", part " + std::to_string(s.part) + ", " +
-                     std::to_string(s.size.value) + " tokens): " + what);
+      return invalid("pack sample " + std::to_string(i) + " (" + name(s.pass) + ", part " + std::to_string(s.part) +
+                     ", " + std::to_string(s.size.value) + " tokens): " + what);
     };
     if (s.part < 0 || s.part >= parts) return says("slices were measured on " + std::to_string(parts) + " parts");
     if (s.size < tokens{1} || s.size > longest_supported)
@@ -243,6 +251,8 @@ class profiled {
                      std::to_string(parts) + " parts" + (has_packs ? "" : " without times of packs"));
     for (const seconds t : beside.weight_token)
       if (!is_time(t)) return invalid("a token's weight gradients take " + std::to_string(t.value) + " s");
+    for (const double each : beside.pair_bytes)
+      if (!(each >= 0) || !std::isfinite(each)) return invalid("a pair keeps " + std::to_string(each) + " bytes");
     if (!beside.memory.empty() && parts % beside.memory.size() != 0)
       return invalid(std::to_string(beside.memory.size()) + " memory rates for " + std::to_string(parts) +
                      " parts: give one per stage");

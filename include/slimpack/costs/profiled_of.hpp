@@ -32,8 +32,8 @@ namespace slimpack::costs {
 namespace detail {
 
 /// The times of a part, as a table holds them.
-/// Source    grid: queries double from 64 on, prefixes grow fourfold from 256, packs by 3/2 and 4/3 in turn; between such
-///           points tables are off by less than measurements are
+/// Source    grid: queries double from 64 on, prefixes grow fourfold from 256, packs by 3/2 and 4/3 in turn; between
+///           such points tables are off by less than measurements are
 struct part_samples {
   std::vector<profiled::sample> slices{};
   std::vector<profiled::pack_sample> packs{};
@@ -67,9 +67,9 @@ struct part_samples {
   }
 };
 
-/// What a message takes from its end on a stage to its use on the next, the slowest of all boundaries: one rank's share of
-/// the hidden states, which without sequence parallelism its tensor-parallel ranks gather (Megatron-LM's scatter-gather).
-/// A straight line through messages of 1024 and 65536 tokens.
+/// What a message takes from its end on a stage to its use on the next, the slowest of all boundaries: one rank's share
+/// of the hidden states, which without sequence parallelism its tensor-parallel ranks gather (Megatron-LM's
+/// scatter-gather). A straight line through messages of 1024 and 65536 tokens.
 struct message_line {
   seconds empty{};
   seconds token{};
@@ -98,31 +98,33 @@ struct message_line {
   const seconds reduced = wires.gradients({with.gradient_bytes * weights});
   if (with.distributed_optimizer)
     return reduced + seconds{with.optimizer_traffic * weights / copies / memory} + wires.parameters({2 * weights});
-  return reduced + wires.parameters({with.gradient_bytes * weights}) + seconds{with.optimizer_traffic * weights / memory};
+  return reduced + wires.parameters({with.gradient_bytes * weights}) +
+         seconds{with.optimizer_traffic * weights / memory};
 }
 
 }  // namespace detail
 
-/// The cost model of a stage, out of times of single kernels and collectives: what each part of the model takes on one of
-/// its ranks, tabulated, so that a question of a planner is as fast as any.
+/// The cost model of a stage, out of times of single kernels and collectives: what each part of the model takes on one
+/// of its ranks, tabulated, so that a question of a planner is as fast as any.
 ///
-/// A part is its layers (dense, mixture of experts, MLA), with the embedding on the first and logits and loss on the last;
-/// a step has the reduction of gradients and the optimizer besides. Detail headers list every kernel, byte and message:
-/// detail/layer_times.hpp, detail/part_times.hpp, costs/traffic.hpp. `layers`: where the model's own layer was measured on
-/// as many tensor-parallel ranks, these times replace its products and element-wise kernels.
+/// A part is its layers (dense, mixture of experts, MLA), with the embedding on the first and logits and loss on the
+/// last; a step has the reduction of gradients and the optimizer besides. Detail headers list every kernel, byte and
+/// message: detail/layer_times.hpp, detail/part_times.hpp, costs/traffic.hpp. `layers`: where the model's own layer was
+/// measured on as many tensor-parallel ranks, these times replace its products and element-wise kernels.
 ///
-/// Slices are tabulated twice, among so many others as fill the device, and alone. Weight gradients (W) are their products,
-/// at the rate of large packs. Messages take the time of the slowest boundary; where they are waited for they count in the
-/// time of the pack that they carry, for sender and receiver alike. The optimizer moves 52 bytes a parameter: gradient
-/// cast and unscaled (6), its norm (4), clipped (8), Adam's reads and writes of gradient, weight and both moments (28), the
-/// weight cast back (6).
-/// `sources()` of what is returned is about the uncut sequence of 8192 tokens, there and back through all parts.
+/// Slices are tabulated twice, among so many others as fill the device, and alone. Weight gradients (W) are their
+/// products, at the rate of large packs. Messages take the time of the slowest boundary; where they are waited for they
+/// count in the time of the pack that they carry, for sender and receiver alike. The optimizer moves 52 bytes a
+/// parameter: gradient cast and unscaled (6), its norm (4), clipped (8), Adam's reads and writes of gradient, weight
+/// and both moments (28), the weight cast back (6). `sources()` of what is returned is about the uncut sequence of 8192
+/// tokens, there and back through all parts.
 ///
 /// Source    derived. Against published layer and iteration times: benchmarks/fidelity/iterations.cpp
-/// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list of
-///           layers that does not add up            Complexity  some thousand questions to kernels for each kind of part
-[[nodiscard]] inline result<profiled> profiled_of(const model_shape& model, const shape& on, const kernel_times& kernels,
-                                                  const network& net, const stage_options& with = {},
+/// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list
+///           of layers that does not add up            Complexity  some thousand questions to kernels for each kind of part
+[[nodiscard]] inline result<profiled> profiled_of(const model_shape& model, const shape& on,
+                                                  const kernel_times& kernels, const network& net,
+                                                  const stage_options& with = {},
                                                   std::span<const layer_sample> layers = {}) {
   result<std::vector<int>> spread = slimpack::detail::layers_on_parts(model, on, with.layers);
   if (!spread) return std::move(spread).error();
@@ -134,7 +136,9 @@ struct message_line {
 
   const memory rule{with.distributed_optimizer, with.recompute, with.sequence_parallel, with.tensors};
   slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule);
-  profiled::extras beside{.memory = std::move(states.memory), .reduce = detail::step_of(states.heaviest, on, wires, with)};
+  profiled::extras beside{.memory = std::move(states.memory),
+                          .pair_bytes = std::move(states.pair_bytes),
+                          .reduce = detail::step_of(states.heaviest, on, wires, with)};
   const detail::message_line message = detail::message_line::of(model, on, wires, with);
   const bool waits = with.messages == messages::waited_for;
   if (!waits) beside.message = message.empty, beside.message_token = message.token;

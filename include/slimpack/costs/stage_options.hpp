@@ -24,9 +24,10 @@ enum class messages : unsigned char {
 };
 
 /// How a trainer runs a stage: what profiled_of asks beside the model, the machine and the shape.
-/// Source    slowdown of compute: fitted to the layers and iterations that benchmarks/fidelity/iterations.cpp reads; leaving
-///           out any one of its files chooses from 1.75 to 2.5. memory_share: the residual addition of published tables of layer operations,
-///           0.84 to 0.88 on two kinds of GPU. launch: a dozen kernels, 2 to 3 us each
+/// Source    slowdown of compute: fitted to the layers and iterations that benchmarks/fidelity/iterations.cpp reads;
+///           leaving out any one of its files chooses from 1.75 to 2.5. memory_share: the residual addition of
+///           published tables of layer operations, 0.84 to 0.88 on two kinds of GPU. launch: a dozen kernels, 2 to 3 us
+///           each
 struct stage_options {
   costs::recompute recompute{costs::recompute::none};
   attention_kind attention{attention_kind::flash};

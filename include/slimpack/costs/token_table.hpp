@@ -21,8 +21,8 @@ namespace slimpack::costs {
 /// are full stay as fast as they are.
 ///
 /// Source    derived
-/// Law       time does not fall with tokens. Measurements that fall are replaced by the mean of the largest before and the
-///           smallest after, as in costs::time_table
+/// Law       time does not fall with tokens. Measurements that fall are replaced by the mean of the largest before and
+///           the smallest after, as in costs::time_table
 /// Errors    none            Complexity  O(log points) a question
 class token_table {
  public:

@@ -76,6 +76,9 @@ class transformer {
     return links_[boundary].over(bytes{message_token_ * static_cast<double>(size.value)});
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_[static_cast<std::size_t>(stage)]; }
+  [[nodiscard]] bytes kept(const slice& piece, int stage) const {
+    return costs::memory::kept(piece, pair_bytes_[static_cast<std::size_t>(stage)]);
+  }
   [[nodiscard]] seconds reduce_time() const { return reduce_; }
   [[nodiscard]] int parts() const { return static_cast<int>(parts_.size()); }
 
@@ -120,6 +123,7 @@ class transformer {
         .distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors};
     slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model_, on, layers_, rule);
     memory_ = std::move(states.memory);
+    pair_bytes_ = std::move(states.pair_bytes);
     // fp32 gradients scattered, bf16 weights gathered, nothing hidden.
     const rank_group copies = net.place().copies(on);
     reduce_ = net.reduce_scatter(copies, bytes{4 * states.heaviest}) + net.all_gather(copies, bytes{2 * states.heaviest});
@@ -175,6 +179,7 @@ class transformer {
   std::vector<link> links_;
   std::vector<part_rates> parts_;
   std::vector<memory_rates> memory_;
+  std::vector<double> pair_bytes_;
   seconds reduce_;
 };
 

@@ -15,7 +15,7 @@ struct layer_product {
   double rows{1};        ///< of the product, for each token of the pack
   std::int64_t n{};
   std::int64_t k{};
-  double matrices{1};    ///< of these widths that are read: experts, whose rows run as one grouped product
+  double grouped{};      ///< elements of all matrices where experts' rows run as one grouped product
   bool up{};             ///< gate and up projections: what selective recompute repeats
 };
 
@@ -40,17 +40,20 @@ struct layer_product {
     all.push_back({.n = heads * m.head_dim + part(m.kv_heads) * (m.head_dim + m.value_dim), .k = h});
   }
   all.push_back({.n = h, .k = heads * m.value_dim});
-  const auto mlp = [&](double rows, std::int64_t f, double matrices) {
-    all.push_back({.rows = rows, .n = (m.gated ? 2 : 1) * part(f), .k = h, .matrices = matrices, .up = true});
-    all.push_back({.rows = rows, .n = h, .k = part(f), .matrices = matrices});
+  const auto mlp = [&](double rows, std::int64_t width, int experts) {
+    const std::int64_t f = part(width);
+    const std::int64_t into = (m.gated ? 2 : 1) * f;
+    const double each = static_cast<double>(experts) * static_cast<double>(h);
+    all.push_back({.rows = rows, .n = into, .k = h, .grouped = each * static_cast<double>(into), .up = true});
+    all.push_back({.rows = rows, .n = h, .k = f, .grouped = each * static_cast<double>(f)});
   };
   if (!moe) {
-    mlp(1, m.intermediate, 1);
+    mlp(1, m.intermediate, 0);
     return all;
   }
   all.push_back({.rows = 1.0 / tensor, .n = m.experts, .k = h});
   mlp(m.experts_per_token, m.expert_intermediate, m.experts);
-  if (m.shared_experts > 0) mlp(1, m.shared_experts * m.expert_intermediate, 1);
+  if (m.shared_experts > 0) mlp(1, m.shared_experts * m.expert_intermediate, 0);
   return all;
 }
 

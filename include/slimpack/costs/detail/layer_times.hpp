@@ -31,19 +31,20 @@ namespace slimpack::detail {
 
 /// What one transformer layer takes on one rank of a stage: the sum of its kernels and of what they wait for.
 ///
-///   products      forward (tokens x k)(k x n); input gradients (tokens x n)(n x k), weight gradients (n x tokens)(tokens x k)
-///   element-wise  bytes over memory_share of the bandwidth. Forward: 2 norms (read, write), 2 residual additions (2 reads,
-///                 a write), the activation, positions of queries and keys (read, write). Backward: norms read 3 and write
-///                 one, the activation reads and writes its gradient too, additions cost nothing; dropout reads and writes
-///                 once more, and a mask of a byte
-///   measured      where this very layer was measured, its products and element-wise operations forward; backward keeps the
-///                 ratio to forward that it has without
+///   products      forward (tokens x k)(k x n); input gradients (tokens x n)(n x k), weight gradients (n x
+///                 tokens)(tokens x k)
+///   element-wise  bytes over memory_share of the bandwidth. Forward: 2 norms (read, write), 2 residual additions (2
+///                 reads, a write), the activation, positions of queries and keys (read, write). Backward: norms read 3
+///                 and write one, the activation reads and writes its gradient too, additions cost nothing; dropout
+///                 reads and writes once more, and a mask of a byte
+///   measured      where this very layer was measured, its products and element-wise operations forward; backward keeps
+///                 the ratio to forward that it has without
 ///   traffic       costs::traffic; what it hides runs under the products of backward
-///   attention     flash: costs::kernel_times. Unfused: products at the GPU's gemm_efficiency, then bytes a (query, key) pair
-///                 and head over the bandwidth, 8 forward and 14 backward, with dropout 5 more each: scores, softmax,
-///                 dropout and its mask, and their gradients, each written and read once
-///   context       c ranks have two slices of q / 2c queries each, the first and the last of 2c (zigzag), and exchange keys
-///                 and values as costs::traffic says
+///   attention     flash: costs::kernel_times. Unfused: products at the GPU's gemm_efficiency, then bytes a (query,
+///                 key) pair and head over the bandwidth, 8 forward and 14 backward, with dropout 5 more each: scores,
+///                 softmax, dropout and its mask, and their gradients, each written and read once
+///   context       c ranks have two slices of q / 2c queries each, the first and the last of 2c (zigzag), and exchange
+///                 keys and values as costs::traffic says
 ///   again         what backward recomputes: the attention core, norms and up projections with the activation, or all
 ///
 /// Source    derived from operation and byte counts; volumes and constants where they are defined
@@ -77,7 +78,8 @@ class layer_times {
   [[nodiscard]] seconds weight_gradients(tokens all, costs::provenance& from) const {
     seconds sum{};
     const double factor = correction(all);
-    for (const layer_product& m : products_) sum += backward(kernels_.product(m.n, m.k, rows_of(m, all), m.matrices), factor, from);
+    for (const layer_product& m : products_)
+      sum += backward(kernels_.product(m.n, m.k, rows_of(m, all), m.grouped), factor, from);
     return sum;
   }
 
@@ -100,7 +102,8 @@ class layer_times {
   [[nodiscard]] seconds input_gradients(tokens all, costs::provenance& from) const {
     seconds sum{};
     const double factor = correction(all);
-    for (const layer_product& m : products_) sum += backward(kernels_.product(rows_of(m, all), m.k, m.n, m.matrices), factor, from);
+    for (const layer_product& m : products_)
+      sum += backward(kernels_.product(rows_of(m, all), m.k, m.n, m.grouped), factor, from);
     return sum;
   }
   [[nodiscard]] seconds backward(const known_time& product, double factor, costs::provenance& from) const {
@@ -112,7 +115,7 @@ class layer_times {
     const double factor = correction(all);
     for (const layer_product& m : products_) {
       if (up_only && !m.up) continue;
-      const known_time product = kernels_.product(rows_of(m, all), m.n, m.k, m.matrices);
+      const known_time product = kernels_.product(rows_of(m, all), m.n, m.k, m.grouped);
       const seconds t = product.time * factor;
       from.add(costs::work::products,
                measured_ ? measured_->products.source(share_of(all, shape_.context)) : product.source, t);
@@ -124,7 +127,7 @@ class layer_times {
   [[nodiscard]] double correction(tokens all) const {
     if (!measured_) return 1;
     seconds sum{};
-    for (const layer_product& m : products_) sum += kernels_.product(rows_of(m, all), m.n, m.k, m.matrices).time;
+    for (const layer_product& m : products_) sum += kernels_.product(rows_of(m, all), m.n, m.k, m.grouped).time;
     return measured_->products(share_of(all, shape_.context)) * (1 / with_.linear_speed) / sum;
   }
 
@@ -135,7 +138,8 @@ class layer_times {
   }
   [[nodiscard]] double inner_bytes(pass p) const noexcept {
     const double into = layer_.feed_forward + layer_.gate;
-    return 4 * (layer_.query + layer_.kv_elements / 2) + 2 * (p == pass::forward ? into : 2 * into) + 2 * layer_.feed_forward;
+    return 4 * (layer_.query + layer_.kv_elements / 2) + 2 * (p == pass::forward ? into : 2 * into) +
+           2 * layer_.feed_forward;
   }
   [[nodiscard]] seconds elementwise(tokens all, pass p, costs::provenance& from) const {
     const int ranks = shape_.context * (with_.sequence_parallel ? shape_.tensor : 1);
@@ -174,8 +178,9 @@ class layer_times {
     if (ranks == 1) return core(queries, keys, p, copies, from);
     const tokens piece = share_of(queries, 2 * ranks);
     const seconds computed = core(piece, prefix + piece, p, copies, from) + core(piece, keys, p, copies, from);
-    const seconds exposed = wires_.context(keys * copies, layer_.kv_elements, p, with_.exchange, computed * copies).exposed *
-                            (1.0 / copies);
+    const seconds exposed =
+        wires_.context(keys * copies, layer_.kv_elements, p, with_.exchange, computed * copies).exposed *
+        (1.0 / copies);
     from.add(costs::work::traffic,
              wires_.net().source(costs::collective::all_gather, wires_.net().place().context(shape_),
                                  bytes{2 * layer_.kv_elements * static_cast<double>(keys.value)}),

@@ -18,8 +18,8 @@
 
 namespace slimpack::detail {
 
-/// How many layers each part has: `wanted`, or, where that is empty, even, and what is left over to the inner parts before
-/// the first and the last, which have the embedding and the logits besides.
+/// How many layers each part has: `wanted`, or, where that is empty, even, and what is left over to the inner parts
+/// before the first and the last, which have the embedding and the logits besides.
 /// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, or a
 ///           list of layers that does not add up
 [[nodiscard]] inline result<std::vector<int>> layers_on_parts(const costs::model_shape& model, const shape& on,
@@ -29,7 +29,8 @@ namespace slimpack::detail {
   const int parts = on.parts();
   if (parts > model.layers)
     return error{errc::invalid_input, std::to_string(on.stages) + " stages x " + std::to_string(on.chunks) +
-                                          " chunks exceed the " + std::to_string(model.layers) + " layers of " + model.name};
+                                          " chunks exceed the " + std::to_string(model.layers) + " layers of " +
+                                          model.name};
   if (model.heads % on.tensor != 0)
     return error{errc::invalid_input, "tensor parallelism of " + std::to_string(on.tensor) + " does not divide the " +
                                           std::to_string(model.heads) + " query heads of " + model.name};
@@ -48,7 +49,8 @@ namespace slimpack::detail {
 /// What the GPUs of each stage hold, and the most weights that one of them has.
 struct stage_states {
   std::vector<memory_rates> memory{};
-  double heaviest{};  ///< parameters
+  std::vector<double> pair_bytes{};  ///< of dense attention, see memory::kept
+  double heaviest{};                 ///< parameters
 
   /// `layers`: of each part, from layers_on_parts.
   [[nodiscard]] static stage_states of(const costs::model_shape& model, const shape& on, std::span<const int> layers,
@@ -65,6 +67,7 @@ struct stage_states {
       const int embeddings = on.stages == 1 ? (model.tied ? 1 : 2) : (r == 0 || last ? 1 : 0);
       const std::vector<costs::layer>& own = on_stage[static_cast<std::size_t>(r)];
       made.memory.push_back(rule.of(model, on, own, embeddings, last));
+      made.pair_bytes.push_back(rule.pair_bytes(on, own));
       double weights = embeddings * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
       for (const costs::layer& l : own) weights += l.weights;
       made.heaviest = std::max(made.heaviest, weights);

@@ -18,14 +18,15 @@
 
 namespace slimpack::detail {
 
-/// What one rank takes for a part of the model: layers of some kinds, the embedding on the first part, logits and loss on
-/// the last.
+/// What one rank takes for a part of the model: layers of some kinds, the embedding on the first part, logits and loss
+/// on the last.
 ///
 ///   embedding   forward one read and one write, and half a layer's traffic, which sums over shards of the vocabulary;
 ///               backward two reads and a write
-///   logits      products as a layer's; the last norm, forward as a read and a write, backward three and one; a logit moves
-///               14 bytes forward (cast to fp32: 2 read, 4 written; its maximum and sum of exponentials: 4 read each) and
-///               10 backward (4 read, 4 written, cast back to 2); half a layer's traffic backward, for the input gradients
+///   logits      products as a layer's; the last norm, forward as a read and a write, backward three and one; a logit
+///               moves 14 bytes forward (cast to fp32: 2 read, 4 written; its maximum and sum of exponentials: 4 read
+///               each) and 10 backward (4 read, 4 written, cast back to 2); half a layer's traffic backward, for the
+///               input gradients
 /// Source    derived, as layer_times            Requires  all that it is made from outlives it
 class part_times {
  public:

@@ -26,13 +26,11 @@ class rank_kernels {
   rank_kernels(const costs::gpu& device, const costs::kernel_times& times, const costs::stage_options& with)
       : device_(device), times_(times), with_(with) {}
 
-  /// (m x k) (k x n), and no less than reading `matrices` of n x k.
-  [[nodiscard]] known_time product(std::int64_t m, std::int64_t n, std::int64_t k, double matrices = 1) const {
+  /// (m x k) (k x n), and no less than reading or writing `grouped` elements: the matrices of a grouped product.
+  [[nodiscard]] known_time product(std::int64_t m, std::int64_t n, std::int64_t k, double grouped = 0) const {
     const seconds computed = times_.product(m, n, k) * (1 / with_.linear_speed);
-    const seconds read =
-        matrices > 1 ? moved(2 * matrices * static_cast<double>(n) * static_cast<double>(k)).time : seconds{};
-    if (read > computed) return {read};
-    return {computed, times_.product_source(m, n, k)};
+    const known_time read = moved(2 * grouped);
+    return read.time > computed ? read : known_time{computed, times_.product_source(m, n, k)};
   }
 
   /// Bytes over the memory bandwidth that element-wise kernels reach.
