@@ -49,6 +49,12 @@ std::string in_percent(double ratio) {
 
 // Attention and products, asked alike.
 
+std::string program_of(const attention_sample& s) {
+  return s.kernel;
+}
+std::string program_of(const product_sample&) {
+  return "products";
+}
 std::string kernel_of(const attention_sample& s) {
   return "attention " + s.kernel + " on " + s.gpu;
 }
@@ -141,18 +147,24 @@ std::optional<slimpack::costs::gpu> description_of(const std::string& gpu, const
   return slimpack::io::read_gpu(file).value();
 }
 
-/// Kernels with enough rows, on GPUs that a file describes.
+/// Kernels with enough rows, on GPUs that a file describes; what is left out is said in `notes`.
 template <class Sample>
-std::vector<kernel<Sample>> kernels_in(const std::filesystem::path& data, const std::vector<Sample>& all) {
+std::vector<kernel<Sample>> kernels_in(const std::filesystem::path& data, const std::vector<Sample>& all,
+                                       std::vector<std::string>& notes) {
   std::map<std::string, std::vector<Sample>> by_name;
   for (const Sample& s : all) by_name[kernel_of(s)].push_back(s);
   std::vector<kernel<Sample>> kernels;
   for (auto& [name, rows] : by_name) {
-    if (rows.size() < enough_rows) continue;
+    if (rows.size() < enough_rows) {
+      notes.push_back("left out: " + name + ", " + std::to_string(rows.size()) + " rows");
+      continue;
+    }
     std::stable_sort(rows.begin(), rows.end(),
                      [](const Sample& a, const Sample& b) { return shape_of(a) < shape_of(b); });
     if (std::optional<slimpack::costs::gpu> device = description_of(rows.front().gpu, data))
       kernels.push_back({name, std::move(*device), std::move(rows)});
+    else
+      notes.push_back("left out: " + name + ", no file in gpus/ describes it");
   }
   return kernels;
 }
@@ -215,18 +227,22 @@ score halves(const kernel<attention_sample>& k, std::string claim, const char* g
   return s;
 }
 
-/// The kernel of another family of GPUs that was measured at the same shapes, at half of them or more.
+/// Of the kernels of other families of GPUs that were measured at half of its shapes or more, the one that is the same
+/// program if there is one, on the GPU whose peak is nearest.
 template <class Sample>
 const kernel<Sample>* donor_of(const kernel<Sample>& k, const std::vector<kernel<Sample>>& all) {
   std::set<decltype(shape_of(k.rows[0]))> shapes;
   for (const Sample& s : k.rows) shapes.insert(shape_of(s));
+  const auto likeness = [&](const kernel<Sample>& other) {
+    return std::pair(program_of(other.rows[0]) == program_of(k.rows[0]),
+                     -std::abs(std::log(other.device.peak_bf16_flops / k.device.peak_bf16_flops)));
+  };
   const kernel<Sample>* best = nullptr;
-  std::size_t most = k.rows.size() / 2;
   for (const kernel<Sample>& other : all) {
-    if (other.device.name == k.device.name) continue;
-    const auto common = static_cast<std::size_t>(std::count_if(
-        other.rows.begin(), other.rows.end(), [&](const Sample& s) { return shapes.contains(shape_of(s)); }));
-    if (common > most) most = common, best = &other;
+    const auto common = std::count_if(other.rows.begin(), other.rows.end(),
+                                      [&](const Sample& s) { return shapes.contains(shape_of(s)); });
+    if (other.device.name == k.device.name || 2 * static_cast<std::size_t>(common) < shapes.size()) continue;
+    if (best == nullptr || likeness(other) > likeness(*best)) best = &other;
   }
   return best;
 }
@@ -372,8 +388,9 @@ score from_probes(const kernel<Sample>& k, const kernel<Sample>* donor) {
 
 std::vector<score> kernels(const std::filesystem::path& data) {
   const slimpack::io::profile profile = slimpack::io::read_profile(data / "profiles").value();
-  const std::vector<kernel<attention_sample>> attention = kernels_in(data, forwards(profile.attention));
-  const std::vector<kernel<product_sample>> products = kernels_in(data, profile.products);
+  std::vector<std::string> notes;
+  const std::vector<kernel<attention_sample>> attention = kernels_in(data, forwards(profile.attention), notes);
+  const std::vector<kernel<product_sample>> products = kernels_in(data, profile.products, notes);
   std::vector<score> scores;
   for (const kernel<attention_sample>& k : attention) {
     const bool slices =
@@ -391,6 +408,7 @@ std::vector<score> kernels(const std::filesystem::path& data) {
   scores.push_back(backward_from_other_lengths(profile.attention, data));
   for (const kernel<attention_sample>& k : attention) scores.push_back(from_probes(k, donor_of(k, attention)));
   for (const kernel<product_sample>& k : products) scores.push_back(from_probes(k, donor_of(k, products)));
+  if (!scores.empty()) scores.back().notes.insert(scores.back().notes.end(), notes.begin(), notes.end());
   return scores;
 }
 
