@@ -68,7 +68,16 @@ class attention_table {
     }
     if (kernels.empty()) return error{errc::invalid_input, "no times of causal attention"};
     const kernel_key reference = *slimpack::detail::reference_kernel(samples, model.device().name);
-    return attention_table(std::move(model), kernels, reference);
+    const residuals own = of_kernel(model, kernels.at(reference));
+    residuals all = own;
+    for (const auto& [key, points] : kernels) {
+      if (key == reference) continue;
+      const residuals other = of_kernel(model, points);
+      append(all.forward, own.forward, other.forward);
+      append(all.ratio, own.ratio, other.ratio);
+      all.largest_change = std::max(all.largest_change, other.largest_change);
+    }
+    return attention_table(std::move(model), reference, std::move(all));
   }
 
   /// Requires  1 <= queries <= keys, heads >= 1, kv_heads >= 1, head_dim >= 1
@@ -77,12 +86,13 @@ class attention_table {
     const place at{queries.value, keys.value, heads, kv_heads, head_dim, batch};
     const scatter::place logs = logs_of(at);
     const scatter::answer forward = forward_(logs);
-    const seconds time = modelled(pass::forward, at) * std::exp(forward.value);
+    const seconds time = modelled(model_, pass::forward, at) * std::exp(forward.value);
     if (p == pass::forward) return {time, forward.source};
-    if (!ratio_) return {time * ratio(at), origin::derived};
+    if (!ratio_) return {time * ratio(model_, at), origin::derived};
     const scatter::answer beside = (*ratio_)(logs);
     const origin worst = std::max(forward.source, beside.source);
-    return {time * (ratio(at) * std::exp(beside.value)), worst == origin::extrapolated ? origin::derived : worst};
+    return {time * (ratio(model_, at) * std::exp(beside.value)),
+            worst == origin::extrapolated ? origin::derived : worst};
   }
 
   /// The kernel that others are scaled to, with the name of its GPU.
@@ -107,25 +117,21 @@ class attention_table {
   using scatter = slimpack::detail::scatter<6>;
   static constexpr double further = 2;  // doublings, of kernels that are not the reference
 
-  attention_table(wave_model model, const std::map<kernel_key, std::map<place, times>>& kernels,
-                  const kernel_key& reference)
-      : model_(std::move(model)), reference_(reference.kernel + " on " + reference.gpu) {
-    logs_of_times own = measured(kernels.at(reference));
-    for (const auto& [key, at] : kernels) {
-      if (key == reference) continue;
-      const logs_of_times other = measured(at);
-      append(own.forward, other.forward);
-      append(own.ratio, other.ratio);
-    }
-    forward_ = scatter(std::move(own.forward));
-    if (!own.ratio.empty()) ratio_ = scatter(std::move(own.ratio));
-  }
-
-  struct logs_of_times {
+  /// Logarithms of measured over modelled times, and of measured ratios of backward to forward over modelled ones.
+  struct residuals {
     std::vector<scatter::point> forward, ratio;
+    double largest_change{};
   };
 
-  [[nodiscard]] logs_of_times measured(const std::map<place, times>& points) {
+  attention_table(wave_model model, const kernel_key& reference, residuals all)
+      : model_(std::move(model)),
+        reference_(reference.kernel + " on " + reference.gpu),
+        largest_change_(all.largest_change),
+        forward_(std::move(all.forward)) {
+    if (!all.ratio.empty()) ratio_.emplace(std::move(all.ratio));
+  }
+
+  static residuals of_kernel(const wave_model& model, const std::map<place, times>& points) {
     std::vector<place> forward_at, backward_at;
     std::vector<double> forward, backward;
     for (const auto& [at, all] : points) {
@@ -135,41 +141,40 @@ class attention_table {
       backward_at.push_back(at);
       backward.push_back(slimpack::detail::median(all.backward));
     }
-    const auto rising = [this](std::vector<double>& t, const std::vector<place>& at) {
-      largest_change_ = std::max(largest_change_, slimpack::detail::make_monotone(t, [&](std::size_t i, std::size_t j) {
-                                   return at[i].before(at[j]);
-                                 }));
+    residuals made;
+    const auto rising = [&](std::vector<double>& t, const std::vector<place>& at) {
+      const auto before = [&](std::size_t i, std::size_t j) { return at[i].before(at[j]); };
+      made.largest_change = std::max(made.largest_change, slimpack::detail::make_monotone(t, before));
     };
     rising(forward, forward_at);
     rising(backward, backward_at);
-    logs_of_times logs;
     for (std::size_t i = 0, j = 0; i < forward.size(); ++i) {
       const place& at = forward_at[i];
-      logs.forward.push_back({logs_of(at), std::log(forward[i] / modelled(pass::forward, at).value), 0});
+      made.forward.push_back({logs_of(at), std::log(forward[i] / modelled(model, pass::forward, at).value), 0});
       if (j == backward.size() || backward_at[j] != at) continue;
-      logs.ratio.push_back({logs_of(at), std::log(backward[j++] / forward[i] / ratio(at)), 0});
+      made.ratio.push_back({logs_of(at), std::log(backward[j++] / forward[i] / ratio(model, at)), 0});
     }
-    return logs;
+    return made;
   }
 
-  /// Points of another kernel, scaled to those that are there.
-  static void append(std::vector<scatter::point>& points, const std::vector<scatter::point>& other) {
-    if (other.empty()) return;
+  /// Points of another kernel, scaled to the reference's.
+  static void append(std::vector<scatter::point>& all, const std::vector<scatter::point>& reference,
+                     const std::vector<scatter::point>& other) {
     double scale = 0;
-    if (!points.empty()) {
-      const scatter known(points);
+    if (!reference.empty() && !other.empty()) {
+      const scatter known(reference);
       std::vector<double> between;
       for (const scatter::point& p : other) between.push_back(p.value - known(p.at).value);
       scale = slimpack::detail::median(std::move(between));
     }
-    for (const scatter::point& p : other) points.push_back({p.at, p.value - scale, further});
+    for (const scatter::point& p : other) all.push_back({p.at, p.value - scale, further});
   }
 
-  [[nodiscard]] seconds modelled(pass p, const place& at) const noexcept {
-    return model_.attention(p, {at.queries}, {at.keys}, at.batch * at.heads, at.batch * at.kv_heads, at.head_dim);
+  static seconds modelled(const wave_model& model, pass p, const place& at) noexcept {
+    return model.attention(p, {at.queries}, {at.keys}, at.batch * at.heads, at.batch * at.kv_heads, at.head_dim);
   }
-  [[nodiscard]] double ratio(const place& at) const noexcept {
-    return modelled(pass::backward, at) / modelled(pass::forward, at);
+  static double ratio(const wave_model& model, const place& at) noexcept {
+    return modelled(model, pass::backward, at) / modelled(model, pass::forward, at);
   }
 
   static scatter::place logs_of(const place& at) noexcept {
@@ -184,7 +189,7 @@ class attention_table {
   wave_model model_;
   std::string reference_;
   double largest_change_{};
-  scatter forward_{{{}}};
+  scatter forward_;
   std::optional<scatter> ratio_;
 };
 

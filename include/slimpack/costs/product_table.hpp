@@ -39,13 +39,27 @@ class product_table {
   /// Errors    invalid_input: no times; sizes below 1, times that are not above 0. The detail names which
   /// Complexity  O(samples^2)
   [[nodiscard]] static result<product_table> make(wave_model model, std::span<const product_sample> samples) {
-    std::map<place, std::vector<double>> points;
+    std::map<place, std::vector<double>> measured;
     for (const product_sample& s : samples) {
       if (std::optional<error> wrong = slimpack::detail::fault_of(s)) return std::move(*wrong);
-      points[{s.m, s.n, s.k}].push_back(s.time.value);
+      measured[{s.m, s.n, s.k}].push_back(s.time.value);
     }
-    if (points.empty()) return error{errc::invalid_input, "no times of matrix products"};
-    return product_table(std::move(model), points);
+    if (measured.empty()) return error{errc::invalid_input, "no times of matrix products"};
+    std::vector<place> places;
+    std::vector<double> times;
+    for (const auto& [at, all] : measured) {
+      places.push_back(at);
+      times.push_back(slimpack::detail::median(all));
+    }
+    const double largest_change = slimpack::detail::make_monotone(times, [&](std::size_t i, std::size_t j) {
+      return places[i][0] <= places[j][0] && places[i][1] == places[j][1] && places[i][2] == places[j][2];
+    });
+    std::vector<scatter::point> points;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto& [m, n, k] = places[i];
+      points.push_back({logs_of(places[i]), std::log(times[i] / model.product(m, n, k).value), 0});
+    }
+    return product_table(std::move(model), std::move(points), largest_change);
   }
 
   /// Requires  m, n, k >= 1
@@ -62,23 +76,8 @@ class product_table {
   using scatter = slimpack::detail::scatter<3>;
   static constexpr double nearer = 0.7;  // a doubling of k, which changes no tiles, against one of m or n
 
-  product_table(wave_model model, const std::map<place, std::vector<double>>& measured) : model_(std::move(model)) {
-    std::vector<place> places;
-    std::vector<double> times;
-    for (const auto& [at, all] : measured) {
-      places.push_back(at);
-      times.push_back(slimpack::detail::median(all));
-    }
-    largest_change_ = slimpack::detail::make_monotone(times, [&](std::size_t i, std::size_t j) {
-      return places[i][0] <= places[j][0] && places[i][1] == places[j][1] && places[i][2] == places[j][2];
-    });
-    std::vector<scatter::point> points;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      const auto& [m, n, k] = places[i];
-      points.push_back({logs_of(places[i]), std::log(times[i] / model_.product(m, n, k).value), 0});
-    }
-    logs_ = scatter(std::move(points));
-  }
+  product_table(wave_model model, std::vector<scatter::point> points, double largest_change)
+      : model_(std::move(model)), largest_change_(largest_change), logs_(std::move(points)) {}
 
   static scatter::place logs_of(const place& at) noexcept {
     const auto log = [](std::int64_t size) { return std::log2(static_cast<double>(size)); };
@@ -86,8 +85,8 @@ class product_table {
   }
 
   wave_model model_;
-  double largest_change_{};
-  scatter logs_{{{}}};
+  double largest_change_;
+  scatter logs_;
 };
 
 }  // namespace slimpack::costs
