@@ -5,13 +5,11 @@
 #include "machines.hpp"
 #include "memory_data.hpp"
 #include "scores.hpp"
+#include "trainings.hpp"
 
-#include <slimpack/core/partition.hpp>
 #include <slimpack/costs/layer.hpp>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/costs/profiled_of.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/timeline.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -72,21 +70,6 @@ struct run {
   }
 };
 
-/// Seconds of an iteration, each pipeline running packs of `micro_batch` sequences in Megatron-LM's order.
-std::optional<seconds> iteration(const run& r, const costs::profiled& cost, const shape& on, int micro_batch) {
-  const int packs = r.batch / on.replicas / micro_batch;
-  partition replica;
-  for (micropacks* pass : {&replica.forward, &replica.backward})
-    for (int i = 0; i < packs; ++i, pass->close())
-      for (int j = 0; j < micro_batch; ++j)
-        pass->push({{static_cast<std::uint32_t>(i * micro_batch + j)}, {0}, r.sequence});
-  const workload work = price(replica, cost, on, rates_of(cost, on).value());
-  const schedules::one_f_one_b order{.lead = on.chunks > 1 ? 2 : 1};
-  const result<std::vector<program>> programs = order.programs(work);
-  if (!programs) return std::nullopt;  // out of memory
-  return simulator::simulate(work, programs.value()).value().makespan + cost.reduce_time();
-}
-
 struct prediction {
   seconds time{std::numeric_limits<double>::infinity()};
   int micro_batch{};
@@ -103,7 +86,8 @@ prediction predicted(const run& r, machines& cluster) {
     if (r.chunks_printed ? chunks != r.on.chunks : of_stage % chunks != 0) continue;
     shape on = r.on;
     on.chunks = chunks;
-    on.memory = memory_limit{memory_unit::byte, m.net.device().memory.value - 4 * gib};
+    // What was printed ran, and so fitted.
+    if (!r.chunks_printed) on.memory = memory_limit{memory_unit::byte, m.net.device().memory.value - 4 * gib};
     costs::stage_options with = r.with;
     with.longest = r.sequence * 8;
     const costs::profiled cost = costs::profiled_of(r.model, on, m.kernels, m.net, with, m.layers).value();
@@ -111,7 +95,7 @@ prediction predicted(const run& r, machines& cluster) {
       if (r.micro_batch && *r.micro_batch != micro_batch) continue;
       if (r.batch % (on.replicas * micro_batch) != 0) continue;
       if (chunks > 1 && r.batch / on.replicas / micro_batch % on.stages != 0) continue;
-      const std::optional<seconds> t = iteration(r, cost, on, micro_batch);
+      const std::optional<seconds> t = iteration(cost, on, r.batch / on.replicas, r.sequence, micro_batch);
       if (t && *t < best.time) best = {*t, micro_batch, chunks};
     }
   }
@@ -306,7 +290,7 @@ std::vector<score> iterations(const std::filesystem::path& data) {
   whole.notes.insert(whole.notes.end(), notes.begin(), notes.end());
   whole.notes.push_back(cross_validated(data, runs, cluster));
   std::vector<score> all = layer_scores(layers_of(data, cluster, costs::stage_options{}.slowdown.compute));
-  all.insert(all.begin(), std::move(whole));
+  all.insert(all.begin(), {std::move(whole), other_trainings(data)});
   return all;
 }
 

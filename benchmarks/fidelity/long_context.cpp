@@ -5,13 +5,10 @@
 #include "machines.hpp"
 #include "memory_data.hpp"
 #include "scores.hpp"
+#include "trainings.hpp"
 
-#include <slimpack/core/partition.hpp>
 #include <slimpack/costs/layer.hpp>
-#include <slimpack/costs/price.hpp>
 #include <slimpack/costs/profiled_of.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/timeline.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -38,12 +35,8 @@ struct choice {
 
 /// A shape with the faster of no recomputation and a full one; one sequence a pack, 1F1B, as NeMo's recipes of 7B.
 void try_shape(const costs::model_shape& model, shape on, tokens sequence, const machine& m, choice& best) {
-  const std::int64_t sequences = batch_tokens / sequence.value;
+  const auto sequences = static_cast<int>(batch_tokens / sequence.value);
   if (sequences % on.replicas != 0) return;
-  const auto packs = static_cast<std::uint32_t>(sequences / on.replicas);
-  partition replica;
-  for (micropacks* pass : {&replica.forward, &replica.backward})
-    for (std::uint32_t i = 0; i < packs; ++i, pass->close()) pass->push({{i}, {0}, sequence});
   on.memory = memory_limit{memory_unit::byte, m.net.device().memory.value - 4 * gib};
   for (const costs::recompute again : {costs::recompute::none, costs::recompute::full}) {
     costs::stage_options with;
@@ -51,11 +44,8 @@ void try_shape(const costs::model_shape& model, shape on, tokens sequence, const
     with.linear_speed = 2;  // FP8
     with.longest = sequence;
     const costs::profiled cost = costs::profiled_of(model, on, m.kernels, m.net, with, m.layers).value();
-    const workload work = price(replica, cost, on, rates_of(cost, on).value());
-    const result<std::vector<program>> programs = schedules::one_f_one_b{.lead = 1}.programs(work);
-    if (!programs) continue;  // out of memory
-    const seconds t = simulator::simulate(work, programs.value()).value().makespan + cost.reduce_time();
-    if (t < best.time) best = {t, on, again};
+    const std::optional<seconds> t = iteration(cost, on, sequences / on.replicas, sequence, 1);
+    if (t && *t < best.time) best = {*t, on, again};
   }
 }
 

@@ -1,0 +1,42 @@
+#ifndef SLIMPACK_BENCHMARKS_FIDELITY_TRAININGS_HPP
+#define SLIMPACK_BENCHMARKS_FIDELITY_TRAININGS_HPP
+
+#include "score.hpp"
+
+#include <slimpack/core/partition.hpp>
+#include <slimpack/costs/price.hpp>
+#include <slimpack/costs/profiled.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulator/timeline.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace fidelity {
+
+/// Seconds of an iteration in which each replica runs so many sequences of one length, some a pack, in Megatron-LM's
+/// order: 1F1B, interleaved where a stage has several chunks. Nothing where the shape's memory limit is exceeded.
+inline std::optional<slimpack::seconds> iteration(const slimpack::costs::profiled& cost, const slimpack::shape& on,
+                                                  int sequences, slimpack::tokens length, int micro_batch) {
+  using namespace slimpack;
+  partition replica;
+  for (micropacks* pass : {&replica.forward, &replica.backward})
+    for (int i = 0; i < sequences; ++i) {
+      pass->push({{static_cast<std::uint32_t>(i)}, {0}, length});
+      if ((i + 1) % micro_batch == 0) pass->close();
+    }
+  const workload work = price(replica, cost, on, rates_of(cost, on).value());
+  const result<std::vector<program>> programs = schedules::one_f_one_b{.lead = on.chunks > 1 ? 2 : 1}.programs(work);
+  if (!programs) return std::nullopt;
+  return simulator::simulate(work, programs.value()).value().makespan + cost.reduce_time();
+}
+
+/// Trainings of flash attention on other GPUs, in bf16 and FP8. Nothing is fitted to them, and no goal is set.
+[[nodiscard]] score other_trainings(const std::filesystem::path& data);
+
+}  // namespace fidelity
+
+#endif
