@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_BENCHMARKS_FIDELITY_SCORE_HPP
 #define SLIMPACK_BENCHMARKS_FIDELITY_SCORE_HPP
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

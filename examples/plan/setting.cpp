@@ -1,5 +1,6 @@
 #include "setting.hpp"
 
+#include <slimpack/costs/calibrated.hpp>
 #include <slimpack/costs/gpus.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/wave_model.hpp>
@@ -42,13 +43,18 @@ result<measurements> measured_on(const costs::gpu& device, const std::filesystem
                                        "; measure it with examples/profile, or use --cost transformer"};
   const io::profile& rows = own.value();
   const auto here = [&](const error& e) { return error{e.code, tables.string() + ": " + e.detail}; };
+  // Between and beyond measured sizes times follow the constants of these kernels, where there are enough to fit them.
+  const costs::wave_model sheet(device);
+  const result<costs::calibrated> fitted = costs::calibrated::fit(sheet, rows.attention, rows.products);
   result<costs::kernel_times> kernels =
-      costs::kernel_times::make(costs::wave_model(device), rows.attention, rows.products);
+      costs::kernel_times::make(fitted ? fitted.value().model() : sheet, rows.attention, rows.products);
   if (!kernels) return here(kernels.error());
   result<costs::network> network = costs::network::make(device, rows.collectives);
   if (!network) return here(network.error());
   measurements made{std::move(kernels).value(), std::move(network).value(), rows.layers, !rows.collectives.empty(), {}};
   for (const io::profile_note& note : rows.notes) made.notes.push_back(note.text);
+  if (!fitted)
+    made.notes.push_back("constants of kernels are the data sheet's, not fitted to the tables: " + fitted.error().detail);
   return made;
 }
 

@@ -102,7 +102,11 @@ class local_search {
     grain_ = cost_.time({{}, {0}, batch_.shape.quantum}, pass::forward, part_).value;
     // Without a limit, the same shapes as with half as much again as the longest sequence, or an even share; and packs
     // of 50 times their overhead, or short sequences would drown in it.
-    const double overhead = pack_overhead(cost_, pass::forward, part_).value;
+    for (const pass p : {pass::forward, pass::backward}) {
+      const slice least{{}, {0}, batch_.shape.quantum};
+      fixed_[p == pass::backward] = (pack_time(cost_, std::span(&least, 1), p, part_) - cost_.time(least, p, part_)).value;
+    }
+    const double overhead = fixed_[0];
     const double quiet = grain_ > 0 ? 50 * overhead / grain_ * quantum * batch_.shape.stages : 0;
     const double wanted = std::min(room, std::max({1.5 * longest, total / batch_.shape.stages, quiet}));
     steady_ = wanted / quantum / batch_.shape.stages;
@@ -160,10 +164,12 @@ class local_search {
     const double steady = size.steady > 0 ? std::max(size.steady * steady_ * grain_, total / (1000.0 * batch_.shape.stages)) : 0;
     const double least = size.ramp_least * grain_;
     const double turn_least = size.turn_least * beside_ * grain_;
+    // Packs of less than what each costs besides lose more than smaller ones can gain.
+    const double floor = fixed_[backward];
     const auto budget = [&](seconds done) {
       const double to_end = backward ? total - done.value : done.value;
-      return seconds{std::min({steady, least + size.ramp * to_end / depth,
-                               turn_least + size.turn * std::abs(done.value - turn) / depth})};
+      return seconds{std::max(floor, std::min({steady, least + size.ramp * to_end / depth,
+                                               turn_least + size.turn * std::abs(done.value - turn) / depth}))};
     };
     const double crowded = room_ / 2;
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
@@ -222,6 +228,7 @@ class local_search {
 
   int part_{};          // the busiest
   double work_[2]{};    // seconds on it, by pass
+  double fixed_[2]{};   // seconds of a pack of a quantum on it beside the slice's own, by pass: launches, reading weights
   double grain_{};      // forward seconds of a sequence's first quantum: both passes are sized in it
   double room_{};       // tokens
   double steady_{};     // quanta in a steady pack of size 1

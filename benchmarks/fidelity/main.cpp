@@ -1,0 +1,84 @@
+// slimpack-bench-fidelity: how far predictions are from what others measured and published.
+//
+//   slimpack-bench-fidelity [--rows] [--only F4,F5] [FOLDER]
+//
+// FOLDER holds profiles/, published/, gpus/ and models/ as examples/data does, which is the default; rows and GPUs that
+// are added there are scored like the others. --rows prints every row. The exit status is 1 when a goal is missed.
+
+#include "scores.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+struct options {
+  std::filesystem::path data{SLIMPACK_DATA};
+  std::string only{};
+  bool rows{};
+};
+
+bool wanted(const options& o, const std::string& id) {
+  return o.only.empty() || ("," + o.only + ",").find("," + id + ",") != std::string::npos;
+}
+
+/// One subject's scores and the goals among them.
+struct subject {
+  std::string_view ids;
+  std::vector<fidelity::score> (*scores)(const std::filesystem::path&);
+};
+
+constexpr subject subjects[] = {
+    {"F1 F2 F3 F4 F5", fidelity::pipelines}, {"F6 F7", fidelity::iterations}, {"F8 F9 F10", fidelity::kernels},
+    {"F11", fidelity::collectives},          {"F12", fidelity::memory},       {"F13", fidelity::speed},
+    {"F14", fidelity::long_context}};
+
+bool any_wanted(const options& o, std::string_view ids) {
+  for (std::size_t at = 0; at < ids.size(); at = ids.find_first_not_of(' ', ids.find(' ', at)))
+    if (wanted(o, std::string(ids.substr(at, ids.find(' ', at) - at)))) return true;
+  return false;
+}
+
+int run(const options& o) {
+  std::size_t goals = 0;
+  std::string missed;
+  for (const subject& each : subjects) {
+    if (!any_wanted(o, each.ids)) continue;
+    for (const fidelity::score& s : each.scores(o.data)) {
+      if (!wanted(o, s.id)) continue;
+      goals += s.goals.size();
+      if (!fidelity::print(s, o.rows)) missed += " " + s.id + " (" + s.claim + ")";
+    }
+  }
+  std::printf("%zu goals, %s%s\n", goals, missed.empty() ? "none missed" : "missed:", missed.c_str());
+  return missed.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view given = argv[i];
+    if (given == "--rows") {
+      o.rows = true;
+    } else if (given == "--only" && i + 1 < argc) {
+      o.only = argv[++i];
+    } else if (given.substr(0, 1) == "-") {
+      std::fprintf(stderr, "usage: slimpack-bench-fidelity [--rows] [--only F4,F5] [FOLDER]\n");
+      return 2;
+    } else {
+      o.data = given;
+    }
+  }
+  try {
+    return run(o);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 2;
+  }
+}
