@@ -54,7 +54,7 @@ int run(const options& o) {
       if (!fidelity::print(s, o.rows)) missed += " " + s.id + " (" + s.claim + ")";
     }
   }
-  std::printf("%zu goals, %s%s\n", goals, missed.empty() ? "none missed" : "missed:", missed.c_str());
+  std::printf("%zu goals, missed:%s\n", goals, missed.empty() ? " none" : missed.c_str());
   return missed.empty() ? 0 : 1;
 }
 
