@@ -14,10 +14,10 @@ import pathlib
 import statistics
 import time
 
+from profile_gpu import doubling, name_of, write  # first: it says what to do without PyTorch
+
 import torch
 import torch.distributed as dist
-
-from profile_gpu import doubling, name_of, write
 
 CALLS, BATCHES = 10, 5
 

@@ -19,7 +19,10 @@ import statistics
 import sys
 import time
 
-import torch
+try:
+    import torch
+except ModuleNotFoundError:
+    sys.exit("this measures with PyTorch, which this python3 has not: python3 -m pip install torch")
 
 
 class Clock:
