@@ -207,6 +207,16 @@ TEST(ProfiledOf, AMeasuredLayerReplacesItsKernels) {
   EXPECT_GT(cost.sources().share(costs::origin::derived), 0.2);  // its backward
 }
 
+TEST(ProfiledOf, TablesReachAnyLongestSequence) {
+  const bare gpu;
+  for (const std::int64_t longest : {1, 64, 100, 5000}) {
+    const profiled cost = gpu.cost(three_layers(), {.stages = 3}, {.longest = {longest}});
+    const profiled wider = gpu.cost(three_layers(), {.stages = 3});
+    EXPECT_NEAR(pack_of(cost, {longest}, pass::forward, 1) / pack_of(wider, {longest}, pass::forward, 1), 1, 0.05)
+        << longest;
+  }
+}
+
 TEST(ProfiledOf, SaysThatNothingWasMeasured) {
   const profiled cost = bare{}.cost(three_layers(), {.stages = 3});
   EXPECT_EQ(cost.sources().share(costs::origin::modelled), 1);

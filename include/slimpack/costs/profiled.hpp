@@ -22,7 +22,7 @@
 
 namespace slimpack::costs {
 
-/// Times as they were measured, by a trainer on its own machine or of single kernels (costs/stage_times.hpp): tables
+/// Times as they were measured, by a trainer on its own machine or of single kernels (costs/profiled_of.hpp): tables
 /// for each pass and part of the model.
 ///
 /// Two things make the time of a pack: what each slice costs for itself (attention), and what runs once over all tokens
@@ -59,16 +59,16 @@ class profiled {
 
   /// What a step costs beside its slices.
   struct extras {
-    std::vector<seconds> forward_overhead{};   ///< of each pack, by part; empty: none
+    std::vector<seconds> forward_overhead{};  ///< of each pack, by part; empty: none
     std::vector<seconds> backward_overhead{};
     std::vector<seconds> weight_token{};  ///< of the backward pack table, weight gradients of a token in a large pack,
                                           ///< by part; what small packs cost more is not theirs. Empty: not known
-    seconds message{};                         ///< end on a part to arrival at the next, of an empty message
-    seconds message_token{};                   ///< and for each of its tokens
-    std::vector<memory_rates> memory{};        ///< bytes of each stage; empty: not known, limits are in tokens
-    std::vector<double> pair_bytes{};          ///< kept by dense attention, by stage, see memory::kept; empty: none
-    seconds reduce{};                          ///< gradient reduction and optimizer, after the step
-    provenance sources{};                      ///< where the samples come from, by time; empty: not said
+    seconds message{};                    ///< end on a part to arrival at the next, of an empty message
+    seconds message_token{};              ///< and for each of its tokens
+    std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
+    std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
+    seconds reduce{};                     ///< gradient reduction and optimizer, after the step
+    provenance sources{};                 ///< where the samples come from, by time; empty: not said
   };
 
   /// Errors    invalid_input: no samples; a pass of a part without any, or without pack samples where others have some;

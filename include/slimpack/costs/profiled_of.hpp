@@ -6,103 +6,27 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/layer_times.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
+#include <slimpack/costs/detail/part_samples.hpp>
 #include <slimpack/costs/detail/part_times.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
+#include <slimpack/costs/detail/step_traffic.hpp>
 #include <slimpack/costs/kernel_samples.hpp>
 #include <slimpack/costs/kernel_times.hpp>
 #include <slimpack/costs/memory.hpp>
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/costs/network.hpp>
 #include <slimpack/costs/profiled.hpp>
-#include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/traffic.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace slimpack::costs {
-
-namespace detail {
-
-/// The times of a part, as a table holds them.
-/// Source    grid: queries double from 64 on, prefixes grow fourfold from 256, packs by 3/2 and 4/3 in turn; between
-///           such points tables are off by less than measurements are
-struct part_samples {
-  std::vector<profiled::sample> slices{};
-  std::vector<profiled::pack_sample> packs{};
-  seconds weight_token{};  ///< weight gradients, of the pack size where they are cheapest
-
-  /// `full`: how many tiles of 128 queries and a head, of slices that run together, leave no multiprocessor idle.
-  [[nodiscard]] static part_samples of(const slimpack::detail::part_times& part, tokens longest, std::int64_t full,
-                                       std::int64_t heads) {
-    part_samples made;
-    provenance unused;
-    for (const pass p : {pass::forward, pass::backward}) {
-      for (tokens q{64}; q <= longest; q += q) {
-        const std::int64_t tiles = (q.value + 127) / 128 * heads;
-        const auto copies = static_cast<int>((full + tiles - 1) / tiles);
-        for (tokens prefix{}; prefix + q <= longest; prefix = std::max(tokens{256}, prefix * 4)) {
-          const seconds together = part.attention(q, prefix, p, copies, unused);
-          const seconds alone = copies > 1 ? part.attention(q, prefix, p, 1, unused) : together;
-          made.slices.push_back({p, 0, q, prefix + q, together, alone});
-        }
-      }
-      for (tokens size{64}; size <= longest; size += size)
-        for (const tokens each : {size, {size.value / 2 * 3}})
-          made.packs.push_back({p, 0, each, part.tokens_time(each, p, unused)});
-    }
-    made.weight_token = {std::numeric_limits<double>::infinity()};
-    for (const profiled::pack_sample& s : made.packs)
-      if (s.pass == pass::backward)
-        made.weight_token =
-            std::min(made.weight_token, part.weight_gradients(s.size) * (1 / static_cast<double>(s.size.value)));
-    return made;
-  }
-};
-
-/// What a message takes from its end on a stage to its use on the next, the slowest of all boundaries: one rank's share
-/// of the hidden states, which without sequence parallelism its tensor-parallel ranks gather (Megatron-LM's
-/// scatter-gather). A straight line through messages of 1024 and 65536 tokens.
-struct message_line {
-  seconds empty{};
-  seconds token{};
-
-  [[nodiscard]] static message_line of(const model_shape& model, const shape& on, const traffic& wires,
-                                       const stage_options& with) {
-    if (with.hop) return {*with.hop, {}};
-    if (on.parts() == 1) return {};
-    const auto time = [&](double size) {
-      const bytes states{2.0 * static_cast<double>(model.hidden) * size / on.context};
-      seconds most{};
-      for (int r = 0; r < on.stages; ++r) most = std::max(most, wires.message(states * (1.0 / on.tensor), r));
-      if (with.sequence_parallel) return most;
-      return most + wires.net().all_gather(wires.net().place().tensor(on), states) * with.slowdown.exposed;
-    };
-    const double few = 1024, many = 65536;
-    const seconds token = (time(many) - time(few)) * (1 / (many - few));
-    return {std::max(seconds{}, time(few) - token * few), token};
-  }
-};
-
-/// Gradients summed over all copies, the optimizer's step, and weights gathered again.
-[[nodiscard]] inline seconds step_of(double weights, const shape& on, const traffic& wires, const stage_options& with) {
-  const double copies = on.replicas * on.context;
-  const double memory = with.memory_share * wires.net().device().memory_bandwidth;
-  const seconds reduced = wires.gradients({with.gradient_bytes * weights});
-  if (with.distributed_optimizer)
-    return reduced + seconds{with.optimizer_traffic * weights / copies / memory} + wires.parameters({2 * weights});
-  return reduced + wires.parameters({with.gradient_bytes * weights}) +
-         seconds{with.optimizer_traffic * weights / memory};
-}
-
-}  // namespace detail
 
 /// The cost model of a stage, out of times of single kernels and collectives: what each part of the model takes on one
 /// of its ranks, tabulated, so that a question of a planner is as fast as any.
@@ -121,7 +45,8 @@ struct message_line {
 ///
 /// Source    derived. Against published layer and iteration times: benchmarks/fidelity/iterations.cpp
 /// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list
-///           of layers that does not add up            Complexity  some thousand questions to kernels for each kind of part
+///           of layers that does not add up
+/// Complexity some thousand questions to kernels for each kind of part
 [[nodiscard]] inline result<profiled> profiled_of(const model_shape& model, const shape& on,
                                                   const kernel_times& kernels, const network& net,
                                                   const stage_options& with = {},
@@ -134,16 +59,19 @@ struct message_line {
   std::vector<slimpack::detail::layer_times> kinds;
   for (const bool moe : {false, true}) kinds.emplace_back(model, moe, on, rank, layers, wires, with);
 
-  const memory rule{with.distributed_optimizer, with.recompute, with.sequence_parallel, with.tensors};
+  const memory rule{.distributed_optimizer = with.distributed_optimizer,
+                    .recompute = with.recompute,
+                    .sequence_parallel = with.sequence_parallel,
+                    .tensors = with.tensors};
   slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule);
   profiled::extras beside{.memory = std::move(states.memory),
                           .pair_bytes = std::move(states.pair_bytes),
-                          .reduce = detail::step_of(states.heaviest, on, wires, with)};
-  const detail::message_line message = detail::message_line::of(model, on, wires, with);
+                          .reduce = slimpack::detail::step_of(states.heaviest, on, wires, with)};
+  const slimpack::detail::message_line message = slimpack::detail::message_line::of(model, on, wires, with);
   const bool waits = with.messages == messages::waited_for;
   if (!waits) beside.message = message.empty, beside.message_token = message.token;
 
-  std::map<std::vector<int>, detail::part_samples> tables;  // by what a part holds
+  std::map<std::vector<int>, slimpack::detail::part_samples> tables;  // by what a part holds
   std::vector<profiled::sample> slices;
   std::vector<profiled::pack_sample> packs;
   int next = 0;
@@ -162,9 +90,9 @@ struct message_line {
     const auto [table, fresh] = tables.try_emplace({own_layers - moe, moe, own.embedding, own.head});
     if (fresh) {
       const std::int64_t full = std::int64_t{4} * net.device().multiprocessors;
-      table->second = detail::part_samples::of(times, with.longest, full, model.heads / on.tensor);
+      table->second = slimpack::detail::part_samples::of(times, with.longest, full, model.heads / on.tensor);
     }
-    const detail::part_samples& known = table->second;
+    const slimpack::detail::part_samples& known = table->second;
     for (profiled::sample s : known.slices) s.part = part, slices.push_back(s);
     for (profiled::pack_sample s : known.packs) {
       s.part = part;

@@ -31,8 +31,8 @@ namespace slimpack::detail {
 
 /// What one transformer layer takes on one rank of a stage: the sum of its kernels and of what they wait for.
 ///
-///   products      forward (tokens x k)(k x n); input gradients (tokens x n)(n x k), weight gradients (n x
-///                 tokens)(tokens x k)
+///   products      forward (tokens x k)(k x n); backward the input gradients (tokens x n)(n x k) and the weight
+///                 gradients (n x tokens)(tokens x k)
 ///   element-wise  bytes over memory_share of the bandwidth. Forward: 2 norms (read, write), 2 residual additions (2
 ///                 reads, a write), the activation, positions of queries and keys (read, write). Backward: norms read 3
 ///                 and write one, the activation reads and writes its gradient too, additions cost nothing; dropout

@@ -1,0 +1,51 @@
+#ifndef SLIMPACK_COSTS_DETAIL_STEP_TRAFFIC_HPP
+#define SLIMPACK_COSTS_DETAIL_STEP_TRAFFIC_HPP
+
+#include <slimpack/core/shape.hpp>
+#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/stage_options.hpp>
+#include <slimpack/costs/traffic.hpp>
+
+#include <algorithm>
+
+namespace slimpack::detail {
+
+/// What a message takes from its end on a stage to its use on the next, the slowest of all boundaries: one rank's share
+/// of the hidden states, which without sequence parallelism its tensor-parallel ranks gather (Megatron-LM's
+/// scatter-gather). A straight line through messages of 1024 and 65536 tokens.
+struct message_line {
+  seconds empty{};
+  seconds token{};
+
+  [[nodiscard]] static message_line of(const costs::model_shape& model, const shape& on, const costs::traffic& wires,
+                                       const costs::stage_options& with) {
+    if (with.hop) return {*with.hop, {}};
+    if (on.parts() == 1) return {};
+    const auto time = [&](double size) {
+      const bytes states{2.0 * static_cast<double>(model.hidden) * size / on.context};
+      seconds most{};
+      for (int r = 0; r < on.stages; ++r) most = std::max(most, wires.message(states * (1.0 / on.tensor), r));
+      if (with.sequence_parallel) return most;
+      return most + wires.net().all_gather(wires.net().place().tensor(on), states) * with.slowdown.exposed;
+    };
+    const double few = 1024, many = 65536;
+    const seconds token = (time(many) - time(few)) * (1 / (many - few));
+    return {std::max(seconds{}, time(few) - token * few), token};
+  }
+};
+
+/// Gradients summed over all copies, the optimizer's step, and weights gathered again.
+[[nodiscard]] inline seconds step_of(double weights, const shape& on, const costs::traffic& wires,
+                                     const costs::stage_options& with) {
+  const double copies = on.replicas * on.context;
+  const double memory = with.memory_share * wires.net().device().memory_bandwidth;
+  const seconds reduced = wires.gradients({with.gradient_bytes * weights});
+  if (with.distributed_optimizer)
+    return reduced + seconds{with.optimizer_traffic * weights / copies / memory} + wires.parameters({2 * weights});
+  return reduced + wires.parameters({with.gradient_bytes * weights}) +
+         seconds{with.optimizer_traffic * weights / memory};
+}
+
+}  // namespace slimpack::detail
+
+#endif
