@@ -3,6 +3,7 @@
 
 #include "memory_data.hpp"
 
+#include <slimpack/costs/calibrated.hpp>
 #include <slimpack/costs/kernel_samples.hpp>
 #include <slimpack/costs/kernel_times.hpp>
 #include <slimpack/costs/network.hpp>
@@ -18,7 +19,8 @@
 
 namespace fidelity {
 
-/// A GPU with the tables that were measured on it.
+/// A GPU with the tables that were measured on it; between and beyond their points times follow a wave model fitted to
+/// them.
 struct machine {
   costs::kernel_times kernels;
   costs::network net;
@@ -42,8 +44,9 @@ class machines {
     std::erase_if(own.collectives, [](const costs::collective_sample& s) { return s.ranks > s.ranks_per_node; });
     const auto other = [&](const costs::attention_sample& a) { return a.kernel.find(kernel_) == std::string::npos; };
     if (!std::all_of(own.attention.begin(), own.attention.end(), other)) std::erase_if(own.attention, other);
-    costs::kernel_times kernels =
-        costs::kernel_times::make(costs::wave_model(device), own.attention, own.products).value();
+    costs::wave_model model(device);
+    if (const auto fitted = costs::calibrated::fit(model, own.attention, own.products)) model = fitted.value().model();
+    costs::kernel_times kernels = costs::kernel_times::make(model, own.attention, own.products).value();
     machine made{std::move(kernels), costs::network::make(device, own.collectives).value(), std::move(own.layers)};
     return made_.emplace(family, std::move(made)).first->second;
   }
