@@ -150,6 +150,26 @@ TEST(PackflowWeightsPlan, IsOutOfOrderWhereAWIsMissingOrEarly) {
   }
 }
 
+TEST(PackflowWeightsPlan, IsRefusedWhereASequenceHasSomeOfItsWeightGradientsApart) {
+  const std::vector<tokens> lengths{{64}};
+  for (const bool last_apart : {true, false}) {
+    plan p = tests::planned({.quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{}, delayed_weights{2}).value();
+    replica_plan& r = p.replicas[0];
+    ASSERT_GT(r.partition.backward.size(), 1u);
+    const std::size_t whole = last_apart ? r.partition.backward.size() - 1 : 0;
+    r.weight.apart[whole] = 0;
+    std::erase_if(r.programs[0], [&](const instruction& i) { return i.weights_only && i.pack.value == whole; });
+    p.hash = hash_of(p);
+    std::vector<prefix_splitting<backward_cuts::any, false>> stages =
+        stages_of<prefix_splitting<backward_cuts::any, false>>(p);
+    const auto reports = run_everywhere(p, stages);
+    ASSERT_FALSE(reports[0]);
+    EXPECT_EQ(reports[0].error().code, errc::invalid_input) << reports[0].error().detail;
+    EXPECT_NE(reports[0].error().detail.find("weight gradients of sequence 0"), std::string::npos)
+        << reports[0].error().detail;
+  }
+}
+
 /// Fails in the first W after its n-th.
 struct failing_weights : prefix_splitting<backward_cuts::any, false> {
   using prefix_splitting::prefix_splitting;
