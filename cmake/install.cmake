@@ -6,7 +6,7 @@ configure_package_config_file(cmake/slimpack-config.cmake.in slimpack-config.cma
 write_basic_package_version_file(slimpack-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 configure_file(cmake/slimpack.pc.in slimpack.pc @ONLY)
 
-install(TARGETS slimpack EXPORT slimpack-targets FILE_SET HEADERS)
+install(TARGETS slimpack EXPORT slimpack-targets FILE_SET HEADERS FILE_SET detail)
 install(EXPORT slimpack-targets NAMESPACE slimpack:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_BINARY_DIR}/slimpack-config.cmake ${PROJECT_BINARY_DIR}/slimpack-config-version.cmake
         DESTINATION ${package_dir})
@@ -14,11 +14,11 @@ install(FILES ${PROJECT_BINARY_DIR}/slimpack.pc DESTINATION ${CMAKE_INSTALL_DATA
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET slimpack_io)
-  install(TARGETS slimpack_io EXPORT slimpack-io-targets FILE_SET HEADERS COMPONENT io)
+  install(TARGETS slimpack_io EXPORT slimpack-io-targets FILE_SET HEADERS COMPONENT io FILE_SET detail COMPONENT io)
   install(EXPORT slimpack-io-targets NAMESPACE slimpack:: DESTINATION ${package_dir} COMPONENT io)
 endif()
 
 if(TARGET slimpack_mpi)
-  install(TARGETS slimpack_mpi EXPORT slimpack-mpi-targets FILE_SET HEADERS COMPONENT mpi)
+  install(TARGETS slimpack_mpi EXPORT slimpack-mpi-targets FILE_SET HEADERS COMPONENT mpi FILE_SET detail COMPONENT mpi)
   install(EXPORT slimpack-mpi-targets NAMESPACE slimpack:: DESTINATION ${package_dir} COMPONENT mpi)
 endif()
