@@ -275,6 +275,40 @@ class TimelinePage(unittest.TestCase):
             self.browser.settle()
             self.assertEqual(self.browser.evaluate("show.pick.lane.measured"), measured)
 
+    def test_weight_gradients_have_their_own_colour_name_and_address(self):
+        found = 0
+        for page in self.pages:
+            self.browser.open(page.as_uri())
+            for tab in self.browser.evaluate("views.flatMap(({plan, kind}, k) => "
+                                             "plan.replicas.some(r => r.weights) && kind !== 'both' ? [k] : [])"):
+                found += 1
+                with self.subTest(page=page.name, tab=tab):
+                    self.browser.open(f"{page.as_uri()}#tab={tab}")
+                    # Where nothing else runs any more there is one colour, in a lane and in the strip of all stages.
+                    colours = self.browser.evaluate("""(() => {
+                        const last = lane => [...lane.unit].findLastIndex(unit => kindOf(unit) !== 2);
+                        const {lane, y, h} = rows[0], t = Math.max(...rows.map(({lane}) => lane.end[last(lane)]));
+                        const pixel = (id, x, y) => [...$(id).getContext('2d').getImageData(
+                            x * devicePixelRatio, y * devicePixelRatio, 1, 1).data];
+                        return [pixel('lanes', xOf(lane.end[last(lane)]) + 2, y + h - 2),
+                                pixel('overview', left + plotWidth() * t / fullEnd() + 1, 40)];
+                    })()""")
+                    for red, green, blue, _ in colours:
+                        self.assertTrue(green > red and green > blue, colours)
+                    name, address = self.browser.evaluate("""(() => {
+                        const {lane} = rows[0], i = lane.n - 1, name = packName(lane, i);
+                        const address = `tab=${show.tab}&pick=${name}@0.0${lane.measured ? 'm' : ''}`;
+                        return [name, address];
+                    })()""")
+                    self.assertRegex(name, r"^W\d+\.\d$")
+                    self.browser.evaluate(f"location.hash = '{address}'")
+                    self.browser.settle()
+                    self.assertTrue(self.browser.evaluate("show.pick.i === show.pick.lane.n - 1"))
+                    text = self.browser.evaluate("$('tip').hidden ? '' : $('tip').textContent")
+                    self.assertIn(f"{name} \u00b7 weight gradients of backward pack", text)
+        if found == 0:
+            self.skipTest("no page has weight gradients apart")
+
     @on_each_page
     def test_follows_the_colour_scheme(self, page):
         drawn = []

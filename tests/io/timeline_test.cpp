@@ -4,6 +4,8 @@
 
 #include <slimpack/core/step_report.hpp>
 #include <slimpack/io/file.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulator/timeline.hpp>
 
 #include <gtest/gtest.h>
@@ -37,6 +39,16 @@ plan small_plan(int stages = 3) {
   return testing::sample_plan({{3000}, {700}, {128}, {5000}, {64}, {900}}, s, {1e-3});
 }
 
+/// The same batch in a zero-bubble order, with virtual stages.
+plan plan_with_weights() {
+  const costs::quadratic cost{.per_pack = {1e-5}, .hop = {1e-3}};
+  planner plan_batch{shape{.stages = 3, .replicas = 2, .chunks = 2}, slicers::equal_cost{}, cost, solvers::two_phase{},
+                     schedules::zero_bubble{}};
+  plan p = plan_batch(small_plan().lengths).value();
+  p.planner = "zero bubble";
+  return p;
+}
+
 std::string page_of(const std::vector<plan>& plans, const std::vector<std::vector<step_report>>& measured = {}) {
   std::ostringstream out;
   write_timeline(out, plans, measured).value();
@@ -50,8 +62,8 @@ std::vector<step_report> run_of(plan p, Factor factor, seconds reduce = {}) {
   std::vector<step_report> ranks;
   seconds end{};
   for (std::size_t r = 0; r < p.replicas.size(); ++r) {
-    for (pass_timing* timing : {&p.replicas[r].forward, &p.replicas[r].backward})
-      for (seconds& t : timing->time) t = t * factor();
+    for (std::vector<seconds>* times : {&p.replicas[r].forward.time, &p.replicas[r].backward.time, &p.replicas[r].weight.time})
+      for (seconds& t : *times) t = t * factor();
     const simulator::timeline t = simulator::simulate(simulator::workload_of(p, r), p.replicas[r].programs).value();
     for (std::size_t stage = 0; stage < t.stages.size(); ++stage) {
       step_report report;
@@ -361,7 +373,8 @@ TEST(TimelinePage, NeedsAPlanForEveryMeasuredStep) {
             errc::invalid_input);
 }
 
-/// The page that timeline_page_test.py opens in a browser: a plan with a measured step, and one without.
+/// The page that timeline_page_test.py opens in a browser: a plan with a measured step, one without, and one with weight
+/// gradients apart, measured as well.
 TEST(MeasuredTimelinePage, IsWrittenForTheBrowser) {
   const char* path = std::getenv("SLIMPACK_MEASURED_PAGE");
   if (path == nullptr) GTEST_SKIP() << "SLIMPACK_MEASURED_PAGE names no file";
@@ -370,8 +383,9 @@ TEST(MeasuredTimelinePage, IsWrittenForTheBrowser) {
   p.step_time += p.reduce_time;
   plan other = small_plan(2);
   other.planner = "other";
-  const std::vector plans{p, other};
-  const std::vector<std::vector<step_report>> measured{noisy_run(p, 3, 1.03, {2e-3})};
+  const plan apart = plan_with_weights();
+  const std::vector plans{p, other, apart};
+  const std::vector<std::vector<step_report>> measured{noisy_run(p, 3, 1.03, {2e-3}), {}, noisy_run(apart, 4)};
   ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return write_timeline(out, plans, measured); }));
 }
 

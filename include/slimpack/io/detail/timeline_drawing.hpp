@@ -39,23 +39,26 @@ function cover(share, x0, x1) {
   for (let column = Math.max(0, Math.floor(x0)); column <= last; ++column)
     share[column] += Math.min(x1, column + 1) - Math.max(x0, column);
 }
-// Forward from the top, backward from below; what stays free between them is idle.
-function drawShares(c, forward, backward, x, y, h) {
-  c.fillStyle = colour.forward2;
-  for (let k = 0; k < forward.length; ++k) if (forward[k] > 0) c.fillRect(x + k, y, 1, h * forward[k]);
-  c.fillStyle = colour.backward2;
-  for (let k = 0; k < backward.length; ++k)
-    if (backward[k] > 0) c.fillRect(x + k, y + h * (1 - backward[k]), 1, h * backward[k]);
+// Forward from the top, backward from below, weight gradients over it; what stays free between them is idle.
+const noShares = columns => [0, 1, 2].map(() => new Float32Array(columns));
+function drawShares(c, [forward, backward, weights], x, y, h) {
+  const draw = (share, name, above) => {
+    c.fillStyle = colour[name];
+    for (let k = 0; k < share.length; ++k) if (share[k] > 0) c.fillRect(x + k, y + h * above(k), 1, h * share[k]);
+  };
+  draw(forward, 'forward2', () => 0);
+  draw(backward, 'backward2', k => 1 - backward[k]);
+  draw(weights, 'weights2', k => 1 - backward[k] - weights[k]);
 }
 function drawPacks(c, lane, y, h) {
   const width = plotWidth(), scale = width / (show.t1 - show.t0);
-  const shares = [new Float32Array(Math.ceil(width)), new Float32Array(Math.ceil(width))];
+  const shares = noShares(Math.ceil(width));
   const fills = [colour.forward, colour.backward, colour.weights, colour.forward2, colour.backward2, colour.weights2];
   c.textAlign = 'center';
   for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
     const x0 = Math.max(0, (lane.start[i] - show.t0) * scale), x1 = Math.min(width, (lane.end[i] - show.t0) * scale);
     if (x1 - x0 < 1.5) {
-      cover(shares[passOf(lane.unit[i])], x0, x1);
+      cover(shares[kindOf(lane.unit[i])], x0, x1);
       continue;
     }
     c.fillStyle = fills[kindOf(lane.unit[i]) + 3 * (lane.pack[i] & 1)];
@@ -66,7 +69,7 @@ function drawPacks(c, lane, y, h) {
     c.fillStyle = lane.pack[i] & 1 ? '#ffffff' : '#10161d';
     c.fillText(name, left + (x0 + x1) / 2, y + h / 2 + .5);
   }
-  drawShares(c, shares[0], shares[1], left, y, h);
+  drawShares(c, shares, left, y, h);
 }
 // Between two instructions a stage holds no more than either says.
 function drawMemory(c, plan, lane, y, h, top) {
@@ -128,19 +131,19 @@ function drawOverview(lanes) {
   if (overviewShares.key !== key) {
     const scale = plotWidth() / end;
     overviewShares = {key, strips: kinds.map(measured => {
-      const shares = [new Float32Array(columns), new Float32Array(columns)];
+      const shares = noShares(columns);
       const part = lanes.filter(lane => lane.measured === measured);
       for (const lane of part)
-        for (let i = 0; i < lane.n; ++i) cover(shares[passOf(lane.unit[i])], lane.start[i] * scale, lane.end[i] * scale);
+        for (let i = 0; i < lane.n; ++i) cover(shares[kindOf(lane.unit[i])], lane.start[i] * scale, lane.end[i] * scale);
       return {step: part[0].step, shares: shares.map(s => s.map(x => x / part.length))};
     })};
   }
   const strip = (h - 2 * (kinds.length - 1)) / kinds.length;
-  overviewShares.strips.forEach(({step, shares: [forward, backward]}, k) => {
+  overviewShares.strips.forEach(({step, shares}, k) => {
     const y = 2 + k * (strip + 2);
     c.fillStyle = colour.lane;
     c.fillRect(left, y, plotWidth() * step / end, strip);
-    drawShares(c, forward, backward, left, y, strip);
+    drawShares(c, shares, left, y, strip);
   });
   const x0 = left + plotWidth() * show.t0 / end, x1 = left + plotWidth() * show.t1 / end;
   if (x1 - x0 < plotWidth() - .5) {

@@ -149,7 +149,8 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
     <p><kbd>C</kbd> critical path, <kbd>M</kbd> memory, <kbd>1</kbd> to <kbd>9</kbd> tabs,
        <kbd>Shift</kbd> + wheel scrolls the lanes.</p>
     <p>Click a pack to keep its details, <kbd>Esc</kbd> to let go. The address holds the view: copy it to share.</p>
-    <p class="muted">Packs thinner than a pixel share it: forward from the top, backward from below, idle between.</p>
+    <p class="muted">Packs thinner than a pixel share it: forward from the top, backward from below, weight gradients
+      over it, idle between.</p>
   </article>
 </section>
 <noscript>This page draws with JavaScript; it loads nothing from anywhere.</noscript>
