@@ -35,8 +35,8 @@ enum class zero_bubble_order : unsigned char {
 /// only B needs (cost model hook `kept`) is a good part of that. The makespan cannot fall below
 /// (p - 1)(F + c) + m (F + B + W), since stages wait for their first forward; trainers that let the optimizer step of
 /// one stage run beside the last W of another get the bubble of the span.
-/// Among orders that end at the same time, automatic keeps the one with the shortest such span. No step of it is longer
-/// than that of the order it starts from, with each W inside its backward.
+/// Among orders that end at the same time, the one with the shortest such span is kept. No step is longer than that of
+/// the order it starts from, with each W inside its backward.
 /// Source    Qi et al. (arXiv:2401.10241), sections 2 and 3.1; packs of unequal times, that share sequences, and with
 ///           chunks are derived: any order that is free of deadlock without W is so with it, since nothing waits for W
 /// Requires  a workload priced with weight gradients apart (weight_gradients_of); a pack whose are not has a whole B
@@ -49,29 +49,24 @@ struct zero_bubble {
 
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
     const workload whole = with_weights(work);
+    std::optional<detail::zero_bubble::filled> best;
     if (order != zero_bubble_order::automatic) {
-      result<std::vector<program>> found = one_f_one_b{.lead = order == zero_bubble_order::h1 ? 1 : 2}.programs(whole);
+      const auto found = one_f_one_b{.lead = order == zero_bubble_order::h1 ? 1 : 2}.programs(whole);
       if (!found) return found;
       const std::vector<double> peak = simulator::peak_memory(whole, found.value());
-      return filled(work, found.value(), *std::max_element(peak.begin(), peak.end())).programs;
+      try_order(best, work, found.value(), *std::max_element(peak.begin(), peak.end()));
+      return std::move(best->programs);
     }
-    constexpr double at_once = -1;  // no stage holds so little: each W runs before what comes next
     const double limit = work.shape.memory ? work.shape.memory->amount : std::numeric_limits<double>::infinity();
-    std::optional<detail::zero_bubble::filled> best;
     std::optional<error> why;
-    const auto try_order = [&](const result<std::vector<program>>& found) {
-      if (!found) {
+    const auto try_or_say_why = [&](const result<std::vector<program>>& found) {
+      if (found)
+        try_order(best, work, found.value(), limit);
+      else
         why = found.error();
-        return;
-      }
-      for (const double budget : {limit, at_once}) {
-        detail::zero_bubble::filled made = filled(work, found.value(), budget);
-        if (!best || std::pair(made.makespan, made.span) < std::pair(best->makespan, best->span))
-          best = std::move(made);
-      }
     };
-    try_order(one_f_one_b{}.programs(whole));
-    if (work.shape.chunks == 1) try_order(list{}.programs(whole));
+    try_or_say_why(one_f_one_b{}.programs(whole));
+    if (work.shape.chunks == 1) try_or_say_why(list{}.programs(whole));
     if (!best) return *std::move(why);
     return std::move(best->programs);
   }
@@ -94,8 +89,15 @@ struct zero_bubble {
     return whole;
   }
 
-  static detail::zero_bubble::filled filled(const workload& work, const std::vector<program>& order, double budget) {
-    return detail::zero_bubble::fill(work, order, budget).programs();
+  /// Puts weight gradients into an order within a budget, and keeps what ends first. Waits filled one by one may make a
+  /// step longer; each W before what comes next never does.
+  static void try_order(std::optional<detail::zero_bubble::filled>& best, const workload& work,
+                        const std::vector<program>& order, double budget) {
+    constexpr double at_once = -1;  // no stage holds so little: each W runs before what comes next
+    for (const double most : {budget, at_once}) {
+      detail::zero_bubble::filled made = detail::zero_bubble::fill(work, order, most).programs();
+      if (!best || std::pair(made.makespan, made.span) < std::pair(best->makespan, best->span)) best = std::move(made);
+    }
   }
 };
 
