@@ -115,6 +115,31 @@ class Replay(unittest.TestCase):
             made = json.loads(kept)
             replica = made["replicas"][0]
 
+    def test_weight_gradients_apart(self):
+        """On one stage, B and then W take as long as a B that has both, and their tokens are held as long."""
+        made = self.replays(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--batch", "64"])
+        replica = made["replicas"][0]
+        for pack in replica["backward"]:
+            pack["weight_time"] = [t / 2 for t in pack["time"]]
+            pack["time"] = pack["weight_time"][:]
+        code = [part for name in replica["programs"][0] for part in ([name, "W" + name[1:]] if name[0] == "B" else [name])]
+        replica["programs"][0] = code
+        replay.replay(made)
+        first = code.index("W0")
+        changes = {"missing": lambda: code.remove("W0"), "twice": lambda: code.append("W0"),
+                   "before its B": lambda: code.__setitem__(slice(first - 1, first + 1), ["W0", "B0"]),
+                   "not priced": lambda: replica["backward"][0].pop("weight_time"),
+                   "late, so that more is held": lambda: code.sort(key=lambda name: (name[0] == "W", name[0] == "B")),
+                   "slower": lambda: replica["backward"][0].update(weight_time=[2 * t for t in replica["backward"][0]["time"]])}
+        for name, change in changes.items():
+            kept = json.dumps(made)
+            change()
+            with self.subTest(change=name), self.assertRaises(replay.Wrong):
+                replay.replay(made)
+            made = json.loads(kept)
+            replica = made["replicas"][0]
+            code = replica["programs"][0]
+
 
 if __name__ == "__main__":
     unittest.main()

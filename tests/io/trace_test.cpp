@@ -3,6 +3,8 @@
 #include "sample_plan.hpp"
 
 #include <slimpack/core/step_report.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulator/timeline.hpp>
 
 #include <gtest/gtest.h>
@@ -125,6 +127,20 @@ TEST(Trace, JoinsThePacksOfAFlowFromTheFirstStageToTheLast) {
   for (const replica_plan& r : p.replicas) packs += r.partition.forward.size() + r.partition.backward.size();
   EXPECT_EQ(flows.size(), packs);
   for (const auto& [id, flow] : flows) EXPECT_EQ(flow, std::make_pair(1, 1)) << "flow " << id;
+}
+
+// F and B flow through the stages; W is its stage's own.
+TEST(Trace, NamesWeightGradientsAndSendsThemNowhere) {
+  planner plan_batch{shape{.stages = 3}, slicers::equal_cost{}, costs::quadratic{}, solvers::two_phase{},
+                     schedules::zero_bubble{}};
+  const plan p = plan_batch(two_replicas().lengths).value();
+  std::map<std::string, std::int64_t> sum;
+  for (const nlohmann::json& e : events(p, "X")) {
+    sum[e["cat"]] += e["args"]["tokens"].get<std::int64_t>();
+    EXPECT_EQ(e["name"].get<std::string>().front() == 'W', e["cat"] == "weights") << e;
+    EXPECT_EQ(e.contains("bind_id"), e["cat"] != "weights") << e;
+  }
+  EXPECT_EQ(sum["weights"], 3 * (3000 + 700 + 128 + 5000 + 64 + 900));
 }
 
 TEST(Trace, MemoryCountersReachThePeakOfEachStage) {

@@ -20,7 +20,7 @@ class agreement {
   void compare(seconds simgrid, seconds simulator, seconds makespan) {
     const double apart = std::abs(simgrid.value - simulator.value);
     const double share = apart == 0 ? 0 : apart / makespan.value;
-    largest_ = share <= largest_ ? largest_ : share;  // NaN is kept, and is not close
+    if (!(share <= largest_ || std::isnan(largest_))) largest_ = share;  // NaN is kept, and is not close
   }
   void count(std::size_t tasks) { ++runs_, tasks_ += tasks; }
 

@@ -1,3 +1,4 @@
+#include "agreement.hpp"
 #include "replay.hpp"
 
 #include <gtest/gtest.h>
@@ -53,6 +54,16 @@ TEST(Replay, NeverEndsWhereWeightGradientsComeBeforeTheirBackward) {
 
 TEST(Replay, NeverEndsWhereStagesWaitForEachOther) {
   EXPECT_EQ(makespan({f0, b0, f1, b1, w0, w1}, {f0, f1, b0, b1, w0, w1}), never);
+}
+
+TEST(Agreement, IsWithNothingOnceAnEndIsNoNumber) {
+  constexpr seconds none{std::numeric_limits<double>::quiet_NaN()};
+  for (const auto& [simgrid, simulator] : {std::pair{never, never}, {none, seconds{1}}}) {
+    agreement found;
+    found.compare(simgrid, simulator, {1});
+    found.compare({1}, {1}, {1});
+    EXPECT_FALSE(found.largest() <= found.close);
+  }
 }
 
 }  // namespace
