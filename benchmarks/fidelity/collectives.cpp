@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -54,7 +55,18 @@ struct box {
   std::map<std::tuple<collective, int, int>, samples> curves;
 };
 
-std::vector<box> boxes_of(const samples& measured) {
+/// Groups measured at one size only tell nothing of others, and are left out.
+std::vector<box> boxes_of(const samples& every) {
+  samples measured;
+  std::map<std::tuple<std::string, collective, int, int>, bytes> first_size;
+  const auto group_key = [](const collective_sample& s) {
+    return std::tuple(box_of(s), s.op, s.ranks_per_node, s.ranks);
+  };
+  std::set<std::tuple<std::string, collective, int, int>> curves;
+  for (const collective_sample& s : every)
+    if (first_size.emplace(group_key(s), s.size).first->second != s.size) curves.insert(group_key(s));
+  for (const collective_sample& s : every)
+    if (curves.contains(group_key(s))) measured.push_back(s);
   std::vector<box> all;
   std::map<std::string, std::size_t> known;
   for (const collective_sample& s : measured) {
@@ -141,18 +153,23 @@ std::string wiring(const samples& measured) {
          "; the nearest rising curve through all rows is off by " + in_percent(table.noise()) + ": noise";
 }
 
-/// Inner sizes of each curve, found from the others; `leaves_out(i, asked)`: size i is unknown when `asked` is wanted.
+/// Inner sizes of each curve, found from the others, with all that was measured at a size; `leaves_out(i, asked)`: size
+/// i is unknown when `asked` is wanted.
 score of_sizes(const box& b, std::string claim, const std::function<bool(std::size_t, std::size_t)>& leaves_out) {
   score made{.id = "F11",
              .claim = std::move(claim) + ", " + box_of(b.all.front()) + "; seconds",
              .fitted = "nothing but the table, of the rows that are not left out"};
   by_operation errors, large;
   for (const auto& [group, curve] : b.curves) {
-    for (std::size_t asked = 1; asked + 1 < curve.size(); ++asked) {
+    std::vector<std::size_t> place;  // of each row's size among the sizes
+    for (std::size_t i = 0; i < curve.size(); ++i)
+      place.push_back(i == 0 ? 0 : place.back() + (curve[i].size != curve[i - 1].size ? 1 : 0));
+    for (std::size_t asked = 0; asked < curve.size(); ++asked) {
+      if (place[asked] == 0 || place[asked] == place.back()) continue;
       samples known;
       for (std::size_t i = 0; i < curve.size(); ++i)
-        if (!leaves_out(i, asked)) known.push_back(curve[i]);
-      if (known.size() < 2) continue;
+        if (!leaves_out(place[i], place[asked])) known.push_back(curve[i]);
+      if (known.empty() || known.front().size == known.back().size) continue;
       const double predicted = time_of(b, known, curve[asked]);
       made.rows.push_back(row_of(curve[asked], predicted));
       const double line = line_at(known, curve[asked].size);

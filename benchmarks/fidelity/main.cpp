@@ -3,10 +3,13 @@
 //   slimpack-bench-fidelity [--rows] [--only F4,F5] [FOLDER]
 //
 // FOLDER holds profiles/, published/, gpus/ and models/ as examples/data does, which is the default; rows and GPUs that
-// are added there are scored like the others. --rows prints every row. The exit status is 1 when a goal is missed.
+// are added there are scored like the others. A subject whose files cannot be read misses its goals, and says why.
+// --rows prints every row. The exit status is 1 when a goal is missed.
 
 #include "scores.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -48,10 +51,16 @@ int run(const options& o) {
   std::string missed;
   for (const subject& each : subjects) {
     if (!any_wanted(o, each.ids)) continue;
-    for (const fidelity::score& s : each.scores(o.data)) {
-      if (!wanted(o, s.id)) continue;
-      goals += s.goals.size();
-      if (!fidelity::print(s, o.rows)) missed += " " + s.id + " (" + s.claim + ")";
+    try {
+      for (const fidelity::score& s : each.scores(o.data)) {
+        if (!wanted(o, s.id)) continue;
+        goals += static_cast<std::size_t>(
+            std::count_if(s.goals.begin(), s.goals.end(), [](const fidelity::goal& g) { return g.judged(); }));
+        if (!fidelity::print(s, o.rows)) missed += " " + s.id + " (" + s.claim + ")";
+      }
+    } catch (const std::exception& e) {
+      missed += " " + std::string(each.ids) + " (not scored)";
+      std::printf("%s\n     not scored: %s\n\n", std::string(each.ids).c_str(), e.what());
     }
   }
   std::printf("%zu goals, missed:%s\n", goals, missed.empty() ? " none" : missed.c_str());
@@ -75,10 +84,9 @@ int main(int argc, char** argv) {
       o.data = given;
     }
   }
-  try {
-    return run(o);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
+  if (!std::filesystem::is_directory(o.data)) {
+    std::fprintf(stderr, "slimpack-bench-fidelity: %s: is no folder\n", o.data.c_str());
     return 2;
   }
+  return run(o);
 }

@@ -144,8 +144,14 @@ outcome simulate(const std::string& schedule, const setting& s, const model& m, 
   if (schedule == "ZB-H1") return run(zero_bubble{.order = zero_bubble_order::h1}, whole, p, how);
   if (schedule == "ZB-H2") return run(zero_bubble{.order = zero_bubble_order::h2}, whole, 2 * p - 1, how);
   if (schedule == "ZB-1p") return run(zero_bubble{}, released, p, how);
-  if (schedule == "ZB-2p") return run(zero_bubble{}, released, 2 * p, how);
-  throw plan_error({errc::invalid_input, "no schedule is known as " + schedule});
+  return run(zero_bubble{}, released, 2 * p, how);
+}
+
+/// Whether simulate knows a schedule; interleaved 1F1B needs a layer a stage.
+bool can_simulate(const std::string& schedule, const setting& s, const model& m) {
+  if (schedule == "1F1B-I") return m.layers + 2 >= s.stages;
+  const auto known = {"1F1B", "ZB-H1", "ZB-H2", "ZB-1p", "ZB-2p"};
+  return std::find(known.begin(), known.end(), schedule) != known.end();
 }
 
 /// Models and settings that the tables of a folder tell of, and those that come with the library.
@@ -209,6 +215,10 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
     const auto s = std::find_if(known.settings.begin(), known.settings.end(),
                                 [&](const setting& t) { return t.model == name && t.microbatches == microbatches; });
     if (s == known.settings.end() || !known.models.contains(name)) continue;
+    if (!can_simulate(schedule, *s, known.models.at(name))) {
+      f3.notes.push_back("left out: " + rows->where(i) + ", schedule " + schedule);
+      continue;
+    }
     const outcome got = simulate(schedule, *s, known.models.at(name));
     const bool splits = schedule.substr(0, 2) == "ZB";
     score& to = splits ? f3 : schedule == "1F1B" ? f1 : f2;
@@ -246,7 +256,9 @@ struct iteration {
   double blocking{};    ///< simulated, sends that stop their stage
 };
 
-std::vector<iteration> iterations_in(const std::filesystem::path& data, const catalogue& known) {
+/// What cannot be simulated is said in `notes`.
+std::vector<iteration> iterations_in(const std::filesystem::path& data, const catalogue& known,
+                                     std::vector<std::string>& notes) {
   std::vector<iteration> all;
   const std::optional<io::csv_table> rows = table(data, "throughput");
   for (std::size_t i = 0; rows && i < rows->rows(); ++i) {
@@ -260,6 +272,10 @@ std::vector<iteration> iterations_in(const std::filesystem::path& data, const ca
                    .profiled = known.profiled(*s),
                    .measured = rows->number(i, "derived_iteration_s").value()};
     const model& m = known.models.at(s->model);
+    if (!can_simulate(made.schedule, *s, m)) {
+      notes.push_back("left out: " + rows->where(i) + ", schedule " + made.schedule);
+      continue;
+    }
     made.name = s->model + " " + std::to_string(s->micro_batch) + " x" + std::to_string(s->microbatches) + " " +
                 made.schedule + ", " + made.synchronisation;
     made.samples = s->micro_batch * s->microbatches;
@@ -375,9 +391,11 @@ score order_of_schedules(const std::vector<iteration>& rows) {
 std::vector<score> pipelines(const std::filesystem::path& data) {
   const catalogue known(data);
   std::vector<score> all = bubbles(data, known);
-  const std::vector<iteration> rows = iterations_in(data, known);
-  const std::vector<iteration> shipped = iterations_in(SLIMPACK_DATA, catalogue(SLIMPACK_DATA));
+  std::vector<std::string> notes, unused;
+  const std::vector<iteration> rows = iterations_in(data, known, notes);
+  const std::vector<iteration> shipped = iterations_in(SLIMPACK_DATA, catalogue(SLIMPACK_DATA), unused);
   all.push_back(iteration_times(rows, shipped));
+  all.back().notes.insert(all.back().notes.end(), notes.begin(), notes.end());
   all.push_back(order_of_schedules(rows));
   all.erase(std::remove_if(all.begin(), all.end(), [](const score& s) { return s.rows.empty(); }), all.end());
   return all;

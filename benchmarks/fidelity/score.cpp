@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace fidelity {
 namespace {
@@ -32,7 +33,10 @@ summary summarise(const score& s) {
     if (made.worst_row.empty() || std::abs(error) > std::abs(made.worst)) made.worst = error, made.worst_row = r.name;
   }
   made.rows = sizes.size();
-  if (sizes.empty()) return made;
+  if (sizes.empty()) {
+    made.mean = made.bias = made.worst = made.p95 = std::numeric_limits<double>::quiet_NaN();
+    return made;
+  }
   made.mean /= static_cast<double>(sizes.size());
   made.bias /= static_cast<double>(sizes.size());
   std::sort(sizes.begin(), sizes.end());
@@ -53,6 +57,10 @@ bool print(const score& s, bool every_row) {
   for (const std::string& note : s.notes) std::printf("     %s\n", note.c_str());
   bool met = true;
   for (const goal& g : s.goals) {
+    if (!g.judged()) {
+      std::printf("     no rows %s, goal %s %.5g\n", g.what.c_str(), g.at_most ? "at most" : "at least", g.limit);
+      continue;
+    }
     std::printf("     %s  %s: %.5g, goal %s %.5g\n", g.met() ? "met   " : "MISSED", g.what.c_str(), g.value,
                 g.at_most ? "at most" : "at least", g.limit);
     met = met && g.met();

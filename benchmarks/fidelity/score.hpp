@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_BENCHMARKS_FIDELITY_SCORE_HPP
 #define SLIMPACK_BENCHMARKS_FIDELITY_SCORE_HPP
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct goal {
   double value{};
   double limit{};
   bool at_most{true};
+  [[nodiscard]] bool judged() const { return !std::isnan(value); }  ///< false: no row tells
   [[nodiscard]] bool met() const { return at_most ? value <= limit : value >= limit; }
 };
 
@@ -41,7 +43,8 @@ struct score {
   std::vector<std::string> notes{};
 };
 
-/// Mean of absolute errors, mean of signed ones, the largest, and a percentile, over the rows that are scored.
+/// Mean of absolute errors, mean of signed ones, the largest, and a percentile, over the rows that are scored. Without
+/// any, none is a number.
 struct summary {
   std::size_t rows{};
   double mean{};
@@ -52,7 +55,8 @@ struct summary {
 };
 [[nodiscard]] summary summarise(const score& s);
 
-/// Prints a score: its summary, its goals met or missed, its notes; every row when asked. False when a goal is missed.
+/// Prints a score: its summary, its goals met, missed or without rows, its notes; every row when asked. False when a goal
+/// is missed.
 bool print(const score& s, bool every_row);
 
 }  // namespace fidelity
