@@ -210,6 +210,19 @@ TEST(Profile, RefusesTimesThatAreNotMoreThanZero) {
             "2: column bwd_ms: -2 is not more than 0");
 }
 
+TEST(Profile, RefusesTimesThatNoKernelTakes) {
+  const scratch s;
+  EXPECT_EQ(refusal(s, attention_head + "fwd_ms\nG,f,1,128,128,8,2,64,1e-10\n"),
+            "2: column fwd_ms: 1e-10 is less than a picosecond or more than a day: is the unit right?");
+  EXPECT_EQ(refusal(s, "gpu,m,n,k,s\nG,128,64,32,86401\n"),
+            "2: column s: 86401 is less than a picosecond or more than a day: is the unit right?");
+}
+
+TEST(Profile, RefusesRowsOfNoGpu) {
+  const scratch s;
+  EXPECT_EQ(refusal(s, "gpu,m,n,k,ms\n,128,64,32,1\n"), "2: column gpu: is empty");
+}
+
 TEST(Profile, RefusesSizesThatAreNone) {
   const scratch s;
   EXPECT_EQ(refusal(s, "gpu,m,n,k,ms\nG,1.5,2,3,4\n"), "2: column m: 1.5 is not a whole number from 1 to 1000000000");

@@ -126,10 +126,10 @@ template <class Sample>
 ///
 /// Columns may stand in any order, beside others. An empty cell of bwd_ms or an operation is one not measured.
 /// Notes     on files that were skipped, on times that fall as sizes grow, and on GPUs with fewer than three sizes in a
-/// file Errors    unreadable: the path, or a file; invalid_input: no file of these forms; a file without rows, or
-/// without all
-///           columns of the form that it has most of; a cell that is no such size or time, times of 0 and below
-///           included. All name file and line
+///           file
+/// Errors    unreadable: the path, or a file; invalid_input: no file of these forms; a file without rows, or without
+///           all columns of the form that it has most of; a row without a GPU; a cell that is no such size or time,
+///           which is from a picosecond to a day. All name file and line
 /// Complexity O(file sizes), n log n of their rows
 [[nodiscard]] inline result<profile> read_profile(const std::filesystem::path& path) {
   const result<std::vector<std::filesystem::path>> files = detail::csv_files(path);

@@ -31,6 +31,13 @@ class csv_row {
 
   [[nodiscard]] std::string text(std::string_view column) { return taken(table_.text(row_, column)); }
 
+  /// Whose measurement it is.
+  [[nodiscard]] std::string gpu() {
+    std::string name = text("gpu");
+    if (name.empty()) fail("gpu", "is empty");
+    return name;
+  }
+
   /// A whole number of at least 1.
   template <class Integer = int>
   [[nodiscard]] Integer count(std::string_view column, Integer most = 1'000'000'000) {
@@ -49,7 +56,14 @@ class csv_row {
     return value == 1;
   }
 
-  [[nodiscard]] seconds time(const csv_quantity& q) { return {positive(q)}; }
+  /// No kernel takes less than a picosecond or more than a day: another unit was meant, and what is made of such times
+  /// would leave the range of numbers.
+  [[nodiscard]] seconds time(const csv_quantity& q) {
+    const seconds t{positive(q)};
+    if (t >= seconds{1e-12} && t <= seconds{86400}) return t;
+    fail(q.column, text(q.column) + " is less than a picosecond or more than a day: is the unit right?");
+    return {1};
+  }
   [[nodiscard]] bytes size(const csv_quantity& q) { return {positive(q)}; }
 
   /// Nothing where the file has no such column, or an empty cell: not measured.

@@ -82,7 +82,7 @@ template <class... Values>
   if (!backward) return backward.error();
   result<std::vector<costs::attention_sample>> read =
       read_rows<costs::attention_sample>(table, [&](csv_row& row) -> costs::attention_sample {
-        costs::attention_sample s{.gpu = row.text("gpu"),
+        costs::attention_sample s{.gpu = row.gpu(),
                                   .kernel = row.text("kernel"),
                                   .batch = row.count("batch"),
                                   .queries = {row.count("q_tokens", longest_supported.value)},
@@ -126,7 +126,7 @@ template <class... Values>
   if (!time) return time.error();
   result<std::vector<costs::product_sample>> read =
       read_rows<costs::product_sample>(table, [&](csv_row& row) -> costs::product_sample {
-        return {.gpu = row.text("gpu"),
+        return {.gpu = row.gpu(),
                 .m = row.count<std::int64_t>("m"),
                 .n = row.count<std::int64_t>("n"),
                 .k = row.count<std::int64_t>("k"),
@@ -166,7 +166,7 @@ template <class... Values>
   if (columns.empty()) return table.lacks("attn_pre_proj_ms or that of another operation");
   result<std::vector<costs::layer_sample>> read =
       read_rows<costs::layer_sample>(table, [&](csv_row& row) -> costs::layer_sample {
-        costs::layer_sample s{.gpu = row.text("gpu"),
+        costs::layer_sample s{.gpu = row.gpu(),
                               .model = row.text("model"),
                               .hidden = row.count<std::int64_t>("hidden"),
                               .ffn = row.count<std::int64_t>("ffn"),
@@ -214,7 +214,7 @@ template <class... Values>
         const std::optional<costs::collective> op = collective_named(name);
         if (!op)
           row.fail("op", in_quotes(name) + " is none of all_reduce, all_gather, reduce_scatter, alltoall, send_recv");
-        costs::collective_sample s{.gpu = row.text("gpu"),
+        costs::collective_sample s{.gpu = row.gpu(),
                                    .node = table.has("node_type") ? row.text("node_type") : "",
                                    .op = op.value_or(costs::collective::all_reduce),
                                    .ranks = row.count("gpus"),
