@@ -248,5 +248,17 @@ TEST(TaskGraph, IsAcyclicExactlyWhereRule5Holds) {
   EXPECT_GT(stuck, 10000);
 }
 
+// One pack on two stages of two chunks: stage 0 wants F0 back from the chunk that stage 1 runs after it.
+TEST(TaskGraph, NamesTheChunksOfProgramsThatWaitForEachOther) {
+  const auto f = [](std::uint32_t chunk) { return instruction{pass::forward, {0}, chunk}; };
+  const auto b = [](std::uint32_t chunk) { return instruction{pass::backward, {0}, chunk}; };
+  simulator::task_graph graph;
+  const std::vector<program> programs{{f(1), f(0), b(1), b(0)}, {f(0), f(1), b(1), b(0)}};
+  const result<void> built = graph.assign(tests::uniform_work(2, 1, {}, 2), programs);
+  ASSERT_FALSE(built);
+  EXPECT_EQ(built.error().code, errc::cyclic_schedule);
+  EXPECT_EQ(built.error().detail, "the programs wait for each other; stuck: stage 0 at F0.1, stage 1 at F0.0.");
+}
+
 }  // namespace
 }  // namespace slimpack

@@ -58,7 +58,7 @@ class task_graph {
  private:
   static constexpr node unknown = std::numeric_limits<node>::max();
 
-  [[nodiscard]] error stuck(std::span<const program> programs) const;
+  [[nodiscard]] error stuck(std::span<const program> programs, int chunks) const;
 
   /// Adds an instruction after the last of its stage, with a slot for the one that follows.
   node append(const instruction& i, std::uint32_t stage, seconds duration, bool followed) {
@@ -83,12 +83,12 @@ class task_graph {
   std::vector<std::uint32_t> ready_;
 };
 
-inline error task_graph::stuck(std::span<const program> programs) const {
+inline error task_graph::stuck(std::span<const program> programs, int chunks) const {
   std::string detail = "the programs wait for each other; stuck:";
   for (std::size_t r = 0; r < programs.size(); ++r) {
     if (next_[r] == programs[r].size()) continue;
     const instruction& i = programs[r][next_[r]];
-    detail += " stage " + std::to_string(r) + " at " + name_of(i, 1) + ",";
+    detail += " stage " + std::to_string(r) + " at " + name_of(i, chunks) + ",";
   }
   detail.back() = '.';
   return {errc::cyclic_schedule, detail};
@@ -173,7 +173,7 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
   }
   rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
   for (std::size_t r = 0; r < stages; ++r)
-    if (next_[r] != programs[r].size()) return stuck(programs);
+    if (next_[r] != programs[r].size()) return stuck(programs, work.shape.chunks);
   return success();
 }
 
