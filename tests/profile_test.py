@@ -46,7 +46,7 @@ class Profile(unittest.TestCase):
         cls.model.write_text(json.dumps(MODEL))
         threads = {**os.environ, "OMP_NUM_THREADS": "1"}
         subprocess.run([PYTHON, SCRIPTS / "profile_gpu.py", "--model", cls.model, "--out", cls.tables, "--device", "cpu", "--name", "Host-CPU",
-                        "--tp", "1", "2", "--longest", "512", "--seconds-each", "0.002"], check=True, timeout=300, env=threads, stderr=subprocess.PIPE)
+                        "--tp", "1", "2", "8", "--longest", "512", "--seconds-each", "0.002"], check=True, timeout=300, env=threads, stderr=subprocess.PIPE)
         ranks = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
         command = [PYTHON, SCRIPTS / "profile_collectives.py", "--out", cls.tables, "--device", "cpu", "--name", "Host-CPU", "--largest", "16384"]
         running = [subprocess.Popen(command, env={**threads, **ranks, "RANK": rank, "LOCAL_RANK": rank}, stderr=subprocess.PIPE) for rank in "01"]
@@ -68,6 +68,13 @@ class Profile(unittest.TestCase):
         slices = [(q, kv) for kv in (128, 256, 512) for q in (128, 256, 512) if q <= kv]
         self.assertEqual({(q, kv, *heads, 32) for q, kv in slices for heads in ((4, 2), (2, 1))}, sizes)
         self.assertTrue(all(float(r["fwd_ms"]) > 0 and float(r["bwd_ms"]) > 0 for r in rows))
+
+    def test_latent_attention_is_refused(self):
+        said = subprocess.run([PYTHON, SCRIPTS / "profile_gpu.py", "--model", ROOT / "examples" / "data" / "models" / "deepseek-v3.json",
+                               "--out", self.folder / "latent", "--device", "cpu"], capture_output=True, text=True)
+        self.assertEqual(1, said.returncode)
+        self.assertIn("latent attention", said.stderr)
+        self.assertFalse((self.folder / "latent").exists())
 
     def test_products_are_those_of_the_model_forward_and_backward(self):
         sizes = {(int(r["m"]), int(r["n"]), int(r["k"])) for r in rows_of(self.tables / "products.csv")}

@@ -162,6 +162,12 @@ def main():
     parser.add_argument("--seconds-each", type=float, default=0.1, help="about how long each figure is measured [0.1]")
     arguments = parser.parse_args()
     model = json.loads(arguments.model.read_text())
+    if "kv_lora_rank" in model:
+        sys.exit(f"{arguments.model}: has latent attention (kv_lora_rank), whose kernels this does not measure")
+    degrees = [tp for tp in arguments.tp if tp > 0 and model["num_attention_heads"] % tp == 0]
+    if degrees != arguments.tp:
+        print(f"tensor-parallel degrees that divide {model['num_attention_heads']} heads: {degrees}", file=sys.stderr)
+    arguments.tp = degrees
     device = torch.device(arguments.device)
     gpu = arguments.name or name_of(device)
     clock = Clock(device, arguments.seconds_each)
