@@ -102,6 +102,17 @@ class planner {
                                                   std::to_string(longest.value) + " tokens on part " + std::to_string(part) +
                                                   "; times must be from 0 to 1e12 s"};
       }
+      if constexpr (weight_gradients_of<Schedule> == weight_gradients::apart) {
+        const slice whole{{}, {0}, longest};
+        const seconds weights = weight_time(cost_, whole, part);
+        const seconds all = cost_.time(whole, pass::backward, part);
+        if (!(weights >= seconds{} && weights <= all * (1 + 1e-9)))
+          return error{errc::invalid_input,
+                       "the cost model gives " + std::to_string(weights.value) +
+                           " s for the weight gradients of a sequence of " + std::to_string(longest.value) +
+                           " tokens on part " + std::to_string(part) + "; they must be from 0 to its backward, " +
+                           std::to_string(all.value) + " s"};
+      }
     }
     return success();
   }

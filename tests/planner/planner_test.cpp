@@ -1,5 +1,6 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/chunked.hpp>
@@ -102,6 +103,25 @@ TEST(PlannerCheck, NamesALimitThatIsNone) {
     shape on;
     on.memory = memory_limit{memory_unit::token, amount};
     EXPECT_EQ(refusal(on), "shape.memory is " + std::to_string(amount) + ", it must be at least 0");
+  }
+}
+
+struct any_weight_time : costs::quadratic {
+  double share{};  ///< of backward
+  seconds weight_time(const slice& s, int part) const { return quadratic::time(s, pass::backward, part) * share; }
+};
+
+TEST(PlannerCheck, RefusesWeightGradientsThatAreNoShareOfBackwardWhereTheyRunApart) {
+  const std::vector<tokens> lengths{{1024}, {300}};
+  for (const double share : {-0.5, 1.5, std::nan("")}) {
+    const any_weight_time cost{{}, share};
+    const planner apart{shape{.stages = 2}, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::zero_bubble{}};
+    const result<plan> answer = apart(lengths);
+    ASSERT_FALSE(answer) << share;
+    EXPECT_EQ(answer.error().code, errc::invalid_input);
+    EXPECT_NE(answer.error().detail.find("weight gradients of a sequence of 1024 tokens on part 0"), std::string::npos)
+        << answer.error().detail;
+    EXPECT_TRUE((planner{shape{.stages = 2}, slicers::equal_cost{}, cost}(lengths))) << share;
   }
 }
 
