@@ -6,6 +6,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/solution.hpp>
 #include <slimpack/costs/price.hpp>
+#include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/detail/fill.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/solvers/assign.hpp>
@@ -53,6 +54,10 @@ class local_search {
       if (best_ && spent()) break;
       if (std::optional<error> e = consider({start, o}); e && !failure) failure = std::move(e);
     }
+    // Measured times do not add up: cutting may cost more than slices tell, and whole sequences be the faster ones.
+    if constexpr (requires(const slice& s) { cost_.least(s, pass::forward, 0); })
+      for (const order o : {order::pipe, order::rising})
+        if (best_ && !batch_.stop.stop_requested()) static_cast<void>(consider({start, o, true}));
     // Nothing fits: smaller packs need less memory beside the longest sequence. Packs of one slice need the least,
     // since then, with one chunk, no sequence waits for another: whatever fits alone fits.
     for (double share = 0.5; !best_ && failure->code == errc::out_of_memory; share *= 0.25) {
@@ -74,6 +79,7 @@ class local_search {
   struct candidate {
     local_search::sizes sizes;
     order sequences{};
+    bool whole{};  ///< no sequence is cut
   };
 
   [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
@@ -133,7 +139,7 @@ class local_search {
     partition packs;
     const std::vector<sequence>& sequences = arranged(c.sequences);
     for (const pass p : {pass::forward, pass::backward})
-      if (result<void> filled = fill_pass(p == pass::forward ? packs.forward : packs.backward, sequences, p, c.sizes); !filled)
+      if (result<void> filled = fill_pass(p == pass::forward ? packs.forward : packs.backward, sequences, p, c); !filled)
         return std::move(filled).error();
     const workload work = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
     result<std::vector<program>> programs = schedule_.programs(work);
@@ -150,7 +156,8 @@ class local_search {
     return std::nullopt;
   }
 
-  result<void> fill_pass(micropacks& packs, std::span<const sequence> sequences, pass p, const sizes& all) const {
+  result<void> fill_pass(micropacks& packs, std::span<const sequence> sequences, pass p, const candidate& c) const {
+    const sizes& all = c.sizes;
     const bool backward = p == pass::backward;
     const solvers::pack_sizes& size = backward ? all.backward : all.forward;
     const double total = work_[backward];
@@ -175,6 +182,9 @@ class local_search {
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
     const auto apart = [&](const sequence& s) { return steady <= 0 || static_cast<double>(s.length.value) > crowded; };
     const tokens cap{room_ < 9e15 ? static_cast<std::int64_t>(room_) : std::numeric_limits<std::int64_t>::max()};
+    if (c.whole)
+      return fill(packs, sequences, p, slicers::whole{}, cost_, {{}, cap, batch_.shape.quantum, part_, true}, budget,
+                  apart);
     return fill(packs, sequences, p, slicer_, cost_, {{}, cap, batch_.shape.quantum, part_, true}, budget, apart);
   }
 
