@@ -61,7 +61,7 @@ def simulate(plan, replica):
 
     def message(kind, pack, boundary):
         m = replica["message"]["forward" if kind == "F" else "backward"][pack]
-        return m[boundary] if isinstance(m, list) else m
+        return m[boundary if len(m) == parts - 1 else boundary % stages] if isinstance(m, list) else m
 
     programs = [[parse(t, chunks) for t in p] for p in replica["programs"]]
     end, free, next_ = {}, [0.0] * stages, [0] * stages
@@ -89,7 +89,7 @@ def simulate(plan, replica):
                     break
                 arrival = 0.0
                 if source is not None:
-                    boundary = (part - 1 if kind == "F" else part) % stages
+                    boundary = part - 1 if kind == "F" else part
                     arrival = end[source] + message(kind, pack, boundary)
                 before = -1 if kind == "W" else pack - 1  # rules 1 and 3: packs of a pass run in order on each part
                 claim(before < 0 or (kind, before, part) in end, f"stage {r} runs {kind}{pack} after {kind}{before}")

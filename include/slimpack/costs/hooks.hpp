@@ -22,7 +22,9 @@
 ///                                                     beside memory's live_token per token
 ///   seconds reduce_time()                             gradient reduction after the step      0 s
 ///   int parts()                                       pieces of the model it prices          any number
-///   seconds weight_time(const slice&, int part)       share of backward that may run apart   half of backward
+///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
+///                                                     adds up, and what is left of backward
+///                                                     does not fall as a slice grows
 ///
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
 /// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and with

@@ -36,7 +36,8 @@ enum class zero_bubble_order : unsigned char {
 /// (p - 1)(F + c) + m (F + B + W), since stages wait for their first forward; trainers that let the optimizer step of
 /// one stage run beside the last W of another get the bubble of the span.
 /// Among orders that end at the same time, the one with the shortest such span is kept. No step is longer than that of
-/// the order it starts from, with each W inside its backward.
+/// the order it starts from, with each W inside its backward. Yet a W is a launch more, with a pack's overhead: where packs
+/// are many and small, list without W may end sooner.
 /// Source    Qi et al. (arXiv:2401.10241), sections 2 and 3.1; packs of unequal times, that share sequences, and with
 ///           chunks are derived: any order that is free of deadlock without W is so with it, since nothing waits for W
 /// Requires  a workload priced with weight gradients apart (weight_gradients_of); a pack whose are not has a whole B

@@ -43,14 +43,25 @@ template <class Cost>
 }
 
 /// The answer when a sequence exceeds the memory of stage `stage` even alone, in numbers.
-[[nodiscard]] inline error does_not_fit(const shape& shape, std::size_t stage, double length, double need, double fixed) {
+[[nodiscard]] inline error does_not_fit(const shape& shape, std::size_t stage, tokens length, double need, double fixed) {
   const memory_limit& limit = *shape.memory;
   const auto text = [&](double amount) { return detail::amount(amount, limit.unit); };
-  std::string detail = "a sequence of " + std::to_string(static_cast<std::int64_t>(length)) + " tokens needs " + text(need) +
+  std::string detail = "a sequence of " + std::to_string(length.value) + " tokens needs " + text(need) +
                        " on stage " + std::to_string(stage) + ", the limit is " + text(limit.amount) + ": " +
                        text(need - limit.amount) + " are missing";
   if (limit.unit == memory_unit::byte) detail += " (weights and optimizer take " + text(fixed) + ")";
   return {errc::out_of_memory, detail};
+}
+
+/// The least that a stage holds of a sequence alone, at its turn, however it is cut: all its tokens are live on every
+/// chunk. Its last forward, and its first backward, run at least the tokens after the last possible cut; a backward in
+/// one piece needs no accumulators of dK and dV, the first of several those of its chunk.
+[[nodiscard]] inline double least_held(const memory_rates& rates, const shape& on, tokens length) {
+  const tokens rest{length.value % on.quantum.value};
+  const auto all = static_cast<double>(length.value);
+  const auto tail = static_cast<double>((rest > tokens{} ? rest : std::min(length, on.quantum)).value);
+  const double cut = tail < all ? rates.in_backward(all, all / on.chunks, tail) : rates.in_backward(all, 0, all);
+  return std::max(rates.in_forward(all, 0, tail), std::min(cut, rates.in_backward(all, 0, all)));
 }
 
 /// Phase 1: sequences to replicas, balanced by forward and backward time on the busiest part. Every sequence must fit
@@ -63,11 +74,9 @@ result<std::vector<std::vector<sequence>>> assign(const problem& batch, const Co
                                                   std::span<const memory_rates> rates) {
   const std::vector<sequence> all = sequences_of(batch.lengths);
   if (batch.shape.memory) {
-    const auto longest = static_cast<double>(std::max_element(batch.lengths.begin(), batch.lengths.end())->value);
+    const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
     for (std::size_t r = 0; r < rates.size(); ++r) {
-      const double quantum = std::min(longest, static_cast<double>(batch.shape.quantum.value));
-      const double need = std::max(rates[r].in_forward(longest, 0, quantum),
-                                   rates[r].in_backward(longest, longest > quantum ? longest : 0, quantum));
+      const double need = least_held(rates[r], batch.shape, longest);
       if (need > batch.shape.memory->amount) return does_not_fit(batch.shape, r, longest, need, rates[r].fixed);
     }
   }

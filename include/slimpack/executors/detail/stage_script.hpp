@@ -299,13 +299,15 @@ class stage_script {
         live -= backward.size[i.pack.value].value;
       }
     }
+    const auto chunk_of = [&](const chunk_state& c) { return static_cast<std::uint32_t>(&c - state.data()); };
     for (const chunk_state& c : state)
       if (c.weights != backward.weight.apart.size())
-        return error{errc::out_of_order, "the program ends before W" + std::to_string(c.weights)};
+        return error{errc::out_of_order, "the program ends before " + name_of({pass::backward, {static_cast<std::uint32_t>(c.weights)},
+                                                                             chunk_of(c), true}, chunks)};
     for (const chunk_state& c : state)
       for (const pass p : {pass::forward, pass::backward})
         if (c.run[p == pass::forward ? 0 : 1] != of(p).ends.size())
-          return error{errc::out_of_order, "the program ends before " + name_of({p, {c.run[p == pass::forward ? 0 : 1]}, 0}, 1)};
+          return error{errc::out_of_order, "the program ends before " + name_of({p, {c.run[p == pass::forward ? 0 : 1]}, chunk_of(c)}, chunks)};
     outline.replica = replica;
     outline.stage = stage;
     outline.tokens_in_flight = {(peak + chunks - 1) / chunks};

@@ -70,6 +70,7 @@ function showFigures({plan, kind}) {
   if (!m) $('figures').children[3].classList.toggle('over', overMemory(plan));
 }
 // Where the mean stage spent the step; the rows add up to it.
+const backwardName = plan => plan.replicas.some(r => r.weights) ? 'backward, weight gradients' : 'backward';
 function showMeasured({plan, kind}) {
   $('measured').hidden = kind === 'predicted';
   if (kind === 'predicted') return;
@@ -82,7 +83,7 @@ function showMeasured({plan, kind}) {
   const mean = f => [lanes, lanes.map(lane => lane.twin)].map(all => all.reduce((a, l) => a + f(l), 0) / all.length);
   const forward = mean(spent(0)), backward = mean(spent(1)), reduce = mean(lane => lane.reduce[1] - lane.reduce[0]);
   const step = mean(lane => lane.step), idle = step.map((s, k) => s - forward[k] - backward[k] - reduce[k]);
-  const rows = [['forward', forward, 'forward'], ['backward', backward, 'backward'], ['idle', idle, 'lane'],
+  const rows = [['forward', forward, 'forward'], [backwardName(plan), backward, 'backward'], ['idle', idle, 'lane'],
                 ...(Math.max(...reduce) > 0 ? [['gradient reduction', reduce, 'reduce']] : []), ['step', step]];
   $('measured').replaceChildren(element('h2', 'Where a stage spent the step, on average'),
       table(['', 'predicted', 'measured', 'ratio', 'of step'], rows.map(([name, [p, m], colour]) =>
@@ -93,7 +94,7 @@ function showMeasured({plan, kind}) {
 function showCards({plan, kind}) {
   showMeasured({plan, kind});
   const r = pathReplica(), replica = plan.replicas[r], c = replica.critical;
-  const parts = [['forward', c.forward], ['backward', c.backward], ['messages', c.messages, 'ink']];
+  const parts = [['forward', c.forward], [backwardName(plan), c.backward, 'backward'], ['messages', c.messages, 'ink']];
   if (plan.reduce > 0 && show.replica < 0) parts.push(['gradient reduction', plan.reduce, 'reduce']);
   const sum = Math.max(1, parts.reduce((a, part) => a + part[1], 0));
   const share = element('div', parts.map(([name, time, colour]) => {

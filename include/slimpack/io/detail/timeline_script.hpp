@@ -68,7 +68,7 @@ function unpackPass(pass) {
 function unpackLane(plan, replica, r, s, stage) {
   const n = s.code.length, next = new Uint32Array(4 * plan.chunks);
   const lane = {r, stage, n, busy: 0, start: new Float64Array(n), end: new Float64Array(n), pack: new Uint32Array(n),
-                unit: new Uint16Array(n), memory: s.memory && new Float64Array(n), measured: false, twin: null,
+                unit: new Uint32Array(n), memory: s.memory && new Float64Array(n), measured: false, twin: null,
                 step: plan.step, reduce: [plan.step - plan.reduce, plan.step], peak: replica.peak[stage]};
   const scale = plan.bytes ? 2 ** 20 : 1;
   let t = 0, held = 0, gap = 0, due = s.gaps.length ? s.gaps[0] : -1;
