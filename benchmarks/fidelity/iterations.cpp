@@ -223,8 +223,9 @@ timed_layer layer_of(const cells& c, machines& cluster, double slowdown) {
 
 std::vector<timed_layer> layers_of(const std::filesystem::path& data, machines& cluster, double slowdown) {
   std::vector<timed_layer> layers;
-  each_row(data / "published/recompute_layer_time_22b.csv",
-           [&](const cells& c) { layers.push_back(layer_of(c, cluster, slowdown)); });
+  each_row(data / "published/recompute_layer_time_22b.csv", [&](const cells& c) {
+    if (cluster.describes(c.text("gpu"))) layers.push_back(layer_of(c, cluster, slowdown));
+  });
   return layers;
 }
 
@@ -286,6 +287,8 @@ std::vector<score> iterations(const std::filesystem::path& data) {
   std::vector<std::string> notes;
   add_recompute_rows(data, runs);
   add_sc21_rows(data, runs, notes);
+  if (const std::size_t left = std::erase_if(runs, [&](const run& r) { return !cluster.describes(r.gpu); }); left > 0)
+    notes.push_back(std::to_string(left) + " rows left out: their GPUs have no description in gpus/");
   score whole = iteration_score(runs, cluster);
   whole.notes.insert(whole.notes.end(), notes.begin(), notes.end());
   whole.notes.push_back(cross_validated(data, runs, cluster));

@@ -84,6 +84,7 @@ std::vector<score> long_context(const std::filesystem::path& data) {
   int wrong = 0;
   double worst = 0;
   each_row(data / "published/nemo_long_sequence_cp.csv", [&](const cells& c) {
+    if (!cluster.describes(c.text("gpu"))) return;
     const machine& m = cluster.of(c.text("gpu"));
     const tokens sequence{c.count("seq")};
     const int gpus = c.count("gpus");

@@ -35,12 +35,16 @@ class machines {
   explicit machines(const std::filesystem::path& data, std::string kernel = {})
       : data_(data), kernel_(std::move(kernel)), profile_(io::read_profile(data / "profiles").value()) {}
 
+  /// Whether a GPU of that name is described, so that its rows can be predicted.
+  [[nodiscard]] bool describes(const std::string& name) const { return io::read_gpu(description(name)).has_value(); }
+
   const machine& of(const std::string& name) {
     const std::string family = io::gpu_family(name);
     const auto known = made_.find(family);
     if (known != made_.end()) return known->second;
-    const costs::gpu device = io::read_gpu(found(data_, "gpus/" + family + ".json")).value();
-    io::profile own = profile_.of(family).value();
+    const costs::gpu device = io::read_gpu(description(name)).value();
+    const result<io::profile> measured = profile_.of(family);
+    io::profile own = measured ? measured.value() : io::profile{};  // else the data sheet's constants stand alone
     std::erase_if(own.collectives, [](const costs::collective_sample& s) { return s.ranks > s.ranks_per_node; });
     const auto other = [&](const costs::attention_sample& a) { return a.kernel.find(kernel_) == std::string::npos; };
     if (!std::all_of(own.attention.begin(), own.attention.end(), other)) std::erase_if(own.attention, other);
@@ -52,6 +56,10 @@ class machines {
   }
 
  private:
+  [[nodiscard]] std::filesystem::path description(const std::string& name) const {
+    return found(data_, "gpus/" + io::gpu_family(name) + ".json");
+  }
+
   std::filesystem::path data_;
   std::string kernel_;
   io::profile profile_;

@@ -71,7 +71,10 @@ void print_sources(std::ostream& out, const setting& s) {
   const auto raised = [](double change) {
     return change > 0 ? ", changed by up to " + percent(change, 0) + " so that no time falls" : std::string{};
   };
-  print_shares(out, std::get<costs::profiled>(s.cost).sources());
+  const auto& cost = std::get<costs::profiled>(s.cost);
+  print_shares(out, cost.sources());
+  if (cost.largest_change() > 0)
+    out << "stages    tabulated from what follows" << raised(cost.largest_change()) << "\n";
   out << "attention ";
   if (const auto& table = m.kernels.attention_measured())
     out << table->reference() << (table->has_backward() ? "" : ", backward not measured")

@@ -95,7 +95,9 @@ class planner {
     for (int part = 0; part < shape_.parts(); ++part) {
       for (const pass p : {pass::forward, pass::backward}) {
         const bool last = part == (p == pass::forward ? shape_.parts() - 1 : 0);
-        for (const seconds t : {cost_.time({{}, {0}, longest}, p, part), pack_overhead(cost_, p, part),
+        const slice whole{{}, {0}, longest};
+        for (const seconds t : {cost_.time(whole, p, part), pack_overhead(cost_, p, part),
+                                pack_time(cost_, std::span(&whole, 1), p, part),
                                 last ? seconds{} : message_time(cost_, longest, p, part)})
           if (!(t >= seconds{} && t <= most))
             return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for a sequence of " +

@@ -34,7 +34,8 @@ namespace slimpack::costs {
 /// One kernel is the reference: of those with a measured backward that need not be deterministic, if there are any, the
 /// one on the GPU whose name is most like the wave model's, then the one with the most points. The others give shape
 /// only: their times are scaled by one factor each, the median of what lies between them and the reference, and they
-/// count as 2 doublings further away. The closer the wave model is to the reference the less depends on that factor:
+/// count as 2 doublings further away. Their slices count only where the reference itself was not measured on any: kernels
+/// cut long prefixes over multiprocessors in ways of their own. The closer the wave model is to the reference the less depends on that factor:
 /// costs::calibrated fits it to the same kernel.
 ///
 /// Backward is the forward time, times the ratio of backward to forward in the wave model, times
@@ -70,8 +71,12 @@ class attention_table {
     const kernel_key reference = *slimpack::detail::reference_kernel(samples, model.device().name);
     const residuals own = of_kernel(model, kernels.at(reference));
     residuals all = own;
-    for (const auto& [key, points] : kernels) {
+    const auto is_slice = [](const auto& point) { return point.first.keys > point.first.queries; };
+    const auto& reference_points = kernels.at(reference);
+    const bool knows_slices = std::any_of(reference_points.begin(), reference_points.end(), is_slice);
+    for (auto& [key, points] : kernels) {
       if (key == reference) continue;
+      if (knows_slices) std::erase_if(points, is_slice);
       const residuals other = of_kernel(model, points);
       append(all.forward, own.forward, other.forward);
       append(all.ratio, own.ratio, other.ratio);
