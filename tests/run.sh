@@ -1,9 +1,9 @@
 #!/bin/bash
 # Builds and tests slimpack on Debian 12, from any working directory; installs the packages that are missing.
 #
-#   bash tests/run.sh          the whole suite optimised; what runs on threads with the thread sanitizer; the unit tests
-#                              with the other sanitizers
-#   bash tests/run.sh --full   the same with whole matrices and many more random cases, and with clang if it is there
+#   bash tests/run.sh          every program and test optimised; what runs on threads with the thread sanitizer
+#   bash tests/run.sh --full   the same with whole matrices and many more random cases; besides every public header on its
+#                              own, and the unit tests with the other sanitizers, and with clang if it is there
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,9 +16,9 @@ esac
 bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev
 jobs=$(nproc)
 
-echo "== gcc-release: every header on its own, every test =="
+echo "== gcc-release: every test =="
 cmake --preset gcc-release
-cmake --build --preset gcc-release -j "$jobs"
+cmake --build --preset gcc-release -j "$jobs" --target all
 ctest --preset gcc-release -j "$jobs"
 
 echo "== gcc-thread: what runs on several threads =="
@@ -26,10 +26,13 @@ cmake --preset gcc-thread
 cmake --build --preset gcc-thread -j "$jobs"
 ctest --preset gcc-thread -j "$jobs"
 
+[[ -n ${SLIMPACK_FULL-} ]] || exit 0
+
+echo "== gcc-release: every header on its own =="
+cmake --build --preset gcc-release -j "$jobs" --target all_verify_interface_header_sets
+
 # What the other compilations add is their view of the unit tests.
-presets=(gcc-debug)
-[[ -n ${SLIMPACK_FULL-} ]] && presets+=(clang-debug)
-for preset in "${presets[@]}"; do
+for preset in gcc-debug clang-debug; do
   if [[ $preset == clang-debug ]] && ! command -v clang++ > /dev/null; then
     echo "== clang-debug: left out, clang++ is not installed =="
     continue
