@@ -89,10 +89,10 @@ TEST(Profiled, RefusesWhatIsMissingOrNoTime) {
   EXPECT_EQ(refusal(wrong), "no backward times of part 0 of 2");
   wrong = good, wrong[1].time = {-1};
   EXPECT_EQ(refusal(wrong), "sample 1 (backward, part 0, 128 queries, 256 keys): takes -1.000000 s, a time must be "
-                            "more than 0");
+                            "above 0 and at most 1e12 s");
   wrong = good, wrong[0].time = {0};
   EXPECT_EQ(refusal(wrong), "sample 0 (forward, part 0, 128 queries, 128 keys): takes 0.000000 s, a time must be "
-                            "more than 0");
+                            "above 0 and at most 1e12 s");
   wrong = good, wrong[0].keys = {127};
   EXPECT_EQ(refusal(wrong),
             "sample 0 (forward, part 0, 128 queries, 127 keys): keys are the prefix and the queries themselves, so no "
