@@ -1,44 +1,53 @@
 #!/bin/bash
 # Builds and tests slimpack on Debian 12, from any working directory; installs the packages that are missing.
 #
-#   bash tests/run.sh          every program and test optimised; what runs on threads with the thread sanitizer
-#   bash tests/run.sh --full   the same with whole matrices and many more random cases; besides every public header on its
-#                              own, and the unit tests with the other sanitizers, and with clang if it is there
+#   bash tests/run.sh               every program and test, optimised
+#   bash tests/run.sh --sanitizers  what runs on threads with the thread sanitizer, the unit tests with address and
+#                                   undefined behaviour
+#   bash tests/run.sh --full        both, with whole matrices and many more random cases; besides every public header on
+#                                   its own, and the unit tests with clang if it is there
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 case "${1-}" in
-  "") ;;
-  --full) export SLIMPACK_FULL=1 ;;
-  *) echo "usage: tests/run.sh [--full]" >&2; exit 2 ;;
+  "") optimised=1 ;;
+  --sanitizers) sanitizers=1 ;;
+  --full) optimised=1 sanitizers=1; export SLIMPACK_FULL=1 ;;
+  *) echo "usage: tests/run.sh [--sanitizers | --full]" >&2; exit 2 ;;
 esac
 
 bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev
 jobs=$(nproc)
 
-echo "== gcc-release: every test =="
-cmake --preset gcc-release
-cmake --build --preset gcc-release -j "$jobs" --target all
-ctest --preset gcc-release -j "$jobs"
+if [[ -n ${optimised-} ]]; then
+  echo "== gcc-release: every test =="
+  cmake --preset gcc-release
+  cmake --build --preset gcc-release -j "$jobs" --target all
+  ctest --preset gcc-release -j "$jobs"
+fi
 
-echo "== gcc-thread: what runs on several threads =="
-cmake --preset gcc-thread
-cmake --build --preset gcc-thread -j "$jobs"
-ctest --preset gcc-thread -j "$jobs"
+if [[ -n ${sanitizers-} ]]; then
+  echo "== gcc-thread: what runs on several threads =="
+  cmake --preset gcc-thread
+  cmake --build --preset gcc-thread -j "$jobs"
+  ctest --preset gcc-thread -j "$jobs"
+fi
 
-[[ -n ${SLIMPACK_FULL-} ]] || exit 0
+# What these compilations add is their view of the unit tests.
+unit_tests() {
+  echo "== $1: unit tests =="
+  cmake --preset "$1"
+  cmake --build --preset "$1" -j "$jobs" --target unit-tests
+  ctest --preset "$1" -j "$jobs" -L "unit|runtime"
+}
+[[ -z ${sanitizers-} ]] || unit_tests gcc-debug
 
-echo "== gcc-release: every header on its own =="
-cmake --build --preset gcc-release -j "$jobs" --target all_verify_interface_header_sets
-
-# What the other compilations add is their view of the unit tests.
-for preset in gcc-debug clang-debug; do
-  if [[ $preset == clang-debug ]] && ! command -v clang++ > /dev/null; then
+if [[ -n ${SLIMPACK_FULL-} ]]; then
+  echo "== gcc-release: every header on its own =="
+  cmake --build --preset gcc-release -j "$jobs" --target all_verify_interface_header_sets
+  if command -v clang++ > /dev/null; then
+    unit_tests clang-debug
+  else
     echo "== clang-debug: left out, clang++ is not installed =="
-    continue
   fi
-  echo "== $preset: unit tests =="
-  cmake --preset "$preset"
-  cmake --build --preset "$preset" -j "$jobs" --target unit-tests
-  ctest --preset "$preset" -j "$jobs" -L "unit|runtime"
-done
+fi
