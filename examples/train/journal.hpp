@@ -21,7 +21,7 @@ struct step_figures {
   slimpack::tokens processed;
   slimpack::seconds measured;
   slimpack::seconds predicted;
-  double bubble{};                 ///< measured (simulator/measured.hpp)
+  double bubble{};                 ///< measured: 1 - time in instructions / (ranks * step time)
   slimpack::bytes peak;            ///< of activations, on the stage that holds most
   slimpack::bytes predicted_peak;  ///< of the same stage
   bool peaks_agree{};              ///< measured and predicted, to the byte, on every rank

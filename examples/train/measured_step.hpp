@@ -5,7 +5,6 @@
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/step_report.hpp>
-#include <slimpack/simulator/measured.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/workload_of.hpp>
 #include <slimpack/transports/hooks.hpp>
@@ -57,10 +56,13 @@ struct measured_step {
   }
 
   /// Compared with the plan. Requires   rates: of activations alone, by stage
+  /// Bubble    the share of the ranks' time in which they run no instruction. The plan's (simulator/measured.hpp) counts
+  ///           work by its least measured time, so that slow thin slices are bubble to it, too
   [[nodiscard]] step_figures figures(const slimpack::plan& p, const std::vector<slimpack::memory_rates>& rates) const {
     step_figures f{
         p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, p.step_time, 0, {}, {},
         true};
+    double busy = 0;
     for (std::size_t replica = 0; replica < p.replicas.size(); ++replica) {
       const slimpack::replica_plan& r = p.replicas[replica];
       slimpack::workload work = slimpack::simulator::workload_of(p, replica);
@@ -68,12 +70,13 @@ struct measured_step {
       const std::vector<double> predicted = slimpack::simulator::peak_memory(work, r.programs);
       for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
         const std::size_t rank = replica * r.programs.size() + stage;
+        for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;
         if (r.sequences.empty()) continue;
         f.peaks_agree = f.peaks_agree && peaks[rank] == predicted[stage];
         if (peaks[rank] > f.peak.value) f.peak = {peaks[rank]}, f.predicted_peak = {predicted[stage]};
       }
     }
-    f.bubble = slimpack::simulator::figures_of(p, reports).bubble;
+    f.bubble = 1 - busy / (static_cast<double>(reports.size()) * f.measured.value);
     return f;
   }
 
