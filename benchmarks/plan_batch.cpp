@@ -6,6 +6,8 @@
 // under 1F1B (megatron), and equal token chunks with a lead of 2 (chunked).
 //
 //   slimpack-bench-plan_batch [LIST.txt ...]     default: every list in examples/data/lengths, from the project's root
+#include "median_time.hpp"
+
 #include <slimpack/io/lengths.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -15,7 +17,6 @@
 #include <slimpack/solvers/megatron.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -24,19 +25,6 @@
 namespace {
 
 using namespace slimpack;
-
-/// Median seconds of `runs` calls.
-template <class Call>
-double median_time(int runs, const Call& call) {
-  std::vector<double> times;
-  for (int i = 0; i < runs; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    call();
-    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
-  return times[static_cast<std::size_t>(runs) / 2];
-}
 
 /// Step time of a baseline, without the limit where it does not fit; marked then.
 template <class Slicer, class Solver>

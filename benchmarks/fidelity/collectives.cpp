@@ -43,12 +43,6 @@ row row_of(const collective_sample& s, double predicted) {
           s.time.value};
 }
 
-std::string in_percent(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * ratio);
-  return text;
-}
-
 /// What was measured in one kind of box, in order of size for each operation and group.
 struct box {
   samples all;

@@ -2,7 +2,7 @@
 // to other rows, by tables at points left out of them, and on a GPU that five points were measured on? Beside them
 // stands what one constant rate gives.
 
-#include "memory_data.hpp"
+#include "data.hpp"
 #include "scores.hpp"
 
 #include <slimpack/costs/attention_table.hpp>
@@ -44,12 +44,6 @@ constexpr std::size_t probes = 5;
 
 /// Every fit starts there; those constants came from all rows of the published tables together.
 constexpr const char* prior = ", near the constants as shipped, which saw all shipped rows";
-
-std::string in_percent(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * ratio);
-  return text;
-}
 
 // Attention and products, asked alike.
 

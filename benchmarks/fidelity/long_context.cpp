@@ -3,7 +3,7 @@
 
 #include "baselines.hpp"
 #include "machines.hpp"
-#include "memory_data.hpp"
+#include "data.hpp"
 #include "scores.hpp"
 #include "trainings.hpp"
 

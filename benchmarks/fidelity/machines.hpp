@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_BENCHMARKS_FIDELITY_MACHINES_HPP
 #define SLIMPACK_BENCHMARKS_FIDELITY_MACHINES_HPP
 
-#include "memory_data.hpp"
+#include "data.hpp"
 
 #include <slimpack/costs/kernel_samples.hpp>
 #include <slimpack/costs/kernel_times.hpp>

@@ -2,7 +2,7 @@
 // are to be met digit for digit, measured peaks within 10 and 15 percent, each stack by its one table of saved tensors.
 // What is in flight is what the shipped schedules leave in flight in the simulator.
 
-#include "memory_data.hpp"
+#include "data.hpp"
 #include "memory_tables.hpp"
 #include "scores.hpp"
 
@@ -27,12 +27,6 @@
 
 namespace fidelity {
 namespace {
-
-std::string percent(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * ratio);
-  return text;
-}
 
 /// Layers of a stage: even, and what is left over to the inner stages before the first, as the zero-bubble runs and
 /// torchtitan have it: the first and last stage have the embedding and the logits besides.
@@ -166,7 +160,7 @@ score zero_bubble(const std::filesystem::path& data) {
   const score built_in{.id = s.id,
                        .claim = s.claim,
                        .rows = zero_bubble_rows(data, costs::saved_tensors::flash_attention(), told)};
-  s.notes.push_back("with the built-in table, flash attention: mean error " + percent(summarise(built_in).mean));
+  s.notes.push_back("with the built-in table, flash attention: mean error " + in_percent(summarise(built_in).mean));
   return s;
 }
 

@@ -1,6 +1,6 @@
 #include "memory_tables.hpp"
 
-#include "memory_data.hpp"
+#include "data.hpp"
 
 #include <slimpack/costs/memory.hpp>
 #include <slimpack/costs/price.hpp>

@@ -21,6 +21,12 @@ std::string shown(error_kind kind, double error) {
 
 }  // namespace
 
+std::string in_percent(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * ratio);
+  return text;
+}
+
 summary summarise(const score& s) {
   summary made;
   std::vector<double> sizes;

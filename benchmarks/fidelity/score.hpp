@@ -55,6 +55,9 @@ struct summary {
 };
 [[nodiscard]] summary summarise(const score& s);
 
+/// "4.2 %" of 0.042.
+[[nodiscard]] std::string in_percent(double ratio);
+
 /// Prints a score: its summary, its goals met, missed or without rows, its notes; every row when asked. False when a goal
 /// is missed.
 bool print(const score& s, bool every_row);

@@ -1,6 +1,7 @@
 // F13: how fast one core simulates and judges plans. 16 stages, 128 packs of one sequence of 4096 tokens, 1F1B, the
 // costs below; no randomness. Beside it, not scored, the default planner on the same sequences, its search included.
 
+#include "../median_time.hpp"
 #include "scores.hpp"
 
 #include <slimpack/costs/price.hpp>
@@ -11,8 +12,6 @@
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -30,19 +29,6 @@ constexpr std::uint32_t packs = 128;
 constexpr int repeats = 101;
 const costs::quadratic cost{.per_pack = {6.4e-5}, .hop = {2.4e-5}};
 const schedules::one_f_one_b schedule{.lead = 1};
-
-/// Median seconds of a call.
-template <class Call>
-double median_time(int runs, const Call& call) {
-  std::vector<double> times;
-  for (int i = 0; i < runs; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    call();
-    times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
-  return times[static_cast<std::size_t>(runs) / 2];
-}
 
 /// One sequence of 4096 tokens in each pack.
 partition equal_packs() {

@@ -5,6 +5,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/analytic_shape.hpp>
+#include <slimpack/costs/detail/measured_times.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +46,9 @@ class time_table {
   /// Requires  a point; queries from 1 to longest_supported - prefix, prefixes >= 0, times > 0 and finite
   explicit time_table(std::vector<point> points) {
     SLIMPACK_ASSERT(!points.empty(), "a time table needs a measured time");
-    medians(points);
+    slimpack::detail::keep_medians(points, [](const point& a, const point& b) {
+      return a.queries != b.queries ? a.queries < b.queries : a.prefix < b.prefix;
+    });
     shape_ = slimpack::detail::analytic_shape::fitted(points);
     twice_linear_ = shape_.linear + shape_.attention > 0 ? 2 * shape_.linear : 1;
     place_lines(points);
@@ -88,25 +91,6 @@ class time_table {
   friend bool operator==(const time_table&, const time_table&) = default;
 
  private:
-  /// One time per place, in order of q, then p.
-  static void medians(std::vector<point>& points) {
-    std::sort(points.begin(), points.end(), [](const point& a, const point& b) {
-      if (a.queries != b.queries) return a.queries < b.queries;
-      return a.prefix != b.prefix ? a.prefix < b.prefix : a.time < b.time;
-    });
-    std::vector<point> kept;
-    for (std::size_t first = 0; first < points.size();) {
-      std::size_t end = first;
-      while (end < points.size() && points[end].queries == points[first].queries &&
-             points[end].prefix == points[first].prefix)
-        ++end;
-      kept.push_back(points[first]);
-      kept.back().time = (points[(first + end - 1) / 2].time + points[(first + end) / 2].time) * 0.5;
-      first = end;
-    }
-    points = std::move(kept);
-  }
-
   /// Lines at every q and p measured, and at the ends of what may be asked.
   void place_lines(std::span<const point> points) {
     queries_ = {1, longest_supported.value};

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/costs/detail/measured_times.hpp>
 #include <slimpack/costs/origin.hpp>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ class token_table {
   /// Requires  a point; sizes >= 1, times > 0 and finite; of several times at a size the median counts
   explicit token_table(std::vector<point> points) {
     SLIMPACK_ASSERT(!points.empty(), "a token table needs a measured time");
-    medians(points);
+    slimpack::detail::keep_medians(points, [](const point& a, const point& b) { return a.size < b.size; });
     measured_ = points;
     make_monotone(measured_);
     for (std::size_t i = 0; i < points.size(); ++i)
@@ -71,21 +72,6 @@ class token_table {
 
  private:
   static seconds rate_of(const point& m) noexcept { return m.time * (1 / static_cast<double>(m.size.value)); }
-
-  /// One time per size, in order of size.
-  static void medians(std::vector<point>& points) {
-    std::sort(points.begin(), points.end(), [](const point& a, const point& b) {
-      return a.size != b.size ? a.size < b.size : a.time < b.time;
-    });
-    std::vector<point> kept;
-    for (std::size_t first = 0; first < points.size();) {
-      std::size_t end = first;
-      while (end < points.size() && points[end].size == points[first].size) ++end;
-      kept.push_back({points[first].size, (points[(first + end - 1) / 2].time + points[(first + end) / 2].time) * 0.5});
-      first = end;
-    }
-    points = std::move(kept);
-  }
 
   static void make_monotone(std::vector<point>& points) {
     std::vector<seconds> least(points.size());  // of what is not before

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
@@ -12,6 +13,24 @@ namespace slimpack::detail {
 [[nodiscard]] inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+/// One point for each place, with the median of its times, in order of places.
+/// before    whether one point's place comes before another's            Complexity  O(points log points)
+template <class Point, class Before>
+void keep_medians(std::vector<Point>& points, Before&& before) {
+  std::sort(points.begin(), points.end(), [&](const Point& a, const Point& b) {
+    return before(a, b) || (!before(b, a) && a.time < b.time);
+  });
+  std::vector<Point> kept;
+  for (std::size_t first = 0; first < points.size();) {
+    std::size_t end = first;
+    while (end < points.size() && !before(points[first], points[end])) ++end;
+    kept.push_back(points[first]);
+    kept.back().time = (points[(first + end - 1) / 2].time + points[(first + end) / 2].time) * 0.5;
+    first = end;
+  }
+  points = std::move(kept);
 }
 
 /// Times that do not fall along a partial order: each becomes the mean of the largest before it and the smallest after,

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/costs/detail/measured_times.hpp>
 #include <slimpack/costs/origin.hpp>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ class size_curve {
  public:
   /// Requires  times and sizes > 0, two sizes
   explicit size_curve(std::vector<sized_time> measured) : points_(std::move(measured)) {
-    medians();
+    keep_medians(points_, [](const sized_time& a, const sized_time& b) { return a.size < b.size; });
     SLIMPACK_ASSERT(points_.size() >= 2, "a curve needs two sizes");
     rise();
     const bytes half = points_.back().size * 0.5;
@@ -70,20 +71,6 @@ class size_curve {
   [[nodiscard]] iterator after(bytes size) const noexcept {
     return std::upper_bound(points_.begin(), points_.end(), size,
                             [](bytes asked, const sized_time& p) { return asked < p.size; });
-  }
-
-  /// One time per size, in order of size.
-  void medians() {
-    std::sort(points_.begin(), points_.end());
-    std::vector<sized_time> kept;
-    for (std::size_t first = 0; first < points_.size();) {
-      std::size_t end = first;
-      while (end < points_.size() && points_[end].size == points_[first].size) ++end;
-      const seconds median = (points_[(first + end - 1) / 2].time + points_[(first + end) / 2].time) * 0.5;
-      kept.push_back({points_[first].size, median});
-      first = end;
-    }
-    points_ = std::move(kept);
   }
 
   void rise() {

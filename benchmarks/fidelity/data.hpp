@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_BENCHMARKS_FIDELITY_MEMORY_DATA_HPP
-#define SLIMPACK_BENCHMARKS_FIDELITY_MEMORY_DATA_HPP
+#ifndef SLIMPACK_BENCHMARKS_FIDELITY_DATA_HPP
+#define SLIMPACK_BENCHMARKS_FIDELITY_DATA_HPP
 
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/io/csv.hpp>
@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-/// What the scores of memory read.
+/// What several scores read.
 namespace fidelity {
 
 using namespace slimpack;

@@ -1,0 +1,67 @@
+#include <slimpack/core/workload.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+namespace slimpack {
+namespace {
+
+TEST(WeightTiming, OfNoneSplitsNothing) {
+  const weight_timing none;
+  EXPECT_FALSE(none.splits(0));
+  EXPECT_EQ(none.count(), 0u);
+}
+
+TEST(WeightTiming, FindsThePacksThatRunTheirsApart) {
+  const weight_timing some{{0, 1, 0, 1, 0}, {}};
+  EXPECT_EQ(some.count(), 2u);
+  EXPECT_TRUE(some.splits(1));
+  EXPECT_FALSE(some.splits(2));
+  EXPECT_EQ(some.next(0), 1u);
+  EXPECT_EQ(some.next(1), 1u);
+  EXPECT_EQ(some.next(2), 3u);
+  EXPECT_EQ(some.next(4), 5u) << "past the last when none does";
+}
+
+struct apart {
+  static constexpr bool splits_weight_gradients = true;
+};
+struct undecided {};
+static_assert(weight_gradients_of<apart> == weight_gradients::apart);
+static_assert(weight_gradients_of<undecided> == weight_gradients::with_inputs);
+
+/// Two packs on two stages of two chunks: forward takes 1 s and so on by (pack, part), backward 10 s more, weights 20 s.
+workload numbered() {
+  workload work;
+  work.shape = {.stages = 2, .chunks = 2};
+  for (int i = 1; i <= 8; ++i) {
+    work.forward.time.push_back({1.0 * i});
+    work.backward.time.push_back({10.0 + i});
+    work.weight.time.push_back({20.0 + i});
+  }
+  return work;
+}
+
+// Pack 1 on chunk 1 of stage 0 is part 2 of 4: the seventh entry.
+TEST(TimeOf, FindsAnInstructionByPackChunkAndStage) {
+  const workload work = numbered();
+  EXPECT_EQ(time_of(work, {pass::forward, {1}, 1}, 0, work.shape), seconds{7});
+  EXPECT_EQ(time_of(work, {pass::backward, {1}, 1}, 0, work.shape), seconds{17});
+  EXPECT_EQ(time_of(work, {pass::backward, {1}, 1, true}, 0, work.shape), seconds{27});
+  EXPECT_EQ(time_of(work, {pass::forward, {0}, 0}, 1, work.shape), seconds{2});
+}
+
+// After packs of 3 and 5 bytes forward, and the first of them backward, stage 1 keeps 5; stage 0 keeps nothing beside.
+TEST(Workload, CountsWhatIsKeptBesideTokens) {
+  workload work;
+  work.forward.before = work.backward.before = {0, 1, 2};
+  work.forward.kept = {0, 0, 0, 0, 3, 8};
+  work.backward.kept = {0, 0, 0, 0, 3, 8};
+  EXPECT_EQ(work.kept(0, 2, 1), 0);
+  EXPECT_EQ(work.kept(1, 2, 1), 5);
+  EXPECT_EQ(work.forward.kept_by(1, 1), 5);
+}
+
+}  // namespace
+}  // namespace slimpack
