@@ -136,7 +136,7 @@ class planner {
     if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost_);  // between copies of the weights
     p.step_time += p.reduce_time;
     const std::vector<sequence> batch = solvers::sequences_of(lengths);
-    p.bounds = simulator::lower_bounds(cost_, shape_, batch);
+    p.bounds = simulator::lower_bounds(cost_, shape_, batch, rates.value());
     for (bound& b : p.bounds) {
       b.time += p.reduce_time;
       p.lower_bound = std::max(p.lower_bound, b.time);
@@ -171,7 +171,7 @@ class planner {
     for (const sequence_id id : solved.sequences) own.push_back({id, lengths[id.value]});
     shape alone = shape_;
     alone.replicas = 1;
-    for (const bound& b : simulator::lower_bounds(cost_, alone, own)) r.lower_bound = std::max(r.lower_bound, b.time);
+    for (const bound& b : simulator::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
     r.sequences = std::move(solved.sequences);
     r.partition = std::move(solved.partition);
     r.programs = std::move(solved.programs);

@@ -290,7 +290,7 @@ TEST(Planner, BoundsEachReplicaByItsOwnSequences) {
     std::vector<sequence> own;
     for (const sequence_id s : r.sequences) own.push_back({s, mixed[s.value]});
     seconds largest{};
-    for (const bound& b : simulator::lower_bounds(costs::quadratic{}, {.stages = 2}, own))
+    for (const bound& b : simulator::lower_bounds(costs::quadratic{}, {.stages = 2}, own, r.rates))
       largest = std::max(largest, b.time);
     EXPECT_EQ(r.lower_bound, largest);
   }

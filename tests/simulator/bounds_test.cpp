@@ -51,6 +51,11 @@ std::vector<sequence> batch_of(const std::vector<tokens>& lengths) {
   return solvers::sequences_of(lengths);
 }
 
+template <class Cost>
+std::vector<bound> bounds_of(const Cost& cost, const shape& on, std::span<const sequence> batch) {
+  return simulator::lower_bounds(cost, on, batch, rates_of(cost, on).value());
+}
+
 // Sequences of 10 and 20 tokens on two stages; the first slice of the shortest is 10 tokens: F 10, B 20, of it W 10.
 //   stage 0   packs 2 + 2, F + B of 30 tokens                                      4 + 90 = 94
 //   stage 1   fill 2 + 10 + 1, packs 4, and the larger of F + B + W 90 and F + B 60 with the drain 1 + 2 + 20 - 10
@@ -58,7 +63,7 @@ std::vector<sequence> batch_of(const std::vector<tokens>& lengths) {
 //   chain     of 20 tokens: fill 13, F 2 + 20, B 2 + 40 - 20, drain 13              70
 TEST(LowerBounds, AddUpOnTwoStages) {
   const shape on{.stages = 2, .quantum = {10}};
-  const std::vector<bound> bounds = simulator::lower_bounds(plain, on, batch_of({{10}, {20}}));
+  const std::vector<bound> bounds = bounds_of(plain, on, batch_of({{10}, {20}}));
   EXPECT_EQ(bounds, (std::vector<bound>{{"stage 0: fill + work + drain", {94}},
                                         {"stage 1: fill + work + drain", {107}},
                                         {"sequence 1: there, turn and back", {70}}}));
@@ -68,7 +73,7 @@ TEST(LowerBounds, AddUpOnTwoStages) {
 // = 76, for the drain outlasts W. Stage 1: 13 + 4 + 20 + 13 = 50, stage 0: 4 + 30 = 34.
 TEST(LowerBounds, CountTheDrainWhereItOutlastsTheWeightGradients) {
   const shape on{.stages = 3, .quantum = {10}};
-  const std::vector<bound> bounds = simulator::lower_bounds(plain, on, batch_of({{10}}));
+  const std::vector<bound> bounds = bounds_of(plain, on, batch_of({{10}}));
   ASSERT_EQ(bounds.size(), 4u);
   EXPECT_EQ(bounds[0].time, seconds{34});
   EXPECT_EQ(bounds[1].time, seconds{50});
@@ -80,7 +85,7 @@ TEST(LowerBounds, CountTheDrainWhereItOutlastsTheWeightGradients) {
 // tokens 72.
 TEST(LowerBounds, FillWithTheShortestSequence) {
   const std::vector<bound> bounds =
-      simulator::lower_bounds(plain, {.stages = 2, .quantum = {10}}, batch_of({{20}, {4}}));
+      bounds_of(plain, {.stages = 2, .quantum = {10}}, batch_of({{20}, {4}}));
   EXPECT_EQ(bounds[1].time, seconds{7 + 4 + 72});
 }
 
@@ -88,7 +93,7 @@ TEST(LowerBounds, FillWithTheShortestSequence) {
 // sequence's own way counts.
 TEST(LowerBounds, ShareWorkOverReplicas) {
   const shape on{.stages = 2, .replicas = 2, .quantum = {10}};
-  const std::vector<bound> bounds = simulator::lower_bounds(plain, on, batch_of({{10}, {20}}));
+  const std::vector<bound> bounds = bounds_of(plain, on, batch_of({{10}, {20}}));
   ASSERT_EQ(bounds.size(), 2u);
   EXPECT_EQ(bounds[0].time, seconds{4 + 45});
   EXPECT_EQ(bounds[1].time, seconds{62});
@@ -97,11 +102,11 @@ TEST(LowerBounds, ShareWorkOverReplicas) {
 // Two chunks on one stage: both chunks' work and packs, 2 (90 + 4), and fill and drain before part 0 are nothing.
 TEST(LowerBounds, AddUpTheChunksOfAStage) {
   const shape on{.chunks = 2, .quantum = {10}};
-  EXPECT_EQ(simulator::lower_bounds(plain, on, batch_of({{10}, {20}}))[0].time, seconds{188});
+  EXPECT_EQ(bounds_of(plain, on, batch_of({{10}, {20}}))[0].time, seconds{188});
 }
 
 TEST(LowerBounds, AreNoneForAnEmptyBatch) {
-  EXPECT_TRUE(simulator::lower_bounds(plain, {}, {}).empty());
+  EXPECT_TRUE(bounds_of(plain, {}, {}).empty());
 }
 
 // The oracle itself. One way for one slice on three stages: 3 (2 + 10) + 3 (2 + 20) + 4 hops = 106. Two equal slices on
@@ -141,7 +146,7 @@ void no_plan_beats_the_bounds(const Cost& cost, std::uint64_t seed) {
     const seconds whole = tests::shortest_step(cost, on, batch, false);
     const seconds apart = tests::shortest_step(cost, on, batch, true);
     EXPECT_LE(apart, whole);
-    for (const bound& b : simulator::lower_bounds(cost, on, batch))
+    for (const bound& b : bounds_of(cost, on, batch))
       EXPECT_LE(b.time.value, apart.value * (1 + 1e-12)) << b.name << ", seed " << seed << ", case " << i;
     const schedules::one_f_one_b schedule{};
     const result<plan> made =

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SIMULATOR_BOUNDS_HPP
 #define SLIMPACK_SIMULATOR_BOUNDS_HPP
 
+#include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
@@ -90,10 +91,11 @@ template <class Cost>
 }
 
 /// Every bound of a batch on its pipelines, named; gradient reduction comes on top, the same for every plan.
-/// Shapes    one per stage, and the largest chain when there is one replica
+/// Shapes    rates: one per stage, from rates_of; bounds: one per stage, and the largest chain when there is one replica
 /// Errors    none; an empty batch has no bounds            Complexity  O(sequences * parts)
 template <class Cost>
-[[nodiscard]] std::vector<bound> lower_bounds(const Cost& cost, const shape& shape, std::span<const sequence> batch) {
+[[nodiscard]] std::vector<bound> lower_bounds(const Cost& cost, const shape& shape, std::span<const sequence> batch,
+                                              std::span<const memory_rates> /*rates*/) {
   std::vector<bound> bounds;
   if (batch.empty()) return bounds;
   for (int r = 0; r < shape.stages; ++r)
