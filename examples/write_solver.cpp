@@ -8,10 +8,11 @@ struct one_by_one {
   template <class Slicer, class Cost, class Schedule>
   slimpack::result<slimpack::solution> solve(const slimpack::problem& batch, const Slicer&, const Cost& cost,
                                              const Schedule& schedule) const {
-    slimpack::solution found(static_cast<std::size_t>(batch.shape.replicas));
+    slimpack::solution found;
+    found.replicas.resize(static_cast<std::size_t>(batch.shape.replicas));
     for (std::size_t i = 0; i < batch.lengths.size(); ++i) {
       const slimpack::sequence_id id{static_cast<std::uint32_t>(i)};
-      slimpack::replica_solution& replica = found[i % found.size()];
+      slimpack::replica_solution& replica = found.replicas[i % found.replicas.size()];
       replica.sequences.push_back(id);
       for (slimpack::micropacks* packs : {&replica.partition.forward, &replica.partition.backward}) {
         packs->push({id, {0}, batch.lengths[i]});
@@ -20,7 +21,7 @@ struct one_by_one {
     }
     slimpack::result<std::vector<slimpack::memory_rates>> rates = slimpack::rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    for (slimpack::replica_solution& replica : found) {
+    for (slimpack::replica_solution& replica : found.replicas) {
       const slimpack::workload work = slimpack::price(replica.partition, cost, batch.shape, rates.value());
       slimpack::result<std::vector<slimpack::program>> programs = schedule.programs(work);
       if (!programs) return std::move(programs).error();

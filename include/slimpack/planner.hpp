@@ -123,11 +123,12 @@ class planner {
   result<plan> assembled(std::span<const tokens> lengths, solution&& solved) const {
     plan p;
     p.lengths.assign(lengths.begin(), lengths.end());
+    p.merges = std::move(solved.merges);
     p.shape = shape_;
     p.memory_unit = unit_of(cost_, shape_);
     result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
     if (!rates) return std::move(rates).error();
-    for (replica_solution& replica : solved) {
+    for (replica_solution& replica : solved.replicas) {
       result<replica_plan> one = simulated(lengths, std::move(replica), rates.value());
       if (!one) return std::move(one).error();
       p.step_time = std::max(p.step_time, one.value().makespan);

@@ -9,6 +9,7 @@
 #include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/message_format.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/outgoing.hpp>

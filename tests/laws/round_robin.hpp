@@ -18,9 +18,9 @@ struct round_robin {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer&, const Cost& cost,
                                        const Schedule& schedule) const {
-    solution all(static_cast<std::size_t>(batch.shape.replicas));
+    solution all{std::vector<replica_solution>(static_cast<std::size_t>(batch.shape.replicas))};
     for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
-      replica_solution& one = all[s % all.size()];
+      replica_solution& one = all.replicas[s % all.replicas.size()];
       const sequence_id id{static_cast<std::uint32_t>(s)};
       one.sequences.push_back(id);
       for (micropacks* packs : {&one.partition.forward, &one.partition.backward}) {
@@ -30,7 +30,7 @@ struct round_robin {
     }
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    for (replica_solution& one : all) {
+    for (replica_solution& one : all.replicas) {
       result<std::vector<program>> programs = schedule.programs(price(one.partition, cost, batch.shape, rates.value()));
       if (!programs) return std::move(programs).error();
       one.programs = std::move(programs).value();

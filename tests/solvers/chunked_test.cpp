@@ -35,10 +35,10 @@ std::vector<double> peaks(const replica_solution& r, const shape& on) {
 // A quantum of one token: packs are exactly full. Backward, each sequence runs from its end.
 TEST(Chunked, FillsPacksToTheLastTokenUnderAQuantumOfOne) {
   const solution found = solved(tests::lengths_of({5, 2, 10}), {.quantum = {1}}, {4}).value();
-  EXPECT_EQ(tests::members(found[0].partition.forward), (packing{{4}, {1, 2, 1}, {4}, {4}, {1}}));
-  EXPECT_EQ(tests::members(found[0].partition.backward), (packing{{4}, {1, 2, 1}, {4}, {4}, {1}}));
-  EXPECT_EQ(found[0].partition.backward[0][0], (slice{{0}, {1}, {4}}));
-  EXPECT_EQ(found[0].partition.backward[1][2], (slice{{2}, {9}, {1}}));
+  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (packing{{4}, {1, 2, 1}, {4}, {4}, {1}}));
+  EXPECT_EQ(tests::members(found.replicas[0].partition.backward), (packing{{4}, {1, 2, 1}, {4}, {4}, {1}}));
+  EXPECT_EQ(found.replicas[0].partition.backward[0][0], (slice{{0}, {1}, {4}}));
+  EXPECT_EQ(found.replicas[0].partition.backward[1][2], (slice{{2}, {9}, {1}}));
 }
 
 // A pack closes when not even the next cut fits, which is at most a quantum away; so less than a quantum is left.
@@ -50,7 +50,7 @@ TEST(Chunked, LeavesLessThanAQuantumInEveryPackButTheLast) {
                    .quantum = {std::int64_t{1} << random.between(0, 8)}};
     const tokens chunk{on.quantum.value * random.between(1, 12) + random.between(0, on.quantum.value - 1)};
     const solution found = solved(tests::random_lengths(random, 40, {8192}), on, chunk).value();
-    for (const replica_solution& r : found) {
+    for (const replica_solution& r : found.replicas) {
       for (const pass p : {pass::forward, pass::backward}) {
         const micropacks& packs = r.partition.of(p);
         for (std::size_t k = 0; k < packs.size(); ++k) {
@@ -65,8 +65,8 @@ TEST(Chunked, LeavesLessThanAQuantumInEveryPackButTheLast) {
 TEST(Chunked, BalancesReplicasByTokensInArrivalOrder) {
   const solution found =
       solved(tests::lengths_of({100, 300, 200, 600}), {.replicas = 2, .quantum = {1}}, {1000}).value();
-  EXPECT_EQ(tests::members(found[0].partition.forward), (packing{{600}}));
-  EXPECT_EQ(tests::members(found[1].partition.forward), (packing{{100, 300, 200}}));
+  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (packing{{600}}));
+  EXPECT_EQ(tests::members(found.replicas[1].partition.forward), (packing{{100, 300, 200}}));
 }
 
 // Sequences of 16 chunks on 4 stages. With a lead of 2, stage 0 holds 16 chunks of the one that turns and 2 (p - 1) of
@@ -78,7 +78,7 @@ TEST(Chunked, LowersItsLeadUnderAMemoryLimit) {
     on.memory = memory_limit{memory_unit::token, 128.0 * limit};
     const result<solution> found = solved(lengths, on, {128});
     ASSERT_TRUE(found) << limit;
-    EXPECT_EQ(peaks(found.value()[0], on)[0], 128.0 * peak) << limit;
+    EXPECT_EQ(peaks(found.value().replicas[0], on)[0], 128.0 * peak) << limit;
   }
 }
 

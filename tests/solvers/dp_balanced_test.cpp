@@ -25,22 +25,22 @@ result<solution> solved(const std::vector<tokens>& lengths, const shape& on, tok
 std::vector<std::vector<slice>> dealt_packs(const solution& all) {
   std::vector<std::vector<slice>> packs;
   for (std::size_t i = 0;; ++i) {
-    const micropacks& hand = all[i % all.size()].partition.forward;
-    if (i / all.size() == hand.size()) return packs;
-    packs.emplace_back(hand[i / all.size()].begin(), hand[i / all.size()].end());
+    const micropacks& hand = all.replicas[i % all.replicas.size()].partition.forward;
+    if (i / all.replicas.size() == hand.size()) return packs;
+    packs.emplace_back(hand[i / all.replicas.size()].begin(), hand[i / all.replicas.size()].end());
   }
 }
 
 TEST(DpBalanced, PacksNextFitInArrivalOrder) {
-  EXPECT_EQ(tests::members(solved(tests::lengths_of({4, 5, 6, 3, 1, 9}), {}, {10}).value()[0].partition.forward),
+  EXPECT_EQ(tests::members(solved(tests::lengths_of({4, 5, 6, 3, 1, 9}), {}, {10}).value().replicas[0].partition.forward),
             (packing{{4, 5}, {6, 3, 1}, {9}}));
 }
 
 // Three packs, as above, are odd: the fullest of several sequences, 6 3 1, is halved into 6 and 3 1.
 TEST(DpBalanced, HalvesTheFullestPackForAMultipleOfReplicas) {
   const solution found = solved(tests::lengths_of({4, 5, 6, 3, 1, 9}), {.replicas = 2}, {10}).value();
-  EXPECT_EQ(tests::members(found[0].partition.forward), (packing{{4, 5}, {3, 1}}));
-  EXPECT_EQ(tests::members(found[1].partition.forward), (packing{{6}, {9}}));
+  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (packing{{4, 5}, {3, 1}}));
+  EXPECT_EQ(tests::members(found.replicas[1].partition.forward), (packing{{6}, {9}}));
 }
 
 TEST(DpBalanced, GivesEveryReplicaTheSameNumberOfPacksInArrivalOrder) {
@@ -65,9 +65,9 @@ TEST(DpBalanced, GivesEveryReplicaTheSameNumberOfPacksInArrivalOrder) {
 
 TEST(DpBalanced, LeavesReplicasEmptyWhenSequencesAreFew) {
   const solution found = solved(tests::lengths_of({4, 4}), {.replicas = 3}, {}).value();
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_TRUE(found[2].partition.forward.empty());
-  EXPECT_EQ(found[2].programs.size(), 1u);
+  ASSERT_EQ(found.replicas.size(), 3u);
+  EXPECT_TRUE(found.replicas[2].partition.forward.empty());
+  EXPECT_EQ(found.replicas[2].programs.size(), 1u);
 }
 
 TEST(DpBalanced, RefusesASequenceLongerThanItsContext) {

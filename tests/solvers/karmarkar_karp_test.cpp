@@ -75,7 +75,7 @@ TEST(KarmarkarKarp, BalancesReplicas) {
   const std::vector<tokens> lengths = tests::lengths_of({8, 7, 6, 5, 4});
   std::vector<std::int64_t> held;
   const solution found = solved(lengths, {.replicas = 2}, {.context = {30}}).value();
-  for (const replica_solution& r : found) {
+  for (const replica_solution& r : found.replicas) {
     EXPECT_EQ(r.partition.forward.size(), 1u);
     held.push_back(size_of(r.partition.forward.slices()).value);
   }
@@ -89,7 +89,7 @@ TEST(KarmarkarKarp, KeepsTheTokenLimitOfAMicroBatch) {
     const tokens context = tests::longest_of(lengths) + tokens{random.between(0, 4096)};
     const shape on{.stages = 2, .replicas = static_cast<int>(random.between(1, 4))};
     const solution found = solved(lengths, on, {.context = context}).value();
-    for (const replica_solution& r : found) {
+    for (const replica_solution& r : found.replicas) {
       EXPECT_EQ(r.partition.forward, r.partition.backward);
       for (std::size_t k = 0; k < r.partition.forward.size(); ++k)
         EXPECT_LE(size_of(r.partition.forward[k]), context) << "seed 52, case " << i;
@@ -101,9 +101,9 @@ TEST(KarmarkarKarp, KeepsTheTokenLimitOfAMicroBatch) {
 TEST(KarmarkarKarp, MakesAsFewMicroBatchesAsTheLimitAllows) {
   const std::vector<tokens> lengths = tests::lengths_of({4, 3, 2, 1});
   const solution found = solved(lengths, {}, {.context = {6}}).value();
-  ASSERT_EQ(found[0].partition.forward.size(), 2u);
-  EXPECT_EQ(size_of(found[0].partition.forward[0]), tokens{5});
-  EXPECT_EQ(size_of(found[0].partition.forward[1]), tokens{5});
+  ASSERT_EQ(found.replicas[0].partition.forward.size(), 2u);
+  EXPECT_EQ(size_of(found.replicas[0].partition.forward[0]), tokens{5});
+  EXPECT_EQ(size_of(found.replicas[0].partition.forward[1]), tokens{5});
 }
 
 TEST(KarmarkarKarp, RefusesASequenceLongerThanItsContext) {
@@ -115,9 +115,9 @@ TEST(KarmarkarKarp, RefusesASequenceLongerThanItsContext) {
 
 TEST(KarmarkarKarp, LeavesReplicasEmptyWhenSequencesAreFew) {
   const solution found = solved(tests::lengths_of({4, 3}), {.stages = 3, .replicas = 4}).value();
-  ASSERT_EQ(found.size(), 4u);
+  ASSERT_EQ(found.replicas.size(), 4u);
   std::size_t empty = 0;
-  for (const replica_solution& r : found) {
+  for (const replica_solution& r : found.replicas) {
     EXPECT_EQ(r.programs.size(), 3u);
     if (r.sequences.empty()) ++empty;
   }

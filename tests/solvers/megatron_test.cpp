@@ -25,7 +25,7 @@ result<solution> solved(const std::vector<tokens>& lengths, const shape& on, tok
 }
 
 packing packs_of(const std::vector<tokens>& lengths, tokens context) {
-  return tests::members(solved(lengths, {}, context).value()[0].partition.forward);
+  return tests::members(solved(lengths, {}, context).value().replicas[0].partition.forward);
 }
 
 /// Every bin looked at in turn.
@@ -72,9 +72,9 @@ TEST(Megatron, TakesTheLongestSequenceAsItsContext) {
 // Packs 9, 8, 7, 6, 5 in the order they were opened, dealt to two replicas like cards.
 TEST(Megatron, DealsPacksToReplicasInTurn) {
   const solution found = solved(tests::lengths_of({5, 6, 7, 8, 9}), {.stages = 2, .replicas = 2}, {9}).value();
-  EXPECT_EQ(tests::members(found[0].partition.forward), (packing{{9}, {7}, {5}}));
-  EXPECT_EQ(tests::members(found[1].partition.forward), (packing{{8}, {6}}));
-  for (const replica_solution& r : found) EXPECT_EQ(r.partition.forward, r.partition.backward);
+  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (packing{{9}, {7}, {5}}));
+  EXPECT_EQ(tests::members(found.replicas[1].partition.forward), (packing{{8}, {6}}));
+  for (const replica_solution& r : found.replicas) EXPECT_EQ(r.partition.forward, r.partition.backward);
 }
 
 TEST(Megatron, RefusesASequenceLongerThanItsContext) {

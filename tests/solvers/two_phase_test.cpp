@@ -203,8 +203,8 @@ TEST(TwoPhase, StopsAtItsFirstCandidateWhenAsked) {
   const solution stopped =
       solvers::two_phase{}.solve(batch, slicers::equal_cost{}, costs::quadratic{}, schedules::list{}).value();
   const solution once = first.solve(unhurried, slicers::equal_cost{}, costs::quadratic{}, schedules::list{}).value();
-  EXPECT_EQ(stopped[0].partition, once[0].partition);
-  EXPECT_EQ(stopped[0].programs, once[0].programs);
+  EXPECT_EQ(stopped.replicas[0].partition, once.replicas[0].partition);
+  EXPECT_EQ(stopped.replicas[0].programs, once.replicas[0].programs);
 }
 
 TEST(TwoPhase, LeavesReplicasEmptyWhenSequencesAreFew) {

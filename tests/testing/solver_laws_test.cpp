@@ -75,19 +75,19 @@ TEST(SolverLawsReport, AcceptsALawfulSolver) {
 }
 
 TEST(SolverLawsReport, FindsTokensThatDoNotRunOnce) {
-  expect_broken(changed{[](solution& all, const problem&) { all.pop_back(); }}, {1});
+  expect_broken(changed{[](solution& all, const problem&) { all.replicas.pop_back(); }}, {1});
   // listed but not run
-  expect_broken(changed{[](solution& all, const problem&) { all[0].partition = {}, all[0].programs.assign(3, {}); }},
+  expect_broken(changed{[](solution& all, const problem&) { all.replicas[0].partition = {}, all.replicas[0].programs.assign(3, {}); }},
                 {1, 3});
   // run but not listed
-  expect_broken(changed{[](solution& all, const problem&) { all[0].sequences.clear(); }}, {1});
+  expect_broken(changed{[](solution& all, const problem&) { all.replicas[0].sequences.clear(); }}, {1});
   // on both replicas
-  expect_broken(changed{[](solution& all, const problem&) { all[1] = all[0]; }}, {1});
+  expect_broken(changed{[](solution& all, const problem&) { all.replicas[1] = all.replicas[0]; }}, {1});
   // a batch that has no such sequence
-  expect_broken(changed{[](solution& all, const problem&) { all[0].sequences.push_back({1000}); }}, {1});
+  expect_broken(changed{[](solution& all, const problem&) { all.replicas[0].sequences.push_back({1000}); }}, {1});
   // one token short, in both passes
   expect_broken(changed{[](solution& all, const problem&) {
-                  for (micropacks* packs : {&all[0].partition.forward, &all[0].partition.backward}) {
+                  for (micropacks* packs : {&all.replicas[0].partition.forward, &all.replicas[0].partition.backward}) {
                     micropacks shorter;
                     for (slice s : packs->slices()) {
                       s.length -= tokens{s.sequence.value == 0 && s.length > tokens{1} ? 1 : 0};
@@ -102,30 +102,30 @@ TEST(SolverLawsReport, FindsTokensThatDoNotRunOnce) {
 
 TEST(SolverLawsReport, FindsCutsOffTheQuantum) {
   expect_broken(changed{[](solution& all, const problem& batch) {
-                  if (!batch.shape.memory) all[0] = cut(all[0], {100}, true);
+                  if (!batch.shape.memory) all.replicas[0] = cut(all.replicas[0], {100}, true);
                 }},
                 {2});
 }
 
 TEST(SolverLawsReport, FindsSlicesOutOfOrder) {
   expect_broken(changed{[](solution& all, const problem& batch) {
-                  if (!batch.shape.memory) all[0] = cut(all[0], {128}, false);
+                  if (!batch.shape.memory) all.replicas[0] = cut(all.replicas[0], {128}, false);
                 }},
                 {3});
 }
 
 TEST(SolverLawsReport, AcceptsCutsOnTheQuantumInOrder) {
   expect_broken(changed{[](solution& all, const problem& batch) {
-                  if (!batch.shape.memory) all[0] = cut(all[0], {128}, true);
+                  if (!batch.shape.memory) all.replicas[0] = cut(all.replicas[0], {128}, true);
                 }},
                 {});
 }
 
 TEST(SolverLawsReport, FindsProgramsThatBreakTheScheduleLaws) {
-  expect_broken(changed{[](solution& all, const problem&) { all[0].programs.pop_back(); }}, {3});
-  expect_broken(changed{[](solution& all, const problem&) { all[0].programs[1].pop_back(); }}, {3});
+  expect_broken(changed{[](solution& all, const problem&) { all.replicas[0].programs.pop_back(); }}, {3});
+  expect_broken(changed{[](solution& all, const problem&) { all.replicas[0].programs[1].pop_back(); }}, {3});
   expect_broken(changed{[](solution& all, const problem&) {  // the last stage runs backward before forward
-                  std::swap(all[0].programs.back()[0], all[0].programs.back()[1]);
+                  std::swap(all.replicas[0].programs.back()[0], all.replicas[0].programs.back()[1]);
                 }},
                 {3});
 }
@@ -166,7 +166,7 @@ struct moody {
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
     result<solution> good = tests::round_robin{}.solve(batch, slicer, cost, schedule);
-    if (good && (*asked)++ % 2 == 1) std::swap(good.value()[0], good.value()[1]);
+    if (good && (*asked)++ % 2 == 1) std::swap(good.value().replicas[0], good.value().replicas[1]);
     return good;
   }
 };

@@ -2,6 +2,7 @@
 #define SLIMPACK_CORE_PLAN_HPP
 
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
@@ -47,6 +48,7 @@ struct plan {
   std::vector<tokens> lengths;  ///< as planned; a sequence_id is an index into it
   slimpack::shape shape;
   std::vector<replica_plan> replicas;
+  std::vector<merge> merges;  ///< sequences that several replicas share
   seconds reduce_time;     ///< gradient reduction over copies of the weights, after the slowest replica
   seconds step_time;       ///< slowest replica + reduce_time
   std::vector<bound> bounds;  ///< the reduction included

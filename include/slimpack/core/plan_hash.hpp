@@ -89,6 +89,15 @@ class word_hash {
     add_all(r.peak_memory);
     h.add(r.makespan), h.add(r.lower_bound);
   }
+  for (const merge& m : p.merges) {
+    h.add(m.sequence.value);
+    add_all(m.replicas);
+    for (const pass direction : {pass::forward, pass::backward}) {
+      h.add(std::uint64_t{m.of(direction).size()});
+      for (const std::vector<pack_id>& row : m.of(direction))
+        for (const pack_id pack : row) h.add(pack.value);
+    }
+  }
   h.add(p.reduce_time), h.add(p.step_time);
   for (const bound& b : p.bounds) h.add(std::string_view{b.name}), h.add(b.time);
   h.add(p.lower_bound), h.add(p.efficiency), h.add(p.bubble);

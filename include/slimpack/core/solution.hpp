@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_SOLUTION_HPP
 #define SLIMPACK_CORE_SOLUTION_HPP
 
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 
@@ -15,8 +16,11 @@ struct replica_solution {
   std::vector<program> programs;  ///< one per stage
 };
 
-/// A solver's answer: one entry per replica of the shape.
-using solution = std::vector<replica_solution>;
+/// A solver's answer: one entry per replica of the shape, and the sequences that some of them share.
+struct solution {
+  std::vector<replica_solution> replicas;
+  std::vector<merge> merges{};
+};
 
 }  // namespace slimpack
 

@@ -54,7 +54,7 @@ struct chunked {
           price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
       if (!programs) return std::move(programs).error();
       r.programs = std::move(programs).value();
-      found.push_back(std::move(r));
+      found.replicas.push_back(std::move(r));
     }
     return found;
   }

@@ -32,7 +32,7 @@ struct refined {
     if (!found) return found;
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    for (replica_solution& r : found.value()) {
+    for (replica_solution& r : found.value().replicas) {
       r.partition = common_refinement(r.partition);
       result<std::vector<program>> programs = schedule.programs(
           price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));

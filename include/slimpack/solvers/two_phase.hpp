@@ -42,7 +42,7 @@ struct two_phase {
       detail::local_search search(group, batch, slicer, cost, schedule, rates.value());
       result<replica_solution> one = search.best({forward, backward}, effort);
       if (!one) return std::move(one).error();
-      found.push_back(std::move(one).value());
+      found.replicas.push_back(std::move(one).value());
     }
     return found;
   }

@@ -29,6 +29,11 @@ namespace detail {
   return a.sequences == b.sequences && a.partition == b.partition && a.programs == b.programs;
 }
 
+[[nodiscard]] inline bool equal(const solution& a, const solution& b) {
+  return a.merges == b.merges && std::equal(a.replicas.begin(), a.replicas.end(), b.replicas.begin(), b.replicas.end(),
+                                            [](const auto& x, const auto& y) { return equal(x, y); });
+}
+
 /// Solves one batch twice and checks the answer. Returns false when it was refused.
 template <class Solver, class Slicer, class Cost, class Schedule>
 bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
@@ -48,14 +53,14 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
     return false;
   }
   const solution& all = found.value();
-  r.check(5, again && std::equal(all.begin(), all.end(), again.value().begin(), again.value().end(), equal),
+  r.check(5, again && equal(all, again.value()),
           "equal problems get equal solutions", n, "sequences: the second answer differs");
   std::size_t most = 0;  // backward packs of a replica
-  for (const replica_solution& s : all) most = std::max(most, s.partition.backward.size());
+  for (const replica_solution& s : all.replicas) most = std::max(most, s.partition.backward.size());
   const bool splits = weight_gradients_of<Schedule> == weight_gradients::apart;
   const std::vector<std::uint8_t> apart(splits ? most : 0, 1);
   std::vector<replica_view> replicas;
-  for (const replica_solution& s : all) replicas.push_back({s.sequences, s.partition, s.programs, apart});
+  for (const replica_solution& s : all.replicas) replicas.push_back({s.sequences, s.partition, s.programs, apart});
   if (!check_slices(r, batch.lengths, batch.shape, replicas)) return true;
   const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
   const bool counted = unit_of(cost, batch.shape) == memory_unit::byte;

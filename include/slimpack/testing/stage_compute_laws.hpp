@@ -64,11 +64,11 @@ struct packs_as_given {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer&, const Cost& cost,
                                        const Schedule& schedule) const {
-    solution found(static_cast<std::size_t>(batch.shape.replicas));
-    for (std::uint32_t i = 0; i < batch.lengths.size(); ++i) found[0].sequences.push_back({i});
-    found[0].partition = *packs;
+    solution found{std::vector<replica_solution>(static_cast<std::size_t>(batch.shape.replicas))};
+    for (std::uint32_t i = 0; i < batch.lengths.size(); ++i) found.replicas[0].sequences.push_back({i});
+    found.replicas[0].partition = *packs;
     const std::vector<memory_rates> rates(static_cast<std::size_t>(batch.shape.stages));
-    for (replica_solution& r : found) {
+    for (replica_solution& r : found.replicas) {
       result<std::vector<program>> programs = schedule.programs(price(r.partition, cost, batch.shape, rates, weight_gradients_of<Schedule>));
       if (!programs) return std::move(programs).error();
       r.programs = std::move(programs).value();

@@ -57,7 +57,7 @@ result<solution> symmetric_solution(const problem& batch, const Cost& cost, cons
           price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
     if (!programs) return std::move(programs).error();
     r.programs = std::move(programs).value();
-    found.push_back(std::move(r));
+    found.replicas.push_back(std::move(r));
   }
   return found;
 }
