@@ -9,6 +9,7 @@
 #include "setting.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/deadline.hpp>
 #include <slimpack/io/file.hpp>
 #include <slimpack/io/plan_json.hpp>
 #include <slimpack/io/timeline.hpp>
@@ -25,6 +26,7 @@
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +56,9 @@ seconds uncut_floor(const plan& p, const any_cost& any) {
 row plan_row(const std::string& name, bool main_plan, const setting& s, std::span<const tokens> lengths) {
   const options& o = s.options;
   const progress shown("planning " + name);
-  const deadline limit(o.time_limit_ms);
-  request asked{name, s.shape, o.max_context.value_or(tokens{0}), o.effort, limit.token()};
+  std::optional<deadline> limit;
+  if (o.time_limit_ms) limit.emplace(std::chrono::milliseconds{*o.time_limit_ms});
+  request asked{name, s.shape, o.max_context.value_or(tokens{0}), o.effort, limit ? limit->token() : std::stop_token{}};
   row r{name, plan_named(asked, lengths, s.cost)};
   if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan && s.shape.memory) {
     asked.shape.memory = memory_limit{s.shape.memory->unit, std::numeric_limits<double>::infinity()};

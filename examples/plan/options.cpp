@@ -144,7 +144,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
   auto* limit_option =
-      add(planning, "--time-limit", time_limit, "MS", "End the search after this time; the plan is marked truncated")
+      add(planning, "--time-limit", time_limit, "MS", "End the search after this time; its plan is marked truncated")
           ->check(count);
   auto* json_option = add(output, "--json", json, "FILE", "Write the plan");
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write a trace for Perfetto or chrome://tracing");

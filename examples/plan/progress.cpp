@@ -23,18 +23,4 @@ progress::progress(std::string what) : what_(std::move(what)) {
 
 progress::~progress() = default;
 
-deadline::deadline(std::optional<std::int64_t> milliseconds) {
-  if (!milliseconds) return;
-  source_.emplace();
-  thread_ = std::jthread([this, milliseconds](std::stop_token over) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, over, std::chrono::milliseconds(*milliseconds), [] { return false; });
-    source_->request_stop();
-  });
-}
-
-std::stop_token deadline::token() const {
-  return source_ ? source_->get_token() : std::stop_token{};
-}
-
 }  // namespace cli

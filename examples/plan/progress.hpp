@@ -2,10 +2,7 @@
 #define SLIMPACK_EXAMPLES_PLAN_PROGRESS_HPP
 
 #include <condition_variable>
-#include <cstdint>
 #include <mutex>
-#include <optional>
-#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -21,19 +18,6 @@ class progress {
 
  private:
   std::string what_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::jthread thread_;
-};
-
-/// Requests a stop when the time is over; without a limit, its token never stops.
-class deadline {
- public:
-  explicit deadline(std::optional<std::int64_t> milliseconds);
-  [[nodiscard]] std::stop_token token() const;
-
- private:
-  std::optional<std::stop_source> source_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::jthread thread_;

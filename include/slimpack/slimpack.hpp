@@ -59,6 +59,7 @@
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/costs/wave_model.hpp>
 #include <slimpack/costs/work.hpp>
+#include <slimpack/deadline.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/packflow.hpp>
