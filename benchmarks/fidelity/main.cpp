@@ -25,10 +25,6 @@ struct options {
   bool rows{};
 };
 
-bool wanted(const options& o, const std::string& id) {
-  return o.only.empty() || ("," + o.only + ",").find("," + id + ",") != std::string::npos;
-}
-
 /// One subject's scores and the goals among them.
 struct subject {
   std::string_view ids;
@@ -42,7 +38,7 @@ constexpr subject subjects[] = {
 
 bool any_wanted(const options& o, std::string_view ids) {
   for (std::size_t at = 0; at < ids.size(); at = ids.find_first_not_of(' ', ids.find(' ', at)))
-    if (wanted(o, std::string(ids.substr(at, ids.find(' ', at) - at)))) return true;
+    if (benchmarks::chosen(o.only, std::string(ids.substr(at, ids.find(' ', at) - at)))) return true;
   return false;
 }
 
@@ -53,7 +49,7 @@ int run(const options& o) {
     if (!any_wanted(o, each.ids)) continue;
     try {
       for (const fidelity::score& s : each.scores(o.data)) {
-        if (!wanted(o, s.id)) continue;
+        if (!benchmarks::chosen(o.only, s.id)) continue;
         goals += static_cast<std::size_t>(
             std::count_if(s.goals.begin(), s.goals.end(), [](const fidelity::goal& g) { return g.judged(); }));
         if (!fidelity::print(s, o.rows)) missed += " " + s.id + " (" + s.claim + ")";

@@ -1,7 +1,8 @@
 #ifndef SLIMPACK_BENCHMARKS_FIDELITY_SCORE_HPP
 #define SLIMPACK_BENCHMARKS_FIDELITY_SCORE_HPP
 
-#include <cmath>
+#include "../goal.hpp"
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -22,15 +23,7 @@ enum class error_kind : unsigned char {
   absolute,  ///< predicted - measured
 };
 
-/// A figure to reach.
-struct goal {
-  std::string what;
-  double value{};
-  double limit{};
-  bool at_most{true};
-  [[nodiscard]] bool judged() const { return !std::isnan(value); }  ///< false: no row tells
-  [[nodiscard]] bool met() const { return at_most ? value <= limit : value >= limit; }
-};
+using benchmarks::goal;
 
 /// What one claim about the simulator came to.
 struct score {

@@ -1,0 +1,39 @@
+#include "uniform.hpp"
+
+#include <slimpack/planner.hpp>
+#include <slimpack/simulator/bgl.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+namespace slimpack::plan_quality {
+
+memory_limit times_longest(double factor, std::span<const tokens> lengths) {
+  const auto longest = static_cast<double>(std::max_element(lengths.begin(), lengths.end())->value);
+  return {memory_unit::token, std::floor(factor * longest)};
+}
+
+result<plan> planned(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
+                     const solvers::search_budget& effort) {
+  const planner plan_batch{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = effort}};
+  const auto begin = std::chrono::steady_clock::now();
+  result<plan> made = plan_batch(lengths);
+  if (!made) return made;
+  if (result<void> same = simulator::certify(made.value()); !same) return std::move(same).error();
+  made.value().planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+  return made;
+}
+
+double useful_share(const plan& p, const costs::quadratic& cost) {
+  double work = 0;
+  for (const tokens length : p.lengths) {
+    const auto n = static_cast<double>(length.value);
+    work += (1 + cost.backward_linear) * cost.linear * n +
+            (1 + cost.backward_attention) * cost.attention * n * (n + 1) / 2;
+  }
+  return work / (p.step_time.value * p.shape.replicas);  // each stage does all of it, in each replica its part
+}
+
+}  // namespace slimpack::plan_quality
