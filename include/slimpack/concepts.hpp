@@ -166,6 +166,8 @@ concept cost_model = std::copyable<C> &&
 ///  1. each stage runs each forward and each backward pack once per chunk, packs in run order
 ///  2. the programs are free of deadlock (design rule 5; with chunks, the task graph is acyclic)
 ///  3. the workload's memory limit holds, or the answer is errc::out_of_memory
+///  4. one that also offers result<timed_programs> timed(const W&) const tells the same programs, and the makespan
+///     that the task graph tells, to the bit: so that a search need not build the graph (schedules/timed.hpp)
 /// testing/schedule_laws.hpp checks them.
 /// Shipped   schedules::list (default) event-driven under the memory limit; schedules::one_f_one_b any lead, where the
 ///           trainer's order is fixed, and for virtual stages; schedules::zero_bubble where the trainer can run weight

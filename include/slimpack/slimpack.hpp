@@ -27,6 +27,7 @@
 #include <slimpack/core/step_outline.hpp>
 #include <slimpack/core/step_report.hpp>
 #include <slimpack/core/timed_instruction.hpp>
+#include <slimpack/core/timed_programs.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/attention_table.hpp>
@@ -69,6 +70,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/timed.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulator/bounds.hpp>
 #include <slimpack/simulator/critical_path.hpp>

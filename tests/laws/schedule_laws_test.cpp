@@ -22,7 +22,7 @@ struct classic : schedules::one_f_one_b {
 struct default_1f1b : schedules::one_f_one_b {};
 struct default_list : schedules::list {};
 struct plain_list : schedules::list {
-  plain_list() : list{.improve = false} {}
+  plain_list() : list{.passes = 1} {}
 };
 
 struct default_zero_bubble : schedules::zero_bubble {};

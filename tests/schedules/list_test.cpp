@@ -1,3 +1,4 @@
+#include <slimpack/core/timed_programs.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/graph.hpp>
@@ -6,12 +7,16 @@
 
 #include "../laws/cases.hpp"
 #include "../simulator/workloads.hpp"
+#include "../support/plain_list.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 namespace slimpack {
@@ -47,7 +52,7 @@ TEST(ListSchedule, IsNotHurtByTheMirroredPass) {
   testing::generator random(61);
   for (int i = tests::cases(100); i > 0; --i) {
     const workload work = testing::any_replica({.longest = {32768}}, random).work;
-    EXPECT_LE(makespan(work, list{}), makespan(work, list{.improve = false})) << "seed 61";
+    EXPECT_LE(makespan(work, list{}), makespan(work, list{.passes = 1})) << "seed 61";
   }
 }
 
@@ -57,7 +62,7 @@ TEST(ListSchedule, IsHelpedByTheMirroredPass) {
   int better = 0;
   for (int i = 0; i < 100; ++i) {
     const workload work = testing::any_replica({.longest = {32768}}, random).work;
-    better += makespan(work, list{}) < makespan(work, list{.improve = false});
+    better += makespan(work, list{}) < makespan(work, list{.passes = 1});
   }
   EXPECT_GT(better, 0);
 }
@@ -98,11 +103,74 @@ TEST(ListSchedule, FitsTheLeastThatAnyOrderNeedsAndRefusesOneTokenLess) {
 TEST(ListSchedule, KeepsItsOrderWherePacksTakeNoTime) {
   workload work = tests::uniform_work(3, 8, {{0}, {0}});
   work.shape.memory = memory_limit{memory_unit::token, 3 * 128};
-  for (const bool improve : {false, true}) {
-    const std::vector<program> programs = list{.improve = improve}.programs(work).value();
+  for (const int passes : {1, 2, 3, 4}) {
+    const std::vector<program> programs = list{.passes = passes}.programs(work).value();
     EXPECT_TRUE(simulator::task_graph{}.assign(work, programs).has_value());
     for (const double held : simulator::peak_memory(work, programs)) EXPECT_LE(held, 3 * 128);
   }
+}
+
+/// What lead 0 holds, and a random share more; tokens, so that it fits.
+workload limited(workload work, testing::generator& random) {
+  for (memory_rates& r : work.rates) r = {};
+  std::int64_t least = 0;
+  for (std::size_t b = 0; b < work.backward.size(); ++b)
+    least = std::max(least, work.forward.before[work.turn[b] + 1] - work.backward.before[b]);
+  work.shape.memory = memory_limit{memory_unit::token, static_cast<double>(least) * (1 + random.ratio())};
+  return work;
+}
+
+// Bursts are a faster way to the same decisions, as long as nothing takes no time: then ties are decided by the order
+// in which equal starts are looked at.
+TEST(ListSchedule, DecidesAsTheRuleDoesEventByEvent) {
+  testing::generator random(65);
+  for (int i = tests::cases(300); i > 0; --i) {
+    workload work = testing::any_replica({.longest = {65536}}, random).work;
+    for (pass_timing* t : {&work.forward, &work.backward})
+      for (seconds& s : t->time) s = std::max(s, seconds{1e-6});
+    if (random.once_in(2)) work = limited(std::move(work), random);
+    for (const int passes : {1, 2, 3, 4})
+      EXPECT_EQ(list{.passes = passes}.programs(work).value(), tests::plain::list(work, passes))
+          << passes << " passes (seed 65)";
+  }
+}
+
+// Also where it is the mirror image's order that is kept, whose times are as late as they may be.
+TEST(ListSchedule, TellsTheMakespanOfTheTaskGraphToTheBit) {
+  testing::generator random(66);
+  for (int i = tests::cases(300); i > 0; --i) {
+    workload work = testing::any_replica({.longest = {65536}}, random).work;
+    if (random.once_in(2)) work = limited(std::move(work), random);
+    for (const int passes : {1, 2, 3}) {
+      const timed_programs found = list{.passes = passes}.timed(work).value();
+      simulator::task_graph graph;
+      graph.assign(work, found.programs).value();
+      std::vector<seconds> start;
+      EXPECT_EQ(found.makespan, graph.sweep(start)) << passes << " passes (seed 66)";
+    }
+  }
+}
+
+TEST(ListSchedule, NamesWhatExceedsTheLimit) {
+  testing::generator random(67);
+  for (int i = tests::cases(60); i > 0; --i) {
+    workload work = testing::any_replica({.longest = {16384}}, random).work;
+    for (memory_rates& r : work.rates)
+      for (double memory_rates::*rate : {&memory_rates::fixed, &memory_rates::live_token, &memory_rates::gradient_token,
+                                         &memory_rates::forward_token, &memory_rates::backward_token})
+        r.*rate = static_cast<double>(random.between(0, 5));
+    work.shape.memory = memory_limit{memory_unit::token, std::floor(3e4 * random.ratio())};
+    const result<std::vector<program>> answer = list{}.programs(work);
+    if (answer) continue;
+    std::istringstream detail(answer.error().detail.substr(answer.error().detail.find("holds ") + 6));
+    double named = 0;
+    detail >> named;
+    EXPECT_GT(named, work.shape.memory->amount) << answer.error().detail << " (seed 67)";
+  }
+}
+
+TEST(ListSchedule, RefusesNoPasses) {
+  EXPECT_EQ(list{.passes = 0}.programs(tests::uniform_work(2, 2, {})).error().code, errc::invalid_input);
 }
 
 TEST(ListSchedule, RefusesVirtualStages) {
@@ -116,7 +184,7 @@ TEST(ListSchedule, GivesEmptyProgramsForNoPacks) {
 TEST(ListSchedule, PrintsWhatWouldBuildIt) {
   std::ostringstream text;
   text << list{};
-  EXPECT_EQ(text.str(), "schedules::list{.improve = true}");
+  EXPECT_EQ(text.str(), "schedules::list{.passes = 2}");
 }
 
 }  // namespace

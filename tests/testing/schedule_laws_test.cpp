@@ -1,3 +1,5 @@
+#include <slimpack/core/timed_programs.hpp>
+#include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/testing/schedule_laws.hpp>
 
@@ -15,7 +17,7 @@ namespace {
 /// Exactly the laws given are broken.
 void expect_broken(const auto& schedule, std::initializer_list<int> laws) {
   const testing::report r = testing::schedule_laws(schedule, {.cases = 30, .longest = {8192}});
-  for (int law = 1; law <= 3; ++law)
+  for (int law = 1; law <= 4; ++law)
     EXPECT_EQ(r.broken(law) > 0, std::find(laws.begin(), laws.end(), law) != laws.end()) << "law " << law << '\n' << r;
 }
 
@@ -99,8 +101,21 @@ TEST(ScheduleLawsReport, FindsMemoryThatIsExceededOrRefusedFalsely) {
   expect_broken(wrong_reason{}, {3});
 }
 
+struct boastful : schedules::list {
+  [[nodiscard]] result<timed_programs> timed(const workload& work) const {
+    result<timed_programs> found = list::timed(work);
+    if (found) found.value().makespan = found.value().makespan * 0.99;
+    return found;
+  }
+};
+
+TEST(ScheduleLawsReport, FindsMakespansThatAreNotTheTaskGraphs) {
+  expect_broken(boastful{}, {4});
+}
+
 TEST(ScheduleLawsReport, AcceptsALawfulSchedule) {
   expect_broken(schedules::one_f_one_b{}, {});
+  expect_broken(schedules::list{}, {});
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct memory_rates {
   [[nodiscard]] constexpr double in_backward(double live, double gradient, double running) const noexcept {
     return fixed + live_token * live + gradient_token * gradient + backward_token * running;
   }
+  friend constexpr bool operator==(const memory_rates&, const memory_rates&) = default;
 };
 
 }  // namespace slimpack

@@ -23,37 +23,59 @@ namespace slimpack::schedules {
 /// needs is always allowed to run them.
 class memory_cap {
  public:
-  /// Complexity  O(stages * packs)
+  /// Complexity  O(packs) for each stage that differs in memory from the one before
   explicit memory_cap(const workload& work) : packs_(work.backward.size()) {
     const auto stages = static_cast<std::size_t>(work.shape.stages);
     const auto all = static_cast<std::uint32_t>(work.forward.size());
-    allowed_.assign(stages * (packs_ + 1), all);
-    if (!work.shape.memory) return;
-    for (std::size_t r = 0; r < stages; ++r) fill(work, r, work.shape.memory->amount, &allowed_[r * (packs_ + 1)]);
+    for (std::size_t r = 0; r < stages; ++r) {
+      const bool alike = r > 0 && (!work.shape.memory || (work.rates[r] == work.rates[r - 1] && work.forward.kept.empty()));
+      if (!alike) {
+        allowed_.resize(allowed_.size() + packs_ + 1, all);
+        if (work.shape.memory) fill(work, r, work.shape.memory->amount, &allowed_[allowed_.size() - (packs_ + 1)]);
+      }
+      row_.push_back(allowed_.size() - (packs_ + 1));
+    }
   }
 
-  /// Per number of backwards done (0..packs), the most forwards.
-  [[nodiscard]] const std::uint32_t* allowed(std::size_t stage) const noexcept { return &allowed_[stage * (packs_ + 1)]; }
+  /// Per number of backwards done (0..packs), the most forwards. Stages of equal memory share one row.
+  [[nodiscard]] const std::uint32_t* allowed(std::size_t stage) const noexcept { return &allowed_[row_[stage]]; }
 
-  /// Errors    out_of_memory: some backward cannot get its forwards on some stage; the detail has the shortfall
+  /// Errors    out_of_memory: some stage does not fit even with each backward right after the forwards that it needs;
+  ///           the detail has the shortfall
   [[nodiscard]] result<void> check(const workload& work) const {
-    for (std::size_t i = 0; i < packs_; ++i) {
-      for (std::size_t r = 0; r < static_cast<std::size_t>(work.shape.stages); ++r) {
-        if (allowed(r)[i] > work.turn[i]) continue;
-        const double live = static_cast<double>(work.forward.before[work.turn[i] + 1] - work.backward.before[i]);
-        const double size = static_cast<double>(work.backward.before[i + 1] - work.backward.before[i]);
-        const double held = work.rates[r].in_backward(live, static_cast<double>(work.gradient_running[i]), size) +
-                            work.kept(r, work.turn[i] + 1, i);
-        const memory_limit& limit = *work.shape.memory;
-        return error{errc::out_of_memory, "stage " + std::to_string(r) + " holds at least " + detail::amount(held, limit.unit) +
-                                              " when backward pack " + std::to_string(i) + " starts, the limit is " +
-                                              detail::amount(limit.amount, limit.unit)};
-      }
-    }
+    for (std::size_t i = 0; i < packs_; ++i)
+      for (std::size_t r = 0; r < row_.size(); ++r)
+        if (allowed(r)[i] <= work.turn[i]) return does_not_fit(work, r);
     return success();
   }
 
  private:
+  /// What the stage holds at most with each backward right after the forwards that it needs.
+  static error does_not_fit(const workload& work, std::size_t stage) {
+    const std::vector<std::int64_t>& f = work.forward.before;
+    const std::vector<std::int64_t>& b = work.backward.before;
+    const memory_rates& rates = work.rates[stage];
+    double most = 0;
+    std::string when;
+    const auto consider = [&](double held, const char* direction, std::size_t pack) {
+      if (held > most) most = held, when = direction + std::to_string(pack);
+    };
+    std::size_t run = 0;
+    for (std::size_t i = 0; i < work.backward.size(); ++i) {
+      for (; run <= work.turn[i]; ++run)
+        consider(rates.in_forward(static_cast<double>(f[run + 1] - b[i]), static_cast<double>(work.gradient_before[i]),
+                                  static_cast<double>(f[run + 1] - f[run])) + work.kept(stage, run + 1, i),
+                 "forward pack ", run);
+      consider(rates.in_backward(static_cast<double>(f[run] - b[i]), static_cast<double>(work.gradient_running[i]),
+                                 static_cast<double>(b[i + 1] - b[i])) + work.kept(stage, run, i),
+               "backward pack ", i);
+    }
+    const memory_limit& limit = *work.shape.memory;
+    return {errc::out_of_memory, "stage " + std::to_string(stage) + " holds " + detail::amount(most, limit.unit) +
+                                     " while it runs " + when + ", even with no forward before it is needed; the limit is " +
+                                     detail::amount(limit.amount, limit.unit)};
+  }
+
   static void fill(const workload& work, std::size_t stage, double limit, std::uint32_t* allowed) {
     const memory_rates& rates = work.rates[stage];
     const std::vector<std::int64_t>& f = work.forward.before;
@@ -90,7 +112,8 @@ class memory_cap {
   }
 
   std::size_t packs_;
-  std::vector<std::uint32_t> allowed_;
+  std::vector<std::uint32_t> allowed_;  // rows of packs + 1
+  std::vector<std::size_t> row_;        // per stage, where its row begins
 };
 
 }  // namespace slimpack::schedules

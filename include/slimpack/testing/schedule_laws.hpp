@@ -2,6 +2,8 @@
 #define SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
 
 #include <slimpack/concepts.hpp>
+#include <slimpack/core/timed_programs.hpp>
+#include <slimpack/schedules/timed.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/naive.hpp>
@@ -59,6 +61,15 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   simulator::task_graph graph;
   const result<void> built = graph.assign(made.work, programs);
   r.check(2, built.has_value(), "the task graph is acyclic", built ? std::string{} : built.error().detail);
+  if (!built) return std::nullopt;
+  if constexpr (schedules::detail::tells_makespan<Schedule>) {
+    std::vector<seconds> start;
+    const seconds makespan = graph.sweep(start);
+    const result<timed_programs> told = schedule.timed(made.work);
+    r.check(4, told && told.value() == timed_programs{programs, makespan},
+            "programs come with their makespan in the task graph", told ? told.value().makespan.value : 0.0, "for",
+            makespan.value);
+  }
   double most = 0;
   for (std::size_t stage = 0; stage < programs.size(); ++stage) {
     const double peak = naive::peak_memory(made.packs, programs[stage], made.work.rates[stage], on,

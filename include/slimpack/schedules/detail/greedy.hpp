@@ -10,189 +10,252 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 /// The event-driven rule behind schedules::list, on a step or on its mirror image.
 namespace slimpack::detail::greedy {
 
-/// Packs that flow one way through the stages. Shapes: time, message: [pack * stages + stage].
-struct flow {
-  std::size_t packs{};
-  std::vector<double> time;
-  std::vector<double> message;
+/// Packs that flow one way through the stages, read where they lie: of a workload's pass, or of it with time reversed.
+class flow {
+ public:
+  flow() = default;
+  flow(const pass_timing& timing, std::size_t stages)
+      : packs_(timing.size()), time_(timing.time.data()), message_(timing.message.data()),
+        next_(static_cast<std::ptrdiff_t>(stages)) {}
+
+  /// Packs in reverse order. A message that left stage r for r - 1 (`was_up`) now leaves r - 1 for r, or the other way.
+  [[nodiscard]] flow reversed(bool was_up) const {
+    flow m = *this;
+    m.first_ += (static_cast<std::ptrdiff_t>(packs_) - 1) * next_;
+    m.next_ = -next_;
+    m.sender_ += was_up ? 1 : -1;
+    return m;
+  }
+
+  [[nodiscard]] std::size_t packs() const noexcept { return packs_; }
+  [[nodiscard]] double time(std::size_t pack, std::size_t stage) const noexcept { return time_[cell(pack, stage)].value; }
+  /// From the pack's end on a stage to its arrival at the one it flows to.
+  [[nodiscard]] double message(std::size_t pack, std::size_t stage) const noexcept {
+    return message_[cell(pack, stage) + sender_].value;
+  }
+
+ private:
+  [[nodiscard]] std::ptrdiff_t cell(std::size_t pack, std::size_t stage) const noexcept {
+    return first_ + static_cast<std::ptrdiff_t>(pack) * next_ + static_cast<std::ptrdiff_t>(stage);
+  }
+
+  std::size_t packs_{};
+  const seconds* time_{};
+  const seconds* message_{};
+  std::ptrdiff_t first_{};   // cell of pack 0 on stage 0
+  std::ptrdiff_t next_{};    // from a pack to the next
+  std::ptrdiff_t sender_{};  // from the stage that sends a message here to the one that did in the workload
 };
 
 /// Two flows through a pipeline: `down` goes from stage 0 to the last, turns there, and `up` comes back.
 /// In a step down is forward and up is backward; in its mirror image down is backward, in reversed order.
+/// Requires  the workload outlives it
 struct pipeline {
   std::size_t stages{};
   flow down;
   flow up;
   std::vector<std::uint32_t> need;   // per up pack, downs that the last stage must have run before it
-  std::vector<std::uint32_t> allow;  // [stage * (up.packs + 1) + ups done], the most downs
+  std::vector<std::uint32_t> caps;   // rows of up.packs() + 1: per number of ups done, the most downs
+  std::vector<std::size_t> row;      // per stage, in caps; stages of equal memory share one
 
   static pipeline of(const workload& work, const schedules::memory_cap& cap) {
     pipeline p;
     p.stages = static_cast<std::size_t>(work.shape.stages);
-    const auto copy = [](const pass_timing& timing) {
-      flow f;
-      f.packs = timing.size();
-      for (const seconds s : timing.time) f.time.push_back(s.value);
-      for (const seconds s : timing.message) f.message.push_back(s.value);
-      return f;
-    };
-    p.down = copy(work.forward);
-    p.up = copy(work.backward);
+    p.down = {work.forward, p.stages};
+    p.up = {work.backward, p.stages};
+    p.need.reserve(work.turn.size());
     for (const std::uint32_t turn : work.turn) p.need.push_back(turn + 1);
-    for (std::size_t r = 0; r < p.stages; ++r) p.allow.insert(p.allow.end(), cap.allowed(r), cap.allowed(r) + p.up.packs + 1);
+    for (std::size_t r = 0; r < p.stages; ++r) {
+      if (r == 0 || cap.allowed(r) != cap.allowed(r - 1))
+        p.caps.insert(p.caps.end(), cap.allowed(r), cap.allowed(r) + p.up.packs() + 1);
+      p.row.push_back(p.caps.size() - (p.up.packs() + 1));
+    }
     return p;
   }
 
   /// Time reversed: what ended first starts last, messages run the other way, and a down pack needs the ups that
   /// used to need it.
   [[nodiscard]] pipeline mirrored() const {
+    const std::size_t downs = down.packs();
+    const std::size_t ups = up.packs();
     pipeline m;
     m.stages = stages;
-    m.down = reversed(up, true);
-    m.up = reversed(down, false);
-    m.need.resize(down.packs);
+    m.down = up.reversed(true);
+    m.up = down.reversed(false);
+    m.need.resize(downs);
     std::size_t i = 0;  // first up pack that needs down pack j
-    for (std::size_t j = 0; j < down.packs; ++j) {
-      while (i < up.packs && need[i] <= j) ++i;
-      m.need[down.packs - 1 - j] = static_cast<std::uint32_t>(up.packs - i);
+    for (std::size_t j = 0; j < downs; ++j) {
+      while (i < ups && need[i] <= j) ++i;
+      m.need[downs - 1 - j] = static_cast<std::uint32_t>(ups - i);
     }
-    m.allow.resize(stages * (down.packs + 1));
-    for (std::size_t r = 0; r < stages; ++r) {
-      const std::uint32_t* here = &allow[r * (up.packs + 1)];
-      std::size_t held_back = 0;  // first backwards, which the mirror image may not have run yet
-      for (std::size_t remain = 0; remain <= down.packs; ++remain) {
-        while (held_back < up.packs && here[held_back] < remain) ++held_back;
-        m.allow[r * (down.packs + 1) + (down.packs - remain)] = static_cast<std::uint32_t>(up.packs - held_back);
+    const std::size_t rows = caps.size() / (ups + 1);
+    m.caps.reserve(rows * (downs + 1));
+    for (std::size_t k = 0; k < rows; ++k) {
+      const std::uint32_t* const here = &caps[k * (ups + 1)];
+      std::size_t held_back = ups;  // first ups, which the mirror image may not have run yet
+      for (std::size_t remain = downs + 1; remain-- > 0;) {
+        while (held_back > 0 && here[held_back - 1] >= remain) --held_back;
+        m.caps.push_back(static_cast<std::uint32_t>(ups - held_back));
       }
     }
-    return m;
-  }
-
- private:
-  /// Packs in reverse order. A message that left stage r for r - 1 now leaves r - 1 for r, and the other way round.
-  [[nodiscard]] flow reversed(const flow& f, bool was_up) const {
-    flow m;
-    m.packs = f.packs;
-    m.time.resize(f.time.size());
-    m.message.resize(f.message.size());
-    for (std::size_t i = 0; i < f.packs; ++i) {
-      const std::size_t from = i * stages;
-      const std::size_t to = (f.packs - 1 - i) * stages;
-      for (std::size_t r = 0; r < stages; ++r) m.time[to + r] = f.time[from + r];
-      for (std::size_t r = 0; r + 1 < stages; ++r) {
-        if (was_up)
-          m.message[to + r] = f.message[from + r + 1];
-        else
-          m.message[to + r + 1] = f.message[from + r];
-      }
-    }
+    for (const std::size_t at : row) m.row.push_back(at / (ups + 1) * (downs + 1));
     return m;
   }
 };
 
-/// What the rule decided: one program per stage, with down packs as forward; and the end of the last.
-struct run {
-  std::vector<program> programs;
+/// What the rule decided.
+struct order {
+  std::vector<std::uint32_t> before;  // [stage * up.packs() + up]: downs that run before it
   double makespan{};
 };
 
-/// Runs the rule. With `prior`, a stage that may choose between a ready up and a ready down takes the one that comes
-/// earlier in its program there; without, the up.
-inline run schedule(const pipeline& p, const run* prior) {
-  constexpr double never = std::numeric_limits<double>::infinity();
-  const std::size_t stages = p.stages;
-  const std::size_t last = stages - 1;
-  // When a pack's input arrives at a stage; of the first stage's downs, the start of the step.
-  std::vector<double> down_at(p.down.packs * stages, never);
-  std::vector<double> up_at(p.up.packs * stages, never);
-  for (std::size_t i = 0; i < p.down.packs; ++i) down_at[i * stages] = 0;
-  run out;
-  out.programs.resize(stages);
-  for (program& code : out.programs) code.reserve(p.down.packs + p.up.packs);
-  struct stage_state {
+/// The rule, and its storage: a free stage runs the next up when it is ready, else the next down when it is ready and
+/// allowed, else waits for whichever comes first. Between a ready up and a ready down the order found on the mirror
+/// image decides, if there is one; else the up runs.
+///
+/// Decisions are those of a simulation in order of time. A stage goes on past the others while that cannot matter: until
+/// an input may arrive that it does not know of, which is no sooner than the earliest that another stage can start
+/// anything, plus that input's own time there and its message.
+/// Complexity O(packs * stages) decisions, one scan of the stages for each run of them
+class rule {
+ public:
+  /// Requires  `image`, if given, is an order of p.mirrored()
+  void run(const pipeline& p, const order* image, order& out) {
+    const std::size_t last = p.stages - 1;
+    const auto downs = static_cast<std::uint32_t>(p.down.packs());
+    const auto ups = static_cast<std::uint32_t>(p.up.packs());
+    // When a pack's input arrives at a stage; of the first stage's downs, the start of the step.
+    down_at_.resize(downs * p.stages);
+    up_at_.resize(ups * p.stages);
+    out.before.resize(ups * p.stages);
+    lanes_.assign(p.stages, {});
+    next_.assign(p.stages, never);
+    for (std::size_t r = 0; r < p.stages; ++r) lanes_[r].allowed = p.caps[p.row[r]];
+    if (lanes_[0].allowed > 0) next_[0] = 0;
+    while (true) {
+      std::size_t r = 0;
+      double others = never;  // no other stage starts anything sooner
+      for (std::size_t other = 1; other < p.stages; ++other) {
+        const bool sooner = next_[other] < next_[r];
+        others = std::min(others, next_[sooner ? r : other]);
+        if (sooner) r = other;
+      }
+      if (next_[r] == never) break;
+      lane& s = lanes_[r];
+      const std::uint32_t* const allowed = &p.caps[p.row[r]];
+      for (bool first = true;; first = false) {
+        double down = never;
+        double up = never;
+        double unknown = never;  // no input that matters arrives sooner
+        const std::size_t down_cell = s.downs * p.stages + r;
+        const std::size_t up_cell = s.ups * p.stages + r;
+        if (s.downs < s.allowed) {
+          if (r == 0)
+            down = s.free;
+          else if (lanes_[r - 1].downs > s.downs)
+            down = std::max(s.free, down_at_[down_cell]);
+          else
+            unknown = others + p.down.time(s.downs, r - 1) + p.down.message(s.downs, r - 1);
+        }
+        if (s.ups < ups) {
+          if (r == last)
+            up = s.downs >= p.need[s.ups] ? s.free : never;
+          else if (lanes_[r + 1].ups > s.ups)
+            up = std::max(s.free, up_at_[up_cell]);
+          else
+            unknown = std::min(unknown, others + p.up.time(s.ups, r + 1) + p.up.message(s.ups, r + 1));
+        }
+        const double start = std::min(down, up);
+        if (!first && start >= unknown) {
+          next_[r] = start;
+          break;
+        }
+        if (start == never) {
+          next_[r] = never;
+          break;
+        }
+        if (up < down || (up == down && (image == nullptr || image->before[r * downs + (downs - 1 - s.downs)] < ups - s.ups))) {
+          s.free = start + p.up.time(s.ups, r);
+          out.before[r * ups + s.ups] = s.downs;
+          if (r > 0) {
+            const double arrival = up_at_[up_cell - 1] = s.free + p.up.message(s.ups, r);
+            lane& n = lanes_[r - 1];
+            if (n.ups == s.ups) others = std::min(others, next_[r - 1] = std::min(next_[r - 1], std::max(n.free, arrival)));
+          }
+          ++s.ups;
+          s.allowed = allowed[s.ups];
+        } else {
+          s.free = start + p.down.time(s.downs, r);
+          if (r < last) {
+            const double arrival = down_at_[down_cell + 1] = s.free + p.down.message(s.downs, r);
+            lane& n = lanes_[r + 1];
+            if (n.downs == s.downs && n.downs < n.allowed)
+              others = std::min(others, next_[r + 1] = std::min(next_[r + 1], std::max(n.free, arrival)));
+          }
+          ++s.downs;
+        }
+      }
+    }
+    out.makespan = 0;
+    for ([[maybe_unused]] const lane& s : lanes_) {
+      SLIMPACK_ASSERT(s.downs == downs && s.ups == ups, "memory_cap::check passed, so no stage waits for ever");
+      out.makespan = std::max(out.makespan, s.free);
+    }
+  }
+
+ private:
+  static constexpr double never = std::numeric_limits<double>::infinity();
+
+  /// One stage as far as it has run.
+  struct lane {
     double free{};
     std::uint32_t downs{};
     std::uint32_t ups{};
-    std::uint32_t prior_at{};  // first instruction of the prior program that has not run here
-    bool up_next{};
+    std::uint32_t allowed{};  // downs
   };
-  std::vector<stage_state> state(stages);
-  std::vector<double> next(stages, never);
-  const auto prior_says_up = [&](std::size_t r) {
-    stage_state& s = state[r];
-    const program& code = prior->programs[r];
-    while (code[s.prior_at].pack.value < (code[s.prior_at].pass == pass::backward ? s.ups : s.downs)) ++s.prior_at;
-    return code[s.prior_at].pass == pass::backward;
-  };
-  const auto decide = [&](std::size_t r) {
-    stage_state& s = state[r];
-    double down = never;
-    double up = never;
-    if (s.downs < p.down.packs && s.downs < p.allow[r * (p.up.packs + 1) + s.ups])
-      down = std::max(s.free, down_at[s.downs * stages + r]);
-    if (s.ups < p.up.packs) {
-      if (r < last)
-        up = std::max(s.free, up_at[s.ups * stages + r]);
-      else if (s.downs >= p.need[s.ups])
-        up = s.free;
+
+  std::vector<double> down_at_;
+  std::vector<double> up_at_;
+  std::vector<double> next_;  // per stage, its next start, as far as its inputs are known
+  std::vector<lane> lanes_;
+};
+
+/// The programs of an order of a step.
+[[nodiscard]] inline std::vector<program> programs_of(const pipeline& p, const order& found) {
+  std::vector<program> out(p.stages);
+  const auto downs = static_cast<std::uint32_t>(p.down.packs());
+  const auto ups = static_cast<std::uint32_t>(p.up.packs());
+  for (std::size_t r = 0; r < p.stages; ++r) {
+    out[r].reserve(downs + ups);
+    std::uint32_t run = 0;
+    for (std::uint32_t i = 0; i < ups; ++i) {
+      for (; run < found.before[r * ups + i]; ++run) out[r].push_back({pass::forward, {run}});
+      out[r].push_back({pass::backward, {i}});
     }
-    s.up_next = up < down || (up == down && (!prior || up == never || prior_says_up(r)));
-    next[r] = std::min(up, down);
-  };
-  for (std::size_t r = 0; r < stages; ++r) decide(r);
-  for (std::size_t left = (p.down.packs + p.up.packs) * stages; left > 0; --left) {
-    std::size_t r = 0;
-    double start = next[0];
-    for (std::size_t other = 1; other < stages; ++other)
-      if (next[other] < start) start = next[other], r = other;
-    SLIMPACK_ASSERT(start != never, "memory_cap::check passed, so some stage can go on");
-    stage_state& s = state[r];
-    // A neighbour decides anew only if what now arrives is what it waits for.
-    if (s.up_next) {
-      const std::size_t cell = s.ups * stages + r;
-      s.free = start + p.up.time[cell];
-      out.programs[r].push_back({pass::backward, {s.ups}, 0});
-      if (r > 0) {
-        up_at[cell - 1] = s.free + p.up.message[cell];
-        if (state[r - 1].ups == s.ups) decide(r - 1);
-      }
-      ++s.ups;
-    } else {
-      const std::size_t cell = s.downs * stages + r;
-      s.free = start + p.down.time[cell];
-      out.programs[r].push_back({pass::forward, {s.downs}, 0});
-      if (r < last) {
-        down_at[cell + 1] = s.free + p.down.message[cell];
-        if (state[r + 1].downs == s.downs) decide(r + 1);
-      }
-      ++s.downs;
-    }
-    out.makespan = std::max(out.makespan, s.free);
-    decide(r);
+    for (; run < downs; ++run) out[r].push_back({pass::forward, {run}});
   }
   return out;
 }
 
-/// A run of p.mirrored() as a run of p.
-inline run mirrored(const pipeline& p, const run& image) {
-  run out;
-  out.makespan = image.makespan;
-  for (const program& code : image.programs) {
-    program turned;
-    turned.reserve(code.size());
-    for (auto i = code.rbegin(); i != code.rend(); ++i) {
-      if (i->pass == pass::forward)
-        turned.push_back({pass::backward, {static_cast<std::uint32_t>(p.up.packs) - 1 - i->pack.value}, 0});
-      else
-        turned.push_back({pass::forward, {static_cast<std::uint32_t>(p.down.packs) - 1 - i->pack.value}, 0});
+/// The same order, of a step, as an order of its mirror image.
+/// Shapes    p is the image that `found` is of
+[[nodiscard]] inline order mirrored(const pipeline& p, const order& found) {
+  const std::size_t downs = p.down.packs();
+  const std::size_t ups = p.up.packs();
+  order out;
+  out.makespan = found.makespan;
+  out.before.resize(downs * p.stages);
+  for (std::size_t r = 0; r < p.stages; ++r) {
+    std::size_t i = 0;  // ups of the image before its down j
+    for (std::size_t j = 0; j < downs; ++j) {
+      while (i < ups && found.before[r * ups + i] <= j) ++i;
+      out.before[r * downs + (downs - 1 - j)] = static_cast<std::uint32_t>(ups - i);
     }
-    out.programs.push_back(std::move(turned));
   }
   return out;
 }

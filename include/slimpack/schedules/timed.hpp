@@ -1,0 +1,45 @@
+#ifndef SLIMPACK_SCHEDULES_TIMED_HPP
+#define SLIMPACK_SCHEDULES_TIMED_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/timed_programs.hpp>
+#include <slimpack/core/workload.hpp>
+#include <slimpack/simulator/graph.hpp>
+
+#include <concepts>
+#include <utility>
+#include <vector>
+
+namespace slimpack::schedules {
+
+namespace detail {
+template <class S>
+concept tells_makespan = requires(const S& s, const workload& work) {
+  { s.timed(work) } -> std::same_as<result<timed_programs>>;
+};
+}  // namespace detail
+
+/// A schedule's programs and their makespan: how candidates are scored. A schedule that knows the makespan of what it
+/// decides offers `result<timed_programs> timed(const workload&) const`; of others the task graph tells it.
+/// Law       the makespan is the task graph's, to the bit (testing/schedule_laws.hpp)
+/// Errors    those of the schedule, and of the task graph where it must be asked
+/// Complexity that of the schedule, plus O(instructions) where the task graph must be asked
+template <schedule_for Schedule>
+[[nodiscard]] result<timed_programs> timed(const Schedule& schedule, const workload& work) {
+  if constexpr (detail::tells_makespan<Schedule>) {
+    return schedule.timed(work);
+  } else {
+    result<std::vector<program>> programs = schedule.programs(work);
+    if (!programs) return std::move(programs).error();
+    simulator::task_graph graph;
+    if (result<void> built = graph.assign(work, programs.value()); !built) return std::move(built).error();
+    std::vector<seconds> start;
+    const seconds makespan = graph.sweep(start);
+    return timed_programs{std::move(programs).value(), makespan};
+  }
+}
+
+}  // namespace slimpack::schedules
+
+#endif
