@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack::schedules {
-
-namespace detail {
+namespace slimpack::detail {
 template <class S>
 concept tells_makespan = requires(const S& s, const workload& work) {
   { s.timed(work) } -> std::same_as<result<timed_programs>>;
 };
-}  // namespace detail
+}  // namespace slimpack::detail
+
+namespace slimpack::schedules {
 
 /// A schedule's programs and their makespan: how candidates are scored. A schedule that knows the makespan of what it
 /// decides offers `result<timed_programs> timed(const workload&) const`; of others the task graph tells it.
@@ -27,7 +27,7 @@ concept tells_makespan = requires(const S& s, const workload& work) {
 /// Complexity that of the schedule, plus O(instructions) where the task graph must be asked
 template <schedule_for Schedule>
 [[nodiscard]] result<timed_programs> timed(const Schedule& schedule, const workload& work) {
-  if constexpr (detail::tells_makespan<Schedule>) {
+  if constexpr (slimpack::detail::tells_makespan<Schedule>) {
     return schedule.timed(work);
   } else {
     result<std::vector<program>> programs = schedule.programs(work);

@@ -62,7 +62,7 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   const result<void> built = graph.assign(made.work, programs);
   r.check(2, built.has_value(), "the task graph is acyclic", built ? std::string{} : built.error().detail);
   if (!built) return std::nullopt;
-  if constexpr (schedules::detail::tells_makespan<Schedule>) {
+  if constexpr (slimpack::detail::tells_makespan<Schedule>) {
     std::vector<seconds> start;
     const seconds makespan = graph.sweep(start);
     const result<timed_programs> told = schedule.timed(made.work);
