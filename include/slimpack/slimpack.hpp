@@ -72,6 +72,11 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/shape_search.hpp>
+#include <slimpack/shapes/candidate.hpp>
+#include <slimpack/shapes/layout.hpp>
+#include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/space.hpp>
 #include <slimpack/simulator/bounds.hpp>
 #include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/simulator/graph.hpp>

@@ -1,0 +1,61 @@
+#ifndef SLIMPACK_SHAPE_SEARCH_HPP
+#define SLIMPACK_SHAPE_SEARCH_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/shapes/detail/contest.hpp>
+#include <slimpack/shapes/layout.hpp>
+#include <slimpack/shapes/ranking.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+
+#include <cstddef>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+namespace slimpack {
+
+/// Finds the layout on which a planner's steps are shortest, over several batches of one length distribution.
+///
+///   shapes::space all{.gpus = 64, .layers = 32, .heads = 32, .memory = limit};
+///   shapes::ranking found = shape_search{}(all.layouts(), batches, cost_of, plan_of).value();
+///
+/// Branch and bound. Each layout has a proven lower bound, the same for every planner (simulator/bounds.hpp and the
+/// reduction of gradients). In rising order of it layouts are planned with a small budget, until the next bound is no
+/// less than the time of the last finalist: neither that layout nor any after it can be one. A layout whose first
+/// batches already cost it that place is left. The finalists are planned once more, with the whole budget.
+/// cost_of   result<Cost>(const shapes::layout&), with Cost a cost_model: what to plan with there
+/// plan_of   result<plan>(const shapes::layout&, const Cost&, span<const tokens>, search_budget): any planner, so that
+///           a baseline is tuned over the same layouts by the same rule
+/// Law       equal inputs give equal rankings, whatever the number of threads, if cost_of and plan_of do so
+/// Errors    invalid_input: no batch, or an empty one. A layout that does not fit, or that is refused, is not an error:
+///           its candidate says why
+/// Complexity a bound for each layout and batch, O(sequences * parts); the plans of those that the bounds leave
+struct shape_search {
+  solvers::search_budget first{solvers::search_budget::fast()};
+  solvers::search_budget effort{solvers::search_budget::normal()};
+  std::size_t finalists{4};
+  std::size_t threads{0};  ///< 0: one per core; plan_of should then use one
+
+  /// A stop token ends the search early with what has been planned.
+  template <class CostOf, class PlanOf>
+    requires detail::prices_layouts<CostOf> && detail::plans_layouts<PlanOf, CostOf>
+  [[nodiscard]] result<shapes::ranking> operator()(std::span<const shapes::layout> layouts,
+                                                   std::span<const std::vector<tokens>> batches,
+                                                   const CostOf& cost_of, const PlanOf& plan_of,
+                                                   std::stop_token stop = {}) const {
+    if (batches.empty()) return error{errc::invalid_input, "a shape search needs at least one batch"};
+    for (const std::vector<tokens>& lengths : batches)
+      if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
+    detail::contest run(layouts, batches, cost_of, plan_of, threads, stop);
+    if (result<void> r = run.bound(); !r) return std::move(r).error();
+    if (result<void> r = run.plan_all(first, finalists); !r) return std::move(r).error();
+    if (!(first == effort))
+      if (result<void> r = run.plan_again(effort, finalists); !r) return std::move(r).error();
+    return std::move(run).ranked();
+  }
+};
+
+}  // namespace slimpack
+
+#endif

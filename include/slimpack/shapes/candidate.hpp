@@ -1,0 +1,41 @@
+#ifndef SLIMPACK_SHAPES_CANDIDATE_HPP
+#define SLIMPACK_SHAPES_CANDIDATE_HPP
+
+#include <slimpack/core/shape.hpp>
+#include <slimpack/shapes/layout.hpp>
+
+#include <string>
+
+namespace slimpack::shapes {
+
+/// What a search knows of a layout.
+enum class outcome : unsigned char {
+  planned,    ///< on every batch
+  slower,     ///< planned on some batches, and behind the finalists even if the others took their lower bounds
+  bounded,    ///< proven: no plan on it is faster than those of the finalists
+  too_large,  ///< proven: weights and optimizer, or the longest sequence shared by all replicas, exceed the memory
+  no_room,    ///< the planner finds no plan within the memory limit
+  refused,    ///< the cost model, or the planner, does not take it
+  untried,    ///< the search was stopped before
+};
+
+/// A layout and how a search judged it. Times are means over the batches.
+struct candidate {
+  shapes::layout layout{};
+  shapes::outcome outcome{outcome::untried};
+  std::string why{};        ///< of too_large, no_room and refused: a sentence with numbers
+  seconds lower_bound{};    ///< no plan of these batches on this layout takes less; 0 where nothing was bounded
+  seconds step_time{};      ///< of the plans
+  seconds fastest{};        ///< of the batches
+  seconds slowest{};
+  double bubble{};
+  double peak_memory{};     ///< the most that any stage holds in any batch
+  slimpack::memory_unit memory_unit{};
+  bool finalist{};          ///< planned at the effort asked for; others at the first one
+
+  [[nodiscard]] double efficiency() const noexcept { return step_time > seconds{} ? lower_bound / step_time : 1; }
+};
+
+}  // namespace slimpack::shapes
+
+#endif

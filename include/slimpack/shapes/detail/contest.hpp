@@ -1,0 +1,240 @@
+#ifndef SLIMPACK_SHAPES_DETAIL_CONTEST_HPP
+#define SLIMPACK_SHAPES_DETAIL_CONTEST_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/costs/price.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/detail/unmet.hpp>
+#include <slimpack/shapes/ranking.hpp>
+#include <slimpack/simulator/bounds.hpp>
+#include <slimpack/solvers/assign.hpp>
+#include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+template <class CostOf>
+using cost_of_layout = typename std::invoke_result_t<const CostOf&, const shapes::layout&>::value_type;
+
+template <class CostOf>
+concept gives_costs = requires { typename cost_of_layout<CostOf>; } && cost_model<cost_of_layout<CostOf>>;
+
+template <class CostOf>
+concept prices_layouts = gives_costs<CostOf> ||
+    unmet<"a shape search takes cost_of: result<Cost>(const shapes::layout&), with Cost a cost model">();
+
+template <class PlanOf, class CostOf>
+concept gives_plans = requires(const PlanOf& plan_of, const shapes::layout& on, const cost_of_layout<CostOf>& cost,
+                               std::span<const tokens> lengths, solvers::search_budget effort) {
+  { plan_of(on, cost, lengths, effort) } -> std::same_as<result<plan>>;
+};
+
+template <class PlanOf, class CostOf>
+concept plans_layouts = gives_plans<PlanOf, CostOf> ||
+    unmet<"a shape search takes plan_of: result<plan>(const shapes::layout&, const Cost&, span<const tokens>, search_budget)">();
+
+/// The rounds of a shape search: every layout is bounded, those that can still be among the best few are planned, and
+/// these once more with a larger budget.
+template <class CostOf, class PlanOf>
+class contest {
+ public:
+  contest(std::span<const shapes::layout> layouts, std::span<const std::vector<tokens>> batches, const CostOf& cost_of,
+          const PlanOf& plan_of, std::size_t threads, std::stop_token stop)
+      : batches_(batches), cost_of_(cost_of), plan_of_(plan_of), threads_(threads), stop_(std::move(stop)) {
+    for (const shapes::layout& on : layouts) entries_.push_back({.known = {.layout = on}});
+    for (const std::vector<tokens>& lengths : batches) sequences_.push_back(solvers::sequences_of(lengths));
+    for (const std::vector<tokens>& lengths : batches)
+      longest_ = std::max(longest_, *std::max_element(lengths.begin(), lengths.end()));
+  }
+
+  /// Lower bounds of every layout, and the proof that some do not fit.
+  result<void> bound() {
+    result<void> done = for_each_index(entries_.size(), threads_, [&](std::size_t i) -> result<void> {
+      if (!stop_.stop_requested()) bound_one(entries_[i]);
+      return success();
+    });
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (!entries_[i].bounds.empty()) open_.push_back(i);
+    std::stable_sort(open_.begin(), open_.end(), [&](std::size_t a, std::size_t b) {
+      return entries_[a].known.lower_bound < entries_[b].known.lower_bound;
+    });
+    return done;
+  }
+
+  /// Plans layouts in rising order of their bounds, until none can be among the best `places` any more.
+  result<void> plan_all(solvers::search_budget effort, std::size_t places) {
+    // What is planned together does not depend on the number of threads, or the ranking would.
+    constexpr std::size_t together = 8;
+    std::vector<seconds> best;  // of what was planned, at most `places`, rising
+    for (std::size_t at = 0; at < open_.size() && !stop_.stop_requested();) {
+      const seconds to_beat = best.size() < places ? seconds{std::numeric_limits<double>::infinity()} : best.back();
+      std::size_t n = 0;
+      while (n < together && at + n < open_.size() && entries_[open_[at + n]].known.lower_bound < to_beat) ++n;
+      if (n == 0) {
+        for (; at < open_.size(); ++at) entries_[open_[at]].known.outcome = shapes::outcome::bounded;
+        break;
+      }
+      result<void> done = for_each_index(n, threads_, [&](std::size_t i) -> result<void> {
+        plan_one(entries_[open_[at + i]], effort, to_beat);
+        return success();
+      });
+      if (!done) return done;
+      for (std::size_t i = 0; i < n; ++i) {
+        const shapes::candidate& c = entries_[open_[at + i]].known;
+        if (c.outcome != shapes::outcome::planned) continue;
+        best.insert(std::upper_bound(best.begin(), best.end(), c.step_time), c.step_time);
+        if (best.size() > places) best.pop_back();
+      }
+      at += n;
+    }
+    return success();
+  }
+
+  /// Plans the best `places` once more.
+  result<void> plan_again(solvers::search_budget effort, std::size_t places) {
+    sort();
+    const auto planned = std::count_if(entries_.begin(), entries_.end(), [](const entry& e) { return e.is_planned(); });
+    return for_each_index(std::min(places, static_cast<std::size_t>(planned)), threads_, [&](std::size_t i) -> result<void> {
+      entry again{.known = {.layout = entries_[i].known.layout, .lower_bound = entries_[i].known.lower_bound},
+                  .bounds = entries_[i].bounds};
+      plan_one(again, effort, seconds{std::numeric_limits<double>::infinity()});
+      if (!again.is_planned()) return success();  // stopped
+      if (again.known.step_time <= entries_[i].known.step_time) entries_[i] = std::move(again);
+      entries_[i].known.finalist = true;
+      return success();
+    });
+  }
+
+  [[nodiscard]] shapes::ranking ranked() && {
+    sort();
+    shapes::ranking found;
+    for (entry& e : entries_) found.candidates.push_back(std::move(e.known));
+    for (const std::vector<tokens>& lengths : batches_)
+      for (const tokens length : lengths) found.batch_tokens += static_cast<double>(length.value);
+    found.batch_tokens /= static_cast<double>(batches_.size());
+    return found;
+  }
+
+ private:
+  struct entry {
+    shapes::candidate known;
+    std::vector<seconds> bounds{};  // by batch; empty where none is needed
+    [[nodiscard]] bool is_planned() const { return known.outcome == shapes::outcome::planned; }
+  };
+
+  void bound_one(entry& e) const {
+    const shape& on = e.known.layout.shape;
+    const auto cost = cost_of_(e.known.layout);
+    if (!cost) return refuse(e.known, cost.error());
+    const result<std::vector<memory_rates>> rates = rates_of(cost.value(), on);
+    if (!rates) return refuse(e.known, rates.error());
+    if (std::optional<std::string> why = too_large(on, rates.value())) {
+      e.known.outcome = shapes::outcome::too_large;
+      e.known.why = std::move(*why);
+      return;
+    }
+    const seconds reduced = on.replicas * on.context > 1 ? reduce_time_of(cost.value()) : seconds{};
+    for (const std::vector<sequence>& batch : sequences_) {
+      seconds least{};
+      for (const slimpack::bound& b : simulator::lower_bounds(cost.value(), on, batch, rates.value()))
+        least = std::max(least, b.time);
+      e.bounds.push_back(least + reduced);
+    }
+    e.known.lower_bound = mean(e.bounds);
+  }
+
+  /// Why no plan fits: of the longest sequence, some replica holds at least an even share at its turn on every stage,
+  /// since all its activations are live then, whoever shares it.
+  [[nodiscard]] std::optional<std::string> too_large(const shape& on, std::span<const memory_rates> rates) const {
+    if (!on.memory) return std::nullopt;
+    const auto text = [&](double amount) { return slimpack::detail::amount(amount, on.memory->unit); };
+    const double share = std::ceil(static_cast<double>(longest_.value) / on.replicas);
+    for (std::size_t r = 0; r < rates.size(); ++r) {
+      const std::string where = " on stage " + std::to_string(r) + ", the limit is " + text(on.memory->amount);
+      if (rates[r].fixed > on.memory->amount) return "weights and optimizer take " + text(rates[r].fixed) + where;
+      if (const double held = rates[r].fixed + rates[r].live_token * share; held > on.memory->amount)
+        return "a share of " + text(held) + " for the longest sequence" + where;
+    }
+    return std::nullopt;
+  }
+
+  /// Plans every batch, or stops where the mean can no longer be less than `to_beat`.
+  void plan_one(entry& e, solvers::search_budget effort, seconds to_beat) const {
+    shapes::candidate& c = e.known;
+    const auto cost = cost_of_(c.layout);
+    if (!cost) return refuse(c, cost.error());
+    const auto all = static_cast<double>(batches_.size());
+    std::vector<seconds> times = e.bounds;  // each replaced by the time of its plan
+    double waited = 0;
+    for (std::size_t b = 0; b < batches_.size(); ++b) {
+      if (stop_.stop_requested()) return void(c.outcome = shapes::outcome::untried);
+      const result<plan> made = plan_of_(c.layout, cost.value(), std::span<const tokens>(batches_[b]), effort);
+      if (!made) return refuse(c, made.error());
+      const plan& p = made.value();
+      times[b] = p.step_time;
+      waited += p.bubble * p.step_time.value;
+      c.memory_unit = p.memory_unit;
+      for (const replica_plan& r : p.replicas)
+        for (const double held : r.peak_memory) c.peak_memory = std::max(c.peak_memory, held);
+      if (!(mean(times) < to_beat)) return void(c.outcome = shapes::outcome::slower);
+    }
+    c.outcome = shapes::outcome::planned;
+    c.step_time = mean(times);
+    std::tie(c.fastest, c.slowest) = extremes(times);
+    c.bubble = c.step_time > seconds{} ? waited / (all * c.step_time.value) : 0;
+  }
+
+  static void refuse(shapes::candidate& c, const error& why) {
+    c.outcome = why.code == errc::out_of_memory ? shapes::outcome::no_room : shapes::outcome::refused;
+    c.why = why.detail;
+  }
+
+  [[nodiscard]] static seconds mean(std::span<const seconds> times) {
+    return std::accumulate(times.begin(), times.end(), seconds{}) * (1.0 / static_cast<double>(times.size()));
+  }
+  [[nodiscard]] static std::pair<seconds, seconds> extremes(std::span<const seconds> times) {
+    const auto [least, most] = std::minmax_element(times.begin(), times.end());
+    return {*least, *most};
+  }
+
+  /// The planned ones by time, then the others by what is known of them, then by their bounds.
+  void sort() {
+    std::stable_sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) {
+      if (a.known.outcome != b.known.outcome) return a.known.outcome < b.known.outcome;
+      return a.is_planned() ? a.known.step_time < b.known.step_time : a.known.lower_bound < b.known.lower_bound;
+    });
+  }
+
+  std::span<const std::vector<tokens>> batches_;
+  const CostOf& cost_of_;
+  const PlanOf& plan_of_;
+  std::size_t threads_;
+  std::stop_token stop_;
+  std::vector<std::vector<sequence>> sequences_;
+  tokens longest_{};
+  std::vector<entry> entries_;
+  std::vector<std::size_t> open_;  // entries to plan, by rising bound
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,65 @@
+#ifndef SLIMPACK_SHAPES_SPACE_HPP
+#define SLIMPACK_SHAPES_SPACE_HPP
+
+#include <slimpack/core/shape.hpp>
+#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/shapes/layout.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace slimpack::shapes {
+
+/// The layouts that may be chosen from: every factoring of the GPUs into dp x pp x tp x cp that a trainer could launch.
+///  - tp divides the heads, and its groups stay inside a node, whose links alone are fast enough for them
+///  - pp x vpp is at most the layers; a pipeline of one stage has no virtual ones
+///  - a degree that is given is taken as it is
+struct space {
+  int gpus{1};
+  int gpus_per_node{8};
+  int layers{1};
+  int heads{1};
+  tokens quantum{128};
+  std::optional<memory_limit> memory{};
+  std::optional<int> replicas{};  ///< degrees that are given
+  std::optional<int> stages{};
+  std::optional<int> tensor{};
+  std::optional<int> context{};
+  std::vector<int> chunks{1, 2, 4};
+  std::vector<costs::recompute> recompute{costs::recompute::none, costs::recompute::selective, costs::recompute::full};
+
+  /// Each layout once: by tp, pp, cp, vpp and recompute, each rising.
+  /// Errors    none: empty where the given degrees do not factor the GPUs            Complexity  O(layouts + gpus)
+  [[nodiscard]] std::vector<layout> layouts() const {
+    std::vector<layout> all;
+    for (const int t : divisors(gpus, tensor)) {
+      if (!tensor && (heads % t != 0 || (t > 1 && gpus_per_node % t != 0))) continue;
+      for (const int p : divisors(gpus / t, stages)) {
+        for (const int c : divisors(gpus / t / p, context)) {
+          const int d = gpus / t / p / c;
+          if (replicas && *replicas != d) continue;
+          for (const int v : chunks) {
+            if (p > layers / v || (p == 1 && v > 1)) continue;
+            for (const costs::recompute again : recompute)
+              all.push_back({{.stages = p, .replicas = d, .tensor = t, .context = c, .chunks = v, .quantum = quantum,
+                              .memory = memory}, again});
+          }
+        }
+      }
+    }
+    return all;
+  }
+
+ private:
+  /// Divisors of n, rising; only the given one where there is one.
+  static std::vector<int> divisors(int n, std::optional<int> given) {
+    std::vector<int> found;
+    for (int i = given.value_or(1); i <= given.value_or(n); ++i)
+      if (i > 0 && n % i == 0) found.push_back(i);
+    return found;
+  }
+};
+
+}  // namespace slimpack::shapes
+
+#endif

@@ -1,0 +1,206 @@
+#include <slimpack/shape_search.hpp>
+
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/shapes/space.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/megatron.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+using shapes::candidate;
+using shapes::layout;
+using shapes::outcome;
+using shapes::ranking;
+using solvers::search_budget;
+
+/// A model of 8 layers in closed form: parts share its work, tensor ranks lose a tenth each, weights are 64 bytes and a
+/// token keeps 2, or 1 where it is computed again. Copies of the weights take a second for each doubling to agree.
+struct toy {
+  costs::quadratic part;
+  memory_rates rates;
+  seconds reduced;
+  [[nodiscard]] seconds time(const slice& s, pass p, int i) const { return part.time(s, p, i); }
+  [[nodiscard]] seconds overhead(pass p, int i) const { return part.overhead(p, i); }
+  [[nodiscard]] seconds message(tokens n, pass p, int i) const { return part.message(n, p, i); }
+  [[nodiscard]] std::optional<memory_rates> memory(int) const { return rates; }
+  [[nodiscard]] seconds reduce_time() const { return reduced; }
+};
+
+result<toy> toy_on(const layout& on) {
+  if (on.shape.tensor == 4) return error{errc::invalid_input, "four tensor ranks are refused"};
+  const double again = on.recompute == costs::recompute::none ? 2.0 : 2.5;
+  const double ranks = on.shape.context * on.shape.tensor / (1 + 0.1 * (on.shape.tensor - 1));
+  const double parts = on.shape.parts();
+  return toy{{.linear = 1 / ranks / parts, .attention = 0.01 / ranks / parts, .backward_linear = again,
+              .per_pack = {4}, .hop = {2}},
+             {.fixed = 64.0 / on.shape.stages / on.shape.tensor,
+              .live_token = again == 2 ? 2.0 : 1.0},
+             {1.0 * on.shape.replicas}};
+}
+
+result<plan> plan_on(const layout& on, const toy& cost, std::span<const tokens> lengths, search_budget effort) {
+  const solvers::two_phase solver{.effort = effort};
+  if (on.shape.chunks > 1)
+    return planner{on.shape, slicers::equal_cost{}, cost, solver, schedules::one_f_one_b{2}}(lengths);
+  return planner{on.shape, slicers::equal_cost{}, cost, solver, schedules::list{}}(lengths);
+}
+
+std::vector<layout> layouts(double memory) {
+  return shapes::space{.gpus = 16, .gpus_per_node = 8, .layers = 8, .heads = 8, .quantum = {8},
+                       .memory = memory_limit{memory_unit::byte, memory}, .chunks = {1, 2},
+                       .recompute = {costs::recompute::none, costs::recompute::full}}
+      .layouts();
+}
+
+std::vector<std::vector<tokens>> batches(std::uint64_t seed, std::size_t count = 2) {
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<tokens>> all(count);
+  for (std::vector<tokens>& batch : all)
+    for (int i = 0; i < 12; ++i) batch.push_back({static_cast<std::int64_t>(8 + random() % (i == 0 ? 400 : 60))});
+  return all;
+}
+
+/// The mean step time of planning every batch on a layout; none where one has no plan.
+std::optional<seconds> planned_on(const layout& on, std::span<const std::vector<tokens>> lists, search_budget effort) {
+  const result<toy> cost = toy_on(on);
+  if (!cost) return std::nullopt;
+  seconds sum{};
+  for (const std::vector<tokens>& lengths : lists) {
+    const result<plan> made = plan_on(on, cost.value(), lengths, effort);
+    if (!made) return std::nullopt;
+    sum += made.value().step_time;
+  }
+  return sum * (1.0 / static_cast<double>(lists.size()));
+}
+
+constexpr search_budget small{1000, 2};
+
+TEST(ShapeSearch, FindsTheBestOfAllLayouts) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::vector<std::vector<tokens>> lists = batches(seed);
+    const std::vector<layout> all = layouts(500);
+    std::optional<seconds> best;
+    for (const layout& on : all)
+      if (const std::optional<seconds> t = planned_on(on, lists, small); t && (!best || *t < *best)) best = t;
+    const ranking found = shape_search{.first = small, .effort = small}(all, lists, toy_on, plan_on).value();
+    ASSERT_NE(found.best(), nullptr);
+    EXPECT_EQ(found.best()->step_time, best);
+    EXPECT_GT(found.count(outcome::bounded), 0u);  // or nothing was saved
+  }
+}
+
+TEST(ShapeSearch, LeavesOnlyLayoutsThatCannotWin) {
+  const std::vector<std::vector<tokens>> lists = batches(7);
+  const ranking found = shape_search{.first = small, .effort = small, .finalists = 2}(layouts(500), lists, toy_on, plan_on).value();
+  const seconds last = found.candidates[1].step_time;
+  std::map<outcome, int> seen;
+  for (const candidate& c : found.candidates) {
+    ++seen[c.outcome];
+    const std::optional<seconds> t = planned_on(c.layout, lists, small);
+    const bool left = c.outcome == outcome::bounded || c.outcome == outcome::slower;
+    if (left) {
+      EXPECT_TRUE(!t || *t >= last);
+    } else {
+      EXPECT_EQ(t, c.outcome == outcome::planned ? std::optional(c.step_time) : std::nullopt) << c.why;
+    }
+    EXPECT_TRUE(!t || c.lower_bound <= *t * (1 + 1e-12));
+  }
+  for (const outcome o : {outcome::planned, outcome::bounded, outcome::too_large, outcome::refused}) EXPECT_GT(seen[o], 0);
+}
+
+TEST(ShapeSearch, SaysWhyALayoutIsOut) {
+  const ranking found = shape_search{.first = small, .effort = small}(layouts(80), batches(3), toy_on, plan_on).value();
+  EXPECT_EQ(found.best(), nullptr);
+  for (const candidate& c : found.candidates) EXPECT_FALSE(c.why.empty());
+  const auto& first = *std::find_if(found.candidates.begin(), found.candidates.end(),
+                                    [](const candidate& c) { return c.layout.shape.stages * c.layout.shape.tensor == 1; });
+  EXPECT_NE(first.why.find("the limit is 80 bytes"), std::string::npos) << first.why;
+}
+
+TEST(ShapeSearch, RanksTheSameOnAnyNumberOfThreads) {
+  const std::vector<std::vector<tokens>> lists = batches(5, 3);
+  const auto times = [&](std::size_t threads) {
+    std::vector<std::pair<layout, seconds>> rows;
+    const shape_search search{.first = small, .effort = {4000, 6}, .threads = threads};
+    const ranking found = search(layouts(500), lists, toy_on, plan_on).value();
+    for (const candidate& c : found.candidates)
+      rows.emplace_back(c.layout, c.step_time);
+    return rows;
+  };
+  const auto one = times(1);
+  EXPECT_EQ(one, times(2));
+  EXPECT_EQ(one, times(5));
+}
+
+TEST(ShapeSearch, PlansFinalistsWithTheWholeBudget) {
+  const std::vector<std::vector<tokens>> lists = batches(11);
+  const search_budget large{40'000, 40};
+  const ranking found = shape_search{.first = small, .effort = large, .finalists = 3}(layouts(500), lists, toy_on, plan_on).value();
+  EXPECT_EQ(std::count_if(found.candidates.begin(), found.candidates.end(), [](const candidate& c) { return c.finalist; }), 3);
+  for (const candidate& c : found.candidates)
+    EXPECT_TRUE(!c.finalist || planned_on(c.layout, lists, large) == c.step_time);
+}
+
+TEST(ShapeSearch, TunesABaselineByTheSameRule) {
+  const std::vector<std::vector<tokens>> lists = batches(2);
+  const auto megatron_on = [](const layout& on, const toy& cost, std::span<const tokens> lengths, search_budget) {
+    return planner{on.shape, slicers::whole{}, cost, solvers::megatron{}, schedules::one_f_one_b{1}}(lengths);
+  };
+  std::optional<seconds> best;
+  for (const layout& on : layouts(1500)) {
+    const result<toy> cost = toy_on(on);
+    if (!cost) continue;
+    const result<plan> a = megatron_on(on, cost.value(), lists[0], {});
+    const result<plan> b = megatron_on(on, cost.value(), lists[1], {});
+    if (a && b) {
+      const seconds mean = (a.value().step_time + b.value().step_time) * 0.5;
+      if (!best || mean < *best) best = mean;
+    }
+  }
+  const ranking found = shape_search{}(layouts(1500), lists, toy_on, megatron_on).value();
+  ASSERT_NE(found.best(), nullptr);
+  EXPECT_EQ(found.best()->step_time, best);
+}
+
+TEST(ShapeSearch, ShowsTheSpreadOverBatches) {
+  const std::vector<std::vector<tokens>> lists{{{64}, {64}}, {{128}, {128}, {128}}};
+  const ranking found = shape_search{.first = small, .effort = small}(layouts(1500), lists, toy_on, plan_on).value();
+  ASSERT_NE(found.best(), nullptr);
+  const candidate& best = *found.best();
+  EXPECT_LT(best.fastest, best.slowest);
+  EXPECT_DOUBLE_EQ(best.step_time.value, (best.fastest.value + best.slowest.value) / 2);
+  EXPECT_EQ(found.batch_tokens, (128 + 384) / 2);
+  EXPECT_DOUBLE_EQ(found.rate(best), 256 / best.step_time.value / 16);
+}
+
+TEST(ShapeSearch, NeedsABatch) {
+  EXPECT_EQ(shape_search{}(layouts(500), {}, toy_on, plan_on).error().code, errc::invalid_input);
+  const std::vector<std::vector<tokens>> empty(1);
+  EXPECT_EQ(shape_search{}(layouts(500), empty, toy_on, plan_on).error().code, errc::invalid_input);
+}
+
+TEST(ShapeSearch, EndsWhenItIsStopped) {
+  std::stop_source stop;
+  stop.request_stop();
+  const ranking found = shape_search{}(layouts(500), batches(1), toy_on, plan_on, stop.get_token()).value();
+  EXPECT_EQ(found.count(outcome::untried), found.candidates.size());
+}
+
+}  // namespace
+}  // namespace slimpack

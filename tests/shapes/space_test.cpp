@@ -1,0 +1,68 @@
+#include <slimpack/shapes/space.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace slimpack {
+namespace {
+
+using shapes::layout;
+using shapes::space;
+
+std::tuple<int, int, int, int, int, costs::recompute> all_of(const layout& l) {
+  return {l.shape.replicas, l.shape.stages, l.shape.tensor, l.shape.context, l.shape.chunks, l.recompute};
+}
+
+// 24 = 2^3 x 3. Every quadruple of degrees is tried, instead of divisors.
+TEST(ShapeSpace, HoldsEachLegalFactoringOnce) {
+  const space s{.gpus = 24, .gpus_per_node = 8, .layers = 12, .heads = 16};
+  std::set<std::tuple<int, int, int, int, int, costs::recompute>> expected;
+  for (int d = 1; d <= 24; ++d)
+    for (int p = 1; p <= 24; ++p)
+      for (int t = 1; t <= 24; ++t)
+        for (int c = 1; c <= 24; ++c)
+          for (int v = 1; v <= 4; v *= 2)
+            if (d * p * t * c == 24 && 8 % t == 0 && 16 % t == 0 && p * v <= 12 && (v == 1 || p > 1))
+              for (const costs::recompute again : s.recompute) expected.insert({d, p, t, c, v, again});
+  const std::vector<layout> layouts = s.layouts();
+  std::set<std::tuple<int, int, int, int, int, costs::recompute>> found;
+  for (const layout& l : layouts) found.insert(all_of(l));
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(layouts.size(), found.size());
+}
+
+TEST(ShapeSpace, KeepsTensorRanksInsideANode) {
+  for (const int node : {1, 2, 4, 6, 8})
+    for (const layout& l : space{.gpus = 48, .gpus_per_node = node, .layers = 8, .heads = 48}.layouts())
+      for (int first = 0; first < 48; first += l.shape.tensor)
+        EXPECT_EQ(first / node, (first + l.shape.tensor - 1) / node) << "tp " << l.shape.tensor << ", node " << node;
+}
+
+TEST(ShapeSpace, TakesGivenDegreesAsTheyAre) {
+  const space s{.gpus = 64, .gpus_per_node = 8, .layers = 32, .heads = 32, .stages = 4, .tensor = 16, .chunks = {2},
+                .recompute = {costs::recompute::full}};
+  const std::vector<layout> layouts = s.layouts();
+  ASSERT_EQ(layouts.size(), 1u);
+  EXPECT_EQ(all_of(layouts.front()), std::tuple(1, 4, 16, 1, 2, costs::recompute::full));
+}
+
+TEST(ShapeSpace, IsEmptyWhereGivenDegreesDoNotFactorTheGpus) {
+  EXPECT_TRUE((space{.gpus = 64, .layers = 32, .heads = 32, .stages = 3}.layouts().empty()));
+  EXPECT_TRUE((space{.gpus = 64, .layers = 32, .heads = 32, .replicas = 128}.layouts().empty()));
+}
+
+TEST(ShapeLayout, CountsWhatWasChanged) {
+  const layout from{{.stages = 2, .tensor = 4}, costs::recompute::none};
+  layout to = from;
+  EXPECT_EQ(to.changes(from), 0);
+  to.shape.stages = 4;
+  EXPECT_EQ(to.changes(from), 1);
+  to.recompute = costs::recompute::full;
+  EXPECT_EQ(to.changes(from), 2);
+}
+
+}  // namespace
+}  // namespace slimpack
