@@ -18,6 +18,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -49,6 +50,11 @@ concept orders_packs = requires(const S& s, const W& w) {
 template <class S, class Slicer, class Cost, class Schedule>
 concept solves = requires(const S& s, const problem& p, const Slicer& slicer, const Cost& c, const Schedule& o) {
   { s.solve(p, slicer, c, o) } -> std::same_as<result<solution>>;
+};
+
+template <class P>
+concept plans_batches = requires(P& plan_batch, std::span<const tokens> lengths, std::stop_token stop) {
+  { plan_batch(lengths, std::move(stop)) } -> std::same_as<result<plan>>;
 };
 
 template <class T>
@@ -190,6 +196,15 @@ template <class S, class Slicer, class Cost, class Schedule>
 concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && schedule_for<Schedule> &&
     (detail::solves<S, Slicer, Cost, Schedule> ||
      detail::unmet<"a solver offers result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const">());
+
+/// Whatever plans a batch: what may be cached (plan_cache.hpp) and planned ahead (async_planner.hpp).
+///  1. equal lengths get equal plans, as long as nobody asks to stop
+///  2. a stop makes it answer soon, with a plan marked as truncated
+/// Shipped   planner; plan_cache around one, or std::ref of it
+template <class P>
+concept batch_planner = std::move_constructible<P> &&
+    (detail::plans_batches<P> ||
+     detail::unmet<"a batch planner is called with (span<const tokens> lengths, stop_token) and gives result<plan>">());
 
 /// A transport carries bytes between the ranks of a step; rank = replica * stages + stage, whatever the trainer calls
 /// them. Sends and receives return at once with a handle, and a receive may be posted before its message is sent.

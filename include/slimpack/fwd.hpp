@@ -20,6 +20,8 @@ struct error;
 class micropacks;
 class outgoing;
 class plan_error;
+class plan_ticket;
+class deadline;
 
 namespace slicers {
 struct equal_cost;

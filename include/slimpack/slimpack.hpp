@@ -3,6 +3,7 @@
 
 /// Everything but Boost.Graph (simulator/bgl.hpp), Eigen (costs/calibrated.hpp), MPI (transports/mpi.hpp), files (io/) and
 /// the laws (testing/), which cost more to include.
+#include <slimpack/async_planner.hpp>
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/backward_cuts.hpp>
@@ -66,6 +67,8 @@
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/executors/replica_group.hpp>
 #include <slimpack/fwd.hpp>
+#include <slimpack/plan_cache.hpp>
+#include <slimpack/plan_ticket.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/memory_cap.hpp>

@@ -1,6 +1,8 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
+#include <slimpack/plan_cache.hpp>
+#include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
@@ -13,8 +15,10 @@
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -136,6 +140,14 @@ struct solver_that_changes {
   result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&);
 };
 static_assert(!solves_all<solver_that_changes>);
+
+// batch_planner
+
+static_assert(batch_planner<planner<>>);
+static_assert(batch_planner<std::reference_wrapper<plan_cache<planner<>>>>);
+static_assert(batch_planner<result<plan> (*)(std::span<const tokens>, std::stop_token)>);
+static_assert(!batch_planner<plan (*)(std::span<const tokens>, std::stop_token)>);
+static_assert(!batch_planner<result<plan> (*)(std::span<const tokens>)>);
 
 // The parts that a solver is combined with must be what they stand for.
 static_assert(!solver_for<any_solver, any_cost, any_cost, any_schedule>);

@@ -27,6 +27,7 @@ enum class errc {
   transport_failed, ///< the transport cannot carry a message
   timed_out,        ///< a peer did not answer within the transport's time-out
   aborted,          ///< another rank stopped the step; the detail is that rank's
+  cancelled,        ///< whoever asked wants no answer any more
 };
 
 /// Why a call gave no value: the kind, for callers that branch, and one line that names the numbers.
