@@ -53,10 +53,11 @@ void measure(const law& l, int ranks, std::uint64_t seed, const solvers::search_
 }  // namespace
 
 void balance(const options& o, scoreboard& board) {
-  std::printf("balance: one stage, slowest rank over the average; goal at most 1.002\n"
-              "  cost as in table, but packs and messages are free; cap: live tokens of a rank, 1.25 x the mean tokens a\n"
-              "  rank; normal effort. Others, on lists of these laws: 1.001 to 1.007 (equal chunks, or attention moved\n"
-              "  apart), 1.003 to 1.145 (context-parallel groups of powers of two)\n");
+  std::printf(
+      "balance: one stage, slowest rank over the average; goal at most 1.002\n"
+      "  cost as in table, but packs and messages are free; cap: live tokens of a rank, 1.25 x the mean tokens a\n"
+      "  rank; normal effort. Others, on lists of these laws: 1.001 to 1.007 (equal chunks, or attention moved\n"
+      "  apart), 1.003 to 1.145 (context-parallel groups of powers of two)\n");
   std::printf("  %-36s %9s %-6s %9s %9s %11s\n", "batch", "slowest", "goal", "peak/mean", "own/mean", "planning ms");
   for (const law& l : laws)
     for (const int ranks : {8, 32, 64})

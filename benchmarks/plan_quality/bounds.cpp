@@ -67,10 +67,11 @@ void measure(const batch& b, const setting& at, double floor_tokens, spread& lon
 void bounds(const options& o, scoreboard& board) {
   constexpr setting settings[] = {{512, 8, 1, 0.99}, {512, 16, 1, 0.985}, {4096, 8, 8, 0.99}, {4096, 16, 8, 0.985}};
   const std::uint64_t seed = o.seeds.front();
-  std::printf("bounds: efficiency, the proven least step time over the plan's; high effort, uniform pipeline as in table\n"
-              "  lists in file order, linux_source shuffled and laws drawn with seed %llu, lengths cut to 262,144 tokens;\n"
-              "  cap 1.25 x the longest sequence, and at least 65,536 tokens unless `strict`; times in ms\n",
-              static_cast<unsigned long long>(seed));
+  std::printf(
+      "bounds: efficiency, the proven least step time over the plan's; high effort, uniform pipeline as in table\n"
+      "  lists in file order, linux_source shuffled and laws drawn with seed %llu, lengths cut to 262,144 tokens;\n"
+      "  cap 1.25 x the longest sequence, and at least 65,536 tokens unless `strict`; times in ms\n",
+      static_cast<unsigned long long>(seed));
   std::printf("  %-52s %8s %8s %10s %10s %8s  %-7s %s\n", "batch", "useful", "effic.", "step", "bound", "gap", "goal",
               "binding bound");
   for (const setting& at : settings) {

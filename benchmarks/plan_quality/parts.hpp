@@ -11,16 +11,16 @@ namespace slimpack::plan_quality {
 
 struct options {
   std::filesystem::path data;
-  bool quick{};                     ///< one seed, and nothing that takes longer than seconds
+  bool quick{};                               ///< one seed, and nothing that takes longer than seconds
   std::vector<std::uint64_t> seeds{1, 2, 3};  ///< of the laws and of what is shuffled
 };
 
 /// One function a part, each in a file of its own name. They print what they find as they find it.
-void table(const options& o, scoreboard& board);      ///< useful work at each effort, on the laws
-void bounds(const options& o, scoreboard& board);     ///< efficiency against the lower bound, on every list
-void balance(const options& o, scoreboard& board);    ///< one stage: the slowest replica over the average
-void planning(const options& o, scoreboard& board);   ///< planning time at each effort
-void growth(const options& o, scoreboard& board);     ///< planning time over the number of sequences
+void table(const options& o, scoreboard& board);     ///< useful work at each effort, on the laws
+void bounds(const options& o, scoreboard& board);    ///< efficiency against the lower bound, on every list
+void balance(const options& o, scoreboard& board);   ///< one stage: the slowest replica over the average
+void planning(const options& o, scoreboard& board);  ///< planning time at each effort
+void growth(const options& o, scoreboard& board);    ///< planning time over the number of sequences
 
 }  // namespace slimpack::plan_quality
 

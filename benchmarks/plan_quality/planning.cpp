@@ -40,8 +40,9 @@ double million_nodes_a_second(const plan& p) {
 void planning(const options& o, scoreboard& board) {
   constexpr setting settings[] = {{512, 1, {10, 100, 5000}}, {4096, 8, {60, 600, 30000}}};
   const std::uint64_t seed = o.seeds.front();
-  std::printf("time: planning, lengths in memory to certified plan, p 8, uniform pipeline and batches as in bounds (median\n"
-              "  of 5 fast, 3 normal, 1 high)\n");
+  std::printf(
+      "time: planning, lengths in memory to certified plan, p 8, uniform pipeline and batches as in bounds (median\n"
+      "  of 5 fast, 3 normal, 1 high)\n");
   std::printf("  %-34s %-6s %11s %10s %-6s\n", "batch", "effort", "planning ms", "goal", "");
   for (const setting& at : settings) {
     if (o.quick && at.sequences > 512) continue;

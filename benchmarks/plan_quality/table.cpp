@@ -51,8 +51,7 @@ void measure(const row& r, const effort& search, double limit, const options& o,
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
   char name[64];
   std::snprintf(name, sizeof name, "%s %zu, p %d, dp %d, cap %.2f", r.name, r.sequences, r.stages, r.replicas, r.cap);
-  const char* verdict =
-      board.judge({"table: " + std::string(name) + ", " + search.name, worst, limit, false});
+  const char* verdict = board.judge({"table: " + std::string(name) + ", " + search.name, worst, limit, false});
   std::printf("  %-38s %-6s %9.5f %9.5f %8.4f %-6s %11.1f%s\n", name, search.name, worst, mean, limit, verdict,
               1e3 * times[times.size() / 2], why.c_str());
 }
@@ -60,9 +59,10 @@ void measure(const row& r, const effort& search, double limit, const options& o,
 }  // namespace
 
 void table(const options& o, scoreboard& board) {
-  std::printf("table: useful work over rank-time (stages x replicas x makespan, from a common start)\n"
-              "  uniform pipeline: 1 us a token, 2/49152 us a pair, backward 2 and 2.5, 64 us a pack, 24 us a message;\n"
-              "  cuts at multiples of 128 tokens; cap: live tokens of a stage over the longest sequence; laws with seeds");
+  std::printf(
+      "table: useful work over rank-time (stages x replicas x makespan, from a common start)\n"
+      "  uniform pipeline: 1 us a token, 2/49152 us a pair, backward 2 and 2.5, 64 us a pack, 24 us a message;\n"
+      "  cuts at multiples of 128 tokens; cap: live tokens of a stage over the longest sequence; laws with seeds");
   for (const std::uint64_t seed : o.seeds) std::printf(" %llu", static_cast<unsigned long long>(seed));
   std::printf("\n  %-38s %-6s %9s %9s %8s %-6s %11s\n", "batch", "effort", "worst", "mean", "goal", "worst",
               "planning ms");

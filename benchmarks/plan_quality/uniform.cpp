@@ -30,8 +30,8 @@ double useful_share(const plan& p, const costs::quadratic& cost) {
   double work = 0;
   for (const tokens length : p.lengths) {
     const auto n = static_cast<double>(length.value);
-    work += (1 + cost.backward_linear) * cost.linear * n +
-            (1 + cost.backward_attention) * cost.attention * n * (n + 1) / 2;
+    work +=
+        (1 + cost.backward_linear) * cost.linear * n + (1 + cost.backward_attention) * cost.attention * n * (n + 1) / 2;
   }
   return work / (p.step_time.value * p.shape.replicas);  // each stage does all of it, in each replica its part
 }
