@@ -21,6 +21,7 @@ void bounds(const options& o, scoreboard& board);    ///< efficiency against the
 void balance(const options& o, scoreboard& board);   ///< one stage: the slowest replica over the average
 void planning(const options& o, scoreboard& board);  ///< planning time at each effort
 void growth(const options& o, scoreboard& board);    ///< planning time over the number of sequences
+void ablation(const options& o, scoreboard& board);  ///< what each idea adds
 
 }  // namespace slimpack::plan_quality
 
