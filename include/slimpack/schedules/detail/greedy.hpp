@@ -33,17 +33,16 @@ class flow {
   }
 
   [[nodiscard]] std::size_t packs() const noexcept { return packs_; }
-  [[nodiscard]] double time(std::size_t pack, std::size_t stage) const noexcept { return time_[cell(pack, stage)].value; }
-  /// From the pack's end on a stage to its arrival at the one it flows to.
-  [[nodiscard]] double message(std::size_t pack, std::size_t stage) const noexcept {
-    return message_[cell(pack, stage) + sender_].value;
-  }
-
- private:
+  /// Where a pack's times on a stage are; `next` leads to the next pack, 1 to the next stage.
   [[nodiscard]] std::ptrdiff_t cell(std::size_t pack, std::size_t stage) const noexcept {
     return first_ + static_cast<std::ptrdiff_t>(pack) * next_ + static_cast<std::ptrdiff_t>(stage);
   }
+  [[nodiscard]] std::ptrdiff_t next() const noexcept { return next_; }
+  [[nodiscard]] double time(std::ptrdiff_t cell) const noexcept { return time_[cell].value; }
+  /// From the pack's end on a stage to its arrival at the one it flows to.
+  [[nodiscard]] double message(std::ptrdiff_t cell) const noexcept { return message_[cell + sender_].value; }
 
+ private:
   std::size_t packs_{};
   const seconds* time_{};
   const seconds* message_{};
@@ -118,94 +117,35 @@ struct order {
 /// allowed, else waits for whichever comes first. Between a ready up and a ready down the order found on the mirror
 /// image decides, if there is one; else the up runs.
 ///
-/// Decisions are those of a simulation in order of time. A stage goes on past the others while that cannot matter: until
-/// an input may arrive that it does not know of, which is no sooner than the earliest that another stage can start
-/// anything, plus that input's own time there and its message.
-/// Complexity O(packs * stages) decisions, one scan of the stages for each run of them
+/// Decisions are those of a simulation in order of time. But each stage goes on alone as long as what it does not know
+/// cannot matter: a pack that has not left the stage before it arrives no sooner than a bound which that stage gives.
+/// Where nobody can go on so, the stage with the earliest start does, as it would in order of time.
+/// Source    conservative simulation with bounds as null messages (K. M. Chandy and J. Misra, 1979)
+/// Complexity O(packs * stages) decisions, a few to a visit of a stage
 class rule {
  public:
   /// Requires  `image`, if given, is an order of p.mirrored()
   void run(const pipeline& p, const order* image, order& out) {
-    const std::size_t last = p.stages - 1;
-    const auto downs = static_cast<std::uint32_t>(p.down.packs());
-    const auto ups = static_cast<std::uint32_t>(p.up.packs());
-    // When a pack's input arrives at a stage; of the first stage's downs, the start of the step.
-    down_at_.resize(downs * p.stages);
-    up_at_.resize(ups * p.stages);
-    out.before.resize(ups * p.stages);
-    lanes_.assign(p.stages, {});
-    next_.assign(p.stages, never);
-    for (std::size_t r = 0; r < p.stages; ++r) lanes_[r].allowed = p.caps[p.row[r]];
-    if (lanes_[0].allowed > 0) next_[0] = 0;
-    while (true) {
-      std::size_t r = 0;
-      double others = never;  // no other stage starts anything sooner
-      for (std::size_t other = 1; other < p.stages; ++other) {
-        const bool sooner = next_[other] < next_[r];
-        others = std::min(others, next_[sooner ? r : other]);
-        if (sooner) r = other;
+    down_at_.resize(p.down.packs() * p.stages);
+    up_at_.resize(p.up.packs() * p.stages);
+    out.before.resize(p.up.packs() * p.stages);
+    lanes_.clear();
+    for (std::size_t r = 0; r < p.stages; ++r)
+      lanes_.push_back({.down_cell = p.down.cell(0, r), .up_cell = p.up.cell(0, r), .allowed = p.caps[p.row[r]]});
+    for (std::size_t left = (p.down.packs() + p.up.packs()) * p.stages; left > 0;) {
+      std::size_t run = 0;
+      for (std::size_t r = 0; r + 1 < p.stages; ++r) run += visit(p, image, out, r, false);
+      for (std::size_t r = p.stages; r-- > 0;) run += visit(p, image, out, r, false);
+      if (run == 0) {
+        const auto sooner = [](const lane& a, const lane& b) { return a.start < b.start; };
+        const auto first = std::min_element(lanes_.begin(), lanes_.end(), sooner);
+        SLIMPACK_ASSERT(first->start != never, "memory_cap::check passed, so no stage waits for ever");
+        run = visit(p, image, out, static_cast<std::size_t>(first - lanes_.begin()), true);
       }
-      if (next_[r] == never) break;
-      lane& s = lanes_[r];
-      const std::uint32_t* const allowed = &p.caps[p.row[r]];
-      for (bool first = true;; first = false) {
-        double down = never;
-        double up = never;
-        double unknown = never;  // no input that matters arrives sooner
-        const std::size_t down_cell = s.downs * p.stages + r;
-        const std::size_t up_cell = s.ups * p.stages + r;
-        if (s.downs < s.allowed) {
-          if (r == 0)
-            down = s.free;
-          else if (lanes_[r - 1].downs > s.downs)
-            down = std::max(s.free, down_at_[down_cell]);
-          else
-            unknown = others + p.down.time(s.downs, r - 1) + p.down.message(s.downs, r - 1);
-        }
-        if (s.ups < ups) {
-          if (r == last)
-            up = s.downs >= p.need[s.ups] ? s.free : never;
-          else if (lanes_[r + 1].ups > s.ups)
-            up = std::max(s.free, up_at_[up_cell]);
-          else
-            unknown = std::min(unknown, others + p.up.time(s.ups, r + 1) + p.up.message(s.ups, r + 1));
-        }
-        const double start = std::min(down, up);
-        if (!first && start >= unknown) {
-          next_[r] = start;
-          break;
-        }
-        if (start == never) {
-          next_[r] = never;
-          break;
-        }
-        if (up < down || (up == down && (image == nullptr || image->before[r * downs + (downs - 1 - s.downs)] < ups - s.ups))) {
-          s.free = start + p.up.time(s.ups, r);
-          out.before[r * ups + s.ups] = s.downs;
-          if (r > 0) {
-            const double arrival = up_at_[up_cell - 1] = s.free + p.up.message(s.ups, r);
-            lane& n = lanes_[r - 1];
-            if (n.ups == s.ups) others = std::min(others, next_[r - 1] = std::min(next_[r - 1], std::max(n.free, arrival)));
-          }
-          ++s.ups;
-          s.allowed = allowed[s.ups];
-        } else {
-          s.free = start + p.down.time(s.downs, r);
-          if (r < last) {
-            const double arrival = down_at_[down_cell + 1] = s.free + p.down.message(s.downs, r);
-            lane& n = lanes_[r + 1];
-            if (n.downs == s.downs && n.downs < n.allowed)
-              others = std::min(others, next_[r + 1] = std::min(next_[r + 1], std::max(n.free, arrival)));
-          }
-          ++s.downs;
-        }
-      }
+      left -= run;
     }
     out.makespan = 0;
-    for ([[maybe_unused]] const lane& s : lanes_) {
-      SLIMPACK_ASSERT(s.downs == downs && s.ups == ups, "memory_cap::check passed, so no stage waits for ever");
-      out.makespan = std::max(out.makespan, s.free);
-    }
+    for (const lane& s : lanes_) out.makespan = std::max(out.makespan, s.free);
   }
 
  private:
@@ -213,15 +153,80 @@ class rule {
 
   /// One stage as far as it has run.
   struct lane {
-    double free{};
+    std::ptrdiff_t down_cell{};  // of its next down
+    std::ptrdiff_t up_cell{};
     std::uint32_t downs{};
     std::uint32_t ups{};
     std::uint32_t allowed{};  // downs
+    double free{};
+    double start{};         // of what it runs next, as far as it knows its inputs
+    double down_arrival{};  // its next down arrives at the stage that it flows to no sooner
+    double up_arrival{};
   };
 
-  std::vector<double> down_at_;
-  std::vector<double> up_at_;
-  std::vector<double> next_;  // per stage, its next start, as far as its inputs are known
+  /// Runs a stage as far as it can decide, and at least once if `first` of all. Returns how much it has run.
+  std::size_t visit(const pipeline& p, const order* image, order& out, std::size_t r, bool first) {
+    const bool is_last = r + 1 == p.stages;
+    const auto downs = static_cast<std::uint32_t>(p.down.packs());
+    const auto ups = static_cast<std::uint32_t>(p.up.packs());
+    const std::uint32_t* const allowed = &p.caps[p.row[r]];
+    const std::uint32_t* const preferred = image == nullptr ? nullptr : &image->before[r * downs];
+    std::uint32_t* const before = out.before.data() + r * ups;
+    double* const down_at = down_at_.data();
+    double* const up_at = up_at_.data();
+    lane s = lanes_[r];
+    const std::uint32_t ran = s.downs + s.ups;
+    // What has arrived, and when what comes next may. The first stage has all downs; the last turns those it has run.
+    const std::uint32_t downs_here = r == 0 ? downs : lanes_[r - 1].downs;
+    const double down_bound = r == 0 ? 0 : lanes_[r - 1].down_arrival;
+    const std::uint32_t ups_here = is_last ? s.ups : lanes_[r + 1].ups;
+    const double up_bound = is_last ? 0 : lanes_[r + 1].up_arrival;
+    while (true) {
+      double down = never;
+      double up = never;
+      double unknown = never;  // nothing that matters arrives sooner, beside what has arrived
+      if (s.downs < s.allowed) {
+        if (s.downs < downs_here)
+          down = r == 0 ? s.free : std::max(s.free, down_at[s.down_cell]);
+        else
+          unknown = down_bound;
+      }
+      if (is_last) {
+        if (s.ups < ups && p.need[s.ups] <= s.downs) up = s.free;
+      } else if (s.ups < ups_here) {
+        up = std::max(s.free, up_at[s.up_cell]);
+      } else if (s.ups < ups) {
+        unknown = std::min(unknown, up_bound);
+      }
+      s.start = std::min(down, up);
+      if (s.start == never || (s.start >= unknown && !first)) break;
+      first = false;
+      if (up < down || (up == down && (preferred == nullptr || preferred[downs - 1 - s.downs] < ups - s.ups))) {
+        s.free = s.start + p.up.time(s.up_cell);
+        if (r > 0) up_at[s.up_cell - 1] = s.free + p.up.message(s.up_cell);
+        before[s.ups] = s.downs;
+        s.up_cell += p.up.next();
+        s.allowed = allowed[++s.ups];
+      } else {
+        s.free = s.start + p.down.time(s.down_cell);
+        if (!is_last) down_at[s.down_cell + 1] = s.free + p.down.message(s.down_cell);
+        s.down_cell += p.down.next();
+        ++s.downs;
+      }
+    }
+    // What is not allowed or not turned yet waits for one more of the other way.
+    double down = std::max(s.free, s.downs < downs_here && r > 0 ? down_at[s.down_cell] : down_bound);
+    double up = std::max(s.free, s.ups < ups_here && !is_last ? up_at[s.up_cell] : up_bound);
+    if (s.ups < ups && s.downs >= s.allowed) down = up + p.up.time(s.up_cell);
+    if (is_last && s.ups < ups && p.need[s.ups] > s.downs) up = down + p.down.time(s.down_cell);
+    if (s.downs < downs && !is_last) s.down_arrival = down + p.down.time(s.down_cell) + p.down.message(s.down_cell);
+    if (s.ups < ups && r > 0) s.up_arrival = up + p.up.time(s.up_cell) + p.up.message(s.up_cell);
+    lanes_[r] = s;
+    return s.downs + s.ups - ran;
+  }
+
+  std::vector<double> down_at_;  // per cell, when a pack's input arrives; not of the first stage's downs
+  std::vector<double> up_at_;    // not of the last stage's ups
   std::vector<lane> lanes_;
 };
 
