@@ -81,6 +81,10 @@
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/space.hpp>
 #include <slimpack/simulator/bounds.hpp>
+#include <slimpack/simulator/bounds/pieces.hpp>
+#include <slimpack/simulator/bounds/ramp.hpp>
+#include <slimpack/simulator/bounds/residence.hpp>
+#include <slimpack/simulator/bounds/stage_packs.hpp>
 #include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/measured.hpp>

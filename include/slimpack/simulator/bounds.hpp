@@ -6,6 +6,9 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/simulator/bounds/pieces.hpp>
+#include <slimpack/simulator/bounds/residence.hpp>
+#include <slimpack/simulator/bounds/stage_packs.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,10 +18,12 @@
 
 /// Least step times that no plan of a batch can beat, whatever its assignment to replicas, cuts, packs, orders,
 /// merges or split of weight gradients. Each is a function with its proof; `lower_bounds` lists them all.
-/// They rest on cost_model laws 3 (monotone) and 4 (cutting conserves time), and on these facts of a plan:
+/// They rest on cost_model laws 3 (monotone) and 4 (cutting conserves time; hook `least`), and on these facts of a plan:
 ///   (a) a sequence's first slice holds its tokens [0, min(quantum, length)), and runs first forward, last backward;
-///   (b) a pack costs at least its overhead and the time of any slice in it;
-///   (c) parts are passed one after the other, a message apart.
+///   (b) a pack costs at least its overhead and the least times of its slices;
+///   (c) parts are passed one after the other, a message apart, by all packs of a pass in one order;
+///   (d) weight gradients run with their pack's backward on all stages, or apart on all;
+///   (e) in a merge, the packs of a row start and end together, and a token runs backward where it ran forward.
 namespace slimpack::simulator {
 
 /// The least that any plan can run first of a sequence.
@@ -79,34 +84,46 @@ template <class Cost>
 }
 
 /// One sequence's own way: to the last part, all its forward there, then all its backward there, and back.
-/// Proof     On the last part every backward of a sequence follows all its forwards (design rule 2), and both run
-///           on one stage, one after the other. Holds where no merge can share the sequence: with one replica.
+/// Proof     On the last part every backward of a sequence follows all its forwards (design rule 2). They run on one
+///           stage, one after the other, or in the rows of a merge, each at least its share of the row's work.
+/// Shapes    sharers: the most replicas that may share the sequence
 template <class Cost>
-[[nodiscard]] seconds chain_bound(const Cost& cost, const shape& shape, const sequence& s) {
+[[nodiscard]] seconds chain_bound(const Cost& cost, const shape& shape, const sequence& s, int sharers = 1) {
   const int last = shape.parts() - 1;
   const slice whole{s.id, {0}, s.length};
+  const seconds there = least_time(cost, whole, pass::forward, last);
+  const seconds back = least_time(cost, whole, pass::backward, last) - least_weight_time(cost, whole, last);
   return fill_time(cost, shape, s, last) + pack_overhead(cost, pass::forward, last) +
-         least_time(cost, whole, pass::forward, last) + pack_overhead(cost, pass::backward, last) +
-         least_time(cost, whole, pass::backward, last) - least_weight_time(cost, whole, last) + drain_time(cost, shape, s, last);
+         pack_overhead(cost, pass::backward, last) + (there + back) * (1.0 / sharers) +
+         drain_time(cost, shape, s, last);
 }
 
 /// Every bound of a batch on its pipelines, named; gradient reduction comes on top, the same for every plan.
-/// Shapes    rates: one per stage, from rates_of; bounds: one per stage, and the largest chain when there is one replica
+/// Shapes    rates: one per stage, from rates_of; bounds: one per stage, one with its packs for the stage that takes
+///           longest by these where there is more than one, and the largest chain
 /// Errors    none; an empty batch has no bounds            Complexity  O(sequences * parts)
 template <class Cost>
 [[nodiscard]] std::vector<bound> lower_bounds(const Cost& cost, const shape& shape, std::span<const sequence> batch,
-                                              std::span<const memory_rates> /*rates*/) {
+                                              std::span<const memory_rates> rates) {
   std::vector<bound> bounds;
   if (batch.empty()) return bounds;
-  for (int r = 0; r < shape.stages; ++r)
+  int busiest = 0;
+  for (int r = 0; r < shape.stages; ++r) {
     bounds.push_back({"stage " + std::to_string(r) + ": fill + work + drain", stage_bound(cost, shape, batch, r)});
-  if (shape.replicas == 1) {
-    bound chain{};
-    for (const sequence& s : batch)
-      if (const seconds t = chain_bound(cost, shape, s); t > chain.time)
-        chain = {"sequence " + std::to_string(s.id.value) + ": there, turn and back", t};
-    bounds.push_back(chain);
+    if (bounds.back().time > bounds[static_cast<std::size_t>(busiest)].time) busiest = r;
   }
+  if (shape.stages > 1) {
+    const seconds least = bounds[static_cast<std::size_t>(busiest)].time;
+    const pieces all(batch, shape.quantum);
+    const residence memory(cost, shape, batch, all, rates);
+    const stage_packs packs(cost, shape, batch, all, busiest, memory, memory.tightest(least));
+    bounds.push_back({"stage " + std::to_string(busiest) + ": fill + work + packs + drain", packs.bound(least)});
+  }
+  bound chain{};
+  for (const sequence& s : batch)
+    if (const seconds t = chain_bound(cost, shape, s, shape.replicas); t > chain.time)
+      chain = {"sequence " + std::to_string(s.id.value) + ": there, turn and back", t};
+  bounds.push_back(chain);
   return bounds;
 }
 

@@ -1,0 +1,243 @@
+#ifndef SLIMPACK_SIMULATOR_BOUNDS_RESIDENCE_HPP
+#define SLIMPACK_SIMULATOR_BOUNDS_RESIDENCE_HPP
+
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/simulator/bounds/pieces.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace slimpack::simulator {
+
+/// How many packs memory forces: the tokens of a pack stay on a stage until the whole pack has been down the pipeline
+/// and back, so large packs fill memory for long.
+///
+/// Setting   Stage a, one of its chunks at a time (averages over chunks below), with stages after it. A token's weight
+///           there rises from 0 to 1 as the work of its forward pack is done, and falls from 1 to 0 with its work in
+///           backward and weight gradients. It is never more than what the token holds.
+/// Envelope  The weights of all tokens add up to at most h = min(cap, tokens); to (t - fill) / (least forward time of a
+///           token), since that much work has been done by t; and to (step - t) / (least backward time of a token).
+///           Their integral over the step is at most h (step - fill) - h^2 / 2 (sum of the two least times), with h
+///           also at most (step - fill) / (sum of the two least times). The envelope is concave, so replicas hold most
+///           when they share alike.
+/// Residence Pack i of forward time f_i(q) on part q, holding n_i tokens, adds to that integral at least
+///               n_i (f_i(a) / 2 + sum over q > a of f_i(q) + overhead and messages on the way),
+///           and so do backward packs. Of a long sequence, all tokens between a token's last forward and its first
+///           backward run on the last part one after the other: its later slices, forward and backward. Counting those
+///           tokens leaves out f_i and b_k on the last part, in which they may be. A merge divides them by its sharers.
+/// Packs     n_i sum over pieces of v <= (sum over pieces of sqrt(n v))^2 (Cauchy), and again over packs:
+///               sum_i n_i v_i >= (sum over all pieces of sqrt(n v))^2 / packs.
+///           So with C = (sum of sqrt(n v) on the parts before the last)^2 + (the same on the last, short sequences
+///           only)
+///               C_forward / forward packs + C_backward / backward packs <= room,                            (1)
+///           room = the integral's most, less overhead, messages and later slices. Then overhead of the least packs is
+///               (sqrt(overhead_F C_forward) + sqrt(overhead_B C_backward))^2 / room.
+/// Split     A backward pack whose weight gradients run apart stays for its B alone, yet costs two overheads. It is
+/// counted
+///           as two packs, and C_backward times 2 (least share of B without weight gradients) where that is less
+///           than 1.
+/// Source    derived            Units  seconds and tokens
+class residence {
+ public:
+  /// Sums over the batch. Requires  shape.stages >= 2; rates: one per stage
+  /// Complexity O((sequences + groups of pieces) * parts)
+  template <class Cost>
+  residence(const Cost& cost, const shape& on, std::span<const sequence> batch, const pieces& all,
+            std::span<const memory_rates> rates)
+      : shape_(on), stages_(static_cast<std::size_t>(on.stages) - 1) {
+    gather(cost, all);
+    gather_long(cost, batch, all);
+    for (const sequence& s : batch) tokens_ += static_cast<double>(s.length.value);
+    for (std::size_t a = 0; a < stages_.size(); ++a) {
+      stage_sums& stage = stages_[a];
+      stage.cap = tokens_ / on.replicas;
+      const memory_rates& r = rates[a];
+      if (on.memory && r.live_token > 0)
+        stage.cap = std::min(stage.cap, std::max(0.0, (on.memory->amount - r.fixed) / r.live_token));
+      for (int part = 0; part < on.parts() - 1; ++part)
+        stage.constant +=
+            chunks_up_to(static_cast<int>(a), part + 1) * (message_time(cost, {1}, pass::forward, part).value +
+                                                           message_time(cost, {1}, pass::backward, part + 1).value);
+      for (int part = 0; part < on.parts(); ++part)
+        stage.constant += weight_of(static_cast<int>(a), part) * (pack_overhead(cost, pass::forward, part).value +
+                                                                  pack_overhead(cost, pass::backward, part).value);
+    }
+  }
+
+  /// The stage that forces most packs when a step takes `step`.
+  [[nodiscard]] int tightest(seconds step) const {
+    int found = 0;
+    double most = -1;
+    for (int a = 0; a < static_cast<int>(stages_.size()); ++a)
+      if (const double packs = least_overhead(a, step.value, 1, 1); packs > most) most = packs, found = a;
+    return found;
+  }
+
+  /// Overhead of all packs of the batch together, on a stage where packs cost so much, that the memory of stage `a`
+  /// forces when the step takes `step`; infinite when no plan is so fast.
+  /// Shapes    fewer: what to leave out of the sums of sqrt(n v), forward and backward
+  [[nodiscard]] double least_overhead(int a, double step, double forward, double backward,
+                                      std::array<double, 2> fewer = {}) const {
+    const stage_sums& stage = stages_[static_cast<std::size_t>(a)];
+    const double time = std::max(0.0, step - stage.fill);
+    const double ends = stage.forward_token + stage.backward_token;
+    const double held = ends * stage.cap > time ? time / ends : stage.cap;
+    const double most = shape_.replicas * (held * time - held * held * ends / 2) - tokens_ * stage.constant;
+    double best = 0;
+    const std::array<double, 2> price{std::sqrt(forward), std::sqrt(backward * split_)};
+    std::array<double, 2> here{};  // of sequences up to this class, which count as short
+    double later = 0;              // of those above it
+    for (const length_class& c : classes_) later += c.later;
+    for (std::size_t c = 0;; ++c) {
+      const double room = most - later / shape_.replicas;
+      if (!(room > 0)) return std::numeric_limits<double>::infinity();
+      double root = 0;
+      for (const std::size_t p : both_passes)
+        root += price[p] * std::max(0.0, std::sqrt(stage.before[p] * stage.before[p] + here[p] * here[p]) - fewer[p]);
+      best = std::max(best, root * root / room);
+      if (c == classes_.size()) return best;
+      for (const std::size_t p : both_passes) here[p] += classes_[c].last[p];
+      later = std::max(0.0, later - classes_[c].later);
+    }
+  }
+
+  /// What a piece adds at most to the sums of sqrt(n v) of stage `a`, forward and backward.
+  [[nodiscard]] std::array<double, 2> root_of(int a, const piece_times& t, double tokens) const {
+    const auto last = static_cast<std::size_t>(shape_.parts() - 1);
+    return {std::sqrt(tokens * (on_way(a, t.forward) + t.forward[last])),
+            std::sqrt(tokens * (on_way(a, t.backward) + t.backward[last]))};
+  }
+
+ private:
+  struct stage_sums {
+    std::array<double, 2> before{};  // of sqrt(n v), v the time on this stage (half) and those after but the last part
+    double cap{};                    // tokens of one replica
+    double fill{};
+    double constant{};  // overhead and messages, a token
+    double forward_token{std::numeric_limits<double>::infinity()};
+    double backward_token{std::numeric_limits<double>::infinity()};
+  };
+  struct length_class {
+    int bits{};                    // of their lengths
+    std::array<double, 2> last{};  // of sqrt(n v), v the time on the last part
+    double later{};                // tokens times the later work of their sequences
+  };
+
+  /// How many chunks of stage `a` come before `part`, as a share of all its chunks.
+  [[nodiscard]] double chunks_up_to(int a, int part) const {
+    int chunks = 0;
+    for (int own = a; own < part; own += shape_.stages) ++chunks;
+    return static_cast<double>(chunks) / shape_.chunks;
+  }
+  /// How often a token of stage `a` waits for a pack on `part`: half where it is held, for the pack comes and goes.
+  [[nodiscard]] double weight_of(int a, int part) const {
+    return chunks_up_to(a, part) + (part % shape_.stages == a ? 0.5 / shape_.chunks : 0.0);
+  }
+  [[nodiscard]] double on_way(int a, const std::vector<double>& times) const {
+    double sum = 0;
+    for (int part = a; part < shape_.parts() - 1; ++part)
+      sum += weight_of(a, part) * times[static_cast<std::size_t>(part)];
+    return sum;
+  }
+
+  template <class Cost>
+  void gather(const Cost& cost, const pieces& all) {
+    const auto last = static_cast<std::size_t>(shape_.parts() - 1);
+    std::vector<double> fill(stages_.size(), std::numeric_limits<double>::infinity());
+    each_piece(all, cost, shape_.parts(),
+               [&](const piece_times& t, const piece_times& dearest, double count, double n) {
+                 double come = 0;
+                 for (std::size_t a = 0; a < stages_.size(); ++a) {
+                   stage_sums& s = stages_[a];
+                   s.before[0] += count * std::sqrt(n * on_way(static_cast<int>(a), t.forward));
+                   s.before[1] += count * std::sqrt(n * on_way(static_cast<int>(a), t.backward));
+                   for (std::size_t part = a; part <= last; part += static_cast<std::size_t>(shape_.stages)) {
+                     s.forward_token = std::min(s.forward_token, t.forward[part] / n * shape_.chunks);
+                     s.backward_token = std::min(s.backward_token, t.backward[part] / n * shape_.chunks);
+                   }
+                   fill[a] = std::min(fill[a], come);
+                   come += t.forward[a];
+                 }
+                 for (std::size_t part = 0; part <= last; ++part)
+                   if (dearest.backward[part] > 0)
+                     split_ = std::min(split_, 2 * t.inputs[part] / dearest.backward[part]);
+               });
+    double come = 0;
+    for (std::size_t a = 0; a < stages_.size(); ++a) {
+      stages_[a].fill = come + fill[a];
+      const auto part = static_cast<int>(a);
+      come += pack_overhead(cost, pass::forward, part).value + message_time(cost, {1}, pass::forward, part).value;
+    }
+  }
+
+  template <class Cost>
+  void gather_long(const Cost& cost, std::span<const sequence> batch, const pieces& all) {
+    const int last = shape_.parts() - 1;
+    const auto n = static_cast<double>(all.quantum().value);
+    const auto size = static_cast<double>(all.group_size());
+    const auto work = [&](tokens length) {  // of a sequence's first tokens, both passes
+      if (length.value == 0) return 0.0;
+      const slice s{{}, {0}, length};
+      return least_time(cost, s, pass::forward, last).value + least_time(cost, s, pass::backward, last).value;
+    };
+    struct sums {
+      std::array<double, 2> last{};
+      double earlier{};  // tokens times the work of their sequence before their piece
+    };
+    std::vector<sums> one;     // of a quantum of each group
+    std::vector<sums> so_far;  // of the groups before
+    so_far.push_back({});
+    for (const piece_group& g : all.groups()) {
+      sums s;
+      s.last = {std::sqrt(n * least_time(cost, g.first, pass::forward, last).value),
+                std::sqrt(n * least_time(cost, g.first, pass::backward, last).value)};
+      s.earlier = n * work(g.last.begin);
+      one.push_back(s);
+      sums next = so_far.back();
+      for (const std::size_t p : both_passes) next.last[p] += size * s.last[p];
+      next.earlier += size * s.earlier;
+      so_far.push_back(next);
+    }
+    classes_.resize(64);
+    for (const sequence& s : batch) {
+      sums mine = so_far[all.whole_groups(s)];
+      if (const auto more = static_cast<double>(all.more_quanta(s)); more > 0) {
+        const sums& each = one[all.whole_groups(s)];
+        for (const std::size_t p : both_passes) mine.last[p] += more * each.last[p];
+        mine.earlier += more * each.earlier;
+      }
+      if (const slice rest = all.rest_of(s); rest.length.value > 0) {
+        const auto tokens = static_cast<double>(rest.length.value);
+        mine.last[0] += std::sqrt(tokens * least_time(cost, rest, pass::forward, last).value);
+        mine.last[1] += std::sqrt(tokens * least_time(cost, rest, pass::backward, last).value);
+        mine.earlier += tokens * work(rest.begin);
+      }
+      const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(s.length.value)));
+      length_class& c = classes_[static_cast<std::size_t>(bits)];
+      c.bits = bits;
+      for (const std::size_t p : both_passes) c.last[p] += mine.last[p];
+      c.later += static_cast<double>(s.length.value) * work(s.length) - mine.earlier;
+    }
+    std::erase_if(classes_, [](const length_class& c) { return c.bits == 0; });
+  }
+
+  shape shape_;
+  std::vector<stage_sums> stages_;     // all but the last
+  std::vector<length_class> classes_;  // shortest first
+  double tokens_{};
+  double split_{1};
+};
+
+}  // namespace slimpack::simulator
+
+#endif
