@@ -157,7 +157,8 @@ concept slicer = std::copyable<S> &&
 ///  1. times are finite and not negative, for every slice of at least one token
 ///  2. a pack costs no less than its largest member
 ///  3. time does not fall when a slice's prefix or length grows
-///  4. analytic models conserve attention work: the times of a sequence's slices add up to its own
+///  4. analytic models conserve attention work: the times of a sequence's slices add up to its own (those of the hook
+///     `least` do, where cutting costs more)
 ///  5. equal questions get equal answers
 /// testing/cost_model_laws.hpp checks them. A cost model knows no slicer, solver, schedule or simulator.
 /// Shipped   costs::quadratic (default) seconds per token and pair, to learn, to test and where you have measured them;

@@ -189,7 +189,38 @@ TEST(Transformer, ExchangesBetweenTensorRanks) {
 }
 
 TEST(Transformer, SharesWorkOverContextRanks) {
-  EXPECT_DOUBLE_EQ(time_of(tiny({.stages = 2, .context = 2}), of_length(4), pass::forward, 0), (4 + 1) / 2.0);
+  const transformer t = tiny({.stages = 2, .context = 2});
+  EXPECT_DOUBLE_EQ(t.useful(of_length(4), pass::forward, 0).value, (4 + 1) / 2.0);
+  EXPECT_EQ(t.least(of_length(4), pass::forward, 0), t.useful(of_length(4), pass::forward, 0));
+}
+
+// One hop inside a node: of n tokens and prefix, keys and values of half, 2 x 4 bytes each, at 16 bytes/s: 0.25 s a token,
+// backward twice. Half of the attention runs meanwhile: 0.025 s a pair, backward three times.
+TEST(Transformer, WaitsForKeysThatAttentionDoesNotCover) {
+  const transformer t = tiny({.stages = 2, .context = 2});
+  EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::forward, 0), 2.5 + (4 * 0.25 - 10 * 0.025));
+  EXPECT_DOUBLE_EQ(time_of(t, {{0}, {4}, {4}}, pass::forward, 0), 2 + 1.3 + (8 * 0.25 - 26 * 0.025));
+  EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::backward, 0), 5.5 + (4 * 0.5 - 10 * 0.075));
+  EXPECT_DOUBLE_EQ(time_of(t, of_length(40), pass::forward, 0), 20 + 820 * 0.05);
+  EXPECT_DOUBLE_EQ(t.overhead(pass::forward, 0).value, 0.5 + 0.125);
+  EXPECT_DOUBLE_EQ(t.overhead(pass::backward, 0).value, 1 + 0.125);
+  const std::vector<slice> both{of_length(4), {{0}, {4}, {4}}};
+  EXPECT_DOUBLE_EQ(t.time(both, pass::forward, 0).value, 0.625 + 2.5 + 0.75 + 3.3 + 1.35);
+}
+
+TEST(Transformer, ExchangesKeysAgainWhereAttentionIsComputedAgain) {
+  const transformer t = tiny({.stages = 2, .context = 2}, {.recompute = recompute::attention, .launch = {0.5}});
+  EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::backward, 0), 5.5 + 1.25 + 0.5 + 0.75);
+}
+
+TEST(Transformer, NeverGainsByCuttingWhatIsExchanged) {
+  const transformer t = tiny({.stages = 2, .context = 2});
+  for (std::int64_t cut = 1; cut < 60; ++cut)
+    for (const pass p : {pass::forward, pass::backward}) {
+      const seconds parts = t.time(of_length(cut), p, 0) + t.time({{0}, {cut}, {60 - cut}}, p, 0);
+      EXPECT_GE(parts.value, time_of(t, of_length(60), p, 0) * (1 - 1e-12)) << cut;
+      EXPECT_GE(parts.value, t.least(of_length(60), p, 0).value * (1 - 1e-12)) << cut;
+    }
 }
 
 // A token is 2 x 4 bytes. Stages 0 and 1 share a node of two GPUs (16 bytes/s), 1 and 2 do not (4 bytes/s).

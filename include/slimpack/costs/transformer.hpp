@@ -14,6 +14,7 @@
 #include <slimpack/costs/saved_tensors.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iosfwd>
 #include <optional>
@@ -40,9 +41,13 @@ struct transformer_options {
 /// Formula   slice = linear flops n / (peak gemm_efficiency) + pair flops pairs / (peak attention_efficiency)
 ///                   + tensor-parallel traffic of n tokens; backward: 2 x linear, backward_attention_ratio x attention,
 ///                   and what is recomputed. All over the tensor- and context-parallel ranks
+///                   + what attention does not cover of the exchange of keys and values on a ring of c context-parallel
+///                   ranks: (c - 1) max(0, bytes of the slice's and its prefix's / c / bandwidth - attention / c);
+///                   backward twice the bytes, since gradients of keys and values travel too
 ///           pack  = launches + max(sum of slices, weight bytes / memory bandwidth)
-/// Limits    context parallelism divides work and memory; its exchange of keys and values counts as hidden
-/// Law       analytic: cutting a sequence conserves its times
+/// Source    ring attention (arXiv:2310.01889); that a hop is covered by the attention to what the last one brought
+/// Law       analytic: cutting a sequence conserves its times, but for the exchange: later slices need the keys and
+///           values of earlier ones once more, so cutting costs time where attention does not cover it
 /// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, or a
 ///           list of layers that does not add up            Complexity  O(1) a slice
 class transformer {
@@ -56,15 +61,18 @@ class transformer {
     return transformer(std::move(model), std::move(device), on, std::move(with));
   }
 
-  [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return priced(at(part).of(p), s); }
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    return priced(at(part).of(p), s) + exchanged(at(part).of(p), s);
+  }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
     return priced(p == pass::forward ? at(part).forward : at(part).useful_backward, s);
   }
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return priced(at(part).of(p), s); }
   [[nodiscard]] seconds overhead(pass p, int part) const { return at(part).of(p).overhead; }
   [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
     const rates& r = at(part).of(p);
     seconds sum{};
-    for (const slice& s : pack) sum += priced(r, s);
+    for (const slice& s : pack) sum += priced(r, s) + exchanged(r, s);
     return r.overhead + std::max(sum, r.floor);
   }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
@@ -92,9 +100,14 @@ class transformer {
   }
 
  private:
+  struct ring {
+    double key{};      // seconds that all hops take for a token of the slice or its prefix
+    double covered{};  // seconds of attention that run meanwhile, for a pair
+  };
   struct rates {
     double token{};     // seconds
     double pair{};      // seconds
+    std::array<ring, 2> rings{};  // of the pass, and of what it computes again
     seconds overhead;   // of a pack
     seconds floor;      // least time of a pack's slices together
   };
@@ -133,8 +146,9 @@ class transformer {
     const double gemm = device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context;
     const double attention = device_.peak_bf16_flops * device_.attention_efficiency * shape_.context;
     const auto h = static_cast<double>(model_.hidden);
-    double linear = 0, pair = 0, up = 0, weights = 0;
-    for (const layer& l : own) linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights;
+    double linear = 0, pair = 0, up = 0, weights = 0, kv = 0;
+    for (const layer& l : own)
+      linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights, kv += l.kv_elements;
     const double head = has_head ? 2 * h * static_cast<double>(model_.vocabulary) / shape_.tensor : 0;
     if (has_head) weights += head / 2;
     const auto count = static_cast<double>(own.size());
@@ -142,23 +156,31 @@ class transformer {
     const link& tensor = net.link_of(net.place().tensor(shape_));
     const double one_token = 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
     const double traffic = 4 * count * one_token;
+    const double hops = shape_.context - 1.0;
+    const link& context = net.link_of(net.place().context(shape_));
+    const double key = hops / shape_.context * 2 * kv / context.bandwidth;
     const double waits = shape_.tensor > 1 ? 4 * count * tensor.latency.value : 0;
+    const double turns = hops * count * context.latency.value;
 
     part_rates r;
     r.forward.token = (linear + head) / gemm + traffic;
     r.forward.pair = pair / attention;
-    r.forward.overhead = {count * with.launch.value + waits};
+    r.forward.rings[0] = {key, hops / shape_.context * r.forward.pair};
+    r.forward.overhead = {count * with.launch.value + waits + turns};
     r.forward.floor = {2 * weights / device_.memory_bandwidth};
     r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic;
     r.useful_backward.pair = device_.backward_attention_ratio * r.forward.pair;
-    r.useful_backward.overhead = {2 * count * with.launch.value + 1.5 * waits};
+    r.useful_backward.rings[0] = {2 * key, hops / shape_.context * r.useful_backward.pair};
+    r.useful_backward.overhead = {2 * count * with.launch.value + 1.5 * waits + turns};
     r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
     r.backward = r.useful_backward;
-    if (with.recompute == recompute::attention) r.backward.pair += r.forward.pair;
+    if (with.recompute == recompute::attention || with.recompute == recompute::full) {
+      r.backward.pair += r.forward.pair;
+      r.backward.rings[1] = r.forward.rings[0];
+    }
     if (with.recompute == recompute::selective) r.backward.token += up / gemm;
     if (with.recompute == recompute::full) {
       r.backward.token += linear / gemm + traffic;
-      r.backward.pair += r.forward.pair;
       r.backward.overhead += r.forward.overhead;
     }
     r.weight_token = (linear + head) / gemm;
@@ -168,6 +190,13 @@ class transformer {
   [[nodiscard]] const part_rates& at(int part) const { return parts_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] static seconds priced(const rates& r, const slice& s) noexcept {
     return {r.token * static_cast<double>(s.length.value) + r.pair * s.pairs()};
+  }
+  /// What is waited for of keys and values on their way round the context-parallel ranks.
+  [[nodiscard]] static seconds exchanged(const rates& r, const slice& s) noexcept {
+    seconds sum{};
+    for (const ring& own : r.rings)
+      sum += {std::max(0.0, own.key * static_cast<double>(s.end().value) - own.covered * s.pairs())};
+    return sum;
   }
 
   model_shape model_;
