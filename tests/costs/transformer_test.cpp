@@ -194,18 +194,21 @@ TEST(Transformer, SharesWorkOverContextRanks) {
   EXPECT_EQ(t.least(of_length(4), pass::forward, 0), t.useful(of_length(4), pass::forward, 0));
 }
 
-// One hop inside a node: of n tokens and prefix, keys and values of half, 2 x 4 bytes each, at 16 bytes/s: 0.25 s a token,
-// backward twice. Half of the attention runs meanwhile: 0.025 s a pair, backward three times.
+// One hop inside a node, of half the tokens, at 16 bytes/s. Keys and values of a token, 2 x 4 bytes, take 0.25 s, backward
+// twice; queries and outputs, 2 x 8 bytes, 0.5 s, backward 0.75: fewer bytes from three tokens of prefix on. Half of the
+// attention runs meanwhile: 0.025 s a pair, backward three times.
 TEST(Transformer, WaitsForKeysThatAttentionDoesNotCover) {
   const transformer t = tiny({.stages = 2, .context = 2});
   EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::forward, 0), 2.5 + (4 * 0.25 - 10 * 0.025));
-  EXPECT_DOUBLE_EQ(time_of(t, {{0}, {4}, {4}}, pass::forward, 0), 2 + 1.3 + (8 * 0.25 - 26 * 0.025));
+  EXPECT_DOUBLE_EQ(time_of(t, {{0}, {2}, {4}}, pass::forward, 0), 2 + 0.9 + (6 * 0.25 - 18 * 0.025));
+  EXPECT_DOUBLE_EQ(time_of(t, {{0}, {5}, {4}}, pass::forward, 0), 2 + 1.5 + (4 * 0.5 - 30 * 0.025));
+  EXPECT_DOUBLE_EQ(time_of(t, {{0}, {3}, {4}}, pass::backward, 0), 4 + 3.3 + (4 * 0.75 - 22 * 0.075));
   EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::backward, 0), 5.5 + (4 * 0.5 - 10 * 0.075));
   EXPECT_DOUBLE_EQ(time_of(t, of_length(40), pass::forward, 0), 20 + 820 * 0.05);
   EXPECT_DOUBLE_EQ(t.overhead(pass::forward, 0).value, 0.5 + 0.125);
   EXPECT_DOUBLE_EQ(t.overhead(pass::backward, 0).value, 1 + 0.125);
-  const std::vector<slice> both{of_length(4), {{0}, {4}, {4}}};
-  EXPECT_DOUBLE_EQ(t.time(both, pass::forward, 0).value, 0.625 + 2.5 + 0.75 + 3.3 + 1.35);
+  const std::vector<slice> both{of_length(4), {{0}, {5}, {4}}};
+  EXPECT_DOUBLE_EQ(t.time(both, pass::forward, 0).value, 0.625 + 2.5 + 0.75 + 3.5 + 1.25);
 }
 
 TEST(Transformer, ExchangesKeysAgainWhereAttentionIsComputedAgain) {

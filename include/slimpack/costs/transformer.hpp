@@ -41,13 +41,15 @@ struct transformer_options {
 /// Formula   slice = linear flops n / (peak gemm_efficiency) + pair flops pairs / (peak attention_efficiency)
 ///                   + tensor-parallel traffic of n tokens; backward: 2 x linear, backward_attention_ratio x attention,
 ///                   and what is recomputed. All over the tensor- and context-parallel ranks
-///                   + what attention does not cover of the exchange of keys and values on a ring of c context-parallel
-///                   ranks: (c - 1) max(0, bytes of the slice's and its prefix's / c / bandwidth - attention / c);
-///                   backward twice the bytes, since gradients of keys and values travel too
+///                   + what attention does not cover of the exchange on a ring of c context-parallel ranks:
+///                   (c - 1) max(0, bytes / c / bandwidth - attention / c), the bytes those of keys and values of the
+///                   slice and its prefix, or of the slice's queries and outputs, whichever are fewer; backward with
+///                   the gradients: keys and values twice; queries twice and gradients of outputs
 ///           pack  = launches + max(sum of slices, weight bytes / memory bandwidth)
-/// Source    ring attention (arXiv:2310.01889); that a hop is covered by the attention to what the last one brought
+/// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries
+///           that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
 /// Law       analytic: cutting a sequence conserves its times, but for the exchange: later slices need the keys and
-///           values of earlier ones once more, so cutting costs time where attention does not cover it
+///           values of earlier ones once more, so cutting may cost time where attention does not cover it
 /// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, or a
 ///           list of layers that does not add up            Complexity  O(1) a slice
 class transformer {
@@ -101,7 +103,8 @@ class transformer {
 
  private:
   struct ring {
-    double key{};      // seconds that all hops take for a token of the slice or its prefix
+    double key{};      // seconds that all hops take for a token of the slice or its prefix, where keys travel
+    double query{};    // and for a token of the slice, where queries do
     double covered{};  // seconds of attention that run meanwhile, for a pair
   };
   struct rates {
@@ -146,9 +149,11 @@ class transformer {
     const double gemm = device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context;
     const double attention = device_.peak_bf16_flops * device_.attention_efficiency * shape_.context;
     const auto h = static_cast<double>(model_.hidden);
-    double linear = 0, pair = 0, up = 0, weights = 0, kv = 0;
-    for (const layer& l : own)
-      linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights, kv += l.kv_elements;
+    double linear = 0, pair = 0, up = 0, weights = 0, keys = 0, queries = 0, outputs = 0;
+    for (const layer& l : own) {
+      linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights;
+      keys += l.kv_elements, queries += l.query, outputs += l.output;
+    }
     const double head = has_head ? 2 * h * static_cast<double>(model_.vocabulary) / shape_.tensor : 0;
     if (has_head) weights += head / 2;
     const auto count = static_cast<double>(own.size());
@@ -158,19 +163,20 @@ class transformer {
     const double traffic = 4 * count * one_token;
     const double hops = shape_.context - 1.0;
     const link& context = net.link_of(net.place().context(shape_));
-    const double key = hops / shape_.context * 2 * kv / context.bandwidth;
+    const double element = hops / shape_.context * 2 / context.bandwidth;
     const double waits = shape_.tensor > 1 ? 4 * count * tensor.latency.value : 0;
     const double turns = hops * count * context.latency.value;
 
     part_rates r;
     r.forward.token = (linear + head) / gemm + traffic;
     r.forward.pair = pair / attention;
-    r.forward.rings[0] = {key, hops / shape_.context * r.forward.pair};
+    r.forward.rings[0] = {element * keys, element * (queries + outputs), hops / shape_.context * r.forward.pair};
     r.forward.overhead = {count * with.launch.value + waits + turns};
     r.forward.floor = {2 * weights / device_.memory_bandwidth};
     r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic;
     r.useful_backward.pair = device_.backward_attention_ratio * r.forward.pair;
-    r.useful_backward.rings[0] = {2 * key, hops / shape_.context * r.useful_backward.pair};
+    r.useful_backward.rings[0] = {2 * element * keys, element * (2 * queries + outputs),
+                                  hops / shape_.context * r.useful_backward.pair};
     r.useful_backward.overhead = {2 * count * with.launch.value + 1.5 * waits + turns};
     r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
     r.backward = r.useful_backward;
@@ -191,11 +197,12 @@ class transformer {
   [[nodiscard]] static seconds priced(const rates& r, const slice& s) noexcept {
     return {r.token * static_cast<double>(s.length.value) + r.pair * s.pairs()};
   }
-  /// What is waited for of keys and values on their way round the context-parallel ranks.
+  /// What is waited for of keys and values, or of queries, on their way round the context-parallel ranks.
   [[nodiscard]] static seconds exchanged(const rates& r, const slice& s) noexcept {
     seconds sum{};
     for (const ring& own : r.rings)
-      sum += {std::max(0.0, own.key * static_cast<double>(s.end().value) - own.covered * s.pairs())};
+      sum += {std::max(0.0, std::min(own.key * static_cast<double>(s.end().value),
+                                     own.query * static_cast<double>(s.length.value)) - own.covered * s.pairs())};
     return sum;
   }
 
