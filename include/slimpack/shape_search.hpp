@@ -26,7 +26,8 @@ namespace slimpack {
 /// batches already cost it that place is left. The finalists are planned once more, with the whole budget.
 /// cost_of   result<Cost>(const shapes::layout&), with Cost a cost_model: what to plan with there
 /// plan_of   result<plan>(const shapes::layout&, const Cost&, span<const tokens>, search_budget): any planner, so that
-///           a baseline is tuned over the same layouts by the same rule
+///           a baseline is tuned over the same layouts by the same rule. It may offer seconds least(layout, cost,
+///           lengths), what its own plans take at least before the reduction, where that is more than any plan's
 /// Law       equal inputs give equal rankings, whatever the number of threads, if cost_of and plan_of do so
 /// Errors    invalid_input: no batch, or an empty one. A layout that does not fit, or that is refused, is not an error:
 ///           its candidate says why

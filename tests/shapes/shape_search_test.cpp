@@ -178,6 +178,33 @@ TEST(ShapeSearch, TunesABaselineByTheSameRule) {
   EXPECT_EQ(found.best()->step_time, best);
 }
 
+/// Plans that take ten times the bound, and know it.
+struct slow_planner {
+  result<plan> operator()(const layout& on, const toy& cost, std::span<const tokens> lengths, search_budget effort) const {
+    result<plan> made = plan_on(on, cost, lengths, effort);
+    if (made) made.value().step_time = least(on, cost, lengths) + made.value().reduce_time;
+    return made;
+  }
+  seconds least(const layout& on, const toy& cost, std::span<const tokens> lengths) const {
+    seconds sum{};
+    for (const tokens length : lengths) sum += cost.time({{}, {0}, length}, pass::forward, on.shape.parts() - 1) * 100;
+    return sum;
+  }
+};
+
+TEST(ShapeSearch, UsesWhatAPlannerKnowsOfItsOwnPlans) {
+  const std::vector<std::vector<tokens>> lists = batches(6);
+  const shape_search search{.first = small, .effort = small, .finalists = 1, .threads = 1};
+  const auto unknowing = [](const layout& on, const toy& cost, std::span<const tokens> lengths, search_budget effort) {
+    return slow_planner{}(on, cost, lengths, effort);
+  };
+  const ranking with = search(layouts(500), lists, toy_on, slow_planner{}).value();
+  const ranking without = search(layouts(500), lists, toy_on, unknowing).value();
+  ASSERT_NE(with.best(), nullptr);
+  EXPECT_EQ(with.best()->step_time, without.best()->step_time);
+  EXPECT_GT(with.count(outcome::bounded), without.count(outcome::bounded));
+}
+
 TEST(ShapeSearch, ShowsTheSpreadOverBatches) {
   const std::vector<std::vector<tokens>> lists{{{64}, {64}}, {{128}, {128}, {128}}};
   const ranking found = shape_search{.first = small, .effort = small}(layouts(1500), lists, toy_on, plan_on).value();

@@ -52,6 +52,13 @@ template <class PlanOf, class CostOf>
 concept plans_layouts = gives_plans<PlanOf, CostOf> ||
     unmet<"a shape search takes plan_of: result<plan>(const shapes::layout&, const Cost&, span<const tokens>, search_budget)">();
 
+/// A planner that proves more of its own plans than what holds for all: one that never cuts a sequence, say.
+template <class PlanOf, class CostOf>
+concept bounds_layouts = requires(const PlanOf& plan_of, const shapes::layout& on, const cost_of_layout<CostOf>& cost,
+                                  std::span<const tokens> lengths) {
+  { plan_of.least(on, cost, lengths) } -> std::same_as<seconds>;
+};
+
 /// The rounds of a shape search: every layout is bounded, those that can still be among the best few are planned, and
 /// these once more with a larger budget.
 template <class CostOf, class PlanOf>
@@ -153,10 +160,12 @@ class contest {
       return;
     }
     const seconds reduced = on.replicas * on.context > 1 ? reduce_time_of(cost.value()) : seconds{};
-    for (const std::vector<sequence>& batch : sequences_) {
+    for (std::size_t b = 0; b < batches_.size(); ++b) {
       seconds least{};
-      for (const slimpack::bound& b : simulator::lower_bounds(cost.value(), on, batch, rates.value()))
-        least = std::max(least, b.time);
+      for (const slimpack::bound& any : simulator::lower_bounds(cost.value(), on, sequences_[b], rates.value()))
+        least = std::max(least, any.time);
+      if constexpr (bounds_layouts<PlanOf, CostOf>)
+        least = std::max(least, plan_of_.least(e.known.layout, cost.value(), std::span<const tokens>(batches_[b])));
       e.bounds.push_back(least + reduced);
     }
     e.known.lower_bound = mean(e.bounds);
