@@ -1,6 +1,7 @@
 // slimpack-bench-plan_quality: how good plans are, beside the figures they are meant to reach.
 //
-//   slimpack-bench-plan_quality [--only table,bounds,balance,time,growth,ablation] [--quick] [--seeds 1,2,3] [FOLDER]
+//   slimpack-bench-plan_quality [--only table,bounds,balance,realistic,time,growth,ablation] [--quick] [--seeds 1,2,3]
+//   [FOLDER]
 //
 // FOLDER holds lengths/, models/, profiles/ as examples/data does, which is the default. Everything but times is the
 // same on every machine. The exit status is 1 when a goal is missed.
@@ -24,8 +25,9 @@ struct part {
   void (*measure)(const quality::options&, quality::scoreboard&);
 };
 
-constexpr part parts[] = {{"table", quality::table},   {"bounds", quality::bounds}, {"balance", quality::balance},
-                          {"time", quality::planning}, {"growth", quality::growth}, {"ablation", quality::ablation}};
+constexpr part parts[] = {{"table", quality::table},         {"bounds", quality::bounds}, {"balance", quality::balance},
+                          {"realistic", quality::realistic}, {"time", quality::planning}, {"growth", quality::growth},
+                          {"ablation", quality::ablation}};
 
 int complain() {
   std::fprintf(stderr, "usage: slimpack-bench-plan_quality [--only");

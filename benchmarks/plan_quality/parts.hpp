@@ -16,12 +16,13 @@ struct options {
 };
 
 /// One function a part, each in a file of its own name. They print what they find as they find it.
-void table(const options& o, scoreboard& board);     ///< useful work at each effort, on the laws
-void bounds(const options& o, scoreboard& board);    ///< efficiency against the lower bound, on every list
-void balance(const options& o, scoreboard& board);   ///< one stage: the slowest replica over the average
-void planning(const options& o, scoreboard& board);  ///< planning time at each effort
-void growth(const options& o, scoreboard& board);    ///< planning time over the number of sequences
-void ablation(const options& o, scoreboard& board);  ///< what each idea adds
+void table(const options& o, scoreboard& board);      ///< useful work at each effort, on the laws
+void bounds(const options& o, scoreboard& board);     ///< efficiency against the lower bound, on every list
+void balance(const options& o, scoreboard& board);    ///< one stage: the slowest replica over the average
+void planning(const options& o, scoreboard& board);   ///< planning time at each effort
+void realistic(const options& o, scoreboard& board);  ///< real models on many GPUs, over baselines
+void growth(const options& o, scoreboard& board);     ///< planning time over the number of sequences
+void ablation(const options& o, scoreboard& board);   ///< what each idea adds
 
 }  // namespace slimpack::plan_quality
 

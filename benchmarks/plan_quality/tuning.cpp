@@ -1,0 +1,96 @@
+#include "tuning.hpp"
+
+#include "../../examples/plan/planners.hpp"
+
+#include <slimpack/costs/gpus.hpp>
+#include <slimpack/shape_search.hpp>
+#include <slimpack/shapes/space.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace slimpack::plan_quality {
+namespace {
+
+const costs::gpu& h100() {
+  static const costs::gpu device = *costs::gpus::named("h100");
+  return device;
+}
+
+}  // namespace
+
+cluster cluster::of(costs::model_shape model, int gpus) {
+  const shapes::space space{.gpus = gpus,
+                            .gpus_per_node = h100().gpus_per_node,
+                            .layers = model.layers,
+                            .heads = model.heads,
+                            .memory = memory_limit{memory_unit::byte, h100().memory.value - 0x1p32}};
+  return {std::move(model), gpus, space.layouts()};
+}
+
+result<costs::transformer> cluster::cost_on(const shapes::layout& on) const {
+  return costs::transformer::make(model, h100(), on.shape, {.recompute = on.recompute});
+}
+
+result<plan> cluster::planned(const std::string& planner, tokens pack, const shapes::layout& on,
+                              std::span<const tokens> lengths, const solvers::search_budget& effort) const {
+  result<costs::transformer> cost = cost_on(on);
+  if (!cost) return std::move(cost).error();
+  return cli::plan_named({planner, on.shape, pack, effort}, lengths, std::move(cost).value());
+}
+
+std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std::span<const tokens> lengths,
+                                                tokens context) const {
+  const bool searches = planner == "slimpack";
+  const bool packs = !searches && planner != "chunked";
+  const solvers::search_budget fast = solvers::search_budget::fast();
+  const shape_search search{.first = fast, .effort = searches ? solvers::search_budget::normal() : fast};
+  const std::vector<std::vector<tokens>> batches{{lengths.begin(), lengths.end()}};
+  std::optional<shapes::candidate> best;
+  for (tokens pack = *std::max_element(lengths.begin(), lengths.end()); pack <= context; pack = {4 * pack.value}) {
+    const result<shapes::ranking> ranked = search(
+        layouts, batches, [&](const shapes::layout& on) { return cost_on(on); },
+        [&](const shapes::layout& on, const costs::transformer& cost, std::span<const tokens> batch,
+            const solvers::search_budget& effort) {
+          return cli::plan_named({planner, on.shape, pack, effort}, batch, cost);
+        });
+    const shapes::candidate* found = ranked.value().best();
+    if (found && (!best || found->step_time < best->step_time)) best = *found;
+    if (!packs) break;
+  }
+  return best;
+}
+
+std::string cluster::shortfall(tokens longest) const {
+  double least = std::numeric_limits<double>::infinity();
+  shapes::layout where{};
+  for (const shapes::layout& on : layouts) {
+    const result<costs::transformer> cost = cost_on(on);
+    if (!cost) continue;
+    double need = 0;
+    for (int r = 0; r < on.shape.stages; ++r) {
+      const memory_rates rates = *cost.value().memory(r);
+      need = std::max(need, rates.fixed + rates.live_token * static_cast<double>(longest.value) / on.shape.replicas);
+    }
+    if (need < least) least = need, where = on;
+  }
+  const double limit = where.shape.memory->amount;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "no layout has room: the fullest GPU needs at least %.1f GiB (%s) of %.1f: %.1f GiB are missing",
+                least / 0x1p30, text_of(where).c_str(), limit / 0x1p30, (least - limit) / 0x1p30);
+  return text;
+}
+
+std::string text_of(const shapes::layout& on) {
+  const shape& s = on.shape;
+  char text[64];
+  std::snprintf(text, sizeof text, "%d/%d/%d/%d/%d%c", s.replicas, s.stages, s.tensor, s.context, s.chunks,
+                " asf"[static_cast<std::size_t>(on.recompute)]);
+  return text;
+}
+
+}  // namespace slimpack::plan_quality

@@ -1,0 +1,47 @@
+#ifndef SLIMPACK_BENCHMARKS_PLAN_QUALITY_TUNING_HPP
+#define SLIMPACK_BENCHMARKS_PLAN_QUALITY_TUNING_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/transformer.hpp>
+#include <slimpack/shapes/candidate.hpp>
+#include <slimpack/shapes/layout.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace slimpack::plan_quality {
+
+/// A model on a number of H100s, and every layout that a trainer could launch there within 80 GB a GPU less 4 GiB.
+struct cluster {
+  costs::model_shape model;
+  int gpus{};
+  std::vector<shapes::layout> layouts;
+
+  [[nodiscard]] static cluster of(costs::model_shape model, int gpus);
+  [[nodiscard]] result<costs::transformer> cost_on(const shapes::layout& on) const;
+
+  /// A planner of slimpack-plan by its name; `pack` is the length that a baseline packs to, 0 the longest sequence.
+  [[nodiscard]] result<plan> planned(const std::string& planner, tokens pack, const shapes::layout& on,
+                                     std::span<const tokens> lengths, const solvers::search_budget& effort) const;
+
+  /// The layout on which a planner's step is shortest; of a baseline that packs to a length, over 1, 4, 16 ... times
+  /// the longest sequence within the context as well. Nothing where no layout has room.
+  [[nodiscard]] std::optional<shapes::candidate> tuned(const std::string& planner, std::span<const tokens> lengths,
+                                                       tokens context) const;
+
+  /// What the fullest GPU lacks on the layout where it lacks least: for its weights and optimizer, and an even share of
+  /// a sequence of that length.
+  [[nodiscard]] std::string shortfall(tokens longest) const;
+};
+
+/// dp/pp/tp/cp/vpp, and what backward computes again: nothing, a, s or f, attention, selectively or in full.
+[[nodiscard]] std::string text_of(const shapes::layout& on);
+
+}  // namespace slimpack::plan_quality
+
+#endif
