@@ -32,6 +32,7 @@ namespace slimpack {
 ///
 /// Order         batches are planned one after the other, as submitted; the planner itself may use several threads
 /// Back-pressure besides the batch at work `queue` batches may wait; submit waits until there is room for one more
+/// Limits        of time: plan_ticket::hurry, which marks a plan as truncated; marks of the planner itself are replaced
 /// Errors        of planning, and exceptions: delivered by the ticket's get
 /// Destruction   cancels what waits and what is at work, and joins the thread; a search that looks at its stop token
 ///               ends soon
@@ -80,6 +81,7 @@ class async_planner {
     if (job.answered()) return;  // cancelled
     std::optional<result<plan>> found;
     std::exception_ptr thrown = detail::thrown_by([&] { found.emplace(plan_batch_(job.lengths(), job.stop())); });
+    if (found && *found) found->value().truncated = job.stop().stop_requested();
     job.answer(std::move(found), std::move(thrown));
   }
 

@@ -26,7 +26,8 @@ namespace slimpack {
 /// Order         matters: the same lengths in another order are another batch. To rename the ids of a plan at hand would
 ///               make plans depend on what a rank happened to plan before, and ranks disagree.
 /// Bound         `most` plans; the one not asked for the longest goes first
-/// Left out      plans cut short by a stop, which a later search may better; errors
+/// Left out      plans of a search that was stopped, which a later one may better; errors
+/// Truncated     marks plans asked for under a stop token, known or not: another rank may not know them, and be stopped
 /// Threads       any number may ask. Two that miss the same batch at once both plan it, and keep
 ///               both, equal, plans.
 /// Law           gives what the planner itself would, planning_time apart, as long as nobody asks to stop
@@ -39,10 +40,15 @@ class plan_cache {
 
   [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) {
     const std::uint64_t key = fingerprint(lengths);
-    if (const std::shared_ptr<const plan> known = found(key, lengths)) return *known;
-    result<plan> made = plan_batch_(lengths, std::move(stop));
-    if (made && !made.value().truncated) keep(key, std::make_shared<const plan>(made.value()));
-    return made;
+    result<plan> answer{plan{}};
+    if (const std::shared_ptr<const plan> known = found(key, lengths)) {
+      answer = *known;
+    } else {
+      answer = plan_batch_(lengths, stop);
+      if (answer && !stop.stop_requested()) keep(key, std::make_shared<const plan>(answer.value()));
+    }
+    if (answer) answer.value().truncated = stop.stop_possible();
+    return answer;
   }
 
  private:

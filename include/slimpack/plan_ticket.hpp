@@ -81,8 +81,9 @@ class plan_ticket {
   /// Whether get answers without waiting.
   [[nodiscard]] bool ready() const { return job_->answered(); }
 
-  /// Asks the search to end now with its best: get answers soon, with a plan marked as truncated. As with any such
-  /// plan, one rank plans and the others get its plan. A batch still in the queue is planned in its turn, shortly.
+  /// Asks the search to end now with its best: get answers soon, with a plan marked as truncated. As under any
+  /// wall-clock limit, one rank plans and the others get its plan. A batch still in the queue is planned in its turn,
+  /// shortly. Plans that nobody hurried are not marked: they are what the planner gives without a limit.
   void hurry() { job_->hurry(); }
 
   /// Takes the batch back, in the queue or at work: get answers at once, with errc::cancelled, unless the plan was

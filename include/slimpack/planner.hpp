@@ -73,18 +73,16 @@ class planner {
   }
 
   /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end early
-  /// with its best. The plan is marked as truncated where the stop came before the search was over, since it may then
-  /// differ from machine to machine.
+  /// with its best, and marks the plan as truncated, since it may then differ from machine to machine.
   [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const {
     const auto begin = std::chrono::steady_clock::now();
     if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
     result<solution> solved = solver_.solve(problem{lengths, shape_, stop}, slicer_, cost_, schedule_);
     if (!solved) return std::move(solved).error();
-    const bool truncated = stop.stop_requested();
     result<plan> made = assembled(lengths, std::move(solved).value());
     if (!made) return made;
     plan& p = made.value();
-    p.truncated = truncated;
+    p.truncated = stop.stop_possible();
     p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
     p.hash = hash_of(p);
     return made;

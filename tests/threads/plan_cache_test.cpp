@@ -72,16 +72,30 @@ TEST(PlanCache, KeepsNothingWhereItHasNoRoom) {
   EXPECT_EQ(asked, 3);
 }
 
-TEST(PlanCache, KeepsNoPlanThatWasCutShort) {
+TEST(PlanCache, KeepsNoPlanOfASearchThatWasStopped) {
   std::atomic<int> asked{0};
   plan_cache cached{counting{.asked = &asked}};
   std::stop_source stop;
+  cached(lengths_of({100}), stop.get_token()).value();
+  cached(lengths_of({100}), stop.get_token()).value();
+  EXPECT_EQ(asked, 1);
   stop.request_stop();
-  EXPECT_TRUE(cached(lengths_of({100}), stop.get_token()).value().truncated);
-  EXPECT_FALSE(cached(lengths_of({100})).value().truncated);
-  EXPECT_EQ(asked, 2);
-  EXPECT_FALSE(cached(lengths_of({100}), stop.get_token()).value().truncated);  // a whole one is there
-  EXPECT_EQ(asked, 2);
+  cached(lengths_of({200}), stop.get_token()).value();
+  cached(lengths_of({200})).value();
+  EXPECT_EQ(asked, 3);
+  cached(lengths_of({200}), stop.get_token()).value();  // the one of the search that nobody stopped
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(PlanCache, MarksPlansUnderAStopTokenAsTruncated) {
+  std::atomic<int> asked{0};
+  plan_cache cached{counting{.asked = &asked}};
+  const std::stop_source stop;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(cached(lengths_of({100}), stop.get_token()).value().truncated);
+    EXPECT_FALSE(cached(lengths_of({100})).value().truncated);
+  }
+  EXPECT_EQ(asked, 1);
 }
 
 TEST(PlanCache, KeepsNoErrors) {

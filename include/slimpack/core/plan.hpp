@@ -40,7 +40,7 @@ struct replica_plan {
 /// Everything a rank needs for one optimizer step, with its certificate.
 struct plan {
   std::uint64_t hash{};    ///< core/plan_hash.hpp; ranks compare it before they start
-  bool truncated{};        ///< the search was stopped from outside before its end: others may find another plan
+  bool truncated{};        ///< planned under a wall-clock limit: plan on one rank and broadcast
   std::string planner;     ///< names given by the caller, for people
   std::string cost;
   std::string model;
