@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_TESTS_SIMULATOR_EVERY_PLAN_HPP
-#define SLIMPACK_TESTS_SIMULATOR_EVERY_PLAN_HPP
+#ifndef SLIMPACK_TESTS_SUPPORT_EVERY_PLAN_HPP
+#define SLIMPACK_TESTS_SUPPORT_EVERY_PLAN_HPP
 
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -19,7 +19,7 @@
 #include <vector>
 
 /// The shortest step of a very small batch, found by trying every plan: assignments to replicas, cuts, packs, their
-/// orders, programs, and backward passes with their weight gradients left in or taken out.
+/// orders, programs, and backward packs with their weight gradients left in or taken out. Merges: every_merge.hpp.
 namespace slimpack::tests {
 
 /// Every way to run sequences in packs, in order of the pass: all compositions of their quanta.
@@ -63,7 +63,8 @@ namespace slimpack::tests {
 
 /// Tries every program of one replica's packs by branch and bound: instructions are started in the order of their
 /// start times, each as early as it can, and a stage with more work left than the best step allows ends the branch.
-/// A backward pack runs whole on a stage, or, with `split_weights`, its weight gradients later with their own overhead.
+/// A backward pack runs whole, or, with `split_weights`, its weight gradients later with their own overhead. No stage
+/// ever holds more tokens than the shape's limit.
 template <class Cost>
 class every_program {
  public:
@@ -71,13 +72,16 @@ class every_program {
       : parts_(static_cast<std::size_t>(on.parts())),
         stages_(static_cast<std::size_t>(on.stages)),
         cost_(cost),
-        split_weights_(split_weights) {}
+        split_weights_(split_weights),
+        limit_(on.memory ? on.memory->amount * on.chunks : std::numeric_limits<double>::infinity()) {}
 
   /// Lowers `best` to the shortest makespan of these packs, if that is shorter.
   void improve(double& best, const micropacks& forward, const micropacks& backward) {
     packs_[down] = forward.size(), packs_[up] = backward.size();
     ASSERT_LE(std::max({parts_, packs_[down], packs_[up]}), most);
-    for (const direction d : {down, up}) time_[d].clear(), message_[d].clear();
+    for (const direction d : {down, up}) time_[d].clear(), message_[d].clear(), size_[d].clear();
+    for (std::size_t i = 0; i < forward.size(); ++i) size_[down].push_back(count(size_of(forward[i])));
+    for (std::size_t i = 0; i < backward.size(); ++i) size_[up].push_back(count(size_of(backward[i])));
     weights_.clear(), overhead_.clear(), need_.clear();
     state start;
     for (std::size_t part = 0; part < parts_; ++part) {
@@ -118,11 +122,13 @@ class every_program {
  private:
   enum direction : std::size_t { down, up };
 
-  static constexpr std::size_t most = 4;  // parts, and packs of a direction
+  static constexpr std::size_t most = 6;  // parts, and packs of a direction
   struct state {
     std::size_t next[2][most]{};    // per part, the next pack of each direction
     double at[2][most][most]{};     // per part and pack, when its input arrives
+    std::uint32_t apart{};          // backward packs whose weight gradients run apart, as the last part chose
     std::uint32_t weights[most]{};  // per part, packs whose weight gradients are still to run
+    double live[most]{};            // per stage, tokens and chunks held
     double free[most]{};            // per stage
     double left[most]{};            // per stage, work that has not started
   };
@@ -154,13 +160,20 @@ class every_program {
             !first ? s.next[d][d == down ? part - 1 : part + 1] > i : d == down || s.next[down][part] >= need_[i];
         const double start = std::max(s.free[r], s.at[d][part][i]);
         if (!arrived || !in_order(start, part)) continue;
-        run(s, d, part, start, false);
-        if (d == up && split_weights_) run(s, d, part, start, true);
+        if (d == down) {
+          if (s.live[r] + size_[down][i] <= limit_) run(s, d, part, start, false);
+        } else if (part + 1 == parts_) {
+          run(s, d, part, start, false);
+          if (split_weights_) run(s, d, part, start, true);
+        } else {
+          run(s, d, part, start, (s.apart >> i & 1) != 0);
+        }
       }
       for (std::size_t i = 0; i < s.next[up][part]; ++i) {
         if ((s.weights[part] >> i & 1) == 0 || !in_order(s.free[r], part)) continue;
         state after = s;
         after.weights[part] &= ~(1u << i);
+        after.live[r] -= size_[up][i];
         occupy(after, part, s.free[r], weights_[part * packs_[up] + i] + overhead_[part]);
         search(after, s.free[r], r);
       }
@@ -171,7 +184,10 @@ class every_program {
     state after = s;
     const std::size_t pack = after.next[d][part]++;
     const std::size_t cell = part * packs_[d] + pack;
+    if (d == down) after.live[part % stages_] += size_[down][pack];
+    if (d == up && !apart) after.live[part % stages_] -= size_[up][pack];
     if (apart) {
+      after.apart |= 1u << pack;
       after.weights[part] |= 1u << pack;
       after.left[part % stages_] += overhead_[part];
     }
@@ -182,6 +198,8 @@ class every_program {
     search(after, start, part % stages_);
   }
 
+  static double count(tokens n) { return static_cast<double>(n.value); }
+
   void occupy(state& s, std::size_t part, double start, double time) const {
     s.free[part % stages_] = start + time;
     s.left[part % stages_] -= time;
@@ -190,9 +208,11 @@ class every_program {
   std::size_t parts_, stages_;
   const Cost& cost_;
   bool split_weights_;
+  double limit_;  // of tokens and chunks on a stage
   std::size_t packs_[2]{};
   std::vector<double> time_[2];     // [part][pack], weight gradients included
   std::vector<double> message_[2];  // [part][pack]
+  std::vector<double> size_[2];     // [pack], tokens
   std::vector<double> weights_;     // [part][backward pack]
   std::vector<double> overhead_;    // [part]
   std::vector<double> way_back_;    // per part, from the start of its last backward to the end of part 0's
