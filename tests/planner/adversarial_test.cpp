@@ -1,0 +1,180 @@
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/slicers/uniform.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/chunked.hpp>
+#include <slimpack/solvers/dp_balanced.hpp>
+#include <slimpack/solvers/karmarkar_karp.hpp>
+#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/refined.hpp>
+#include <slimpack/testing/plan_laws.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+// Batches that break planners: one length over and over, giants that dwarf the rest, counts and lengths at their limits;
+// under every shipped solver and schedule, without a memory limit and under one that the longest sequence just fits.
+
+namespace slimpack {
+namespace {
+
+struct batch {
+  std::string name;
+  std::vector<tokens> lengths;
+};
+
+std::vector<tokens> copies(std::size_t n, std::int64_t length) { return std::vector<tokens>(n, tokens{length}); }
+
+std::vector<tokens> with_giants(std::vector<tokens> lengths, const std::vector<std::int64_t>& giants) {
+  for (const std::int64_t length : giants)
+    lengths.insert(lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2), tokens{length});
+  return lengths;
+}
+
+std::vector<tokens> powers_of_two(int most) {
+  std::vector<tokens> lengths;
+  for (int i = 0; i <= most; ++i) lengths.push_back({std::int64_t{1} << i});
+  return lengths;
+}
+
+std::vector<batch> hard_batches() {
+  return {{"one token", copies(1, 1)},
+          {"all equal", copies(48, 4096)},
+          {"all of length one", copies(300, 1)},
+          {"all one token over the quantum", copies(48, 129)},
+          {"all one token under the quantum", copies(48, 127)},
+          {"a giant alone", copies(1, 262144)},
+          {"a giant one token over the quantum", copies(1, 262145)},
+          {"a giant among ones", with_giants(copies(80, 1), {262144})},
+          {"a giant among middling ones", with_giants(copies(40, 3000), {262144})},
+          {"two giants", with_giants(copies(40, 700), {262144, 262143})},
+          {"powers of two", powers_of_two(20)},
+          {"the longest supported", with_giants(copies(20, 1000), {longest_supported.value})}};
+}
+
+const costs::quadratic per_slice{.linear = 1e-6, .attention = 4.069e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}};
+
+/// Counts how often it is asked for a slice.
+struct counting_cost : costs::quadratic {
+  explicit counting_cost(std::atomic<std::int64_t>& count) : quadratic(per_slice), asked(&count) {}
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    asked->fetch_add(1, std::memory_order_relaxed);
+    return quadratic::time(s, p, part);
+  }
+  std::atomic<std::int64_t>* asked;
+};
+
+shape limited_to(tokens most, shape on) {
+  on.memory = memory_limit{memory_unit::token, static_cast<double>(most.value)};
+  return on;
+}
+
+tokens longest_of(const std::vector<tokens>& lengths) { return *std::max_element(lengths.begin(), lengths.end()); }
+
+/// Calls visit(name, planner) for every shipped solver with the schedules that it may meet.
+template <class Cost, class Visit>
+void each_planner(shape on, const Cost& cost, tokens chunk, const Visit& visit) {
+  const schedules::one_f_one_b classic{.lead = 1};
+  const slicers::equal_cost cut;
+  const slicers::whole whole;
+  visit("two_phase, list", planner{on, cut, cost});
+  visit("two_phase, uniform", planner{on, slicers::uniform{{4096}}, cost});
+  visit("two_phase, 1F1B", planner{on, cut, cost, solvers::two_phase{}, schedules::one_f_one_b{}});
+  visit("two_phase, zero bubble", planner{on, cut, cost, solvers::two_phase{}, schedules::zero_bubble{}});
+  visit("refined", planner{on, cut, cost, solvers::refined<>{}});
+  visit("chunked", planner{on, cut, cost, solvers::chunked{chunk}, schedules::one_f_one_b{}});
+  visit("megatron", planner{on, whole, cost, solvers::megatron{}, classic});
+  visit("dp_balanced", planner{on, whole, cost, solvers::dp_balanced{}, classic});
+  visit("karmarkar_karp", planner{on, whole, cost, solvers::karmarkar_karp{}, classic});
+  on.chunks = 2;
+  visit("two_phase, virtual stages", planner{on, cut, cost, solvers::two_phase{}, schedules::one_f_one_b{}});
+}
+
+TEST(HardBatches, ArePlannedByTheLawsOrRefusedForWantOfMemory) {
+  for (const batch& b : hard_batches()) {
+    const tokens longest = longest_of(b.lengths);
+    const tokens chunk = std::max(tokens{8192}, tokens{longest.value / 64});  // no more slices than others make
+    for (const shape& on : {shape{.stages = 3}, shape{.stages = 2, .replicas = 3}})
+      for (const shape& limited : {on, limited_to(longest, on)})
+        each_planner(limited, per_slice, chunk, [&](const std::string& name, const auto& plan_batch) {
+          const std::string what = b.name + ", " + std::to_string(on.replicas) + " replicas, " +
+                                   (limited.memory ? "tight memory, " : "") + name + '\n';
+          const result<plan> made = plan_batch(b.lengths);
+          if (!made) {
+            EXPECT_TRUE(limited.memory) << what << made.error().detail;
+            EXPECT_EQ(made.error().code, errc::out_of_memory) << what << made.error().detail;
+            return;
+          }
+          const testing::report found = testing::plan_laws(made.value(), per_slice);
+          EXPECT_TRUE(found) << what << found;
+        });
+  }
+}
+
+TEST(HardBatches, FitWhereTheirLongestSequenceDoes) {
+  for (const batch& b : hard_batches())
+    for (const shape& on : {shape{.stages = 8}, shape{.stages = 2, .replicas = 3}})
+      EXPECT_TRUE(planner(limited_to(longest_of(b.lengths), on))(b.lengths)) << b.name;
+}
+
+// More than 1000 packs a stage and pass cost planning time and gain less (solvers::two_phase); around the turn of a
+// giant there are more, and where memory is tight short sequences do not share theirs.
+TEST(HardBatches, AreNeverCutIntoUselesslyManyPacks) {
+  for (const batch& b : hard_batches())
+    for (const shape& on : {shape{.stages = 4}, limited_to(longest_of(b.lengths), {.stages = 4})}) {
+      const replica_plan made = planner{on, slicers::equal_cost{}, per_slice}(b.lengths).value().replicas[0];
+      for (const pass p : {pass::forward, pass::backward})
+        EXPECT_LE(made.partition.of(p).size(), 2 * (1000 * 4 + b.lengths.size())) << b.name;
+    }
+}
+
+/// Whether each of a batch's sequences, too short to be cut, is once in a forward and once in a backward pack.
+bool covers(const plan& p) {
+  std::vector<int> seen(p.lengths.size(), 0);
+  for (const replica_plan& r : p.replicas)
+    for (const pass d : {pass::forward, pass::backward})
+      for (const slice& s : r.partition.of(d).slices())
+        seen[s.sequence.value] += s.length != p.lengths[s.sequence.value] ? 100 : d == pass::forward ? 1 : 10;
+  return std::all_of(seen.begin(), seen.end(), [](int n) { return n == 11; });
+}
+
+TEST(HardBatches, MayHaveAHundredThousandSequences) {
+  const std::vector<tokens> ones = copies(100000, 1);
+  each_planner({.stages = 2, .replicas = 4}, per_slice, {8192}, [&](const std::string& name, const auto& plan_batch) {
+    const plan made = plan_batch(ones).value();
+    EXPECT_TRUE(covers(made)) << name;
+    EXPECT_LE(made.lower_bound, made.step_time) << name;
+    EXPECT_GT(made.lower_bound, seconds{0}) << name;
+  });
+}
+
+// Four times the sequences, four times the questions to the cost model, whatever the search does with them: a search that
+// comes to its budget asks less.
+TEST(HardBatches, AskTheCostModelInProportionToTheirSequences) {
+  for (const std::vector<std::int64_t>& giants : {std::vector<std::int64_t>{}, {262144}, {262144, 262143}}) {
+    std::map<std::string, std::int64_t> few;
+    for (const std::size_t n : {2000u, 8000u}) {
+      std::atomic<std::int64_t> asked{0};
+      each_planner({.stages = 2}, counting_cost(asked), {8192}, [&](const std::string& name, const auto& plan_batch) {
+        asked = 0;
+        EXPECT_TRUE(plan_batch(with_giants(copies(n, 1), giants)));
+        EXPECT_GT(asked.load(), static_cast<std::int64_t>(n)) << name;
+        if (n == 2000)
+          few[name] = asked.load();
+        else
+          EXPECT_LE(asked.load(), 5 * few[name]) << name << ", " << giants.size() << " giants";
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace slimpack
