@@ -83,7 +83,7 @@ TEST(TwoPhase, PlansUnderEveryTokenLimitThatHoldsTheLongestSequence) {
       const std::int64_t beside[] = {0, 1, on.quantum.value, longest / 4};
       on.memory = memory_limit{memory_unit::token, static_cast<double>(longest + beside[random.between(0, 3)])};
       const costs::quadratic cost{.linear = random.once_in(4) ? 0 : 1e-6, .attention = random.once_in(4) ? 0 : 4e-11};
-      const result<plan> made = planner{on, slicer, cost, solvers::two_phase{}, schedule}(lengths);
+      const result<plan> made = planner{on, slicer, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}, schedule}(lengths);
       ASSERT_TRUE(made) << "seed 91: " << made.error().detail;
       const testing::report found = testing::plan_laws(made.value());
       EXPECT_TRUE(found) << "seed 91\n" << found;
@@ -103,7 +103,7 @@ TEST(TwoPhase, PlansUnderEveryByteLimitThatHoldsTheLongestSequence) {
       cost.rates.*rate = static_cast<double>(random.between(1, 5) * (random.once_in(4) ? 10 : 1));
     const double least = least_memory(cost.rates, tests::longest_of(lengths), on.quantum);
     on.memory = memory_limit{memory_unit::byte, least * (random.once_in(2) ? 1 : 1 + 0.1 * random.ratio())};
-    const result<plan> made = planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}}(lengths);
+    const result<plan> made = planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}}(lengths);
     ASSERT_TRUE(made) << "seed 92: " << made.error().detail;
     const testing::report found = testing::plan_laws(made.value());
     EXPECT_TRUE(found) << "seed 92\n" << found;
@@ -178,7 +178,7 @@ TEST(TwoPhase, IsNoWorseForALargerBudget) {
     seconds before = step_time(lengths, on, {0, 1});
     for (const solvers::search_budget effort :
          {solvers::search_budget{0, 0}, solvers::search_budget::fast(), solvers::search_budget::normal(),
-          solvers::search_budget{4'000'000, 60}}) {
+          solvers::search_budget{4'000'000, 400}}) {
       const seconds after = step_time(lengths, on, effort);
       EXPECT_LE(after, before) << "seed 93, " << effort;
       before = after;

@@ -9,12 +9,12 @@ namespace slimpack::solvers {
 /// How long a search may be on each replica, in counts, so that a plan does not depend on the machine's speed.
 /// The search ends when either is used up; its first candidate is always made, however large.
 struct search_budget {
-  std::uint64_t nodes{};       ///< simulated task-graph nodes
+  std::uint64_t nodes{};       ///< simulated task-graph nodes and priced slices
   std::uint64_t candidates{};  ///< plans tried
 
-  static constexpr search_budget fast() noexcept { return {150'000, 3}; }
-  static constexpr search_budget normal() noexcept { return {400'000, 6}; }
-  static constexpr search_budget high() noexcept { return {40'000'000, 2'000}; }
+  static constexpr search_budget fast() noexcept { return {300'000, 12}; }
+  static constexpr search_budget normal() noexcept { return {4'000'000, 200}; }
+  static constexpr search_budget high() noexcept { return {200'000'000, 10'000}; }
 
   friend constexpr bool operator==(const search_budget&, const search_budget&) = default;
   template <class Traits>

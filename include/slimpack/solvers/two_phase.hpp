@@ -26,8 +26,8 @@ namespace slimpack::solvers {
 /// Errors    out_of_memory: a sequence does not fit, or no candidate's programs do; the detail has the shortfall
 /// Complexity O(effort) for each replica
 struct two_phase {
-  pack_sizes forward{.steady = 0.45, .ramp_least = 1.3, .ramp = 0.6, .turn_least = 0.5, .turn = 0.7};
-  pack_sizes backward{.steady = 0.7, .ramp_least = 2.6, .ramp = 0.34, .turn_least = 0.7, .turn = 0.2};
+  pack_sizes forward{.steady = 0.83, .ramp_least = 0.6, .fill = 0.86, .drain = 1.0, .turn_least = 0.66, .before = 0.43, .after = 0.65};
+  pack_sizes backward{.steady = 0.69, .ramp_least = 4.7, .fill = 1.7, .drain = 0.275, .turn_least = 1.27, .before = 0.11, .after = 0.085};
   search_budget effort{search_budget::normal()};
 
   template <class Slicer, class Cost, class Schedule>

@@ -20,7 +20,7 @@ namespace slimpack::detail {
 /// Errors    out_of_memory: a slice that the slicer insists on exceeds the token cap
 template <class Slicer, class Cost, class Budget, class Apart>
 result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, const Slicer& slicer, const Cost& cost,
-                  const cut_budget& base, const Budget& budget, const Apart& apart) {
+                  const cut_budget& base, Budget&& budget, const Apart& apart) {
   seconds done{};
   seconds used{};
   tokens held{};

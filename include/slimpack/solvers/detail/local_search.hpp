@@ -5,28 +5,29 @@
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/solution.hpp>
+#include <slimpack/core/timed_programs.hpp>
 #include <slimpack/costs/price.hpp>
-#include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/detail/fill.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/schedules/timed.hpp>
 #include <slimpack/solvers/assign.hpp>
+#include <slimpack/solvers/detail/fill.hpp>
+#include <slimpack/solvers/detail/size_curve.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace slimpack::detail {
 
-/// Phase 2 on one replica: coordinate descent over pack sizes and orders of sequences, each candidate filled, priced,
+/// Phase 2 on one replica: an evolution strategy over pack sizes and the order of sequences, each candidate filled, priced,
 /// scheduled and simulated. Works on local sequence ids (0, 1, ...) and translates its answer.
 template <class Slicer, class Cost, class Schedule>
 class local_search {
@@ -40,173 +41,181 @@ class local_search {
                const Schedule& schedule, std::span<const memory_rates> rates)
       : group_(group), batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule),
         rates_(rates.begin(), rates.end()) {
-    for (const sequence& s : group) local_.push_back({{static_cast<std::uint32_t>(local_.size())}, s.length});
-    measure();
-    arrange();
+    for (const sequence& s : group) rising_.push_back({{static_cast<std::uint32_t>(rising_.size())}, s.length});
+    std::stable_sort(rising_.begin(), rising_.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
+    if (!group.empty()) measure();
   }
 
   /// The best of the candidates that the budget allows, and at least the first.
   result<replica_solution> best(const sizes& start, solvers::search_budget budget) {
     if (group_.empty()) return replica_solution{{}, {}, std::vector<program>(stages())};
     budget_ = budget;
-    std::optional<error> failure;
-    for (const order o : {order::pipe, order::rising}) {
-      if (best_ && spent()) break;
-      if (std::optional<error> e = consider({start, o}); e && !failure) failure = std::move(e);
-    }
-    // Measured times do not add up: cutting may cost more than slices tell, and whole sequences be the faster ones.
-    if constexpr (requires(const slice& s) { cost_.least(s, pass::forward, 0); })
-      for (const order o : {order::pipe, order::rising})
-        if (best_ && !batch_.stop.stop_requested()) static_cast<void>(consider({start, o, true}));
-    // Nothing fits: smaller packs need less memory beside the longest sequence. Packs of one slice need the least,
-    // since then, with one chunk, no sequence waits for another: whatever fits alone fits.
-    for (double share = 0.5; !best_ && failure->code == errc::out_of_memory; share *= 0.25) {
-      const bool least = share * steady_ < 0.01;  // quanta; short sequences share packs of less than one
-      candidate small{start, order::rising};
-      for (solvers::pack_sizes* p : {&small.sizes.forward, &small.sizes.backward})
-        for (double* size : {&p->steady, &p->turn_least, &p->turn}) *size *= least ? 0 : share;
-      failure = consider(small);
-      if (least) break;
-    }
+    std::optional<error> failure = consider({.sizes = start, .quantum = batch_.shape.quantum});
+    if (!best_) failure = shrink(start, std::move(failure));
     if (!best_) return std::move(*failure);
-    descend();
+    // Measured times do not add up: cutting may cost more than slices tell, and fewer cuts be faster.
+    if constexpr (requires(const slice& s) { cost_.least(s, pass::forward, 0); })
+      for (const tokens coarse : {batch_.shape.quantum * 8, batch_.shape.quantum * 64, longest_supported})
+        if (!spent()) static_cast<void>(consider({.sizes = start, .quantum = std::min(coarse, longest_supported)}));
+    if (!spent()) {
+      candidate rising = *best_;
+      rising.front = 1;
+      static_cast<void>(consider(rising));
+    }
+    evolve();
     return translated();
   }
 
  private:
-  /// In which order sequences enter; all are legal.
-  enum class order : std::size_t { pipe, rising };  // short at both ends, short first
   struct candidate {
     local_search::sizes sizes;
-    order sequences{};
-    bool whole{};  ///< no sequence is cut
+    double front{0.23};  ///< share of the sequences that run before the longest, shortest first; the others after it
+    tokens quantum;      ///< sequences are cut at its multiples
   };
 
   [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
   [[nodiscard]] bool spent() const {
-    const std::uint64_t next = graph_.size();  // about as large as the last
-    return nodes_ + next > budget_.nodes || candidates_ >= budget_.candidates || batch_.stop.stop_requested();
+    return nodes_ + last_ > budget_.nodes || candidates_ >= budget_.candidates || batch_.stop.stop_requested();
   }
 
   /// What candidates share: the work of the batch, of a quantum, and what memory leaves room for.
   void measure() {
-    part_ = solvers::busiest_part(cost_, local_, batch_.shape.parts());
-    double longest = 0;
+    part_ = solvers::busiest_part(cost_, rising_, batch_.shape.parts());
+    const double longest = static_cast<double>(rising_.back().length.value);
+    const double quantum = static_cast<double>(batch_.shape.quantum.value);
+    const slice least{{}, {0}, batch_.shape.quantum};
     double total = 0;
-    for (const sequence& s : local_) {
-      for (const pass p : {pass::forward, pass::backward}) work_[p == pass::backward] += time_of(s, p);
-      longest = std::max(longest, static_cast<double>(s.length.value));
-      total += static_cast<double>(s.length.value);
+    for (const sequence& s : rising_) total += static_cast<double>(s.length.value);
+    for (const pass p : {pass::forward, pass::backward}) {
+      work& w = work_[p == pass::backward];
+      for (const sequence& s : rising_) w.total += time_of(s, p);
+      w.overhead = (pack_time(cost_, std::span(&least, 1), p, part_) - cost_.time(least, p, part_)).value;
     }
-    double room = std::numeric_limits<double>::infinity();  // tokens that the fullest stage can hold
     if (batch_.shape.memory)
       for (const memory_rates& r : rates_)
-        room = std::min(room, (batch_.shape.memory->amount - r.fixed) / (r.live_token + r.gradient_token));
-    room = std::max(room, longest);
-    room_ = room;
-    const double quantum = static_cast<double>(batch_.shape.quantum.value);
-    grain_ = cost_.time({{}, {0}, batch_.shape.quantum}, pass::forward, part_).value;
-    // Without a limit, the same shapes as with half as much again as the longest sequence, or an even share; and packs
-    // of 50 times their overhead, or short sequences would drown in it.
-    for (const pass p : {pass::forward, pass::backward}) {
-      const slice least{{}, {0}, batch_.shape.quantum};
-      fixed_[p == pass::backward] = (pack_time(cost_, std::span(&least, 1), p, part_) - cost_.time(least, p, part_)).value;
-    }
-    const double overhead = fixed_[0];
-    const double quiet = grain_ > 0 ? 50 * overhead / grain_ * quantum * batch_.shape.stages : 0;
-    const double wanted = std::min(room, std::max({1.5 * longest, total / batch_.shape.stages, quiet}));
-    steady_ = wanted / quantum / batch_.shape.stages;
-    beside_ = std::max(0.0, std::min(room, 2 * wanted) - longest) / quantum / batch_.shape.stages;
+        room_ = std::min(room_, (batch_.shape.memory->amount - r.fixed) / (r.live_token + r.gradient_token));
+    room_ = std::max(room_, longest);
+    grain_ = cost_.time(least, pass::forward, part_).value;
+    // Without a limit, the same shapes as with room for the longest sequence twice, or for an even share; and packs of 50
+    // times their overhead, or short sequences would drown in it.
+    const double quiet = grain_ > 0 ? 50 * work_[0].overhead / grain_ * quantum * batch_.shape.stages : 0;
+    wanted_ = std::min(room_, std::max({2 * longest, total / batch_.shape.stages, quiet}));
+    share_ = wanted_ / quantum / batch_.shape.stages * grain_;
   }
 
   [[nodiscard]] double time_of(const sequence& s, pass p) const { return cost_.time({s.id, {0}, s.length}, p, part_).value; }
 
-  /// The sequences in each order, once.
-  void arrange() {
-    std::vector<sequence>& rising = arranged(order::rising);
-    rising = local_;
-    std::stable_sort(rising.begin(), rising.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
-    std::vector<sequence>& pipe = arranged(order::pipe);
-    pipe.reserve(rising.size());
-    for (std::size_t i = 0; i < rising.size(); i += 2) pipe.push_back(rising[i]);
-    for (std::size_t i = rising.size() / 2; i-- > 0;) pipe.push_back(rising[2 * i + 1]);
+  /// Short sequences at both ends, the longest between.
+  void arrange(double front) {
+    order_.clear();
+    for (const bool before : {true, false}) {
+      double share = 0.5;  // of a sequence, due to the front
+      const std::size_t begin = order_.size();
+      for (const sequence& s : rising_) {
+        share += front;
+        const bool due = share >= 1;
+        if (due) share -= 1;
+        if (due == before) order_.push_back(s);
+      }
+      if (!before) std::reverse(order_.begin() + static_cast<std::ptrdiff_t>(begin), order_.end());
+    }
   }
-  [[nodiscard]] std::vector<sequence>& arranged(order o) { return arranged_[static_cast<std::size_t>(o)]; }
 
   /// Scores a candidate and keeps it if it is the best so far. Returns why it has no plan, if it has none.
   std::optional<error> consider(const candidate& c) {
     ++candidates_;
+    arrange(c.front);
     partition packs;
-    const std::vector<sequence>& sequences = arranged(c.sequences);
     for (const pass p : {pass::forward, pass::backward})
-      if (result<void> filled = fill_pass(p == pass::forward ? packs.forward : packs.backward, sequences, p, c); !filled)
+      if (result<void> filled = fill_pass(p == pass::forward ? packs.forward : packs.backward, p, c); !filled)
         return std::move(filled).error();
-    const workload work = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
-    result<std::vector<program>> programs = schedule_.programs(work);
-    if (!programs) return std::move(programs).error();
-    if (result<void> built = graph_.assign(work, programs.value()); !built) return std::move(built).error();
-    nodes_ += graph_.size();
-    const seconds makespan = graph_.sweep(start_);
-    if (!best_ || makespan < makespan_) {
+    const workload priced = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
+    result<timed_programs> timed = schedules::timed(schedule_, priced);
+    if (!timed) return std::move(timed).error();
+    // On each part: instructions, a message for nearly each, and slices to price.
+    last_ = (2 * (packs.forward.size() + packs.backward.size()) + packs.forward.slices().size() +
+             packs.backward.slices().size()) * static_cast<std::size_t>(batch_.shape.parts());
+    nodes_ += last_;
+    if (!best_ || timed.value().makespan < makespan_) {
       best_ = c;
-      makespan_ = makespan;
+      makespan_ = timed.value().makespan;
       answer_.partition = std::move(packs);
-      answer_.programs = std::move(programs).value();
+      answer_.programs = std::move(timed.value().programs);
     }
     return std::nullopt;
   }
 
-  result<void> fill_pass(micropacks& packs, std::span<const sequence> sequences, pass p, const candidate& c) const {
-    const sizes& all = c.sizes;
+  result<void> fill_pass(micropacks& packs, pass p, const candidate& c) const {
     const bool backward = p == pass::backward;
-    const solvers::pack_sizes& size = backward ? all.backward : all.forward;
-    const double total = work_[backward];
-    const double depth = std::max(1.0, batch_.shape.parts() - 1.0);
-    const auto turning = std::max_element(sequences.begin(), sequences.end(),
-                                          [](const sequence& a, const sequence& b) { return a.length < b.length; });
-    double turn = 0;  // work before the longest sequence's turn
-    for (auto s = sequences.begin(); s != turning; ++s) turn += time_of(*s, p);
-    if (!backward) turn += time_of(*turning, p);
+    const work& all = work_[backward];
     // More than 1000 packs a stage cost planning time and gain less than they take.
-    const double steady = size.steady > 0 ? std::max(size.steady * steady_ * grain_, total / (1000.0 * batch_.shape.stages)) : 0;
-    const double least = size.ramp_least * grain_;
-    const double turn_least = size.turn_least * beside_ * grain_;
-    // Packs of less than what each costs besides lose more than smaller ones can gain.
-    const double floor = fixed_[backward];
-    const auto budget = [&](seconds done) {
-      const double to_end = backward ? total - done.value : done.value;
-      return seconds{std::max(floor, std::min({steady, least + size.ramp * to_end / depth,
-                                               turn_least + size.turn * std::abs(done.value - turn) / depth}))};
-    };
-    const double crowded = room_ / 2;
+    const bool flowing = (backward ? c.sizes.backward : c.sizes.forward).steady * share_ > 0;
+    size_curve size(backward ? c.sizes.backward : c.sizes.forward, {.total = all.total,
+                            .share = share_,
+                            .grain = grain_,
+                            .least = flowing ? std::max(all.overhead, all.total / (1000.0 * batch_.shape.stages)) : 0,
+                            .depth = batch_.shape.parts() - 1.0});
+    double before = 0;
+    for (const sequence& s : order_) {
+      const double time = time_of(s, p);
+      const auto length = static_cast<double>(s.length.value);
+      if (length > crowding * wanted_) size.turn(backward ? before : before + time, 1 - length / wanted_);
+      before += time;
+    }
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
-    const auto apart = [&](const sequence& s) { return steady <= 0 || static_cast<double>(s.length.value) > crowded; };
+    const auto apart = [&](const sequence& s) { return !flowing || static_cast<double>(s.length.value) > room_ / 2; };
     const tokens cap{room_ < 9e15 ? static_cast<std::int64_t>(room_) : std::numeric_limits<std::int64_t>::max()};
-    if (c.whole)
-      return fill(packs, sequences, p, slicers::whole{}, cost_, {{}, cap, batch_.shape.quantum, part_, true}, budget,
-                  apart);
-    return fill(packs, sequences, p, slicer_, cost_, {{}, cap, batch_.shape.quantum, part_, true}, budget, apart);
+    return fill(packs, order_, p, slicer_, cost_, {{}, cap, c.quantum, part_, true}, size, apart);
   }
 
-  /// Coordinate descent: each size up or down by a factor that shrinks towards 1, while the budget lasts.
-  void descend() {
-    for (double factor = 1.6; factor > 1.02 && !spent(); factor = std::sqrt(factor)) {
-      for (double solvers::pack_sizes::*member : solvers::pack_sizes::all()) {
-        for (solvers::pack_sizes sizes::*side : {&sizes::forward, &sizes::backward}) {
-          for (const double step : {factor, 1 / factor}) {
-            bool better = false;
-            for (bool go = true; go && !spent();) {
-              candidate next = *best_;
-              next.sizes.*side.*member *= step;
-              const seconds before = makespan_;
-              consider(next);
-              go = makespan_ < before;
-              better |= go;
-            }
-            if (better) break;  // the other direction led here
-          }
+  /// Nothing fits: smaller packs need less memory beside the longest sequence. Packs of one slice need the least, since
+  /// then, with one chunk, no sequence waits for another: whatever fits alone fits.
+  std::optional<error> shrink(const sizes& start, std::optional<error> failure) {
+    for (double share = 0.5; !best_ && failure->code == errc::out_of_memory; share *= 0.25) {
+      const bool least = share * share_ < 0.01 * grain_;  // short sequences share packs of less than a quantum
+      candidate small{.sizes = start, .front = 1, .quantum = batch_.shape.quantum};
+      for (solvers::pack_sizes* p : {&small.sizes.forward, &small.sizes.backward})
+        for (double* size : {&p->steady, &p->turn_least, &p->before, &p->after}) *size *= least ? 0 : share;
+      failure = consider(small);
+      if (least) break;
+    }
+    return failure;
+  }
+
+  /// An evolution strategy of one parent and one child: a child differs in up to three of the parent's ratios, by
+  /// factors that grow with success and shrink with failure; what has helped is done again.
+  /// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
+  void evolve() {
+    constexpr std::size_t ratios = 2 * solvers::pack_sizes::all().size();
+    std::uint64_t state = 1;
+    const auto uniform = [&] {  // splitmix64 (G. L. Steele, D. Lea and C. H. Flood, 2014)
+      std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+      z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+      return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    };
+    std::array<double, ratios + 1> change{};  // logarithms of factors; of the front, a difference
+    double step = 0.3;
+    for (bool better = false; !spent();) {
+      if (!better) {
+        change = {};
+        for (int some = 1 + static_cast<int>(3 * uniform()); some > 0; --some) {
+          const auto which = static_cast<std::size_t>(uniform() * static_cast<double>(change.size()));
+          change[which] = (2 * uniform() - 1) * step * (which == ratios ? 0.3 : 1.0);
         }
       }
+      candidate child = *best_;
+      std::size_t at = 0;
+      for (solvers::pack_sizes sizes::*side : {&sizes::forward, &sizes::backward})
+        for (double solvers::pack_sizes::*ratio : solvers::pack_sizes::all())
+          child.sizes.*side.*ratio *= std::exp(change[at++]);
+      child.front = std::clamp(child.front + change[ratios], 0.0, 1.0);
+      const bool again = better;
+      const seconds before = makespan_;
+      static_cast<void>(consider(child));
+      better = makespan_ < before;
+      if (better) step = std::min(0.6, step * 1.3);
+      else if (!again) step = std::max(0.05, step * 0.975);
     }
   }
 
@@ -227,28 +236,33 @@ class local_search {
     return std::move(answer_);
   }
 
+  static constexpr double crowding = 0.15;  // of the room: a sequence of more, at its turn, leaves others short of it
+
+  struct work {
+    double total{};     // seconds
+    double overhead{};  // of a pack of a quantum, beside the slice's own: launches, reading weights
+  };
+
   std::span<const sequence> group_;
   const problem& batch_;
   const Slicer& slicer_;
   const Cost& cost_;
   const Schedule& schedule_;
   std::vector<memory_rates> rates_;
-  std::vector<sequence> local_;
-  std::vector<sequence> arranged_[2];  // by order
+  std::vector<sequence> rising_;  // the group under local ids, shortest first
 
-  int part_{};          // the busiest
-  double work_[2]{};    // seconds on it, by pass
-  double fixed_[2]{};   // seconds of a pack of a quantum on it beside the slice's own, by pass: launches, reading weights
-  double grain_{};      // forward seconds of a sequence's first quantum: both passes are sized in it
-  double room_{};       // tokens
-  double steady_{};     // quanta in a steady pack of size 1
-  double beside_{};     // quanta beside the longest sequence, over p
+  int part_{};      // the busiest
+  work work_[2];    // on it, by pass
+  double grain_{};  // forward seconds of a sequence's first quantum: both passes are sized in it
+  double room_{std::numeric_limits<double>::infinity()};  // tokens that the fullest stage can hold
+  double wanted_{};  // tokens of it that packs are sized for
+  double share_{};   // seconds of a stage's share of them
 
   solvers::search_budget budget_{};
   std::uint64_t nodes_{};
+  std::uint64_t last_{};  // nodes of the last candidate, about as many as the next will have
   std::uint64_t candidates_{};
-  simulator::task_graph graph_;
-  std::vector<seconds> start_;
+  std::vector<sequence> order_;
   std::optional<candidate> best_;
   seconds makespan_{};
   replica_solution answer_;

@@ -1,0 +1,76 @@
+#ifndef SLIMPACK_SOLVERS_DETAIL_SIZE_CURVE_HPP
+#define SLIMPACK_SOLVERS_DETAIL_SIZE_CURVE_HPP
+
+#include <slimpack/core/units.hpp>
+#include <slimpack/solvers/pack_sizes.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The sizes of solvers::pack_sizes along one pass over a batch, with its ratios multiplied out.
+/// Units     seconds of the pass; positions are seconds of work done before
+class size_curve {
+ public:
+  /// What a pass offers its packs.
+  struct terms {
+    double total{};     ///< W
+    double share{};     ///< U / p
+    double grain{};     ///< g
+    double least{};     ///< no pack is smaller: it would lose more to its overhead than smaller ones can gain
+    double depth{};     ///< p - 1; a single stage waits for no other, and all its packs are steady
+  };
+
+  size_curve(const solvers::pack_sizes& sizes, const terms& pass)
+      : terms_(pass), steady_(sizes.steady * pass.share), ramp_least_(sizes.ramp_least * pass.grain),
+        turn_least_(sizes.turn_least * pass.share), fill_(slope(sizes.fill)), drain_(slope(sizes.drain)),
+        before_(slope(sizes.before)), after_(slope(sizes.after)) {}
+
+  /// A long sequence turns at `at`, with `beside` of the room left to others. Turns come in order.
+  void turn(double at, double beside) {
+    double size = turn_least_ * beside;
+    if (!turns_.empty()) size = std::min(size, turns_.back().size + after_ * (at - turns_.back().at));
+    turns_.push_back({at, size});
+    for (std::size_t i = turns_.size() - 1; i-- > 0;) {  // those before that must shrink towards this one
+      const double limit = turns_[i + 1].size + before_ * (turns_[i + 1].at - turns_[i].at);
+      if (turns_[i].size <= limit) break;
+      turns_[i].size = limit;
+    }
+  }
+
+  /// The size of the next pack, `done` being the work before it; asked with rising `done`.
+  [[nodiscard]] seconds operator()(seconds done) {
+    const double x = done.value;
+    if (terms_.depth <= 0) return {std::max(steady_, terms_.least)};
+    while (next_ < turns_.size() && turns_[next_].at < x) ++next_;
+    double size = std::min(steady_, ramp_least_ + std::min(fill_ * x, drain_ * std::max(0.0, terms_.total - x)));
+    if (next_ < turns_.size()) size = std::min(size, turns_[next_].size + before_ * (turns_[next_].at - x));
+    if (next_ > 0) size = std::min(size, turns_[next_ - 1].size + after_ * (x - turns_[next_ - 1].at));
+    return {std::max(size, terms_.least)};
+  }
+
+ private:
+  struct peak {
+    double at{};
+    double size{};
+  };
+
+  [[nodiscard]] double slope(double ratio) const { return terms_.depth > 0 ? ratio / terms_.depth : 0; }
+
+  terms terms_;
+  double steady_;
+  double ramp_least_;
+  double turn_least_;
+  double fill_;
+  double drain_;
+  double before_;
+  double after_;
+  std::vector<peak> turns_;
+  std::size_t next_{};
+};
+
+}  // namespace slimpack::detail
+
+#endif
