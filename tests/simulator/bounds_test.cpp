@@ -1,5 +1,8 @@
+#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/transformer.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulator/bounds.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/chunked.hpp>
@@ -8,12 +11,15 @@
 #include <slimpack/solvers/megatron.hpp>
 #include <slimpack/testing/generator.hpp>
 
+#include "../costs/models.hpp"
 #include "../laws/cases.hpp"
+#include "../support/every_merge.hpp"
 #include "../support/every_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -140,15 +146,43 @@ TEST(EveryPlan, KeepsWithinMemory) {
   EXPECT_EQ(tests::shortest_step(bare, on, batch_of({{1}, {1}}), false), seconds{12});
 }
 
+// Twenty tokens on two replicas of two stages without attention, half on each: F 12 on both stages, B 22 on both, and
+// two messages. Alone on one replica, in one pack: 22 + 42 instead.
+TEST(EveryMerge, FindsClosedForms) {
+  const shape on{.stages = 2, .replicas = 2, .quantum = {10}};
+  EXPECT_EQ(tests::shortest_shared_step(plain, on, batch_of({{20}})), seconds{2 * 12 + 2 * 22 + 2});
+}
+
+template <class Cost>
+void no_merge_beats_the_bounds(const Cost& cost, std::uint64_t seed) {
+  testing::generator random(seed);
+  for (int i = tests::cases(4); i > 0; --i) {
+    const shape on{.stages = 2, .replicas = 2, .quantum = {10}};
+    const bool alone = random.once_in(2);
+    std::vector<tokens> lengths{{random.between(11, alone ? 30 : 20)}};
+    if (!alone) lengths.push_back({random.between(1, 10)});
+    const std::vector<sequence> batch = batch_of(lengths);
+    const seconds shared = tests::shortest_shared_step(cost, on, batch);
+    for (const bound& b : bounds_of(cost, on, batch))
+      EXPECT_LE(b.time.value, shared.value * (1 + 1e-12)) << b.name << ", seed " << seed << ", case " << i;
+  }
+}
+
+TEST(LowerBounds, HoldForEveryMerge) {
+  no_merge_beats_the_bounds(plain, 105);
+  no_merge_beats_the_bounds(costs::quadratic{.linear = 0.2, .attention = 0.05, .per_pack = {1}, .hop = {2}}, 106);
+  no_merge_beats_the_bounds(crooked{}, 107);
+}
+
 template <class Cost>
 void no_plan_beats_the_bounds(const Cost& cost, std::uint64_t seed) {
   testing::generator random(seed);
   for (int i = tests::cases(12); i > 0; --i) {
     const int chunks = random.once_in(5) ? 2 : 1;
     shape on{.stages = static_cast<int>(random.between(1, chunks == 2 ? 2 : 3)),
-                   .replicas = static_cast<int>(random.between(1, 2)),
-                   .chunks = chunks,
-                   .quantum = {10}};
+             .replicas = static_cast<int>(random.between(1, 2)),
+             .chunks = chunks,
+             .quantum = {10}};
     std::vector<tokens> lengths;
     std::int64_t quanta = on.parts() < 3 ? 4 : on.parts() == 3 ? 3 : 2;  // few enough to try every plan
     while (quanta > 0 && lengths.size() < 3) {
@@ -199,13 +233,13 @@ TEST(LowerBounds, HoldForThePlansOfEveryPlanner) {
   for (int i = tests::cases(20); i > 0; --i) {
     std::vector<tokens> lengths;
     for (std::int64_t n = random.between(1, 40); n > 0; --n) lengths.push_back(random.length({65536}));
-    shape on{.stages = static_cast<int>(random.between(1, 6)),
-                   .replicas = static_cast<int>(random.between(1, 3))};
+    shape on{.stages = static_cast<int>(random.between(1, 6)), .replicas = static_cast<int>(random.between(1, 3))};
     const costs::quadratic cost{.attention = 4e-11 * static_cast<double>(random.between(0, 2)),
                                 .per_pack = {1e-4 * random.ratio()},
                                 .hop = {1e-4 * random.ratio()}};
     const schedules::one_f_one_b classic{.lead = 1};
     const auto holds = [](const result<plan>& made) {
+      if (!made && made.error().code == errc::out_of_memory) return;  // this planner found no plan
       ASSERT_TRUE(made) << made.error().detail;
       EXPECT_LE(made.value().efficiency, 1 + 1e-12) << "seed 104";
       EXPECT_GT(made.value().efficiency, 0);
@@ -218,6 +252,63 @@ TEST(LowerBounds, HoldForThePlansOfEveryPlanner) {
     holds(planner{on, slicers::whole{}, cost, solvers::megatron{}, classic}(lengths));
     holds(planner{on, slicers::whole{}, cost, solvers::dp_balanced{}, classic}(lengths));
     holds(planner{on, slicers::whole{}, cost, solvers::karmarkar_karp{}, classic}(lengths));
+  }
+}
+
+// A model whose last part has the logits, memory in bytes, packs that take at least so long.
+TEST(LowerBounds, HoldForThePlansOfATransformer) {
+  testing::generator random(108);
+  for (int i = tests::cases(6); i > 0; --i) {
+    std::vector<tokens> lengths;
+    for (std::int64_t n = random.between(1, 40); n > 0; --n) lengths.push_back(random.length({65536}));
+    const int stages = 1 << random.between(1, 3);
+    const shape on{.stages = stages,
+                   .replicas = static_cast<int>(random.between(1, 3)),
+                   .tensor = 8 / stages,
+                   .chunks = random.once_in(4) ? 2 : 1,
+                   .memory = memory_limit{memory_unit::byte, 7e10}};
+    const auto cost = costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
+    for (const result<plan>& made : {planner{on, slicers::equal_cost{}, cost, solvers::chunked{.chunk = {4096}},
+                                             schedules::one_f_one_b{}}(lengths),
+                                     planner{on, slicers::equal_cost{}, cost, solvers::chunked{.chunk = {512}},
+                                             schedules::zero_bubble{}}(lengths)}) {
+      if (!made && made.error().code == errc::out_of_memory) continue;
+      ASSERT_TRUE(made) << made.error().detail;
+      EXPECT_LE(made.value().efficiency, 1 + 1e-12) << "seed 108, case " << i;
+    }
+  }
+}
+
+TEST(LowerBounds, AreFiniteAndNoLessThanTheWorkOfHardLists) {
+  std::vector<std::vector<tokens>> lists{std::vector<tokens>(512, tokens{4096}),
+                                         std::vector<tokens>(100000, tokens{1}),
+                                         {{1}},
+                                         {{longest_supported}},
+                                         std::vector<tokens>(300, tokens{127})};
+  lists.push_back(std::vector<tokens>(511, tokens{100}));
+  lists.back().push_back({1 << 20});
+  lists.push_back(lists.back());
+  lists.back().push_back({1 << 20});
+  lists.emplace_back();
+  for (int i = 0; i < 20; ++i) lists.back().push_back({1 << i});
+  const costs::quadratic cost{.linear = 1, .attention = 1e-5, .per_pack = {64}, .hop = {24}};
+  for (const std::vector<tokens>& lengths : lists) {
+    const std::vector<sequence> batch = batch_of(lengths);
+    double work = 0;
+    for (const sequence& s : batch)
+      for (const pass p : {pass::forward, pass::backward}) work += cost.time({s.id, {0}, s.length}, p, 0).value;
+    const auto longest = static_cast<double>(std::max_element(lengths.begin(), lengths.end())->value);
+    for (const int replicas : {1, 64}) {
+      for (const double limit : {longest, 1.25 * longest, 0.5}) {  // the last has room for no token
+        const shape on{.stages = 8, .replicas = replicas, .memory = memory_limit{memory_unit::token, limit}};
+        double most = 0;
+        for (const bound& b : bounds_of(cost, on, batch)) {
+          EXPECT_TRUE(std::isfinite(b.time.value)) << b.name;
+          most = std::max(most, b.time.value);
+        }
+        EXPECT_GE(most, work / replicas) << lengths.size() << " sequences";
+      }
+    }
   }
 }
 

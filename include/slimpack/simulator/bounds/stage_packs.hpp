@@ -22,20 +22,19 @@ namespace slimpack::simulator {
 /// What a stage loses at least to idleness and overhead, by the packs that the ends of a step and memory force.
 ///
 /// Ends      Let x and y be way work (time on the stages before) of forward and backward, small enough that packs of
-/// less
-///           than x and of less than y cannot hold all tokens. Let the forward packs that start before time s have less
-///           than x, with the one that starts at s more; and mirrored, from the end, e with y. Then s < e, the forward
-///           pack at s and the backward pack that ends at e run between, and the loss before s, the loss after e
-///           and the overhead between add up.
+///           less than x and of less than y cannot hold all tokens. Let the forward packs that start before time s have
+///           less than x, with the one that starts at s more; and mirrored, from the end, e with y. Then s < e, the
+///           forward pack at s and the backward pack that ends at e run between, and the loss before s, the loss after
+///           e and the overhead between add up.
 /// Fill      The loss before s is the least_loss(x) of a ramp of forward packs.
 /// Drain     If no weight gradients run apart after e, the loss after e is that of a ramp of backward packs, backward
-/// in
-///           time. If some do, of packs whose backward came before e, they bring work that the ramp's packs did not
+///           in time. If some do, of packs whose backward came before e, they bring work that the ramp's packs did not
 ///           allow: each at most its share of a way that fits into the step.
-/// Between   The overhead of one pack of each pass, or that of the packs which memory forces (residence), those of the
-///           tokens of both ends left out: with several replicas, all of them together.
+/// Between   The overhead of one pack of each pass. Or that of the packs which memory forces (residence), those of the
+///           tokens of both ends left out; it may be, in the drain, of weight gradients that belong to packs between,
+///           so the drain is not added to it.
 /// Replicas  Every replica with at least half of the mean work loses as much. One with less loses half of the mean, and
-///           no less than its own overhead, so it loses the ends and 1 - ends / (half of the mean) of its overhead.
+///           no less than its own overhead, so it loses the fill and 1 - fill / (half of the mean) of its overhead.
 /// Source    derived            Units  seconds
 template <class Cost>
 class stage_packs {
@@ -87,7 +86,8 @@ class stage_packs {
 
  private:
   struct ends {
-    double loss{};
+    double fill{};
+    double alone{};                    // loss if memory forces no packs
     std::array<double, 2> fewer{};     // of sqrt(n v) in the ends, forward and backward
     std::array<double, 2> overhead{};  // of a pass between, forward and backward
   };
@@ -98,22 +98,23 @@ class stage_packs {
     const double y = forward_of_backward_ > 0 && std::isfinite(forward_of_backward_) ? x / forward_of_backward_ : 0;
     ramp apart = drain_apart_;
     apart.brought = weight_of_way_ * std::max(0.0, longest - drain_.constant);
-    e.loss = fill_.least_loss(x) + std::min(drain_.least_loss(y), apart.least_loss(y * inputs_of_way_));
     for (const std::size_t p : both_passes) {
       e.fewer[p] = shape_.replicas * (x * root_of_way_[0][p] + y * root_of_way_[1][p]);
       if (!std::isfinite(e.fewer[p])) e.fewer[p] = 0;  // x and y are 0
       // All chunks' packs run between the ends when these are one pack long.
       e.overhead[p] = share > 0 ? overhead_[p] : overhead_of_chunks_[p];
     }
+    e.fill = fill_.least_loss(x);
+    e.alone =
+        e.fill + e.overhead[0] + e.overhead[1] + std::min(drain_.least_loss(y), apart.least_loss(y * inputs_of_way_));
     return e;
   }
 
   [[nodiscard]] double bound_of(const ends& e, double step) const {
-    const double one_each = e.overhead[0] + e.overhead[1];
-    const double lost_by_all = shape_.replicas == 1 ? 0 : 2 * (e.loss + one_each) / mean_;
-    if (lost_by_all >= 1) return 0;
-    const double by_memory = memory_->least_overhead(memory_stage_, step, e.overhead[0], e.overhead[1], e.fewer);
-    return mean_ + e.loss + std::max(one_each, (1 - lost_by_all) / shape_.replicas * by_memory);
+    const double counted = shape_.replicas == 1 ? 1 : 1 - 2 * e.fill / mean_;
+    const double forced = memory_->least_overhead(memory_stage_, step, e.overhead[0], e.overhead[1], e.fewer);
+    const double alone = shape_.replicas == 1 ? e.alone : std::min(e.alone, mean_ / 2);
+    return mean_ + std::max(alone, counted > 0 ? e.fill + counted / shape_.replicas * forced : 0.0);
   }
 
   void gather(const Cost& cost, const pieces& all) {
