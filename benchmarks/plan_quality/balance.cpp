@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ void measure(const law& l, int ranks, std::uint64_t seed, const solvers::search_
   std::snprintf(name, sizeof name, "%s %zu, %d ranks, seed %llu", l.name, l.sequences, ranks,
                 static_cast<unsigned long long>(seed));
   const result<plan> made = planned(on, free, lengths, effort);
-  const double slowest = made ? 1 / useful_share(made.value(), free) : 1e9;
+  const double slowest = made ? 1 / useful_share(made.value(), free) : std::numeric_limits<double>::quiet_NaN();
   const char* verdict = board.judge({"balance: " + std::string(name), slowest, 1.002});
   if (!made) {
     std::printf("  %-36s no plan: %s\n", name, made.error().detail.c_str());

@@ -5,9 +5,11 @@
 #include <slimpack/costs/gpus.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/space.hpp>
+#include <slimpack/simulator/bounds.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -20,15 +22,46 @@ const costs::gpu& h100() {
   return device;
 }
 
+/// A planner of the command line, as a shape search asks it.
+struct named {
+  std::string planner;
+  tokens pack;
+  bool cuts;
+
+  result<plan> operator()(const shapes::layout& on, const costs::transformer& cost, std::span<const tokens> lengths,
+                          const solvers::search_budget& effort) const {
+    return cli::plan_named({planner, on.shape, pack, effort}, lengths, cost);
+  }
+  [[nodiscard]] seconds least(const shapes::layout& on, const costs::transformer& cost,
+                              std::span<const tokens> lengths) const {
+    return cuts ? seconds{} : uncut_floor(cost, on.shape, lengths);
+  }
+};
+
 }  // namespace
 
+sequence longest_of(std::span<const tokens> lengths) {
+  const auto at = std::max_element(lengths.begin(), lengths.end());
+  return {{static_cast<std::uint32_t>(at - lengths.begin())}, *at};
+}
+
+seconds uncut_floor(const costs::transformer& cost, const shape& on, std::span<const tokens> lengths) {
+  const sequence longest = longest_of(lengths);
+  shape whole = on;
+  whole.quantum = longest.length;
+  return simulator::chain_bound(cost, whole, longest);
+}
+
 cluster cluster::of(costs::model_shape model, int gpus) {
-  const shapes::space space{.gpus = gpus,
-                            .gpus_per_node = h100().gpus_per_node,
-                            .layers = model.layers,
-                            .heads = model.heads,
-                            .memory = memory_limit{memory_unit::byte, h100().memory.value - 0x1p32}};
-  return {std::move(model), gpus, space.layouts()};
+  shapes::space space{.gpus = gpus,
+                      .gpus_per_node = h100().gpus_per_node,
+                      .layers = model.layers,
+                      .heads = model.heads,
+                      .memory = memory_limit{memory_unit::byte, h100().memory.value - 0x1p32}};
+  cluster made{std::move(model), gpus, space.layouts(), {}};
+  space.chunks = {1};
+  made.unchunked = space.layouts();
+  return made;
 }
 
 result<costs::transformer> cluster::cost_on(const shapes::layout& on) const {
@@ -44,22 +77,19 @@ result<plan> cluster::planned(const std::string& planner, tokens pack, const sha
 
 std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std::span<const tokens> lengths,
                                                 tokens context) const {
-  const bool searches = planner == "slimpack";
-  const bool packs = !searches && planner != "chunked";
-  const solvers::search_budget fast = solvers::search_budget::fast();
-  const shape_search search{.first = fast, .effort = searches ? solvers::search_budget::normal() : fast};
+  const bool own = planner == "slimpack";
+  const bool cuts = own || planner == "chunked";
+  shape_search search{.effort = solvers::search_budget::normal()};
+  if (!own) search.effort = search.first, search.finalists = 1;  // effort means nothing to baselines
   const std::vector<std::vector<tokens>> batches{{lengths.begin(), lengths.end()}};
+  const auto cost_of = [&](const shapes::layout& on) { return cost_on(on); };
   std::optional<shapes::candidate> best;
-  for (tokens pack = *std::max_element(lengths.begin(), lengths.end()); pack <= context; pack = {4 * pack.value}) {
-    const result<shapes::ranking> ranked = search(
-        layouts, batches, [&](const shapes::layout& on) { return cost_on(on); },
-        [&](const shapes::layout& on, const costs::transformer& cost, std::span<const tokens> batch,
-            const solvers::search_budget& effort) {
-          return cli::plan_named({planner, on.shape, pack, effort}, batch, cost);
-        });
+  for (tokens pack = longest_of(lengths).length; pack <= context; pack = {4 * pack.value}) {
+    const result<shapes::ranking> ranked =
+        search(own ? unchunked : layouts, batches, cost_of, named{planner, pack, cuts});
     const shapes::candidate* found = ranked.value().best();
     if (found && (!best || found->step_time < best->step_time)) best = *found;
-    if (!packs) break;
+    if (cuts) break;
   }
   return best;
 }

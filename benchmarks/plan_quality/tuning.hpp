@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/shapes/candidate.hpp>
@@ -20,7 +21,8 @@ namespace slimpack::plan_quality {
 struct cluster {
   costs::model_shape model;
   int gpus{};
-  std::vector<shapes::layout> layouts;
+  std::vector<shapes::layout> layouts;    ///< with 1, 2 and 4 virtual stages
+  std::vector<shapes::layout> unchunked;  ///< with 1: slimpack's, whose own schedule leaves nothing to fill
 
   [[nodiscard]] static cluster of(costs::model_shape model, int gpus);
   [[nodiscard]] result<costs::transformer> cost_on(const shapes::layout& on) const;
@@ -38,6 +40,11 @@ struct cluster {
   /// a sequence of that length.
   [[nodiscard]] std::string shortfall(tokens longest) const;
 };
+
+[[nodiscard]] sequence longest_of(std::span<const tokens> lengths);
+
+/// The least time, gradients not reduced, of a plan that cuts no sequence and shares none: the longest there and back.
+[[nodiscard]] seconds uncut_floor(const costs::transformer& cost, const shape& on, std::span<const tokens> lengths);
 
 /// dp/pp/tp/cp/vpp, and what backward computes again: nothing, a, s or f, attention, selectively or in full.
 [[nodiscard]] std::string text_of(const shapes::layout& on);
