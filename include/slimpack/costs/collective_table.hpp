@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/costs/collective_sample.hpp>
-#include <slimpack/costs/detail/size_curve.hpp>
+#include <slimpack/costs/detail/time_curve.hpp>
 #include <slimpack/costs/origin.hpp>
 #include <slimpack/costs/rank_group.hpp>
 
@@ -71,7 +71,7 @@ class collective_table {
         points.push_back({order[first]->size, order[first]->time});
       }
       if (!two_sizes) return error{errc::invalid_input, said(s) + ": times of one size only say nothing of others"};
-      made.curves_.push_back({s.op, s.ranks, nodes(s), slimpack::detail::size_curve(std::move(points))});
+      made.curves_.push_back({s.op, s.ranks, nodes(s), slimpack::detail::time_curve(std::move(points))});
     }
     made.find_island();
     return made;
@@ -135,7 +135,7 @@ class collective_table {
     collective op;
     int ranks;
     int nodes;
-    slimpack::detail::size_curve times;
+    slimpack::detail::time_curve times;
   };
 
   collective_table() = default;

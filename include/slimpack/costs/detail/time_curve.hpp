@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_COSTS_DETAIL_SIZE_CURVE_HPP
-#define SLIMPACK_COSTS_DETAIL_SIZE_CURVE_HPP
+#ifndef SLIMPACK_COSTS_DETAIL_TIME_CURVE_HPP
+#define SLIMPACK_COSTS_DETAIL_TIME_CURVE_HPP
 
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/units.hpp>
@@ -35,10 +35,10 @@ struct sized_time {
 ///
 /// Source    derived; isotonic regression by pooling adjacent violators, under relative absolute error
 /// Law       time rises with size, or stays            Complexity  O(log points) a question, O(points^2) to build
-class size_curve {
+class time_curve {
  public:
   /// Requires  times and sizes > 0, two sizes
-  explicit size_curve(std::vector<sized_time> measured) : points_(std::move(measured)) {
+  explicit time_curve(std::vector<sized_time> measured) : points_(std::move(measured)) {
     keep_medians(points_, [](const sized_time& a, const sized_time& b) { return a.size < b.size; });
     SLIMPACK_ASSERT(points_.size() >= 2, "a curve needs two sizes");
     rise();
