@@ -76,6 +76,24 @@ TEST(CostModelLawsReport, FindsPacksCheaperThanAMember) {
   expect_broken(mean_of_pack{}, {2});
 }
 
+struct cheaper_together : lawful {
+  using lawful::time;
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
+    seconds largest{};
+    for (const slice& s : pack) largest = std::max(largest, time(s, p, part));
+    return largest;
+  }
+};
+struct with_its_least : cheaper_together {
+  [[nodiscard]] seconds least(const slice& s, pass, int) const { return {1e-9 * static_cast<double>(s.length.value)}; }
+};
+
+// A pack as fast as its largest member has no more least time than that. Bounds would add up what it does not take.
+TEST(CostModelLawsReport, FindsPacksCheaperThanTheLeastOfTheirSlices) {
+  expect_broken(cheaper_together{}, {2});
+  expect_broken(with_its_least{}, {});
+}
+
 struct faster_with_prefix {
   [[nodiscard]] seconds time(const slice& s, pass, int) const {
     return {static_cast<double>(s.length.value) / static_cast<double>(1 + s.begin.value)};

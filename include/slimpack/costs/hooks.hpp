@@ -118,8 +118,9 @@ template <class Cost>
     return cost.time(s, pass::backward, part) * 0.5;
 }
 
-/// What a slice costs at least, however it is cut: what lower bounds are made of. A model whose times do not add up
-/// (law 4) offers `least`.
+/// What a slice costs at least, however it is cut and whatever shares its packs: what lower bounds are made of. It adds
+/// up over slices, does not fall as their prefix grows, and a pack takes no less than its overhead and those of its
+/// slices. A model whose times do not add up (law 4) offers `least`.
 template <class Cost>
 [[nodiscard]] constexpr seconds least_time(const Cost& cost, const slice& s, pass p, int part) {
   if constexpr (requires { { cost.least(s, p, part) } -> std::same_as<seconds>; })

@@ -91,7 +91,7 @@ void check_messages(report& r, const Cost& cost, tokens size, pass p, int part) 
 /// Checks the laws of slimpack::cost_model on edge cases and random slices, packs and sequences, on parts 0..parts-1.
 /// Law 4 is for analytic models; give `{.analytic = false}` for one that interpolates measurements. Where a model offers
 /// `least`, it is these times that add up.
-/// Laws 1 and 3 are also asked of the hooks that a model offers (costs/hooks.hpp), for the lower bounds rest on them.
+/// Laws 1 to 3 are also asked of the hooks that a model offers (costs/hooks.hpp), for the lower bounds rest on them.
 ///
 /// A cost model of your own, tested in ten lines and in any test framework:
 ///
@@ -140,6 +140,13 @@ template <cost_model Cost>
         r.check(2, detail::is_time(together) && detail::at_most(largest, together),
                 "a pack costs no less than its largest member", "pack of", pack.size(), "slices takes", together,
                 "its largest member", largest, p, "on part", part);
+        seconds least = pack_overhead(cost, p, part);
+        for (const slice& each : pack) least += least_time(cost, each, p, part);
+        r.check(2, detail::at_most(least, together),
+                "a pack costs no less than its overhead and the least times of its slices", "pack of", pack.size(),
+                "slices takes", together, "these", least, p, "on part", part);
+        r.check(3, detail::at_most(least_time(cost, {s.id, {0}, piece.length}, p, part), least_time(cost, piece, p, part)),
+                "least times do not fall when a slice's prefix grows", "slice", piece, p, "on part", part);
 
         if (!o.analytic) continue;
         seconds sum{};
