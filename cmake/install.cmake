@@ -22,3 +22,10 @@ if(TARGET slimpack_mpi)
   install(TARGETS slimpack_mpi EXPORT slimpack-mpi-targets FILE_SET HEADERS COMPONENT mpi FILE_SET detail COMPONENT mpi)
   install(EXPORT slimpack-mpi-targets NAMESPACE slimpack:: DESTINATION ${package_dir} COMPONENT mpi)
 endif()
+
+if(TARGET slimpack_milp)
+  install(TARGETS slimpack_milp EXPORT slimpack-milp-targets
+          FILE_SET HEADERS COMPONENT milp FILE_SET detail COMPONENT milp)
+  install(EXPORT slimpack-milp-targets NAMESPACE slimpack:: DESTINATION ${package_dir} COMPONENT milp)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindCBC.cmake DESTINATION ${package_dir} COMPONENT milp)
+endif()

@@ -16,7 +16,7 @@ case "${1-}" in
   *) echo "usage: tests/run.sh [--sanitizers | --full]" >&2; exit 2 ;;
 esac
 
-bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev
+bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev coinor-libcbc-dev
 jobs=$(nproc)
 
 if [[ -n ${optimised-} ]]; then

@@ -47,6 +47,8 @@ struct karmarkar_karp;
 struct chunked;
 template <class Solver>
 struct refined;
+template <class Inner>
+struct milp;
 }  // namespace solvers
 
 namespace schedules {

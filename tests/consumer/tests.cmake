@@ -23,6 +23,10 @@ if(TARGET slimpack::io)
   set_tests_properties(consumer.find_package_io PROPERTIES FIXTURES_REQUIRED slimpack_installed)
   slimpack_add_consumer(add_subdirectory_io consumer-io -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR} -D EXPECT_IO=ON)
 endif()
+if(TARGET slimpack::milp)
+  slimpack_add_consumer(find_package_milp consumer-milp -D CMAKE_PREFIX_PATH=${scratch}/installed -D EXPECT_MILP=ON)
+  set_tests_properties(consumer.find_package_milp PROPERTIES FIXTURES_REQUIRED slimpack_installed)
+endif()
 
 set(sources "${consumer}/main.cpp ${consumer}/second.cpp")
 add_test(NAME consumer.include_path

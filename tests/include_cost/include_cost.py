@@ -24,10 +24,11 @@ INCLUDE = HERE.parent.parent / "include"
 BUDGET = HERE / "budget.txt"
 
 # Where Debian keeps the libraries that headers include.
-DIRECTORIES = [str(INCLUDE), "/usr/include/eigen3", "/usr/lib/x86_64-linux-gnu/openmpi/include"]
+DIRECTORIES = [str(INCLUDE), "/usr/include/eigen3", "/usr/lib/x86_64-linux-gnu/openmpi/include",
+               "/usr/include/coin"]
 
 # Headers for libraries that may be missing, with the header of that library.
-OPTIONAL = {"slimpack/transports/mpi.hpp": "mpi.h"}
+OPTIONAL = {"slimpack/transports/mpi.hpp": "mpi.h", "slimpack/solvers/milp.hpp": "CbcEventHandler.hpp"}
 
 
 def public_headers():

@@ -1,0 +1,180 @@
+#ifndef SLIMPACK_SOLVERS_MILP_HPP
+#define SLIMPACK_SOLVERS_MILP_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/problem.hpp>
+#include <slimpack/core/solution.hpp>
+#include <slimpack/costs/price.hpp>
+#include <slimpack/simulator/bounds.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/solvers/assign.hpp>
+#include <slimpack/solvers/detail/milp_cbc.hpp>
+#include <slimpack/solvers/detail/milp_instance.hpp>
+#include <slimpack/solvers/detail/milp_pipeline.hpp>
+#include <slimpack/solvers/milp_answer.hpp>
+#include <slimpack/solvers/milp_limits.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::solvers {
+
+/// Certifies small instances: begins with another solver's plan, and searches packs, orders and times of a replica with
+/// a mixed-integer program for anything better, until none is left or a limit is reached. Meant to judge planners, not
+/// to replace them: its effort doubles with every atom or two.
+/// Source    two phases as in SlimPack (arXiv:2509.26246), whose programs are not public; these are derived
+/// Law       never worse than its start
+/// Errors    those of the start
+/// Requires  component slimpack::milp (CBC)
+template <class Inner = two_phase>
+struct milp {
+  Inner start{};
+  milp_limits limits{};
+
+  /// The best plan found. Where a replica exceeds the limits, its part of the start stays as it is.
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                       const Schedule& schedule) const {
+    result<milp_answer> found = answer(batch, slicer, cost, schedule);
+    if (!found) return std::move(found).error();
+    return std::move(found).value().best;
+  }
+
+  /// The best plan found, with its proof. The bound holds for every plan that leaves weight gradients with those of
+  /// inputs, shares no sequence between replicas and runs one chunk a stage, whatever its packs and orders.
+  /// Errors    invalid_input: the instance is of another kind, or exceeds the limits; the detail says which and what to do
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<milp_answer> certify(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                            const Schedule& schedule) const {
+    if (result<void> fine = check<Cost, Schedule>(batch); !fine) return std::move(fine).error();
+    return answer(batch, slicer, cost, schedule);
+  }
+
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const milp& s) {
+    return out << "solvers::milp{.start = " << s.start << ", .limits = " << s.limits << "}";
+  }
+
+ private:
+  /// Whether the packs of these sequences are searched.
+  template <class Cost, class Schedule>
+  [[nodiscard]] bool searches(const shape& on, std::size_t atoms) const {
+    return on.chunks == 1 && weight_gradients_of<Schedule> == weight_gradients::with_inputs &&
+           !(slimpack::detail::keeps_by_piece<Cost> && on.memory) && atoms <= limits.atoms;
+  }
+
+  template <class Cost, class Schedule>
+  [[nodiscard]] result<void> check(const problem& batch) const {
+    std::size_t atoms = 0;
+    for (const tokens length : batch.lengths) atoms += slimpack::detail::milp_instance::count(length, batch.shape.quantum);
+    if (batch.shape.replicas != 1)
+      return error{errc::invalid_input, "milp certifies one replica, the shape has " +
+                                            std::to_string(batch.shape.replicas) + ": certify each with its own sequences"};
+    if (atoms > limits.atoms)
+      return error{errc::invalid_input, "the batch has " + std::to_string(atoms) + " slices of " +
+                                            std::to_string(batch.shape.quantum.value) + " tokens, milp's limit is " +
+                                            std::to_string(limits.atoms) + ": raise the quantum or milp_limits::atoms"};
+    if (!searches<Cost, Schedule>(batch.shape, atoms))
+      return error{errc::invalid_input,
+                   "milp certifies one chunk a stage, weight gradients with those of inputs, and memory by the token"};
+    return success();
+  }
+
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<milp_answer> answer(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                           const Schedule& schedule) const {
+    result<solution> begun = start.solve(batch, slicer, cost, schedule);
+    if (!begun) return std::move(begun).error();
+    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return std::move(rates).error();
+    milp_answer found;
+    found.best = std::move(begun).value();
+    const std::vector<sequence> all = sequences_of(batch.lengths);
+    for (const bound& b : simulator::lower_bounds(cost, batch.shape, all, rates.value()))
+      found.bound = std::max(found.bound, b.time);
+    shape alone = batch.shape;
+    alone.replicas = 1;
+    const bool apart = found.best.merges.empty();
+    for (replica_solution& replica : found.best.replicas) {
+      std::vector<sequence> own;
+      std::size_t atoms = 0;
+      for (const sequence_id id : replica.sequences) {
+        own.push_back(all[id.value]);
+        atoms += slimpack::detail::milp_instance::count(own.back().length, batch.shape.quantum);
+      }
+      const seconds before = makespan<Schedule>(replica, alone, cost, rates.value());
+      found.start = std::max(found.start, before);
+      seconds now = before;
+      if (apart && !own.empty() && !batch.stop.stop_requested() && searches<Cost, Schedule>(alone, atoms)) {
+        const seconds proven = improve<Schedule>(replica, now, own, alone, cost, rates.value(), batch.stop, found.nodes);
+        if (batch.shape.replicas == 1) found.bound = std::max(found.bound, proven);
+      }
+      found.makespan = std::max(found.makespan, now);
+    }
+    found.proven = found.makespan <= found.bound * (1 + limits.gap + 2 * tolerance);
+    return found;
+  }
+
+  /// What CBC's tolerances (1e-6 for integers, 1e-7 for rows) may cost a bound along a chain of instructions.
+  static constexpr double tolerance = 1e-5;
+
+  /// Searches one replica's packs. Returns a lower bound for its sequences; a better plan replaces `replica`.
+  template <class Schedule, class Cost>
+  seconds improve(replica_solution& replica, seconds& best, std::span<const sequence> own, const shape& on,
+                  const Cost& cost, std::span<const memory_rates> rates, std::stop_token stop,
+                  std::int64_t& nodes) const {
+    seconds floor{};
+    for (const bound& b : simulator::lower_bounds(cost, on, own, rates)) floor = std::max(floor, b.time);
+    if (best <= floor * (1 + limits.gap)) return floor;
+    const slimpack::detail::milp_instance instance = slimpack::detail::instance_of(own, on, cost, rates);
+    // More packs than overheads fit beside the work of a stage only make a step longer.
+    std::size_t forwards = instance.atoms.size();
+    std::size_t backwards = instance.atoms.size();
+    for (int r = 0; r < on.stages; ++r) {
+      const seconds spare = best - simulator::stage_bound(cost, on, own, r);
+      const auto most = [&](pass p, std::size_t packs) {
+        const seconds each = pack_overhead(cost, p, r);
+        return each > seconds{} ? std::min(packs, static_cast<std::size_t>(std::max(0.0, spare / each) + 1e-6) + 1) : packs;
+      };
+      forwards = most(pass::forward, forwards);
+      backwards = most(pass::backward, backwards);
+    }
+    const slimpack::detail::milp_pipeline program(instance, std::max(forwards, replica.partition.forward.size()),
+                                                  std::max(backwards, replica.partition.backward.size()), best, floor);
+    const std::vector<double> known = program.values_of(replica);
+    const slimpack::detail::milp_found found = slimpack::detail::search_with_cbc(program.model(), known, limits, stop);
+    nodes += found.nodes;
+    if (!found.values.empty()) {
+      replica_solution other = program.plan_of(found.values);
+      const seconds time = makespan<Schedule>(other, on, cost, rates);
+      if (time < best) best = time, replica = std::move(other);
+    }
+    return std::max(floor, program.time(found.bound - tolerance));
+  }
+
+  template <class Schedule, class Cost>
+  [[nodiscard]] static seconds makespan(const replica_solution& replica, const shape& on, const Cost& cost,
+                                        std::span<const memory_rates> rates) {
+    const workload work = price(replica.partition, cost, on, {rates.begin(), rates.end()}, weight_gradients_of<Schedule>);
+    simulator::task_graph graph;
+    std::vector<seconds> start;
+    const result<void> built = graph.assign(work, replica.programs);
+    SLIMPACK_ASSERT(built, "plans of solvers and of the mixed-integer program are free of deadlock");
+    return graph.sweep(start);
+  }
+};
+
+template <class Inner>
+milp(Inner) -> milp<Inner>;
+template <class Inner>
+milp(Inner, milp_limits) -> milp<Inner>;
+
+}  // namespace slimpack::solvers
+
+#endif
