@@ -27,105 +27,187 @@ def parse(text, chunks):
     return text[0], int(pack), int(chunk or 0)
 
 
-def check_coverage(plan, replica):
-    """Every token once forward and once backward; slices in order forward, in reverse order backward; cuts on the quantum."""
-    lengths, quantum = plan["lengths"], plan["quantum"]
-    for kind, ascending in (("forward", True), ("backward", False)):
-        at = {s: 0 if ascending else lengths[s] for s in replica["sequences"]}
-        for pack in replica[kind]:
-            # Inside a pack the order of a sequence's slices is free: they run together.
-            for s, begin, length in sorted(pack["slices"], key=lambda x: x[1], reverse=not ascending):
-                claim(s in at, f"{kind}: sequence {s} belongs to the replica")
-                claim(length > 0 and begin % quantum == 0, f"{kind}: slice {[s, begin, length]} starts on the quantum")
-                claim((begin if ascending else begin + length) == at[s], f"{kind}: slice {[s, begin, length]} follows {at[s]}")
-                claim((begin + length) % quantum == 0 or begin + length == lengths[s], f"{kind}: slice {[s, begin, length]} ends on the quantum")
-                at[s] = begin + length if ascending else begin
-        claim(all(at[s] == (lengths[s] if ascending else 0) for s in at), f"{kind} covers every token")
+def pieces_in_order(slices, ascending):
+    return sorted(slices, key=lambda x: x[1], reverse=not ascending)
 
 
-def simulate(plan, replica):
-    """End of each instruction, by the rules of the file format alone. Returns makespan and peak live tokens of each stage."""
+def check_order(plan, kind, ascending, sequence, rows):
+    """Rows of slices, in run order, cover a sequence once: in order forward, in reverse order backward; cuts on the quantum."""
+    length, quantum = plan["lengths"][sequence], plan["quantum"]
+    at = 0 if ascending else length
+    for row in rows:
+        # Inside a pack, or a row, the order of a sequence's slices is free: they run together.
+        for _, begin, count in pieces_in_order(row, ascending):
+            piece = f"{kind}: slice {[sequence, begin, count]}"
+            claim(count > 0 and begin % quantum == 0, f"{piece} starts on the quantum")
+            claim((begin if ascending else begin + count) == at, f"{piece} follows {at}")
+            claim((begin + count) % quantum == 0 or begin + count == length, f"{piece} ends on the quantum")
+            at = begin + count if ascending else begin
+    claim(at == (length if ascending else 0), f"{kind} covers every token of sequence {sequence}")
+
+
+def runs_of(replica, kind, sequence):
+    """The tokens of a sequence that a replica runs, as [begin, end) without a cut."""
+    runs = []
+    for begin, count in sorted((begin, count) for pack in replica[kind] for s, begin, count in pack["slices"] if s == sequence):
+        if runs and runs[-1][1] == begin:
+            runs[-1][1] += count
+        else:
+            runs.append([begin, begin + count])
+    return runs
+
+
+def check_coverage(plan):
+    """Every token once forward and once backward, on one replica or on those that share its sequence."""
+    merged = {m["sequence"]: m for m in plan["merges"]}
+    claim(len(merged) == len(plan["merges"]), "a sequence is merged once")
+    for sequence in range(len(plan["lengths"])):
+        on = [r for r, replica in enumerate(plan["replicas"]) if sequence in replica["sequences"]]
+        if sequence in merged:
+            claim(len(on) > 1 and on == merged[sequence]["replicas"], f"sequence {sequence} is on the replicas of its merge")
+        else:
+            claim(len(on) == 1, f"sequence {sequence} is on one replica")
+    for r, replica in enumerate(plan["replicas"]):
+        claim(len(set(replica["sequences"])) == len(replica["sequences"]), f"replica {r} lists a sequence once")
+        for kind, ascending in (("forward", True), ("backward", False)):
+            rows = {s: [] for s in replica["sequences"]}
+            for pack in replica[kind]:
+                for s in {s for s, _, _ in pack["slices"]}:
+                    claim(s in rows, f"{kind}: sequence {s} belongs to replica {r}")
+                    rows[s].append([x for x in pack["slices"] if x[0] == s])
+            for s in set(rows) - set(merged):
+                check_order(plan, kind, ascending, s, rows[s])
+    for s, merge in merged.items():
+        for kind, ascending in (("forward", True), ("backward", False)):
+            for j, r in enumerate(merge["replicas"]):
+                named = [row[j] for row in merge[kind]]
+                holding = [i for i, pack in enumerate(plan["replicas"][r][kind]) if any(x[0] == s for x in pack["slices"])]
+                claim(named == holding, f"{kind}: rows of sequence {s} name the packs of replica {r} that hold it, in run order")
+            rows = [[x for r, i in zip(merge["replicas"], row) for x in plan["replicas"][r][kind][i]["slices"] if x[0] == s]
+                    for row in merge[kind]]
+            check_order(plan, kind, ascending, s, rows)
+        for r in merge["replicas"]:
+            replica = plan["replicas"][r]
+            claim(runs_of(replica, "forward", s) == runs_of(replica, "backward", s),
+                  f"replica {r} runs backward what it ran forward of sequence {s}")
+
+
+def ties(plan):
+    """(kind, replica, pack) -> all that run together with it."""
+    tied = {}
+    for merge in plan["merges"]:
+        for kind in ("forward", "backward"):
+            for row in merge[kind]:
+                group = {(kind[0].upper(), r, i) for r, i in zip(merge["replicas"], row)}
+                for member in list(group):
+                    group |= tied.get(member, set())
+                for member in group:
+                    tied[member] = group
+    return tied
+
+
+def simulate(plan):
+    """End of each instruction, by the rules of the file format alone. Returns makespan and peak live tokens of each replica's stages."""
     stages, chunks = plan["stages"], plan["vpp"]
     parts = stages * chunks
-    packs = {"F": replica["forward"], "B": replica["backward"], "W": replica["backward"]}
-    tokens = {k: [sum(length for _, _, length in p["slices"]) for p in v] for k, v in packs.items()}
-    last_forward = {}
-    for i, pack in enumerate(packs["F"]):
-        for s, _, _ in pack["slices"]:
-            last_forward[s] = i
+    replicas = plan["replicas"]
+    packs = [{"F": r["forward"], "B": r["backward"], "W": r["backward"]} for r in replicas]
+    tokens = [{k: [sum(n for _, _, n in p["slices"]) for p in v] for k, v in own.items()} for own in packs]
+    tied = ties(plan)
+    last_forward = [{} for _ in replicas]
+    for r, own in enumerate(packs):
+        for i, pack in enumerate(own["F"]):
+            for s, _, _ in pack["slices"]:
+                last_forward[r][s] = i
 
-    def duration(kind, pack, stage, chunk):
-        claim(kind != "W" or "weight_time" in packs[kind][pack], f"W{pack} belongs to a pack with weight_time")
-        time = packs[kind][pack]["weight_time" if kind == "W" else "time"][stage]
+    def duration(r, kind, pack, stage, chunk):
+        claim(kind != "W" or "weight_time" in packs[r][kind][pack], f"W{pack} belongs to a pack with weight_time")
+        time = packs[r][kind][pack]["weight_time" if kind == "W" else "time"][stage]
         return time[chunk] if chunks > 1 else time
 
-    def message(kind, pack, boundary):
-        m = replica["message"]["forward" if kind == "F" else "backward"][pack]
+    def message(r, kind, pack, boundary):
+        m = replicas[r]["message"]["forward" if kind == "F" else "backward"][pack]
         return m[boundary if len(m) == parts - 1 else boundary % stages] if isinstance(m, list) else m
 
-    programs = [[parse(t, chunks) for t in p] for p in replica["programs"]]
-    end, free, next_ = {}, [0.0] * stages, [0] * stages
-    live, peak = [0] * stages, [0.0] * stages
+    programs = [[[parse(t, chunks) for t in p] for p in r["programs"]] for r in replicas]
+    end = [{} for _ in replicas]
+    free = [[0.0] * stages for _ in replicas]
+    next_ = [[0] * stages for _ in replicas]
+    live = [[0] * stages for _ in replicas]
+    peak = [[0.0] * stages for _ in replicas]
+
+    def ready(r, stage):
+        """When the next instruction of a stage could start, were it alone; None while it has to wait."""
+        kind, pack, chunk = programs[r][stage][next_[r][stage]]
+        part = chunk * stages + stage
+        claim((kind, pack, part) not in end[r], f"stage {stage} runs {kind}{pack} once")
+        if kind == "W":
+            claim(("B", pack, part) in end[r], f"stage {stage} runs W{pack} after B{pack}")
+            return free[r][stage]
+        # Rules 1 and 3: packs of a pass run in order on each part.
+        claim(pack == 0 or (kind, pack - 1, part) in end[r], f"stage {stage} runs {kind}{pack} after {kind}{pack - 1}")
+        step = -1 if kind == "F" else 1
+        if part == (0 if kind == "F" else parts - 1):
+            if kind == "B":  # rule 2: the turn
+                needs = max(last_forward[r][s] for s, _, _ in packs[r]["B"][pack]["slices"])
+                if ("F", needs, part) not in end[r]:
+                    return None
+            return free[r][stage]
+        source = (kind, pack, part + step)
+        if source not in end[r]:
+            return None
+        return max(free[r][stage], end[r][source] + message(r, kind, pack, part - 1 if kind == "F" else part))
+
+    def run(r, stage):
+        """Runs the next instruction of a stage, and with it those of the other replicas of its row. False while it has to wait."""
+        kind, pack, chunk = programs[r][stage][next_[r][stage]]
+        together = tied.get((kind, r, pack), {(kind, r, pack)})
+        for _, other, same in together:
+            if next_[other][stage] == len(programs[other][stage]) or programs[other][stage][next_[other][stage]] != (kind, same, chunk):
+                return False
+        starts = [ready(other, stage) for _, other, _ in together]
+        if None in starts:
+            return False
+        finish = max(starts) + max(duration(other, kind, same, stage, chunk) for _, other, same in together)
+        for _, other, same in together:
+            free[other][stage] = end[other][kind, same, chunk * stages + stage] = finish
+            size = tokens[other][kind][same]
+            live[other][stage] += size if kind == "F" else 0
+            peak[other][stage] = max(peak[other][stage], live[other][stage] / chunks)
+            # A token is released at the end of B, or of W where there is one.
+            last = kind == "W" or kind == "B" and "weight_time" not in packs[other]["B"][same]
+            live[other][stage] -= size if last else 0
+            next_[other][stage] += 1
+        return True
+
     moved = True
     while moved:
         moved = False
-        for r in range(stages):
-            while next_[r] < len(programs[r]):
-                kind, pack, chunk = programs[r][next_[r]]
-                part = chunk * stages + r
-                claim((kind, pack, part) not in end, f"stage {r} runs {kind}{pack} once")
-                if kind == "W":
-                    claim(("B", pack, part) in end, f"stage {r} runs W{pack} after B{pack}")
-                    source = None
-                elif kind == "F":
-                    source = (kind, pack, part - 1) if part else None
-                else:
-                    source = (kind, pack, part + 1) if part < parts - 1 else None
-                    if source is None:  # rule 2: the turn
-                        needs = max(last_forward[s] for s, _, _ in packs["B"][pack]["slices"])
-                        if ("F", needs, part) not in end:
-                            break
-                if source is not None and source not in end:
-                    break
-                arrival = 0.0
-                if source is not None:
-                    boundary = part - 1 if kind == "F" else part
-                    arrival = end[source] + message(kind, pack, boundary)
-                before = -1 if kind == "W" else pack - 1  # rules 1 and 3: packs of a pass run in order on each part
-                claim(before < 0 or (kind, before, part) in end, f"stage {r} runs {kind}{pack} after {kind}{before}")
-                free[r] = max(free[r], arrival) + duration(kind, pack, r, chunk)
-                end[kind, pack, part] = free[r]
-                live[r] += tokens[kind][pack] if kind == "F" else 0
-                peak[r] = max(peak[r], live[r] / chunks)
-                # A token is released at the end of B, or of W where there is one.
-                last = kind == "W" or kind == "B" and "weight_time" not in packs["B"][pack]
-                live[r] -= tokens[kind][pack] if last else 0
-                next_[r] += 1
-                moved = True
-    for r in range(stages):
-        claim(next_[r] == len(programs[r]), f"stage {r} is not stuck at instruction {next_[r]}")
-        split = sum("weight_time" in p for p in packs["B"])
-        claim(len(programs[r]) == chunks * (len(packs["F"]) + len(packs["B"]) + split), f"stage {r} runs every pack")
-    return max(free), peak
+        for r in range(len(replicas)):
+            for stage in range(stages):
+                while next_[r][stage] < len(programs[r][stage]) and run(r, stage):
+                    moved = True
+    for r, own in enumerate(packs):
+        split = sum("weight_time" in p for p in own["B"])
+        for stage in range(stages):
+            claim(next_[r][stage] == len(programs[r][stage]), f"replica {r}, stage {stage} is not stuck at instruction {next_[r][stage]}")
+            claim(len(programs[r][stage]) == chunks * (len(own["F"]) + len(own["B"]) + split), f"replica {r}, stage {stage} runs every pack")
+    return [max(f) for f in free], peak
 
 
 def replay(plan):
     claim(plan["format"] == "slimpack-plan/1", "format is slimpack-plan/1")
     claim(len(plan["replicas"]) == plan["dp"], "one entry per replica")
-    seen = sorted(s for r in plan["replicas"] for s in r["sequences"])
-    claim(seen == list(range(len(plan["lengths"]))), "every sequence is on one replica")
-    slowest = 0.0
-    for i, replica in enumerate(plan["replicas"]):
-        check_coverage(plan, replica)
-        makespan, peak = simulate(plan, replica)
+    check_coverage(plan)
+    makespans, peaks = simulate(plan)
+    for i, (replica, makespan, peak) in enumerate(zip(plan["replicas"], makespans, peaks)):
         claim(close(makespan, replica["makespan"]), f"replica {i}: makespan {replica['makespan']} replays as {makespan}")
         claim(replica["lower_bound"] <= makespan * (1 + 1e-9), f"replica {i}: lower bound below makespan")
         if plan["memory_unit"] == "tokens":
             claim(peak == replica["peak_memory"], f"replica {i}: peak {replica['peak_memory']} replays as {peak}")
         if plan["memory_limit"] is not None:
             claim(max(replica["peak_memory"]) <= plan["memory_limit"], f"replica {i}: memory limit holds")
-        slowest = max(slowest, makespan)
-    claim(close(plan["step_time"], slowest + plan["reduce_time"]), "step time is the slowest replica and the reduction")
+    claim(close(plan["step_time"], max(makespans) + plan["reduce_time"]), "step time is the slowest replica and the reduction")
     claim(plan["lower_bound"] == max(plan["bounds"].values()), "lower bound is the largest bound")
     claim(plan["lower_bound"] <= plan["step_time"] * (1 + 1e-9), "lower bound below step time")
     claim(close(plan["efficiency"], plan["lower_bound"] / plan["step_time"]), "efficiency follows")

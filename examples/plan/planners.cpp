@@ -40,7 +40,7 @@ result<plan> plan_named(const request& asked, std::span<const tokens> lengths, c
           return run(asked, lengths, cost, slicers::whole{}, solvers::karmarkar_karp{asked.context}, classic);
         if (asked.planner == "chunked")
           return run(asked, lengths, cost, slicers::equal_cost{}, solvers::chunked{}, doubled);
-        const solvers::two_phase solver{.effort = asked.effort};
+        const solvers::two_phase solver{.effort = asked.effort, .most_sharers = asked.most_sharers};
         if (interleaved) return run(asked, lengths, cost, slicers::equal_cost{}, solver, doubled);
         return run(asked, lengths, cost, slicers::equal_cost{}, solver, schedules::list{});
       },

@@ -8,6 +8,7 @@
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
+#include <cstdint>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -28,6 +29,7 @@ struct request {
   slimpack::tokens context;  ///< of a baseline's packs; 0: the longest sequence
   slimpack::solvers::search_budget effort;
   std::stop_token stop{};
+  std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
 };
 
 /// Plans with the planner of that name. Requires a known name.

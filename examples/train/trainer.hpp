@@ -119,7 +119,7 @@ class trainer {
 
   [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
                                                            std::span<const slimpack::tokens> lengths) const {
-    const cli::request asked{planner, options_.shape, options_.max_context, options_.effort};
+    const cli::request asked{planner, options_.shape, options_.max_context, options_.effort, {}, 1};
     slimpack::result<slimpack::plan> made = cli::plan_named(asked, lengths, cost_);
     if (!made) return made;
     made.value().cost = options_.cost_text;

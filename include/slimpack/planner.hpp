@@ -10,7 +10,8 @@
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulator/bounds.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/group_run.hpp>
+#include <slimpack/simulator/joint.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/two_phase.hpp>
@@ -123,17 +124,15 @@ class planner {
   result<plan> assembled(std::span<const tokens> lengths, solution&& solved) const {
     plan p;
     p.lengths.assign(lengths.begin(), lengths.end());
-    p.merges = std::move(solved.merges);
     p.shape = shape_;
     p.memory_unit = unit_of(cost_, shape_);
     result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
     if (!rates) return std::move(rates).error();
-    for (replica_solution& replica : solved.replicas) {
-      result<replica_plan> one = simulated(lengths, std::move(replica), rates.value());
-      if (!one) return std::move(one).error();
-      p.step_time = std::max(p.step_time, one.value().makespan);
-      p.replicas.push_back(std::move(one).value());
-    }
+    p.replicas.resize(solved.replicas.size());
+    for (const std::vector<std::uint32_t>& group : simulator::joint_groups(solved.merges, solved.replicas.size()))
+      if (result<void> run = simulate(p, group, lengths, solved, rates.value()); !run) return std::move(run).error();
+    for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
+    p.merges = std::move(solved.merges);
     if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost_);  // between copies of the weights
     p.step_time += p.reduce_time;
     const std::vector<sequence> batch = solvers::sequences_of(lengths);
@@ -153,29 +152,44 @@ class planner {
     return p;
   }
 
-  result<replica_plan> simulated(std::span<const tokens> lengths, replica_solution&& solved,
-                                 const std::vector<memory_rates>& rates) const {
-    workload work = price(solved.partition, cost_, shape_, rates, weight_gradients_of<Schedule>);
-    simulator::task_graph graph;
-    if (result<void> built = graph.assign(work, solved.programs); !built) return std::move(built).error();
-    std::vector<seconds> start;
+  /// Prices and runs the replicas of a group, which share sequences where they are several (simulator/joint.hpp).
+  result<void> simulate(plan& p, std::span<const std::uint32_t> group, std::span<const tokens> lengths,
+                        const solution& solved, const std::vector<memory_rates>& rates) const {
+    result<simulator::group_run> run =
+        simulator::run_group(group, solved, cost_, shape_, rates, weight_gradients_of<Schedule>);
+    if (!run) return std::move(run).error();
+    for (std::size_t g = 0; g < group.size(); ++g) {
+      result<replica_plan> one = recorded(lengths, solved, group[g], std::move(run.value().works[g]), rates);
+      if (!one) return std::move(one).error();
+      one.value().makespan = run.value().ends[g];
+      p.replicas[group[g]] = std::move(one).value();
+    }
+    return success();
+  }
+
+  /// A replica of the plan, all but its makespan, with its memory checked.
+  result<replica_plan> recorded(std::span<const tokens> lengths, const solution& solved, std::uint32_t replica,
+                                workload&& work, const std::vector<memory_rates>& rates) const {
+    const replica_solution& from = solved.replicas[replica];
     replica_plan r;
-    r.makespan = graph.sweep(start);
-    r.peak_memory = simulator::peak_memory(work, solved.programs);
+    r.peak_memory = simulator::peak_memory(work, from.programs);
     if (shape_.memory) {
       const double peak = *std::max_element(r.peak_memory.begin(), r.peak_memory.end());
       if (peak > shape_.memory->amount)
         return error{errc::out_of_memory, "the plan needs " + detail::amount(peak, shape_.memory->unit) + ", the limit is " +
                                               detail::amount(shape_.memory->amount, shape_.memory->unit)};
     }
+    // What a replica shares with others is not its own: no bound of it alone holds.
     std::vector<sequence> own;
-    for (const sequence_id id : solved.sequences) own.push_back({id, lengths[id.value]});
+    for (const sequence_id id : from.sequences)
+      if (std::none_of(solved.merges.begin(), solved.merges.end(), [&](const merge& m) { return m.sequence == id; }))
+        own.push_back({id, lengths[id.value]});
     shape alone = shape_;
     alone.replicas = 1;
     for (const bound& b : simulator::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
-    r.sequences = std::move(solved.sequences);
-    r.partition = std::move(solved.partition);
-    r.programs = std::move(solved.programs);
+    r.sequences = from.sequences;
+    r.partition = from.partition;
+    r.programs = from.programs;
     r.forward = std::move(work.forward);
     r.backward = std::move(work.backward);
     r.weight = std::move(work.weight);

@@ -23,6 +23,7 @@
 #include <slimpack/core/refine.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/solution.hpp>
 #include <slimpack/core/step_outline.hpp>
@@ -87,8 +88,11 @@
 #include <slimpack/simulator/bounds/stage_packs.hpp>
 #include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/group_run.hpp>
+#include <slimpack/simulator/joint.hpp>
 #include <slimpack/simulator/measured.hpp>
 #include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/plan_graphs.hpp>
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/simulator/workload_of.hpp>
 #include <slimpack/slicers/equal_cost.hpp>

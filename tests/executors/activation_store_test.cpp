@@ -287,7 +287,7 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
       layouts.emplace_back(static_cast<std::size_t>(on.chunks), same);
     }
     if (random.once_in(2)) on.memory = memory_limit{memory_unit::byte, 4e5 * random.ratio()};
-    const solvers::two_phase search{.effort = solvers::search_budget::fast()};
+    const solvers::two_phase search{.effort = solvers::search_budget::fast(), .most_sharers = 1};
     if (random.once_in(4))
       compare(on, lengths, layouts, solvers::karmarkar_karp{}, schedules::one_f_one_b{}, seen);
     else if (on.chunks > 1)

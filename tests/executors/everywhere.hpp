@@ -84,11 +84,11 @@ result<plan> planned(const shape& on, std::span<const tokens> lengths, Slicer sl
   using schedules::one_f_one_b;
   return {
       {"two_phase, list", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast()}, list{}); }},
+         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, list{}); }},
       {"two_phase, one_f_one_b", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast()}, one_f_one_b{}); }},
+         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, one_f_one_b{}); }},
       {"two_phase, uniform, classic", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::uniform{.at_most = on.quantum * 3}, solvers::two_phase{.effort = solvers::search_budget::fast()},
+         return planned(on, l, slicers::uniform{.at_most = on.quantum * 3}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
                         one_f_one_b{.lead = 1}); }},
       {"megatron", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::megatron{}, one_f_one_b{.lead = 1}); }},
       {"dp_balanced", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::dp_balanced{}, one_f_one_b{.lead = 1}); }},

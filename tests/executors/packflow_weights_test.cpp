@@ -62,7 +62,7 @@ TYPED_TEST_SUITE(PackflowWeights, forms);
 /// equality is meant to the last bit.
 template <class Compute, class Schedule>
 void expect_uncut_gradients(const shape& on, const std::vector<tokens>& lengths, const Schedule& schedule, int seed) {
-  const plan p = tests::planned(on, lengths, slicers::equal_cost{}, solvers::two_phase{}, schedule).value();
+  const plan p = tests::planned(on, lengths, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, schedule).value();
   std::vector<Compute> stages = stages_of<Compute>(p);
   const auto reports = run_everywhere(p, stages);
   const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts());
@@ -108,7 +108,7 @@ TYPED_TEST(PackflowWeights, GiveThoseGradientsInZeroBubbleOrders) {
 
 plan split_plan() {
   const std::vector<tokens> lengths{{40}, {7}, {13}, {64}};
-  return tests::planned({.stages = 2, .quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{},
+  return tests::planned({.stages = 2, .quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
                         delayed_weights{2})
       .value();
 }
@@ -153,7 +153,7 @@ TEST(PackflowWeightsPlan, IsOutOfOrderWhereAWIsMissingOrEarly) {
 TEST(PackflowWeightsPlan, IsRefusedWhereASequenceHasSomeOfItsWeightGradientsApart) {
   const std::vector<tokens> lengths{{64}};
   for (const bool last_apart : {true, false}) {
-    plan p = tests::planned({.quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{}, delayed_weights{2}).value();
+    plan p = tests::planned({.quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, delayed_weights{2}).value();
     replica_plan& r = p.replicas[0];
     ASSERT_GT(r.partition.backward.size(), 1u);
     const std::size_t whole = last_apart ? r.partition.backward.size() - 1 : 0;

@@ -286,7 +286,7 @@ TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
   EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["programs"].erase(0); }),
             "replicas[0].programs has size 1, expected 2, one per stage");
   EXPECT_EQ(refusal([](json& d) { d["merges"].push_back(1); }),
-            "merges has size 1, expected 0, since this version runs no merged sequences");
+            "merges[0] is 1, expected an object");
   EXPECT_EQ(refusal([](json& d) { d["memory_unit"] = "GiB"; }),
             "memory_unit is \"GiB\", expected \"bytes\" or \"tokens\"");
 }

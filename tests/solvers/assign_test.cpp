@@ -1,8 +1,10 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/two_phase.hpp>
 
 #include "batches.hpp"
 
@@ -39,60 +41,48 @@ TEST(BusiestPart, IsTheOneThatWaitsForNone) {
   EXPECT_EQ(solvers::busiest_part(tests::per_token, batch, 3), 0);  // the first of equals
 }
 
-TEST(Assign, PutsEachSequenceOnOneReplicaInBatchOrder) {
-  testing::generator random(11);
-  const std::vector<tokens> lengths = tests::random_lengths(random, 60, {4096});
-  const problem batch{lengths, {.replicas = 3}};
-  const auto groups = solvers::assign(batch, tests::per_token, std::vector<memory_rates>(1)).value();
-  ASSERT_EQ(groups.size(), 3u);
-  std::vector<int> seen(lengths.size(), 0);
-  for (const std::vector<sequence>& group : groups) {
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      ++seen[group[i].id.value];
-      EXPECT_EQ(group[i].length, lengths[group[i].id.value]);
-      EXPECT_TRUE(i == 0 || group[i - 1].id < group[i].id);
-    }
-  }
-  EXPECT_EQ(seen, std::vector<int>(lengths.size(), 1));
-}
-
-// 1000 tokens of attention weigh as much as ten of 316 and more than nine: balanced by work, not by tokens.
-TEST(Assign, BalancesWork) {
-  std::vector<tokens> lengths(9, tokens{316});
-  lengths.push_back({1000});
-  const problem batch{lengths, {.replicas = 2}};
-  const costs::quadratic attention{.linear = 0, .attention = 1};
-  const auto groups = solvers::assign(batch, attention, std::vector<memory_rates>(1)).value();
-  EXPECT_EQ(std::max(groups[0].size(), groups[1].size()), 9u);
+result<solution> solved(const std::vector<tokens>& lengths, const shape& on, const auto& cost) {
+  return solvers::two_phase{}.solve(problem{lengths, on}, slicers::equal_cost{}, cost, schedules::list{});
 }
 
 TEST(Assign, AcceptsALimitOfExactlyTheLongestSequence) {
-  const std::vector<tokens> lengths = tests::lengths_of({400, 1000});
-  EXPECT_TRUE(solvers::assign(problem{lengths, limited(memory_unit::token, 1000)}, tests::per_token,
-                              std::vector<memory_rates>(2)));
+  EXPECT_TRUE(solved(tests::lengths_of({400, 1000}), limited(memory_unit::token, 1000), tests::per_token));
 }
 
 TEST(Assign, NamesTheMissingTokens) {
-  const std::vector<tokens> lengths = tests::lengths_of({400, 1000});
-  const auto groups = solvers::assign(problem{lengths, limited(memory_unit::token, 900)}, tests::per_token,
-                                      std::vector<memory_rates>(2));
-  ASSERT_FALSE(groups);
-  EXPECT_EQ(groups.error().code, errc::out_of_memory);
-  EXPECT_EQ(groups.error().detail,
+  const auto found = solved(tests::lengths_of({400, 1000}), limited(memory_unit::token, 900), tests::per_token);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, errc::out_of_memory);
+  EXPECT_EQ(found.error().detail,
             "a sequence of 1000 tokens needs 1000 tokens on stage 0, the limit is 900 tokens: 100 tokens are missing");
 }
+
+// 1000 tokens are 8 quanta, 3 of them on the fullest of 3 replicas.
+TEST(Assign, NamesTheMissingTokensOfTheMostSharers) {
+  shape on = limited(memory_unit::token, 300);
+  on.replicas = 3;
+  const auto found = solved(tests::lengths_of({400, 1000}), on, tests::per_token);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().detail,
+            "a sequence of 1000 tokens, shared by 3 replicas, needs 384 tokens on stage 0, the limit is 300 tokens: 84 "
+            "tokens are missing");
+}
+
+/// Stage 1 holds 2 GiB of weights, and what backward needs.
+struct in_bytes : costs::quadratic {
+  static constexpr double gib = 1024.0 * 1024 * 1024;
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
+    if (stage == 0) return memory_rates{.live_token = gib / 1024};
+    return memory_rates{.fixed = 2 * gib, .live_token = gib / 1024, .gradient_token = gib / 2048, .backward_token = gib / 256};
+  }
+};
 
 // GiB: stage 1 holds 2 of weights, 1024 tokens at 1/1024 live and 1/2048 of dK and dV, and 128 at 1/256 while they
 // run backward: 2 + 1 + 0.5 + 0.5 = 4; in one piece, 2 + 1 + 4.
 TEST(Assign, NamesTheMissingBytesAndTheStage) {
-  const std::vector<tokens> lengths = tests::lengths_of({400, 1024});
-  constexpr double gib = 1024.0 * 1024 * 1024;
-  const std::vector<memory_rates> rates{
-      {.live_token = gib / 1024},
-      {.fixed = 2 * gib, .live_token = gib / 1024, .gradient_token = gib / 2048, .backward_token = gib / 256}};
-  const auto groups = solvers::assign(problem{lengths, limited(memory_unit::byte, 3 * gib)}, tests::per_token, rates);
-  ASSERT_FALSE(groups);
-  EXPECT_EQ(groups.error().detail,
+  const auto found = solved(tests::lengths_of({400, 1024}), limited(memory_unit::byte, 3 * in_bytes::gib), in_bytes{});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().detail,
             "a sequence of 1024 tokens needs 4.00 GiB on stage 1, the limit is 3.00 GiB: 1.00 GiB are missing "
             "(weights and optimizer take 2.00 GiB)");
 }

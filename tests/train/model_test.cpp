@@ -141,11 +141,11 @@ plan planned(const priced& cost, const shape& on, const texts& all, Slicer slice
 /// Some shipped planner that runs the shape's chunks.
 plan planned_somehow(generator& random, const priced& cost, const shape& on, const texts& all) {
   const schedules::one_f_one_b classic;
-  if (on.chunks > 1) return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{}, classic);
+  if (on.chunks > 1) return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, classic);
   switch (random.between(1, 6)) {
     case 1: return planned(cost, on, all, slicers::uniform{on.quantum * 2}, solvers::chunked{}, classic);
     case 2: return planned(cost, on, all, slicers::whole{}, solvers::megatron{}, classic);
-    default: return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{}, schedules::list{});
+    default: return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, schedules::list{});
   }
 }
 
@@ -226,7 +226,7 @@ TEST(Model, LossAndEveryGradientAreThoseOfPyTorch) {
 TEST(Model, SlicedOverStagesLossAndEveryGradientAreThoseOfPyTorch) {
   const oracle torch;
   const shape on{.stages = 2, .quantum = {8}};
-  const plan p = planned(price_of<double>(torch.model, on), on, torch.all, slicers::equal_cost{}, solvers::two_phase{},
+  const plan p = planned(price_of<double>(torch.model, on), on, torch.all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
                          schedules::list{});
   ASSERT_GT(p.replicas[0].partition.forward.size(), 2);
   const double error = distance(run<double>(p, torch.model, torch.all, torch.start()), torch.found);
@@ -339,7 +339,7 @@ TEST(Model, AReplicaWithoutSequencesAddsNothing) {
   generator random(4);
   const texts all = random_texts(random, {{9}}, tiny.vocab);
   const shape on{.stages = 2, .replicas = 2, .quantum = {4}};
-  const plan p = planned(price_of<double>(tiny, on), on, all, slicers::equal_cost{}, solvers::two_phase{},
+  const plan p = planned(price_of<double>(tiny, on), on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
                          schedules::list{});
   ASSERT_TRUE(p.replicas[0].sequences.empty() || p.replicas[1].sequences.empty());
   model_stage<double> reference(tiny, {}, 0, source_of(all), 1);

@@ -2,6 +2,7 @@
 #define SLIMPACK_COSTS_HOOKS_HPP
 
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <concepts>
@@ -20,11 +21,16 @@
 ///   optional<memory_rates> memory(int stage)          bytes a GPU of a stage holds           nothing: tokens only
 ///   bytes kept(const slice& piece, int stage)         what a piece keeps for its backward,   0 bytes
 ///                                                     beside memory's live_token per token
+///   seconds exchange(const shared_row&, span<const slice>, what sharing adds to a pack of a row    0 s
+///                    pass, int part)
 ///   seconds reduce_time()                             gradient reduction after the step      0 s
 ///   int parts()                                       pieces of the model it prices          any number
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
 ///                                                     adds up, and what is left of backward
 ///                                                     does not fall as a slice grows
+///
+/// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own pieces of it,
+/// in run order. A pack that holds pieces of two rows pays for both. It must not fall as the row's end grows.
 ///
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
 /// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and with
@@ -89,6 +95,15 @@ template <class Cost>
 [[nodiscard]] constexpr bytes kept_of(const Cost& cost, const slice& piece, int stage) {
   if constexpr (detail::keeps_by_piece<Cost>)
     return cost.kept(piece, stage);
+  else
+    return {};
+}
+
+template <class Cost>
+[[nodiscard]] constexpr seconds exchange_time(const Cost& cost, const shared_row& row, std::span<const slice> mine,
+                                              pass p, int part) {
+  if constexpr (requires { { cost.exchange(row, mine, p, part) } -> std::same_as<seconds>; })
+    return cost.exchange(row, mine, p, part);
   else
     return {};
 }

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/refine.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/hooks.hpp>
 
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -54,18 +56,35 @@ void split_weights(const micropacks& packs, const Cost& cost, int parts, workloa
   }
 }
 
-/// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV.
+/// Adds what sharing costs to the packs of rows.
+template <class Cost>
+void add_exchanges(const partition& packs, const Cost& cost, std::span<const shared_row> shared, workload& w) {
+  const auto parts = static_cast<std::size_t>(w.shape.parts());
+  std::vector<slice> mine;
+  for (const shared_row& row : shared) {
+    mine.clear();
+    for (const slice& s : packs.of(row.pass)[row.pack.value])
+      if (s.sequence == row.sequence) mine.push_back(s);
+    std::vector<seconds>& time = (row.pass == pass::forward ? w.forward : w.backward).time;
+    for (std::size_t part = 0; part < parts; ++part)
+      time[row.pack.value * parts + part] += exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
+  }
+}
+
+/// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
+/// replicas share, a replica counts its own tokens.
 inline void follow_sequences(const partition& packs, workload& w) {
   std::uint32_t sequences = 0;
   for (const slice& s : packs.forward.slices()) sequences = std::max(sequences, s.sequence.value + 1);
   std::vector<std::uint32_t> last_forward(sequences, 0);
-  std::vector<std::int64_t> length(sequences, 0);
+  std::vector<std::int64_t> own(sequences, 0);  // tokens
   for (std::size_t i = 0; i < packs.forward.size(); ++i) {
     for (const slice& s : packs.forward[i]) {
       last_forward[s.sequence.value] = static_cast<std::uint32_t>(i);
-      length[s.sequence.value] = std::max(length[s.sequence.value], s.end().value);
+      own[s.sequence.value] += s.length.value;
     }
   }
+  std::vector<std::int64_t> left = own;  // that have not run backward
   w.turn.clear();
   w.gradient_running.clear();
   w.gradient_before.assign(1, 0);
@@ -77,9 +96,10 @@ inline void follow_sequences(const partition& packs, workload& w) {
     for (const slice& s : packs.backward[i]) {
       turn = std::max(turn, last_forward[s.sequence.value]);
       // A sequence that runs backward in one slice needs no accumulator.
-      const bool first = s.end().value == length[s.sequence.value];
-      if (first && s.begin.value > 0) opened += s.end().value;
-      if (!(first && s.begin.value == 0)) closed += s.length.value;
+      const std::int64_t all = own[s.sequence.value];
+      std::int64_t& rest = left[s.sequence.value];
+      if (s.length.value < all) opened += rest == all ? all : 0, closed += s.length.value;
+      rest -= s.length.value;
     }
     w.turn.push_back(turn);
     w.gradient_running.push_back(open + opened);
@@ -144,17 +164,20 @@ template <class Cost>
 }
 
 /// Prices one replica's packs: all that schedules and the simulator read.
-/// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (core/workload.hpp)
+/// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (core/workload.hpp);
+///           shared: the rows that the replica takes part in (core/shared_row.hpp)
 /// Errors    none            Complexity  O(slices * parts), and O(slices log slices) where pieces keep bytes
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
                              std::vector<memory_rates> rates,
-                             weight_gradients weights = weight_gradients::with_inputs) {
+                             weight_gradients weights = weight_gradients::with_inputs,
+                             std::span<const shared_row> shared = {}) {
   workload w;
   w.shape = shape;
   w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
   w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
   if (weights == weight_gradients::apart) detail::split_weights(packs.backward, cost, shape.parts(), w);
+  detail::add_exchanges(packs, cost, shared, w);
   w.rates = std::move(rates);
   detail::follow_sequences(packs, w);
   if constexpr (detail::keeps_by_piece<Cost>)

@@ -1,9 +1,11 @@
 #ifndef SLIMPACK_COSTS_QUADRATIC_HPP
 #define SLIMPACK_COSTS_QUADRATIC_HPP
 
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <iosfwd>
+#include <span>
 
 namespace slimpack::costs {
 
@@ -13,7 +15,8 @@ namespace slimpack::costs {
 /// Units     tokens in, seconds out
 /// Formula   forward = linear n + attention pairs
 ///           backward = backward_linear linear n + backward_attention attention pairs
-///           a pack costs `overhead` more in each pass; a message takes `hop`
+///           a pack costs `overhead` more in each pass; a message takes `hop`, and a row that
+///           replicas share one hop for each other sharer
 /// Law       cutting a sequence keeps the sum of its times: pairs telescope, n adds up
 /// Requires  every coefficient >= 0 and finite
 /// Errors    none            Complexity  O(1)
@@ -32,6 +35,9 @@ struct quadratic {
   }
   [[nodiscard]] constexpr seconds overhead(pass, int /*part*/) const noexcept { return per_pack; }
   [[nodiscard]] constexpr seconds message(tokens, pass, int /*part*/) const noexcept { return hop; }
+  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice>, pass, int /*part*/) const noexcept {
+    return hop * static_cast<double>(row.sharers.size() - 1);
+  }
   /// Half of the linear backward: input and weight gradient are one product each; attention has no weights.
   [[nodiscard]] constexpr seconds weight_time(const slice& s, int /*part*/) const noexcept {
     return {0.5 * (backward_linear * (linear * static_cast<double>(s.length.value)))};

@@ -60,7 +60,9 @@ class plan_writer {
     json_.line();
     json_.key("replicas").open('[');
     for (const replica_plan& r : plan_.replicas) replica(r);
-    json_.close(']').key("merges").open('[').close(']');
+    json_.close(']').key("merges").open('[');
+    for (const merge& m : plan_.merges) shared(m);
+    json_.close(']');
     json_.line();
     json_.field("reduce_time", plan_.reduce_time.value).field("step_time", plan_.step_time.value);
     json_.key("bounds").open('{');
@@ -98,6 +100,22 @@ class plan_writer {
     json_.line();
     list("peak_memory", r.peak_memory, [](double peak) { return peak; });
     json_.field("makespan", r.makespan.value).field("lower_bound", r.lower_bound.value).close('}');
+  }
+
+  void shared(const merge& m) {
+    json_.line();
+    json_.open('{').field("sequence", m.sequence.value);
+    list("replicas", m.replicas, [](std::uint32_t replica) { return replica; });
+    for (const pass p : {pass::forward, pass::backward}) {
+      json_.key(p == pass::forward ? "forward" : "backward").open('[');
+      for (const std::vector<pack_id>& row : m.of(p)) {
+        json_.open('[');
+        for (const pack_id pack : row) json_.value(pack.value);
+        json_.close(']');
+      }
+      json_.close(']');
+    }
+    json_.close('}');
   }
 
   void packs(std::string_view name, const micropacks& packs, const pass_timing& timing, const weight_timing& weight) {
@@ -303,6 +321,31 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   return r;
 }
 
+/// A merge whose rows name packs of the plan's replicas. Coverage and order are the planner's.
+[[nodiscard]] inline merge merge_in(const json_place& place, const plan& p) {
+  place.must_only_have({"sequence", "replicas", "forward", "backward"});
+  merge m;
+  m.sequence = {place["sequence"].integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)};
+  const json_place replicas = place["replicas"];
+  for (std::size_t k = 0; k < replicas.size(); ++k)
+    m.replicas.push_back(replicas.at(k).integer<std::uint32_t>(k == 0 ? 0 : m.replicas.back() + std::int64_t{1},
+                                                               static_cast<std::int64_t>(p.replicas.size()) - 1));
+  if (m.replicas.size() < 2) replicas.expected("two replicas or more");
+  for (const pass direction : {pass::forward, pass::backward}) {
+    const json_place rows = place[direction == pass::forward ? "forward" : "backward"];
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const json_place row = rows.at(k);
+      row.must_have(m.replicas.size(), "one pack of each replica");
+      std::vector<pack_id>& packs = (direction == pass::forward ? m.forward : m.backward).emplace_back();
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        const std::size_t count = p.replicas[m.replicas[j]].partition.of(direction).size();
+        packs.push_back({row.at(j).integer<std::uint32_t>(0, static_cast<std::int64_t>(count) - 1)});
+      }
+    }
+  }
+  return m;
+}
+
 [[nodiscard]] inline plan plan_in(const json_place& file) {
   if (const json_place format = file["format"]; format.text() != plan_format)
     format.expected("\"" + std::string(plan_format) + "\"");
@@ -325,7 +368,8 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   const json_place replicas = file["replicas"];
   replicas.must_have(static_cast<std::size_t>(p.shape.replicas), "one per data-parallel rank");
   for (std::size_t r = 0; r < replicas.size(); ++r) p.replicas.push_back(replica_in(replicas.at(r), p));
-  file["merges"].must_have(0, "since this version runs no merged sequences");
+  const json_place merges = file["merges"];
+  for (std::size_t m = 0; m < merges.size(); ++m) p.merges.push_back(merge_in(merges.at(m), p));
   p.reduce_time = {file["reduce_time"].number(0)};
   p.step_time = {file["step_time"].number(0)};
   const json_place bounds = file["bounds"];

@@ -12,10 +12,10 @@
 #include <slimpack/io/detail/timeline_panels.hpp>
 #include <slimpack/io/detail/timeline_script.hpp>
 #include <slimpack/simulator/critical_path.hpp>
-#include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/measured.hpp>
 #include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/workload_of.hpp>
+#include <slimpack/simulator/plan_graphs.hpp>
+#include <slimpack/simulator/timeline.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -72,9 +72,16 @@ class timeline_writer {
     json_.field("bubble", p.bubble).field("efficiency", p.efficiency).field("planning", p.planning_time.value);
     json_.field("bound", ticks(p.lower_bound)).key("bounds").open('[');
     for (const bound& b : p.bounds) json_.open('[').value(b.name).value(ticks(b.time)).close(']');
+    json_.close(']').key("merges").open('[');
+    for (const merge& m : p.merges) {
+      json_.open('{').field("sequence", m.sequence.value).key("replicas");
+      list(m.replicas, [](std::uint32_t replica) { return replica; });
+      json_.close('}');
+    }
     json_.close(']').key("replicas").open('[');
+    simulator::plan_graphs graphs(p);
     for (std::size_t r = 0; r < p.replicas.size(); ++r)
-      if (result<void> written = write_replica(p, r); !written) return written;
+      if (result<void> written = write_replica(p, r, graphs); !written) return written;
     json_.close(']');
     if (!ranks.empty()) write_measured(p, ranks);
     json_.close('}');
@@ -104,15 +111,14 @@ class timeline_writer {
     json_.close(']').close('}');
   }
 
-  result<void> write_replica(const plan& p, std::size_t replica) {
+  result<void> write_replica(const plan& p, std::size_t replica, simulator::plan_graphs& graphs) {
     const replica_plan& r = p.replicas[replica];
-    const workload work = simulator::workload_of(p, replica);
-    simulator::task_graph graph;
-    if (result<void> built = graph.assign(work, r.programs); !built) return built;
-    std::vector<seconds> start;
-    const seconds makespan = graph.sweep(start);
+    if (result<void> built = graphs.select(replica); !built) return built;
+    const workload& work = graphs.work(replica);
+    const simulator::timeline lanes =
+        simulator::lanes_of(graphs.graph(), graphs.start(), r.programs.size(), graphs.position(replica));
     json_.line();
-    json_.open('{').field("sequences", r.sequences.size()).field("makespan", ticks(makespan));
+    json_.open('{').field("sequences", r.sequences.size()).field("makespan", ticks(lanes.makespan));
     json_.key("peak");
     list(r.peak_memory, [](double held) { return held; });
     json_.key("passes").open('[');
@@ -122,27 +128,18 @@ class timeline_writer {
     if (r.weight.count() > 0) write_weights(r.weight, p.shape);
     json_.key("stages").open('[');
     const bool follows_memory = p.memory_unit == memory_unit::token || !r.rates.empty();
-    const std::vector<std::vector<seconds>> starts = by_stage(graph, start, r.programs.size());
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
       json_.line();
       json_.open('{');
       write_program(r.programs[stage], p.shape);
-      write_gaps(work, r.programs[stage], stage, starts[stage]);
+      write_gaps(work, lanes.stages[stage], stage);
       if (follows_memory) write_memory(work, r.programs[stage], stage, p.memory_unit);
       json_.close('}');
     }
     json_.close(']');
-    write_critical(simulator::critical_path(graph, start), r.programs);
+    write_critical(simulator::critical_path(graphs.graph(), graphs.start()), graphs.position(replica), r.programs);
     json_.close('}');
     return success();
-  }
-
-  [[nodiscard]] static std::vector<std::vector<seconds>> by_stage(const simulator::task_graph& graph,
-                                                                  std::span<const seconds> start, std::size_t stages) {
-    std::vector<std::vector<seconds>> of(stages);
-    for (std::size_t n = 0; n < graph.size(); ++n)
-      if (!graph.tasks()[n].is_message) of[graph.tasks()[n].stage].push_back(start[n]);
-    return of;
   }
 
   void write_pass(const micropacks& packs, const pass_timing& timing, const shape& s) {
@@ -198,18 +195,19 @@ class timeline_writer {
 
   /// Pairs of (instructions since the pair before, idle time before this one). What rounding alone makes, at most
   /// two ticks, is left out and does not add up: the next gap is counted from what the page knows.
-  void write_gaps(const workload& work, const program& code, std::size_t stage, std::span<const seconds> start) {
+  /// What a pack of a row waits for the longest of it is idle time, too.
+  void write_gaps(const workload& work, std::span<const timed_instruction> lane, std::size_t stage) {
     std::int64_t known = 0;
     std::size_t last = 0;
     json_.key("gaps").open('[');
-    for (std::size_t i = 0; i < code.size(); ++i) {
-      const std::int64_t gap = ticks(start[i]) - known;
+    for (std::size_t i = 0; i < lane.size(); ++i) {
+      const std::int64_t gap = ticks(lane[i].begin) - known;
       if (gap > 2) {
         json_.value(i - last).value(gap);
         last = i;
         known += gap;
       }
-      known += ticks(time_of(work, code[i], stage, work.shape));
+      known += ticks(time_of(work, lane[i].instruction, stage, work.shape));
     }
     json_.close(']');
   }
@@ -227,16 +225,18 @@ class timeline_writer {
     json_.close(']');
   }
 
-  /// The path as runs of instructions on one stage: (stage, first, count); a message leads from each to the next.
-  void write_critical(std::span<const simulator::critical_task> path, std::span<const program> programs) {
+  /// The path as runs of instructions on one stage: (stage, first, count); a message leads from each to the next, or, where
+  /// replicas share sequences, another replica's part of the path.
+  void write_critical(std::span<const simulator::critical_task> path, std::size_t replica,
+                      std::span<const program> programs) {
     const simulator::critical_seconds sum = simulator::seconds_on(path);
     json_.key("critical").open('{').field("forward", ticks(sum.forward)).field("backward", ticks(sum.backward));
     json_.field("messages", ticks(sum.messages)).key("runs").open('[');
     std::vector<std::size_t> at(programs.size(), 0);  // a path visits a stage's instructions in order
     std::size_t count = 0;
     for (const simulator::critical_task& c : path) {
-      if (c.what.is_message) {
-        json_.value(count);
+      if (c.what.is_message || c.what.replica != replica) {
+        if (count > 0) json_.value(count);
         count = 0;
         continue;
       }

@@ -7,8 +7,8 @@
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/simulator/measured.hpp>
 #include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/plan_graphs.hpp>
 #include <slimpack/simulator/timeline.hpp>
-#include <slimpack/simulator/workload_of.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +47,7 @@ namespace detail {
 class trace_writer {
  public:
   trace_writer(std::ostream& out, const plan& p, std::span<const step_report> measured)
-      : json_(out), plan_(p), measured_(measured) {}
+      : json_(out), plan_(p), measured_(measured), graphs_(p) {}
 
   result<void> write() {
     json_.open('{').field("displayTimeUnit", "ms").key("otherData");
@@ -75,13 +75,14 @@ class trace_writer {
 
   result<void> write_replica(std::size_t replica) {
     const replica_plan& r = plan_.replicas[replica];
-    const workload work = simulator::workload_of(plan_, replica);
-    const result<simulator::timeline> simulated = simulator::simulate(work, r.programs);
-    if (!simulated) return simulated.error();
+    if (result<void> run = graphs_.select(replica); !run) return run;
+    const workload& work = graphs_.work(replica);
+    const simulator::timeline simulated =
+        simulator::lanes_of(graphs_.graph(), graphs_.start(), r.programs.size(), graphs_.position(replica));
     const process predicted{replica, false};
     begin_process(predicted);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage)
-      write_stage(predicted, stage, work, simulated.value().stages[stage],
+      write_stage(predicted, stage, work, simulated.stages[stage],
                   plan_.step_time - plan_.reduce_time, plan_.step_time);
     if (measured_.empty()) return success();
     const process run{replica, true};
@@ -194,6 +195,7 @@ class trace_writer {
   json_out json_;
   const plan& plan_;
   std::span<const step_report> measured_;
+  simulator::plan_graphs graphs_;
 };
 
 }  // namespace detail

@@ -3,7 +3,8 @@
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/workload_of.hpp>
+#include <slimpack/simulator/joint.hpp>
+#include <slimpack/simulator/plan_graphs.hpp>
 
 #include <boost/graph/dag_shortest_paths.hpp>
 #include <boost/graph/graph_traits.hpp>
@@ -80,14 +81,14 @@ namespace slimpack::simulator {
 [[nodiscard]] inline task_graph::node source(task_edge e, const task_graph&) { return e.from; }
 [[nodiscard]] inline task_graph::node target(task_edge e, const task_graph& g) { return g.successors(e.from)[e.rank]; }
 
-/// The makespan by Boost.Graph: dag_shortest_paths with the order of distances reversed, which makes longest paths
-/// of shortest ones, from every source of the graph.
+/// When each task starts, by Boost.Graph: dag_shortest_paths with the order of distances reversed, which makes longest
+/// paths of shortest ones, from every source of the graph.
 /// Law       equals task_graph::sweep exactly: both add the same durations in the same order along the longest path
 /// Errors    cyclic_schedule: boost::topological_sort finds a cycle            Complexity  O(nodes + edges)
-[[nodiscard]] inline result<seconds> certified_makespan(const task_graph& graph) {
+[[nodiscard]] inline result<std::vector<seconds>> certified_starts(const task_graph& graph) {
   using node = task_graph::node;
   const auto size = static_cast<node>(graph.size());
-  if (size == 0) return seconds{};
+  if (size == 0) return std::vector<seconds>{};
   const boost::identity_property_map index;
   std::vector<node> order;
   order.reserve(size);
@@ -108,32 +109,43 @@ namespace slimpack::simulator {
   const auto distance = boost::make_iterator_property_map(start.begin(), index);
   std::vector<node> predecessor(size);
   const auto parent = boost::make_iterator_property_map(predecessor.begin(), index);
-  std::vector<double> latest(size, unreached);
-  double makespan = 0;
+  std::vector<seconds> latest(size, seconds{unreached});
   // Boost's algorithm has one source; a task graph has one per stage that starts by itself, in practice stage 0 only.
   for (node n = 0; n < size; ++n) {
     if (has_predecessor[n]) continue;
     std::fill(colors.begin(), colors.end(), boost::white_color);
     boost::dag_shortest_paths(graph, n, distance, weight, color, parent, boost::dijkstra_visitor<>(),
                               std::greater<double>(), [](double a, double b) { return a + b; }, unreached, 0.0);
-    for (node m = 0; m < size; ++m) latest[m] = std::max(latest[m], start[m]);
+    for (node m = 0; m < size; ++m) latest[m] = std::max(latest[m], seconds{start[m]});
   }
-  for (node n = 0; n < size; ++n) makespan = std::max(makespan, latest[n] + graph.tasks()[n].duration.value);
-  return seconds{makespan};
+  return latest;
+}
+
+/// The makespan by Boost.Graph.
+/// Errors    those of certified_starts            Complexity  O(nodes + edges)
+[[nodiscard]] inline result<seconds> certified_makespan(const task_graph& graph) {
+  const result<std::vector<seconds>> start = certified_starts(graph);
+  if (!start) return start.error();
+  seconds makespan{};
+  for (std::size_t n = 0; n < graph.size(); ++n) makespan = std::max(makespan, start.value()[n] + graph.tasks()[n].duration);
+  return makespan;
 }
 
 /// Whether Boost.Graph finds the makespan of each of a plan's replicas that the plan claims, to the last bit.
-/// Errors    invalid_input: it does not; those of task_graph::assign and certified_makespan
-/// Complexity O(instructions)
+/// Errors    invalid_input: it does not; those of joint_graph and certified_starts
+/// Complexity O(instructions * sharers)
 [[nodiscard]] inline result<void> certify(const plan& p) {
-  for (std::size_t r = 0; r < p.replicas.size(); ++r) {
-    task_graph graph;
-    if (result<void> built = graph.assign(workload_of(p, r), p.replicas[r].programs); !built) return built;
-    const result<seconds> makespan = certified_makespan(graph);
-    if (!makespan) return makespan.error();
-    if (makespan.value() != p.replicas[r].makespan)
-      return error{errc::invalid_input, "replica " + std::to_string(r) + " claims a makespan of " + std::to_string(p.replicas[r].makespan.value) +
-                                            " s, Boost.Graph finds " + std::to_string(makespan.value().value)};
+  plan_graphs graphs(p);
+  for (const std::vector<std::uint32_t>& group : graphs.groups()) {
+    if (result<void> built = graphs.select(group.front()); !built) return built;
+    const result<std::vector<seconds>> start = certified_starts(graphs.graph());
+    if (!start) return start.error();
+    const std::vector<seconds> ends = ends_of(graphs.graph(), start.value(), group.size());
+    for (std::size_t g = 0; g < group.size(); ++g)
+      if (ends[g] != p.replicas[group[g]].makespan)
+        return error{errc::invalid_input, "replica " + std::to_string(group[g]) + " claims a makespan of " +
+                                              std::to_string(p.replicas[group[g]].makespan.value) +
+                                              " s, Boost.Graph finds " + std::to_string(ends[g].value)};
   }
   return success();
 }

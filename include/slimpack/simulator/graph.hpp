@@ -21,6 +21,7 @@ struct task {
   std::uint32_t stage{};  ///< that runs it; of a message, the sender
   bool is_message{};
   seconds duration;
+  std::uint32_t replica{};  ///< that runs it, where several run together (simulator/joint.hpp)
 };
 
 /// What one step of a replica does, as a directed acyclic graph in compressed rows, numbered topologically.
@@ -42,6 +43,15 @@ class task_graph {
   ///           cyclic_schedule: the programs wait for each other; the detail names the instructions that are stuck
   /// Complexity O(instructions)
   result<void> assign(const workload& work, std::span<const program> programs);
+
+  /// Becomes the graph of several, each task with the number of its graph as replica, in which the tasks of each set of
+  /// `together` start together, when the last is ready, and end together with the longest: rows of merges.
+  /// Nodes     those of `alone`, one graph after the other, numbered anew; `together` counts them so before
+  /// Edges     who leads to one of a set leads to all of it, and all of it take the longest duration
+  /// Requires  sets without a common node
+  /// Errors    cyclic_schedule: tasks wait for each other through a set
+  /// Complexity O(nodes + edges * the largest set)
+  result<void> join(std::span<const task_graph> alone, std::span<const std::vector<node>> together);
 
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
   [[nodiscard]] std::span<const task> tasks() const noexcept { return tasks_; }
@@ -174,6 +184,60 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
   rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
   for (std::size_t r = 0; r < stages; ++r)
     if (next_[r] != programs[r].size()) return stuck(programs, work.shape.chunks);
+  return success();
+}
+
+inline result<void> task_graph::join(std::span<const task_graph> alone, std::span<const std::vector<node>> together) {
+  std::vector<task> tasks;
+  std::vector<std::uint32_t> rows{0};  // of the graphs one after the other
+  std::vector<node> targets;
+  for (std::size_t g = 0; g < alone.size(); ++g) {
+    const auto first = static_cast<node>(tasks.size());
+    const auto edges = static_cast<std::uint32_t>(targets.size());
+    tasks.insert(tasks.end(), alone[g].tasks_.begin(), alone[g].tasks_.end());
+    for (std::size_t n = first; n < tasks.size(); ++n) tasks[n].replica = static_cast<std::uint32_t>(g);
+    for (const node to : alone[g].targets_) targets.push_back(first + to);
+    for (std::size_t n = 1; n < alone[g].rows_.size(); ++n) rows.push_back(edges + alone[g].rows_[n]);
+  }
+  // Sets of one are left out: a node without a set stands for itself.
+  constexpr auto none = static_cast<std::uint32_t>(-1);
+  std::vector<std::uint32_t> set_of(tasks.size(), none);
+  for (std::size_t s = 0; s < together.size(); ++s) {
+    seconds longest{};
+    for (const node n : together[s]) {
+      set_of[n] = static_cast<std::uint32_t>(s);
+      longest = std::max(longest, tasks[n].duration);
+    }
+    for (const node n : together[s]) tasks[n].duration = longest;
+  }
+  const auto members = [&](const node& n) {
+    return set_of[n] == none ? std::span(&n, 1) : std::span<const node>(together[set_of[n]]);
+  };
+  std::vector<std::uint32_t> missing(tasks.size(), 0);  // of each set, or node without one: tasks that lead to it
+  const auto waiting = [&](node n) -> std::uint32_t& { return missing[members(n).front()]; };
+  for (const node n : targets) ++waiting(n);
+  std::vector<node> order;
+  order.reserve(tasks.size());
+  const auto emit = [&](const node& n) { order.insert(order.end(), members(n).begin(), members(n).end()); };
+  for (node n = 0; n < tasks.size(); ++n)
+    if (n == members(n).front() && missing[n] == 0) emit(n);
+  for (std::size_t at = 0; at < order.size(); ++at)
+    for (std::uint32_t e = rows[order[at]]; e < rows[order[at] + 1]; ++e)
+      if (--waiting(targets[e]) == 0) emit(targets[e]);
+  if (order.size() != tasks.size())
+    return error{errc::cyclic_schedule, "replicas wait for each other: they do not run the rows of what they share in one order"};
+
+  std::vector<node> place(tasks.size());
+  for (node n = 0; n < order.size(); ++n) place[order[n]] = n;
+  tasks_.clear();
+  rows_.assign(1, 0);
+  targets_.clear();
+  for (const node n : order) {
+    tasks_.push_back(tasks[n]);
+    for (std::uint32_t e = rows[n]; e < rows[n + 1]; ++e)
+      for (const node to : members(targets[e])) targets_.push_back(place[to]);
+    rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
+  }
   return success();
 }
 

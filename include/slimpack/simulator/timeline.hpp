@@ -8,6 +8,7 @@
 #include <slimpack/core/workload.hpp>
 #include <slimpack/simulator/graph.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -27,20 +28,29 @@ struct timeline {
   }
 };
 
+/// The lanes of one replica of a graph: `replica` is its number there (task::replica), `start` what sweep found.
+/// Complexity O(nodes)
+[[nodiscard]] inline timeline lanes_of(const task_graph& graph, std::span<const seconds> start, std::size_t stages,
+                                       std::size_t replica = 0) {
+  timeline t;
+  t.stages.resize(stages);
+  for (std::size_t n = 0; n < graph.size(); ++n) {
+    const task& k = graph.tasks()[n];
+    if (k.replica != replica || k.is_message) continue;
+    t.stages[k.stage].push_back({k.what, start[n], start[n] + k.duration});
+    t.makespan = std::max(t.makespan, start[n] + k.duration);
+  }
+  return t;
+}
+
 /// Runs the programs of one replica in simulated time.
 /// Errors    those of task_graph::assign            Complexity  O(instructions)
 [[nodiscard]] inline result<timeline> simulate(const workload& work, std::span<const program> programs) {
   task_graph graph;
   if (result<void> built = graph.assign(work, programs); !built) return std::move(built).error();
   std::vector<seconds> start;
-  timeline t;
-  t.makespan = graph.sweep(start);
-  t.stages.resize(programs.size());
-  for (std::size_t n = 0; n < graph.size(); ++n) {
-    const task& k = graph.tasks()[n];
-    if (!k.is_message) t.stages[k.stage].push_back({k.what, start[n], start[n] + k.duration});
-  }
-  return t;
+  graph.sweep(start);
+  return lanes_of(graph, start, programs.size());
 }
 
 }  // namespace slimpack::simulator

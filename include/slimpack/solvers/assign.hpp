@@ -42,11 +42,14 @@ template <class Cost>
   return all;
 }
 
-/// The answer when a sequence exceeds the memory of stage `stage` even alone, in numbers.
-[[nodiscard]] inline error does_not_fit(const shape& shape, std::size_t stage, tokens length, double need, double fixed) {
+/// The answer when a sequence exceeds the memory of stage `stage` even where only it is there, and as many replicas
+/// share it as can, in numbers.
+[[nodiscard]] inline error does_not_fit(const shape& shape, std::size_t stage, tokens length, std::int64_t sharers,
+                                        double need, double fixed) {
   const memory_limit& limit = *shape.memory;
   const auto text = [&](double amount) { return detail::amount(amount, limit.unit); };
-  std::string detail = "a sequence of " + std::to_string(length.value) + " tokens needs " + text(need) +
+  std::string detail = "a sequence of " + std::to_string(length.value) + " tokens" +
+                       (sharers > 1 ? ", shared by " + std::to_string(sharers) + " replicas," : "") + " needs " + text(need) +
                        " on stage " + std::to_string(stage) + ", the limit is " + text(limit.amount) + ": " +
                        text(need - limit.amount) + " are missing";
   if (limit.unit == memory_unit::byte) detail += " (weights and optimizer take " + text(fixed) + ")";
@@ -62,35 +65,6 @@ template <class Cost>
   const auto tail = static_cast<double>((rest > tokens{} ? rest : std::min(length, on.quantum)).value);
   const double cut = tail < all ? rates.in_backward(all, all / on.chunks, tail) : rates.in_backward(all, 0, all);
   return std::max(rates.in_forward(all, 0, tail), std::min(cut, rates.in_backward(all, 0, all)));
-}
-
-/// Phase 1: sequences to replicas, balanced by forward and backward time on the busiest part. Every sequence must fit
-/// the memory limit alone: its activations are all live at its turn, on every stage.
-/// Shapes    one group per replica, each in batch order
-/// Errors    out_of_memory: a sequence does not fit; the detail says how much is missing
-/// Complexity O(n log n)
-template <class Cost>
-result<std::vector<std::vector<sequence>>> assign(const problem& batch, const Cost& cost,
-                                                  std::span<const memory_rates> rates) {
-  const std::vector<sequence> all = sequences_of(batch.lengths);
-  if (batch.shape.memory) {
-    const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
-    for (std::size_t r = 0; r < rates.size(); ++r) {
-      const double need = least_held(rates[r], batch.shape, longest);
-      if (need > batch.shape.memory->amount) return does_not_fit(batch.shape, r, longest, need, rates[r].fixed);
-    }
-  }
-  const int part = busiest_part(cost, all, batch.shape.parts());
-  std::vector<double> work;
-  work.reserve(all.size());
-  for (const sequence& s : all) {
-    const slice whole{s.id, {0}, s.length};
-    work.push_back((cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part)).value);
-  }
-  const std::vector<std::uint32_t> replica = balance(work, static_cast<std::size_t>(batch.shape.replicas));
-  std::vector<std::vector<sequence>> groups(static_cast<std::size_t>(batch.shape.replicas));
-  for (const sequence& s : all) groups[replica[s.id.value]].push_back(s);
-  return groups;
 }
 
 }  // namespace slimpack::solvers

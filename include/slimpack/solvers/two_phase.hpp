@@ -6,18 +6,21 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/solution.hpp>
 #include <slimpack/costs/price.hpp>
-#include <slimpack/solvers/detail/local_search.hpp>
-#include <slimpack/solvers/assign.hpp>
+#include <slimpack/solvers/detail/division_search.hpp>
+
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <utility>
 #include <vector>
 
 namespace slimpack::solvers {
 
-/// The default solver. Phase 1 balances sequences over replicas; phase 2 builds each replica's forward and backward
+/// The default solver. Phase 1 balances sequences over replicas, and lets several share those that are too heavy or too
+/// large for one (DP-Merge) where the simulator says that it pays; phase 2 builds each replica's forward and backward
 /// packs independently and searches their sizes, ramps and the order of sequences, every candidate ordered by the
 /// schedule and scored by the simulator.
 /// Source    the two phases of SlimPack (arXiv:2509.26246) and its candidates checked by a simulator; the paper's
@@ -29,28 +32,24 @@ struct two_phase {
   pack_sizes forward{.steady = 0.83, .ramp_least = 0.6, .fill = 0.86, .drain = 1.0, .turn_least = 0.66, .before = 0.43, .after = 0.65};
   pack_sizes backward{.steady = 0.69, .ramp_least = 4.7, .fill = 1.7, .drain = 0.275, .turn_least = 1.27, .before = 0.11, .after = 0.085};
   search_budget effort{search_budget::normal()};
+  std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none, as executors::packflow wants it
+  std::size_t threads{0};  ///< that plan replicas side by side, 0: one per core; plans do not depend on it
 
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    result<std::vector<std::vector<sequence>>> groups = assign(batch, cost, rates.value());
-    if (!groups) return std::move(groups).error();
-    solution found;
-    for (const std::vector<sequence>& group : groups.value()) {
-      detail::local_search search(group, batch, slicer, cost, schedule, rates.value());
-      result<replica_solution> one = search.best({forward, backward}, effort);
-      if (!one) return std::move(one).error();
-      found.replicas.push_back(std::move(one).value());
-    }
-    return found;
+    detail::division_search search(batch, slicer, cost, schedule, rates.value(), {forward, backward},
+                                   most_sharers, threads);
+    return search.best(effort);
   }
 
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const two_phase& s) {
     return out << "solvers::two_phase{.forward = " << s.forward << ", .backward = " << s.backward
-               << ", .effort = " << s.effort << "}";
+               << ", .effort = " << s.effort
+               << ", .most_sharers = " << s.most_sharers << "}";
   }
 };
 

@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTING_NAIVE_HPP
 
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -46,6 +47,21 @@ namespace slimpack::testing::naive {
   return std::nullopt;
 }
 
+/// The tokens of a sequence in packs, as the runs that their slices make up.
+[[nodiscard]] inline std::vector<std::pair<tokens, tokens>> runs_of(const micropacks& packs, sequence_id sequence) {
+  std::map<tokens, tokens> slices;
+  for (const slice& s : packs.slices())
+    if (s.sequence == sequence) slices[s.begin] = s.end();
+  std::vector<std::pair<tokens, tokens>> runs;
+  for (const auto& [begin, end] : slices) {
+    if (!runs.empty() && runs.back().second == begin)
+      runs.back().second = end;
+    else
+      runs.push_back({begin, end});
+  }
+  return runs;
+}
+
 /// Which backward packs have a W of their own: weight_timing::apart.
 using apart_packs = std::span<const std::uint8_t>;
 
@@ -86,82 +102,210 @@ using apart_packs = std::span<const std::uint8_t>;
   return std::nullopt;
 }
 
-/// What happened when programs were run.
+/// What happened when a replica's programs were run.
 struct outcome {
   std::optional<std::string> stuck;  ///< which instruction each stage waits for, if they wait for ever
   seconds makespan;
   std::vector<seconds> busy;  ///< per stage
 };
 
-/// Runs the programs by rules 1 to 3, slice by slice: an instruction runs when its tokens have arrived from the part
+/// One replica to run.
+struct running {
+  const partition* packs;
+  std::span<const program> programs;
+};
+
+/// Runs replicas by rules 1 to 3, slice by slice: an instruction runs when its tokens have arrived from the part
 /// before, its sequences' earlier (backward: later) tokens have run on its part, and, on the last part, a backward's
-/// sequences have run forward to their ends. A W waits for nothing but its stage. `time` is asked (instruction, part),
-/// `message` (pass, pack, part).
-/// Requires  miscount finds nothing            Complexity  O(instructions * stages * slices)
+/// sequences have run forward to their ends. A W waits for nothing but its stage. Of a sequence that replicas share,
+/// rows take the place of slices: the packs of a row start together and end together. `time` is asked
+/// (replica, instruction, part), `message` (replica, pass, pack, part).
+/// Requires  miscount finds nothing; merges whose rows name each pack of their sequence
+/// Complexity O(instructions * stages * slices), with merges times replicas
+template <class Time, class Message>
+class joint_run {
+ public:
+  joint_run(std::span<const running> replicas, std::span<const merge> merges, const shape& on, const Time& time,
+            const Message& message)
+      : replicas_(replicas), parts_(static_cast<std::size_t>(on.parts())), time_(time), message_(message) {
+    for (std::size_t r = 0; r < replicas.size(); ++r) {
+      state& own = states_.emplace_back();
+      for (const slice& s : replicas[r].packs->forward.slices())
+        own.length[s.sequence] = std::max(own.length[s.sequence], s.end());
+      for (const merge& m : merges) own.length.erase(m.sequence);
+      own.front.resize(parts_);
+      own.back.assign(parts_, own.length);
+      own.next.assign(replicas[r].programs.size(), 0);
+      own.free.resize(replicas[r].programs.size());
+      own.found.busy.resize(replicas[r].programs.size());
+    }
+    for (std::size_t m = 0; m < merges.size(); ++m) {
+      rows_run_.push_back({std::vector<std::size_t>(parts_, 0), std::vector<std::size_t>(parts_, 0)});
+      rows_.push_back({merges[m].forward.size(), merges[m].backward.size()});
+      for (const pass p : {pass::forward, pass::backward})
+        for (std::size_t k = 0; k < merges[m].of(p).size(); ++k)
+          for (std::size_t j = 0; j < merges[m].replicas.size(); ++j) {
+            row& one = row_of_[{p, merges[m].replicas[j], merges[m].of(p)[k][j].value}].emplace_back();
+            one = {m, k, {}};
+            for (std::size_t i = 0; i < merges[m].replicas.size(); ++i)
+              one.packs.push_back({merges[m].replicas[i], merges[m].of(p)[k][i].value});
+          }
+    }
+  }
+
+  [[nodiscard]] std::vector<outcome> operator()() {
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (std::size_t r = 0; r < replicas_.size(); ++r) progress = run_on(r) || progress;
+    }
+    std::vector<outcome> found;
+    for (std::size_t r = 0; r < replicas_.size(); ++r) {
+      outcome& one = states_[r].found;
+      for (std::size_t stage = 0; stage < replicas_[r].programs.size(); ++stage)
+        if (states_[r].next[stage] < replicas_[r].programs[stage].size())
+          one.stuck = one.stuck.value_or("") + " stage " + std::to_string(stage) + " at " + name_of(next_of(r, stage), 2);
+      found.push_back(std::move(one));
+    }
+    return found;
+  }
+
+ private:
+  struct state {
+    std::map<sequence_id, tokens> length;
+    std::vector<std::map<sequence_id, tokens>> front;                         // tokens [0, front) have run forward
+    std::vector<std::map<sequence_id, tokens>> back;                          // tokens [back, length) have run backward
+    std::map<std::tuple<pass, std::uint32_t, std::size_t>, seconds> arrival;  // of (pass, pack) at a part
+    std::vector<std::size_t> next;                                            // per stage
+    std::vector<seconds> free;
+    outcome found;
+  };
+  struct row {
+    std::size_t merge;
+    std::size_t number;
+    std::vector<std::pair<std::size_t, std::uint32_t>> packs;  // replica and pack
+  };
+
+  /// Runs a replica until each of its stages waits. Returns whether anything ran.
+  bool run_on(std::size_t r) {
+    bool ran = false;
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (std::size_t stage = 0; stage < replicas_[r].programs.size(); ++stage)
+        while (states_[r].next[stage] < replicas_[r].programs[stage].size() && try_next(r, stage)) progress = ran = true;
+    }
+    return ran;
+  }
+
+  [[nodiscard]] const instruction& next_of(std::size_t r, std::size_t stage) const {
+    return replicas_[r].programs[stage][states_[r].next[stage]];
+  }
+
+  /// When a replica's next instruction on a stage can start, were it alone; nothing if it has to wait.
+  [[nodiscard]] std::optional<seconds> ready(std::size_t r, std::size_t stage) {
+    const instruction& i = next_of(r, stage);
+    state& own = states_[r];
+    if (i.weights_only) return own.free[stage];
+    const std::size_t part = i.chunk * replicas_[r].programs.size() + stage;
+    const bool forward = i.pass == pass::forward;
+    const bool first = forward ? part == 0 : part == parts_ - 1;
+    const auto sent = own.arrival.find({i.pass, i.pack.value, part});
+    if (!first && sent == own.arrival.end()) return std::nullopt;
+    std::map<sequence_id, tokens> border = forward ? own.front[part] : own.back[part];
+    for (const slice& s : replicas_[r].packs->of(i.pass)[i.pack.value]) {
+      if (!own.length.contains(s.sequence)) continue;  // shared
+      if (!forward && first && own.front[part][s.sequence] != own.length[s.sequence]) return std::nullopt;
+      tokens& at = border[s.sequence];
+      if (at != (forward ? s.begin : s.end())) return std::nullopt;
+      at = forward ? s.end() : s.begin;
+    }
+    if (const auto rows = row_of_.find({i.pass, r, i.pack.value}); rows != row_of_.end())
+      for (const row& one : rows->second) {
+        if (rows_run_[one.merge].of(i.pass)[part] != one.number) return std::nullopt;
+        if (!forward && first && rows_run_[one.merge].forward[part] != rows_[one.merge].forward) return std::nullopt;
+      }
+    return first ? own.free[stage] : std::max(own.free[stage], sent->second);
+  }
+
+  /// Runs a replica's next instruction on a stage, and with it all that run together with it, if all can.
+  bool try_next(std::size_t r, std::size_t stage) {
+    const instruction i = next_of(r, stage);
+    std::vector<std::pair<std::size_t, std::uint32_t>> together{{r, i.pack.value}};
+    std::set<std::pair<std::size_t, std::size_t>> rows_done;
+    for (std::size_t at = 0; at < together.size() && !i.weights_only; ++at)
+      if (const auto rows = row_of_.find({i.pass, together[at].first, together[at].second}); rows != row_of_.end())
+        for (const row& one : rows->second)
+          if (rows_done.insert({one.merge, one.number}).second)
+            for (const auto& each : one.packs)
+              if (std::find(together.begin(), together.end(), each) == together.end()) together.push_back(each);
+    seconds start{};
+    seconds duration{};
+    const std::size_t part = i.chunk * replicas_[r].programs.size() + stage;
+    for (const auto& [other, pack] : together) {
+      instruction same = i;
+      same.pack = {pack};
+      if (states_[other].next[stage] == replicas_[other].programs[stage].size() || next_of(other, stage) != same)
+        return false;
+      const std::optional<seconds> when = ready(other, stage);
+      if (!when) return false;
+      start = std::max(start, *when);
+      duration = std::max(duration, time_(other, same, part));
+    }
+    for (const auto& [merge, number] : rows_done) rows_run_[merge].of(i.pass)[part] = number + 1;
+    for (const auto& [other, pack] : together) finish(other, stage, part, start, duration);
+    return true;
+  }
+
+  void finish(std::size_t r, std::size_t stage, std::size_t part, seconds start, seconds duration) {
+    const instruction i = next_of(r, stage);
+    state& own = states_[r];
+    own.free[stage] = start + duration;
+    own.found.busy[stage] += duration;
+    own.found.makespan = std::max(own.found.makespan, own.free[stage]);
+    ++own.next[stage];
+    if (i.weights_only) return;
+    const bool forward = i.pass == pass::forward;
+    for (const slice& s : replicas_[r].packs->of(i.pass)[i.pack.value])
+      if (own.length.contains(s.sequence))
+        (forward ? own.front[part] : own.back[part])[s.sequence] = forward ? s.end() : s.begin;
+    if (part != (forward ? parts_ - 1 : 0))
+      own.arrival[{i.pass, i.pack.value, forward ? part + 1 : part - 1}] =
+          own.free[stage] + message_(r, i.pass, i.pack.value, part);
+  }
+
+  /// A number for each pass.
+  template <class Number>
+  struct both {
+    Number forward;
+    Number backward;
+    [[nodiscard]] Number& of(pass p) { return p == pass::forward ? forward : backward; }
+  };
+
+  std::span<const running> replicas_;
+  std::size_t parts_;
+  Time time_;
+  Message message_;
+  std::vector<state> states_;
+  std::map<std::tuple<pass, std::size_t, std::uint32_t>, std::vector<row>> row_of_;  // by pass, replica, pack
+  std::vector<both<std::size_t>> rows_;                                             // per merge, how many
+  std::vector<both<std::vector<std::size_t>>> rows_run_;                            // per merge and part
+};
+
+/// Runs the programs of one replica that shares nothing. `time` is asked (instruction, part), `message` (pass, pack, part).
 template <class Time, class Message>
 [[nodiscard]] outcome run(const partition& packs, std::span<const program> programs, const shape& on, const Time& time,
                           const Message& message) {
-  const std::size_t parts = static_cast<std::size_t>(on.parts());
-  std::map<sequence_id, tokens> length;
-  for (const slice& s : packs.forward.slices()) length[s.sequence] = std::max(length[s.sequence], s.end());
-  std::vector<std::map<sequence_id, tokens>> front(parts);                  // tokens [0, front) have run forward
-  std::vector<std::map<sequence_id, tokens>> back(parts, length);           // tokens [back, length) have run backward
-  std::map<std::tuple<pass, std::uint32_t, std::size_t>, seconds> arrival;  // of (pass, pack) at a part
-  std::vector<std::size_t> next(programs.size(), 0);
-  std::vector<seconds> free(programs.size());
-  outcome found;
-  found.busy.resize(programs.size());
-
-  const auto try_next = [&](std::size_t r) {
-    const instruction& i = programs[r][next[r]];
-    const std::size_t part = i.chunk * programs.size() + r;
-    if (i.weights_only) {
-      const seconds duration = time(i, part);
-      free[r] += duration;
-      found.busy[r] += duration;
-      found.makespan = std::max(found.makespan, free[r]);
-      ++next[r];
-      return true;
-    }
-    const bool forward = i.pass == pass::forward;
-    const bool first = forward ? part == 0 : part == parts - 1;
-    const bool last = forward ? part == parts - 1 : part == 0;
-    const auto sent = arrival.find({i.pass, i.pack.value, part});
-    if (!first && sent == arrival.end()) return false;
-    std::map<sequence_id, tokens> border = forward ? front[part] : back[part];
-    for (const slice& s : packs.of(i.pass)[i.pack.value]) {
-      if (!forward && first && front[part][s.sequence] != length[s.sequence]) return false;
-      tokens& at = border[s.sequence];
-      if (at != (forward ? s.begin : s.end())) return false;
-      at = forward ? s.end() : s.begin;
-    }
-    (forward ? front[part] : back[part]) = std::move(border);
-    const seconds start = first ? free[r] : std::max(free[r], sent->second);
-    const seconds duration = time(i, part);
-    free[r] = start + duration;
-    found.busy[r] += duration;
-    found.makespan = std::max(found.makespan, free[r]);
-    if (!last)
-      arrival[{i.pass, i.pack.value, forward ? part + 1 : part - 1}] = free[r] + message(i.pass, i.pack.value, part);
-    ++next[r];
-    return true;
-  };
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (std::size_t r = 0; r < programs.size(); ++r)
-      while (next[r] < programs[r].size() && try_next(r)) progress = true;
-  }
-  for (std::size_t r = 0; r < programs.size(); ++r)
-    if (next[r] < programs[r].size())
-      found.stuck = found.stuck.value_or("") + " stage " + std::to_string(r) + " at " + name_of(programs[r][next[r]], 2);
-  return found;
+  const running one{&packs, programs};
+  const auto time_of = [&](std::size_t, const instruction& i, std::size_t part) { return time(i, part); };
+  const auto message_of = [&](std::size_t, pass p, std::uint32_t pack, std::size_t part) { return message(p, pack, part); };
+  return joint_run(std::span(&one, 1), std::span<const merge>{}, on, time_of, message_of)().front();
 }
 
 /// Runs the programs with no regard to time: do they end?
-[[nodiscard]] inline outcome run(const partition& packs, std::span<const program> programs, const shape& on) {
-  return run(
-      packs, programs, on, [](const instruction&, std::size_t) { return seconds{}; },
-      [](pass, std::uint32_t, std::size_t) { return seconds{}; });
+[[nodiscard]] inline std::vector<outcome> run(std::span<const running> replicas, std::span<const merge> merges,
+                                              const shape& on) {
+  const auto time = [](std::size_t, const instruction&, std::size_t) { return seconds{}; };
+  const auto message = [](std::size_t, pass, std::uint32_t, std::size_t) { return seconds{}; };
+  return joint_run(replicas, merges, on, time, message)();
 }
 
 /// Pieces keep nothing beside their tokens.
@@ -177,8 +321,8 @@ template <class Kept = nothing_kept>
                                  const shape& on, int stage = 0, const Kept& kept = {},
                                  apart_packs apart = {}) {
   using place = std::pair<std::uint32_t, sequence_id>;  // chunk, sequence
-  std::map<sequence_id, tokens> length;
-  for (const slice& s : packs.forward.slices()) length[s.sequence] = std::max(length[s.sequence], s.end());
+  std::map<sequence_id, std::int64_t> own;  // tokens of a sequence on this replica
+  for (const slice& s : packs.forward.slices()) own[s.sequence] += s.length.value;
   std::map<place, std::int64_t> live;    // tokens forwarded and not backwarded
   std::map<place, std::int64_t> opened;  // of sequences whose backward is under way: tokens left
   std::map<sequence_id, std::set<tokens>> cuts;  // of either pass
@@ -217,12 +361,12 @@ template <class Kept = nothing_kept>
       continue;
     }
     for (const slice& s : pack)  // a sequence that runs backward in one slice needs no accumulator
-      if (s.end() == length[s.sequence] && s.begin > tokens{0}) opened[{i.chunk, s.sequence}] = s.end().value;
+      if (s.length.value < own[s.sequence]) opened.try_emplace({i.chunk, s.sequence}, own[s.sequence]);
     peak = std::max(peak, rates.in_backward(total(live), total(opened), running) + beside());
     for (const slice& s : pack) {
       pieces[{i.chunk, s.sequence}] -= whole_bytes(s);
       if (!is_apart(apart, i.pack.value)) live[{i.chunk, s.sequence}] -= s.length.value;
-      if (const auto open = opened.find({i.chunk, s.sequence}); open != opened.end()) open->second = s.begin.value;
+      if (const auto open = opened.find({i.chunk, s.sequence}); open != opened.end()) open->second -= s.length.value;
     }
   }
   return peak;

@@ -35,21 +35,19 @@ namespace detail {
   return t.time.size() == cells && t.message.size() == cells;
 }
 
+/// Whether each pack of a replica has a time and a message on each part.
+[[nodiscard]] inline bool is_priced(const replica_plan& replica, const shape& on) {
+  return is_priced(replica.forward, replica.partition.forward, on) &&
+         is_priced(replica.backward, replica.partition.backward, on) &&
+         (replica.weight.count() == 0 || (replica.weight.apart.size() == replica.partition.backward.size() &&
+                                          replica.weight.time.size() == replica.backward.time.size()));
+}
+
 /// Law 4, memory as written, and law 5, times as a replay finds them.
 /// kept(piece, stage): what pieces keep beside their tokens; only a plan without such pieces is recounted without it.
-/// Returns   the seconds in which stages are busy, if the programs can be replayed
 template <class Kept>
-std::optional<seconds> check_replica(report& r, const plan& p, const replica_plan& replica, const Kept& kept) {
-  const replica_view view{replica.sequences, replica.partition, replica.programs, replica.weight.apart};
-  const bool priced = is_priced(replica.forward, replica.partition.forward, p.shape) &&
-                      is_priced(replica.backward, replica.partition.backward, p.shape) &&
-                      (replica.weight.count() == 0 ||
-                       (replica.weight.apart.size() == replica.partition.backward.size() &&
-                        replica.weight.time.size() == replica.backward.time.size()));
-  r.check(5, priced, "each pack has a time and a message on each part", replica.partition.forward.size(), "forward and",
-          replica.partition.backward.size(), "backward packs");
-  if (!check_programs(r, p.shape, view) || !priced) return std::nullopt;
-
+void check_replica(report& r, const plan& p, const replica_plan& replica, const replica_view& view,
+                   const naive::outcome& found, const Kept& kept) {
   const auto stages = static_cast<std::size_t>(p.shape.stages);
   const bool measured = replica.rates.size() == stages && replica.peak_memory.size() == stages;
   r.check(4, measured, "each stage has memory rates and a peak", replica.rates.size(), replica.peak_memory.size(),
@@ -64,30 +62,35 @@ std::optional<seconds> check_replica(report& r, const plan& p, const replica_pla
               "holds", peak, "written", replica.peak_memory[stage]);
     }
   }
-
-  const auto cell = [&](std::uint32_t pack, std::size_t part) {
-    return pack * static_cast<std::size_t>(p.shape.parts()) + part;
-  };
-  const naive::outcome found = naive::run(
-      replica.partition, replica.programs, p.shape,
-      [&](const instruction& i, std::size_t part) {
-        const std::size_t at = cell(i.pack.value, part);
-        return i.weights_only ? replica.weight.time[at] : replica.of(i.pass).time[at];
-      },
-      [&](pass d, std::uint32_t pack, std::size_t part) { return replica.of(d).message[cell(pack, part)]; });
   r.check(5, found.makespan == replica.makespan, "the makespan is that of a replay, exactly", "replay", found.makespan,
           "written", replica.makespan);
   r.check(5, no_less(p.step_time.value, (replica.makespan + p.reduce_time).value),
           "the step is no shorter than a replica's critical path", "step", p.step_time, "replica", replica.makespan);
   r.check(6, no_less(replica.makespan.value, replica.lower_bound.value), "a replica is no faster than its lower bound",
           "makespan", replica.makespan, "bound", replica.lower_bound);
-  seconds busy{};
-  for (std::size_t stage = 0; stage < stages; ++stage) {
+  for (std::size_t stage = 0; stage < stages; ++stage)
     r.check(5, no_less(p.step_time.value, found.busy[stage].value), "the step is no shorter than the busiest stage",
             "step", p.step_time, "stage", stage, "is busy", found.busy[stage]);
-    busy += found.busy[stage];
-  }
-  return busy;
+}
+
+/// What a replay of all replicas finds, with the times of the plan.
+/// Requires  replicas that is_priced, and programs that end
+[[nodiscard]] inline std::vector<naive::outcome> replayed(const plan& p) {
+  std::vector<naive::running> running;
+  for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs});
+  const auto cell = [&](std::uint32_t pack, std::size_t part) {
+    return pack * static_cast<std::size_t>(p.shape.parts()) + part;
+  };
+  return naive::joint_run(
+      std::span<const naive::running>(running), p.merges, p.shape,
+      [&](std::size_t replica, const instruction& i, std::size_t part) {
+        const replica_plan& own = p.replicas[replica];
+        const std::size_t at = cell(i.pack.value, part);
+        return i.weights_only ? own.weight.time[at] : own.of(i.pass).time[at];
+      },
+      [&](std::size_t replica, pass d, std::uint32_t pack, std::size_t part) {
+        return p.replicas[replica].of(d).message[cell(pack, part)];
+      })();
 }
 
 /// All but the bubble. Returns the seconds in which stages are busy, if all programs can be replayed.
@@ -96,17 +99,26 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   std::vector<replica_view> replicas;
   for (const replica_plan& one : p.replicas) replicas.push_back({one.sequences, one.partition, one.programs, one.weight.apart});
   std::optional<seconds> busy;
-  if (check_slices(r, p.lengths, p.shape, replicas)) {
-    busy = seconds{};
-    seconds slowest{};
+  if (check_slices(r, p.lengths, p.shape, replicas, p.merges)) {
+    bool priced = true;
     for (const replica_plan& one : p.replicas) {
-      const std::optional<seconds> replayed = check_replica(r, p, one, kept);
-      busy = busy && replayed ? std::optional(*busy + *replayed) : std::nullopt;
-      slowest = std::max(slowest, one.makespan);
+      r.check(5, is_priced(one, p.shape), "each pack has a time and a message on each part",
+              one.partition.forward.size(), "forward and", one.partition.backward.size(), "backward packs");
+      priced = priced && is_priced(one, p.shape);
     }
+    seconds slowest{};
+    for (const replica_plan& one : p.replicas) slowest = std::max(slowest, one.makespan);
     r.check(5, same_figure(p.step_time.value, (slowest + p.reduce_time).value),
             "the step is the slowest replica and the reduction", "step", p.step_time, "slowest", slowest, "reduction",
             p.reduce_time);
+    if (check_programs(r, p.shape, replicas, p.merges) && priced) {
+      busy = seconds{};
+      const std::vector<naive::outcome> found = replayed(p);
+      for (std::size_t i = 0; i < replicas.size(); ++i) {
+        check_replica(r, p, p.replicas[i], replicas[i], found[i], kept);
+        for (const seconds stage : found[i].busy) *busy += stage;
+      }
+    }
   }
   seconds largest{};
   for (const bound& b : p.bounds) largest = std::max(largest, b.time);
@@ -140,9 +152,10 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 }  // namespace detail
 
 /// Checks a finished plan with slow code that shares nothing with the simulator (testing/naive.hpp):
-///  1. every token of every sequence is once in a forward pack and once in a backward pack of one replica
+///  1. every token of every sequence is once in a forward pack and once in a backward pack of one replica, or of those
+///     that share it (core/merge.hpp)
 ///  2. cuts fall on the quantum
-///  3. slices run in order; programs run each pack once and are free of deadlock
+///  3. slices run in order, and the rows of shared sequences; programs run each pack once and are free of deadlock
 ///  4. peak memory is as written, and within the limit
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
 ///  6. step time >= lower bound; lower bound, efficiency and bubble follow from the other figures

@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTING_REPLICA_LAWS_HPP
 
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -27,17 +30,82 @@ struct replica_view {
   naive::apart_packs apart{};
 };
 
-/// Law 1: every sequence is on one replica, which runs each of its tokens once forward and once backward.
-/// Law 2: cuts fall on the quantum. Law 3, first half: in order forward, in reverse order backward.
-/// Returns   whether all slices are of known sequences, so that the programs can be run
+namespace detail {
+
+/// Laws 1 and 3 of a shared sequence: rows name the packs of its pieces, whose tokens, taken over all sharers, run like
+/// slices; and each sharer runs backward what it ran forward.
+/// Returns   whether rows can be run
+inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<const replica_view> replicas,
+                        const merge& m) {
+  const sequence_id id = m.sequence;
+  const bool sound = id.value < lengths.size() && m.replicas.size() > 1 &&
+               std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>()) == m.replicas.end() &&
+               m.replicas.back() < replicas.size();
+  r.check(1, sound, "a merge names a sequence and two or more replicas in ascending order", "sequence", id);
+  if (!sound) return false;
+  for (const pass p : {pass::forward, pass::backward}) {
+    std::vector<std::vector<slice>> rows(m.of(p).size());
+    for (std::size_t k = 0; k < m.replicas.size(); ++k) {
+      const micropacks& packs = replicas[m.replicas[k]].packs.of(p);
+      std::vector<std::size_t> named;  // packs, row by row
+      for (const std::vector<pack_id>& row : m.of(p)) {
+        const bool whole = row.size() == m.replicas.size() && row[k].value < packs.size();
+        r.check(3, whole, "a row names a pack of each replica", "sequence", id, p, "replica", m.replicas[k]);
+        if (!whole) return false;
+        named.push_back(row[k].value);
+      }
+      r.check(3, std::is_sorted(named.begin(), named.end()),
+              "rows are in run order", "sequence", id, p, "replica", m.replicas[k]);
+      std::vector<std::size_t> holding;
+      for (std::size_t i = 0; i < packs.size(); ++i)
+        if (std::any_of(packs[i].begin(), packs[i].end(), [&](const slice& s) { return s.sequence == id; })) holding.push_back(i);
+      const bool matching = named == holding;
+      r.check(3, matching, "rows name the packs that hold their sequence, each once", "sequence", id, p, "replica",
+              m.replicas[k]);
+      if (!matching) return false;
+      for (std::size_t row = 0; row < named.size(); ++row)
+        for (const slice& s : packs[named[row]])
+          if (s.sequence == id) rows[row].push_back(s);
+    }
+    std::vector<slice> all;
+    for (std::vector<slice>& row : rows) {
+      std::sort(row.begin(), row.end(), [&](const slice& a, const slice& b) {
+        return p == pass::forward ? a.begin < b.begin : a.begin > b.begin;
+      });
+      all.insert(all.end(), row.begin(), row.end());
+    }
+    const std::optional<std::string> disorder = naive::gap(all, lengths[id.value], p);
+    r.check(3, !disorder, "rows run in order forward and in reverse order backward", "sequence", id, p, disorder.value_or(""));
+    std::sort(all.begin(), all.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
+    const std::optional<std::string> hole = naive::gap(all, lengths[id.value], pass::forward);
+    r.check(1, !hole, "every token is once in a pack of each pass", "sequence", id, p, hole.value_or(""));
+  }
+  for (const std::uint32_t replica : m.replicas)
+    r.check(1, naive::runs_of(replicas[replica].packs.forward, id) == naive::runs_of(replicas[replica].packs.backward, id),
+            "tokens of a shared sequence run backward on the replica that ran them forward", "sequence", id, "replica",
+            replica);
+  return true;
+}
+
+}  // namespace detail
+
+/// Law 1: every sequence is on one replica, or on those that share it, which run each of its tokens once forward and once
+/// backward. Law 2: cuts fall on the quantum. Law 3, first half: in order forward, in reverse order backward.
+/// Returns   whether all slices are of known sequences, and merges name packs there are, so that the programs can be run
 inline bool check_slices(report& r, std::span<const tokens> lengths, const shape& on,
-                         std::span<const replica_view> replicas) {
+                         std::span<const replica_view> replicas, std::span<const merge> merges) {
   r.check(1, replicas.size() == static_cast<std::size_t>(on.replicas), "there is one entry per replica",
           replicas.size(), "for", on.replicas);
-  std::map<sequence_id, int> owners;
+  std::map<sequence_id, std::vector<std::uint32_t>> owners;
+  std::map<sequence_id, std::vector<std::uint32_t>> sharers;
   bool known = true;
-  for (const replica_view& v : replicas) {
-    for (const sequence_id s : v.sequences) ++owners[s];
+  for (const merge& m : merges) {
+    r.check(1, sharers.try_emplace(m.sequence, m.replicas).second, "a sequence is merged once", "sequence", m.sequence);
+    known = detail::check_merge(r, lengths, replicas, m) && known;
+  }
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const replica_view& v = replicas[i];
+    for (const sequence_id s : v.sequences) owners[s].push_back(static_cast<std::uint32_t>(i));
     const std::vector<sequence_id> own(v.sequences.begin(), v.sequences.end());
     for (const pass p : {pass::forward, pass::backward}) {
       std::map<sequence_id, std::vector<slice>> slices = naive::by_sequence(v.packs.of(p));
@@ -50,6 +118,11 @@ inline bool check_slices(report& r, std::span<const tokens> lengths, const shape
           continue;
         }
         const tokens length = lengths[s.value];
+        for (const slice& each : run)
+          for (const tokens cut : {each.begin, each.end()})
+            r.check(2, cut.value % on.quantum.value == 0 || cut == length, "cuts fall on the quantum", "slice", each, p,
+                    "quantum", on.quantum);
+        if (sharers.contains(s)) continue;
         std::vector<slice> sorted = run;
         std::sort(sorted.begin(), sorted.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
         const std::optional<std::string> hole = naive::gap(sorted, length, pass::forward);
@@ -58,34 +131,42 @@ inline bool check_slices(report& r, std::span<const tokens> lengths, const shape
         const std::optional<std::string> disorder = naive::gap(run, length, p);
         r.check(3, !disorder, "slices run in order forward and in reverse order backward", "sequence", s, "of", length,
                 p, disorder.value_or(""));
-        for (const slice& each : run)
-          for (const tokens cut : {each.begin, each.end()})
-            r.check(2, cut.value % on.quantum.value == 0 || cut == length, "cuts fall on the quantum", "slice", each, p,
-                    "quantum", on.quantum);
       }
     }
   }
   for (std::size_t s = 0; s < lengths.size(); ++s) {
     const sequence_id id{static_cast<std::uint32_t>(s)};
-    r.check(1, owners[id] == 1, "every sequence is on one replica", "sequence", id, "is on", owners[id]);
+    if (const auto shared = sharers.find(id); shared != sharers.end())
+      r.check(1, owners[id] == shared->second, "a shared sequence is on the replicas of its merge", "sequence", id);
+    else
+      r.check(1, owners[id].size() == 1, "every sequence is on one replica", "sequence", id, "is on", owners[id].size());
   }
   return known;
 }
 
 /// Law 3, second half: each stage runs each pack once per chunk in run order, and no stage waits for ever.
-/// Returns   whether the programs run to their end
-inline bool check_programs(report& r, const shape& on, const replica_view& v) {
-  bool sound = v.programs.size() == static_cast<std::size_t>(on.stages);
-  r.check(3, sound, "there is one program per stage", v.programs.size(), "for", on.stages);
-  for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
-    const std::optional<std::string> wrong = naive::miscount(v.programs[stage], v.packs, on, v.apart);
-    r.check(3, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
-    sound = sound && !wrong;
+/// Returns   whether the programs of all replicas run to their end
+inline bool check_programs(report& r, const shape& on, std::span<const replica_view> replicas,
+                           std::span<const merge> merges) {
+  bool sound = true;
+  std::vector<naive::running> running;
+  for (const replica_view& v : replicas) {
+    const bool complete = v.programs.size() == static_cast<std::size_t>(on.stages);
+    r.check(3, complete, "there is one program per stage", v.programs.size(), "for", on.stages);
+    sound = sound && complete;
+    for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
+      const std::optional<std::string> wrong = naive::miscount(v.programs[stage], v.packs, on, v.apart);
+      r.check(3, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
+      sound = sound && !wrong;
+    }
+    running.push_back({&v.packs, v.programs});
   }
   if (!sound) return false;
-  const std::optional<std::string> stuck = naive::run(v.packs, v.programs, on).stuck;
-  r.check(3, !stuck, "the programs are free of deadlock", stuck.value_or(""));
-  return !stuck;
+  for (const naive::outcome& one : naive::run(running, merges, on)) {
+    r.check(3, !one.stuck, "the programs are free of deadlock", one.stuck.value_or(""));
+    sound = sound && !one.stuck;
+  }
+  return sound;
 }
 
 /// Law 4: no stage ever holds more than the limit. The programs must have passed check_programs.

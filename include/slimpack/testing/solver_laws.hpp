@@ -61,12 +61,12 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
   const std::vector<std::uint8_t> apart(splits ? most : 0, 1);
   std::vector<replica_view> replicas;
   for (const replica_solution& s : all.replicas) replicas.push_back({s.sequences, s.partition, s.programs, apart});
-  if (!check_slices(r, batch.lengths, batch.shape, replicas)) return true;
+  if (!check_slices(r, batch.lengths, batch.shape, replicas, all.merges)) return true;
   const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
   const bool counted = unit_of(cost, batch.shape) == memory_unit::byte;
   const auto kept = [&](const slice& piece, int stage) { return counted ? kept_of(cost, piece, stage) : bytes{}; };
-  for (const replica_view& v : replicas)
-    if (check_programs(r, batch.shape, v) && rates) check_memory(r, batch.shape, v, rates.value(), kept);
+  if (check_programs(r, batch.shape, replicas, all.merges) && rates)
+    for (const replica_view& v : replicas) check_memory(r, batch.shape, v, rates.value(), kept);
   return true;
 }
 

@@ -118,6 +118,11 @@ class stage_script {
   [[nodiscard]] int channel(pass p, int part) const { return 1 + 2 * (part / stages) + (p == pass::forward ? 0 : 1); }
 
   static result<void> each_once(const plan& p) {
+    if (!p.merges.empty())
+      return error{errc::invalid_input,
+                   "sequence " + std::to_string(p.merges.front().sequence.value) + " is shared by " +
+                       std::to_string(p.merges.front().replicas.size()) +
+                       " replicas; packflow runs each on one: plan with solvers::two_phase{.most_sharers = 1}"};
     std::vector<int> owners(p.lengths.size());
     for (const replica_plan& r : p.replicas) {
       for (const sequence_id s : r.sequences) {

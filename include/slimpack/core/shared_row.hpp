@@ -1,0 +1,22 @@
+#ifndef SLIMPACK_CORE_SHARED_ROW_HPP
+#define SLIMPACK_CORE_SHARED_ROW_HPP
+
+#include <slimpack/core/slice.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace slimpack {
+
+/// A row of a merge as one of its replicas sees it: what a cost model is asked about.
+struct shared_row {
+  sequence_id sequence;
+  slimpack::pass pass{};
+  pack_id pack;                            ///< that holds this replica's pieces
+  tokens end;                              ///< of the row: keys and values of [0, end) are attended to
+  std::span<const std::uint32_t> sharers;  ///< replicas, ascending
+};
+
+}  // namespace slimpack
+
+#endif

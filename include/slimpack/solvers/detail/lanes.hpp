@@ -1,0 +1,127 @@
+#ifndef SLIMPACK_SOLVERS_DETAIL_LANES_HPP
+#define SLIMPACK_SOLVERS_DETAIL_LANES_HPP
+
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/solvers/detail/row_pieces.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Replicas that share sequences, seen as one: a batch of stand-ins that phase 2 plans once, and what each stand-in's
+/// slices are on each replica (lane).
+///
+/// A sequence shared by m lanes stands as one of near L / m tokens; a slice of it is a row, m times as long, of which
+/// each lane runs two pieces. The lanes' other sequences stand in tuples, one of near equal length from each lane, as
+/// the longest of them; all are cut at the same fractions.
+/// Law       lane by lane, the slices of stand-ins that tile theirs tile the sequences; of a tuple no lane has more live
+///           tokens than the stand-in, of a shared sequence at most a quantum more
+/// Source    derived
+class lanes {
+ public:
+  /// One replica's part of a stand-in: its own sequence of a tuple, or its share.
+  /// Requires  shared sequences of at least `count` quanta
+  /// Complexity O(n log n)
+  lanes(std::int64_t count, tokens quantum, std::span<const sequence> shared,
+        const std::vector<std::vector<sequence>>& tuples)
+      : count_(count), quantum_(quantum), shared_(shared.begin(), shared.end()) {
+    for (const sequence& s : shared) {
+      const std::int64_t quanta = (s.length.value + quantum.value - 1) / quantum.value;
+      add({quantum.value * (quanta / count)});
+    }
+    for (const std::vector<sequence>& tuple : tuples) {
+      tokens longest{};
+      for (const sequence& s : tuple) longest = std::max(longest, s.length);
+      members_.insert(members_.end(), tuple.begin(), tuple.end());
+      add(longest);
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const noexcept { return static_cast<std::size_t>(count_); }
+  [[nodiscard]] std::span<const sequence> stand_ins() const noexcept { return stand_ins_; }
+  [[nodiscard]] std::span<const sequence> shared() const noexcept { return shared_; }
+  [[nodiscard]] bool is_shared(const slice& s) const noexcept { return s.sequence.value < shared_.size(); }
+  [[nodiscard]] tokens quantum() const noexcept { return quantum_; }
+
+  /// The row that a slice of a shared sequence's stand-in means.
+  [[nodiscard]] slice row(const slice& s) const noexcept {
+    const sequence& whole = shared_[s.sequence.value];
+    const tokens length = stand_ins_[s.sequence.value].length;
+    const tokens end = s.end() == length ? whole.length : s.end() * count_;
+    return {whole.id, s.begin * count_, end - s.begin * count_};
+  }
+
+  /// What a lane runs of a row, or of a run of tokens of one.
+  [[nodiscard]] row_pieces pieces(const slice& s, std::size_t lane) const noexcept {
+    return pieces_of(row(s), static_cast<std::int64_t>(lane), count_, quantum_);
+  }
+
+  /// Calls visit(slice) for what a lane runs of a stand-in's slice, front to back.
+  template <class Visit>
+  void each(const slice& s, std::size_t lane, Visit&& visit) const {
+    if (is_shared(s)) {
+      const row_pieces own = pieces(s, lane);
+      if (own.head.length > tokens{0}) visit(own.head);
+      if (own.tail.length > tokens{0}) visit(own.tail);
+      return;
+    }
+    const sequence& own = members_[(s.sequence.value - shared_.size()) * count() + lane];
+    const tokens length = stand_ins_[s.sequence.value].length;
+    const auto cut = [&](tokens at) {
+      if (at == length) return own.length;
+      return tokens{at.value * own.length.value / length.value / quantum_.value * quantum_.value};
+    };
+    const tokens begin = cut(s.begin);
+    if (const tokens end = cut(s.end()); end > begin) visit(slice{own.id, begin, end - begin});
+  }
+
+  /// A lane's own sequences, and all shared ones.
+  [[nodiscard]] std::vector<sequence_id> sequences(std::size_t lane) const {
+    std::vector<sequence_id> ids;
+    for (const sequence& s : shared_) ids.push_back(s.id);
+    for (std::size_t i = lane; i < members_.size(); i += count())
+      if (members_[i].length > tokens{0}) ids.push_back(members_[i].id);
+    return ids;
+  }
+
+ private:
+  void add(tokens length) { stand_ins_.push_back({{static_cast<std::uint32_t>(stand_ins_.size())}, length}); }
+
+  std::int64_t count_;
+  tokens quantum_;
+  std::vector<sequence> shared_;
+  std::vector<sequence> members_;    // [tuple * count + lane]; of length 0 where a lane has none
+  std::vector<sequence> stand_ins_;  // shared ones first
+};
+
+/// Deals sequences, longest work first, into tuples of one for each lane: within a tuple the heaviest goes to the lane
+/// with the least so far. The last tuple is filled up with sequences of no tokens.
+/// Shapes    work: one per sequence            Complexity  O(n log n)
+[[nodiscard]] inline std::vector<std::vector<sequence>> dealt_in_tuples(std::span<const sequence> sequences,
+                                                                        std::span<const double> work, std::size_t lanes) {
+  std::vector<std::size_t> order(sequences.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return work[a] > work[b]; });
+  std::vector<std::pair<double, std::size_t>> load;  // and lane
+  for (std::size_t lane = 0; lane < lanes; ++lane) load.push_back({0.0, lane});
+  std::vector<std::vector<sequence>> tuples;
+  for (std::size_t at = 0; at < order.size(); at += lanes) {
+    std::sort(load.begin(), load.end());
+    std::vector<sequence>& tuple = tuples.emplace_back(lanes);
+    for (std::size_t k = 0; k < lanes && at + k < order.size(); ++k) {
+      tuple[load[k].second] = sequences[order[at + k]];
+      load[k].first += work[order[at + k]];
+    }
+  }
+  return tuples;
+}
+
+}  // namespace slimpack::detail
+
+#endif

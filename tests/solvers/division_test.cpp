@@ -1,0 +1,101 @@
+#include <slimpack/solvers/assign.hpp>
+#include <slimpack/solvers/detail/division.hpp>
+
+#include "batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+constexpr double never = 1e9;
+
+detail::division divided(const std::vector<double>& work, std::vector<detail::sharers_range> sharers,
+                         std::size_t replicas, double share) {
+  const std::vector<tokens> lengths(work.size(), tokens{4096});
+  if (sharers.empty()) sharers.assign(work.size(), {1, static_cast<std::uint32_t>(replicas)});
+  return detail::divided(solvers::sequences_of(lengths), work, sharers, replicas, share);
+}
+
+std::vector<std::uint32_t> ids(const std::vector<sequence>& sequences) {
+  std::vector<std::uint32_t> found;
+  for (const sequence& s : sequences) found.push_back(s.id.value);
+  return found;
+}
+
+TEST(Division, HasEachReplicaInOneUnitAndEachSequenceOnceInBatchOrder) {
+  testing::generator random(11);
+  for (int round = 0; round < 200; ++round) {
+    const auto replicas = static_cast<std::size_t>(random.between(1, 9));
+    std::vector<double> work;
+    std::vector<detail::sharers_range> sharers;
+    for (std::int64_t n = random.between(1, 40); n > 0; --n) {
+      work.push_back(static_cast<double>(random.between(1, 100) * random.between(1, 100)));
+      const auto most = static_cast<std::uint32_t>(random.between(1, static_cast<std::int64_t>(replicas)));
+      sharers.push_back({random.once_in(8) ? static_cast<std::uint32_t>(random.between(1, most)) : 1, most});
+    }
+    const double share = static_cast<double>(random.between(1, 12)) / 8;
+    const detail::division units = divided(work, sharers, replicas, share);
+    std::vector<std::uint32_t> seen;
+    std::vector<int> times(work.size(), 0);
+    for (const detail::planning_unit& u : units) {
+      seen.insert(seen.end(), u.replicas.begin(), u.replicas.end());
+      EXPECT_EQ(u.shared.empty(), u.replicas.size() == 1) << "seed 11, round " << round;
+      EXPECT_TRUE(std::is_sorted(u.own.begin(), u.own.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; }));
+      for (const std::vector<sequence>* list : {&u.shared, &u.own})
+        for (const std::uint32_t s : ids(*list)) ++times[s];
+      for (const std::uint32_t s : ids(u.shared)) EXPECT_LE(u.replicas.size(), sharers[s].most) << "seed 11, round " << round;
+    }
+    std::vector<std::uint32_t> all(replicas);
+    std::iota(all.begin(), all.end(), 0u);
+    EXPECT_EQ(seen, all) << "seed 11, round " << round;
+    EXPECT_EQ(times, std::vector<int>(work.size(), 1)) << "seed 11, round " << round;
+  }
+}
+
+// 10 + 9 + 1 = 20 of 2 replicas: 10 each.
+TEST(Division, BalancesWork) {
+  const detail::division units = divided({10, 9, 1}, {}, 2, never);
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_EQ(std::max(ids(units[0].own).size(), ids(units[1].own).size()), 2u);
+}
+
+// Mean 30 of 4 replicas. Half of it each: 60 takes 4 replicas; all of it: 2, of 30 each, and 15 x 4 on the others.
+TEST(Division, SharesWhatIsTooHeavyAmongAsManyAsItTakes) {
+  const std::vector<double> work{60, 15, 15, 15, 15};
+  const detail::division halves = divided(work, {}, 4, 0.5);
+  ASSERT_EQ(halves.size(), 1u);
+  EXPECT_EQ(halves[0].replicas, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(ids(halves[0].shared), (std::vector<std::uint32_t>{0}));
+  const detail::division wholes = divided(work, {}, 4, 1);
+  ASSERT_EQ(wholes.size(), 3u);
+  EXPECT_EQ(wholes[0].replicas, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_TRUE(wholes[0].own.empty());
+  EXPECT_EQ(wholes[1].own.size(), 2u);
+  EXPECT_EQ(wholes[2].own.size(), 2u);
+}
+
+TEST(Division, SharesWhatMemoryForcesHoweverLight) {
+  const detail::division units = divided({1, 8, 8}, {{3, 4}, {1, 4}, {1, 4}}, 4, never);
+  EXPECT_EQ(units[0].replicas.size(), 3u);
+  EXPECT_EQ(ids(units[0].shared), (std::vector<std::uint32_t>{0}));
+}
+
+TEST(Division, GivesTheLightestGroupWhatComesWhenReplicasRunOut) {
+  // Mean 10 of 4: each of 14, 12, 11 and 3 wants two.
+  const detail::division units = divided({14, 12, 11, 3}, {}, 4, 1);
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_EQ(ids(units[0].shared), (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(ids(units[1].shared), (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(ids(units[0].own), (std::vector<std::uint32_t>{3}));
+}
+
+}  // namespace
+}  // namespace slimpack
