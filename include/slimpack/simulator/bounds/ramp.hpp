@@ -11,10 +11,9 @@ namespace slimpack::simulator {
 /// backward in time for the last packs of the other pass.
 ///
 /// Setting   Packs of way work w_0, w_1, ... (their time on the stages before) reach the stage one after the other.
-/// When
-///           pack i starts here, it has come all the way after all earlier packs had left the first stage. Meanwhile
-///           the stage has run those packs, at most so many other instructions as they allow, and was idle or busy with
-///           overhead for A_i more. So
+///           When pack i starts here, it has come all the way after all earlier packs had left the first stage.
+///           Meanwhile the stage has run those packs, at most so many other instructions as they allow, and was idle or
+///           busy with overhead for A_i more. So
 ///               w_i + constant <= A_i + (time here less time on the first stage, of the packs before)
 ///                                     + (other work run here)                                               (1)
 ///           Per way work, the first bracket brings at most `own_rate`, both together at most `rate`.
@@ -41,21 +40,18 @@ struct ramp {
   double brought{};   ///< most work that another instruction can bring which no earlier pack of the ramp allowed
   int others{};       ///< least number of other instructions
 
-  /// Complexity O(packs log packs) for the number of packs that is best, at most `most`
+  /// Complexity O(m log m), m the number of packs that is best, at most 512
   [[nodiscard]] double least_loss(double amount) const {
     constexpr int most = 512;
     const auto floor = [this](int j) { return first + other * j; };
     const double least = floor(others);
-    if (!(own > 0) || !(amount > 0) || !std::isfinite(rate)) return least;
+    if (!(own > 0) || !(amount > 0) || !std::isfinite(rate) || !std::isfinite(own_rate)) return least;
     double best = std::numeric_limits<double>::infinity();
     for (int m = 0; m < most; ++m) {
       if (own * m + least >= best) return best;
       const auto need = [&](int j) {
-        const double groups = std::min(j, m) + 1;
-        const double packs = (m + 1) / groups;
-        const double more = own_rate > 0 ? std::expm1(packs * std::log1p(own_rate)) / own_rate : packs;
-        const double growth = rate > 0 ? std::expm1(groups * std::log1p(rate * more)) / rate : m + 1;
-        return constant - brought * j + amount / growth;
+        const int groups = std::min(j, m) + 1;
+        return constant - brought * j + amount / grown(own_of(m + 1, groups), groups, rate);
       };
       // `floor` grows and `need` falls with j: the best is where they cross. More than m others only bring work.
       int low = others;
@@ -75,6 +71,27 @@ struct ramp {
       best = std::min(best, own * m + std::min(floor(low), before));
     }
     return std::min(best, own * most + least);
+  }
+
+ private:
+  /// one + one (1 + rate one) + one (1 + rate one)^2 + ... of so many terms, by doubling: exact sums and products only,
+  /// so the same bits everywhere.
+  static double grown(double one, int terms, double rate) {
+    double sum = 0;
+    for (; terms > 0; terms /= 2) {
+      if (terms % 2 != 0) sum += one * (1 + rate * sum);
+      one *= 2 + rate * one;
+    }
+    return sum;
+  }
+
+  /// What a group brings for each unit of Z: ((1 + own_rate)^k - 1) / own_rate with k = packs / groups, on the chord
+  /// between whole k, which lies above it.
+  [[nodiscard]] double own_of(int packs, int groups) const {
+    const int whole = packs / groups;
+    const double few = grown(1, whole, own_rate);
+    const double more = few * (1 + own_rate) + 1;  // one pack more
+    return few + (more - few) * (packs % groups) / groups;
   }
 };
 

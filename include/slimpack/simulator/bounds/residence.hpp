@@ -35,17 +35,16 @@ namespace slimpack::simulator {
 ///           and so do backward packs. Of a long sequence, all tokens between a token's last forward and its first
 ///           backward run on the last part one after the other: its later slices, forward and backward. Counting those
 ///           tokens leaves out f_i and b_k on the last part, in which they may be. A merge divides them by its sharers.
-/// Packs     n_i sum over pieces of v <= (sum over pieces of sqrt(n v))^2 (Cauchy), and again over packs:
-///               sum_i n_i v_i >= (sum over all pieces of sqrt(n v))^2 / packs.
-///           So with C = (sum of sqrt(n v) on the parts before the last)^2 + (the same on the last, short sequences
-///           only)
+/// Packs     n_i v_i >= (sum over the pack's pieces of sqrt(n v))^2 for any times v that add up (Cauchy), and again:
+///               sum over packs of n_i v_i >= (sum over all pieces of sqrt(n v))^2 / packs.
+///           So with C = (sum of sqrt(n v), v on the parts before the last)^2 + (the same on the last, of short
+///           sequences only)^2
 ///               C_forward / forward packs + C_backward / backward packs <= room,                            (1)
-///           room = the integral's most, less overhead, messages and later slices. Then overhead of the least packs is
+///           room = the integral's most, less overhead, messages and later slices. The overhead of the fewest packs is
 ///               (sqrt(overhead_F C_forward) + sqrt(overhead_B C_backward))^2 / room.
-/// Split     A backward pack whose weight gradients run apart stays for its B alone, yet costs two overheads. It is
-/// counted
-///           as two packs, and C_backward times 2 (least share of B without weight gradients) where that is less
-///           than 1.
+///           Which sequences count as long is free: by length, the best of all limits that are powers of two.
+/// Split     A backward pack whose weight gradients run apart stays for its B alone, yet costs two overheads. It counts
+///           as two packs, and C_backward shrinks by 2 (least share of B without weight gradients) if that is below 1.
 /// Source    derived            Units  seconds and tokens
 class residence {
  public:
@@ -113,9 +112,12 @@ class residence {
 
   /// What a piece adds at most to the sums of sqrt(n v) of stage `a`, forward and backward.
   [[nodiscard]] std::array<double, 2> root_of(int a, const piece_times& t, double tokens) const {
-    const auto last = static_cast<std::size_t>(shape_.parts() - 1);
-    return {std::sqrt(tokens * (on_way(a, t.forward) + t.forward[last])),
-            std::sqrt(tokens * (on_way(a, t.backward) + t.backward[last]))};
+    const auto root = [&](const std::vector<double>& times) {
+      double sum = times.back();
+      each_way(times, [&](std::size_t stage, double way) { sum += stage == static_cast<std::size_t>(a) ? way : 0; });
+      return std::sqrt(tokens * sum);
+    };
+    return {root(t.forward), root(t.backward)};
   }
 
  private:
@@ -143,35 +145,42 @@ class residence {
   [[nodiscard]] double weight_of(int a, int part) const {
     return chunks_up_to(a, part) + (part % shape_.stages == a ? 0.5 / shape_.chunks : 0.0);
   }
-  [[nodiscard]] double on_way(int a, const std::vector<double>& times) const {
-    double sum = 0;
-    for (int part = a; part < shape_.parts() - 1; ++part)
-      sum += weight_of(a, part) * times[static_cast<std::size_t>(part)];
-    return sum;
+  /// Calls visit(stage, time) for each part but the last: half of the time there and that of the parts after it but the
+  /// last, over the number of chunks. What a stage is told adds up to the sum of weight_of times time.
+  template <class Visit>
+  void each_way(const std::vector<double>& times, Visit&& visit) const {
+    double after = 0;
+    for (std::size_t part = times.size() - 1; part-- > 0;) {
+      visit(part % static_cast<std::size_t>(shape_.stages), (after + times[part] / 2) / shape_.chunks);
+      after += times[part];
+    }
   }
 
   template <class Cost>
   void gather(const Cost& cost, const pieces& all) {
     const auto last = static_cast<std::size_t>(shape_.parts() - 1);
     std::vector<double> fill(stages_.size(), std::numeric_limits<double>::infinity());
-    each_piece(all, cost, shape_.parts(),
-               [&](const piece_times& t, const piece_times& dearest, double count, double n) {
-                 double come = 0;
-                 for (std::size_t a = 0; a < stages_.size(); ++a) {
-                   stage_sums& s = stages_[a];
-                   s.before[0] += count * std::sqrt(n * on_way(static_cast<int>(a), t.forward));
-                   s.before[1] += count * std::sqrt(n * on_way(static_cast<int>(a), t.backward));
-                   for (std::size_t part = a; part <= last; part += static_cast<std::size_t>(shape_.stages)) {
-                     s.forward_token = std::min(s.forward_token, t.forward[part] / n * shape_.chunks);
-                     s.backward_token = std::min(s.backward_token, t.backward[part] / n * shape_.chunks);
-                   }
-                   fill[a] = std::min(fill[a], come);
-                   come += t.forward[a];
-                 }
-                 for (std::size_t part = 0; part <= last; ++part)
-                   if (dearest.backward[part] > 0)
-                     split_ = std::min(split_, 2 * t.inputs[part] / dearest.backward[part]);
-               });
+    std::array<std::vector<double>, 2> way;
+    const auto add = [&](const piece_times& t, const piece_times& dearest, double count, double n) {
+      for (const std::size_t p : both_passes) {
+        way[p].assign(stages_.size() + 1, 0);
+        each_way(p == 0 ? t.forward : t.backward, [&](std::size_t a, double time) { way[p][a] += time; });
+      }
+      double come = 0;
+      for (std::size_t a = 0; a < stages_.size(); ++a) {
+        stage_sums& s = stages_[a];
+        for (const std::size_t p : both_passes) s.before[p] += count * std::sqrt(n * way[p][a]);
+        for (std::size_t part = a; part <= last; part += static_cast<std::size_t>(shape_.stages)) {
+          s.forward_token = std::min(s.forward_token, t.forward[part] / n * shape_.chunks);
+          s.backward_token = std::min(s.backward_token, t.backward[part] / n * shape_.chunks);
+        }
+        fill[a] = std::min(fill[a], come);
+        come += t.forward[a];
+      }
+      for (std::size_t part = 0; part <= last; ++part)
+        if (dearest.backward[part] > 0) split_ = std::min(split_, 2 * t.inputs[part] / dearest.backward[part]);
+    };
+    each_piece(all, cost, shape_.parts(), add);
     double come = 0;
     for (std::size_t a = 0; a < stages_.size(); ++a) {
       stages_[a].fill = come + fill[a];
