@@ -7,11 +7,14 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace cli {
 
-/// What would make the longest sequence fit, for a plan that needs too many bytes; or tokens.
-std::string advice(const setting& s, std::span<const slimpack::tokens> lengths);
+/// What to type so that batches fit which do not, as the end of a sentence. It has been tried: on the fewest GPUs that
+/// suffice, the shortest step among layouts that differ in one or two of dp, pp, tp, cp, vpp and recompute; in more
+/// where these do not suffice.
+std::string advice(const setting& s, std::span<const std::vector<slimpack::tokens>> batches);
 
 }  // namespace cli
 

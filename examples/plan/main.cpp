@@ -2,6 +2,7 @@
 
 #include "advice.hpp"
 #include "batches.hpp"
+#include "choice.hpp"
 #include "options.hpp"
 #include "planners.hpp"
 #include "progress.hpp"
@@ -15,7 +16,9 @@
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
 #include <slimpack/simulator/bgl.hpp>
-#include <slimpack/simulator/bounds.hpp>
+#include <slimpack/shape_search.hpp>
+#include <slimpack/shapes/layout.hpp>
+#include <slimpack/shapes/ranking.hpp>
 
 #include <unistd.h>
 
@@ -26,9 +29,11 @@
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace cli {
@@ -36,33 +41,36 @@ namespace {
 
 using namespace slimpack;
 
-/// Least step time of any plan that cuts no sequence: each crosses the pipeline and comes back as one piece.
-seconds uncut_floor(const plan& p, const any_cost& any) {
-  return std::visit(
-      [&](const auto& cost) {
-        seconds floor = p.lower_bound;
-        for (std::size_t i = 0; i < p.lengths.size(); ++i) {
-          shape whole = p.shape;
-          whole.quantum = p.lengths[i];
-          const sequence s{{static_cast<std::uint32_t>(i)}, p.lengths[i]};
-          floor = std::max(floor, simulator::chain_bound(cost, whole, s) + p.reduce_time);
-        }
-        return floor;
-      },
-      any);
+/// A planner and what it plans with: the shape that is given, or the one chosen for it.
+struct contender {
+  std::string planner;
+  shapes::layout layout;
+  any_cost cost;
+};
+
+/// Asks to stop when the time of --time-limit is over; without it, its token never stops.
+std::optional<deadline> limit_of(const options& o) {
+  return o.time_limit_ms ? std::optional<deadline>(std::in_place, std::chrono::milliseconds{*o.time_limit_ms})
+                         : std::optional<deadline>();
+}
+
+/// Least step time of any plan that cuts no sequence.
+seconds uncut_step(const plan& p, const any_cost& any) {
+  const auto floor = [&](const auto& cost) { return uncut_floor(cost, p.shape, p.lengths); };
+  return std::max(p.lower_bound, std::visit(floor, any) + p.reduce_time);
 }
 
 /// Plans with one planner; a baseline that does not fit is planned without the limit and marked.
-row plan_row(const std::string& name, bool main_plan, const setting& s, std::span<const tokens> lengths) {
+row plan_row(const contender& c, bool main_plan, const setting& s, std::span<const tokens> lengths) {
   const options& o = s.options;
-  const progress shown("planning " + name);
-  std::optional<deadline> limit;
-  if (o.time_limit_ms) limit.emplace(std::chrono::milliseconds{*o.time_limit_ms});
-  request asked{name, s.shape, o.max_context.value_or(tokens{0}), o.effort, limit ? limit->token() : std::stop_token{}};
-  row r{name, plan_named(asked, lengths, s.cost)};
-  if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan && s.shape.memory) {
-    asked.shape.memory = memory_limit{s.shape.memory->unit, std::numeric_limits<double>::infinity()};
-    r.plan = plan_named(asked, lengths, s.cost);
+  const progress shown("planning " + c.planner);
+  const std::optional<deadline> limit = limit_of(o);
+  request asked = request_of(o, c.planner, c.layout);
+  if (limit) asked.stop = limit->token();
+  row r{c.planner, c.layout, plan_named(asked, lengths, c.cost)};
+  if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan && asked.shape.memory) {
+    asked.shape.memory->amount = std::numeric_limits<double>::infinity();
+    r.plan = plan_named(asked, lengths, c.cost);
     r.over_memory = r.plan.has_value();
     if (r.plan) r.plan.value().shape.memory.reset();
   }
@@ -80,6 +88,38 @@ row plan_row(const std::string& name, bool main_plan, const setting& s, std::spa
     p.hash = hash_of(p);
   }
   return r;
+}
+
+/// The layout given, or under --auto the one on which the planner is fastest over all batches.
+result<contender> contender_of(const std::string& planner, const setting& s, const batches& all) {
+  shapes::layout on = s.layout;
+  if (s.options.automatic) {
+    const int gpus = s.options.automatic->gpus;
+    const std::vector<shapes::layout> layouts = layouts_of(s, planner, gpus);
+    if (layouts.empty())
+      return error{errc::invalid_input, "no shape of " + std::to_string(gpus) + " GPUs of " + s.device->name +
+                                            " has the degrees given; change --gpus, or give fewer of --dp, --pp, --tp, --cp, --vpp"};
+    const progress shown("choosing a shape for " + planner);
+    const std::optional<deadline> limit = limit_of(s.options);
+    const shape_search how{.effort = s.options.effort, .threads = s.options.threads};
+    const result<shapes::ranking> found =
+        ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{});
+    if (!found) return found.error();
+    if (!found.value().best()) return none_of(found.value(), planner, gpus);
+    print_ranking(std::cout, planner, found.value(), s);
+    on = found.value().best()->layout;
+  }
+  result<any_cost> cost = cost_on(s, on);
+  if (!cost) return std::move(cost).error();
+  return contender{planner, on, std::move(cost).value()};
+}
+
+/// --planner, then those to compare it with, each once.
+std::vector<std::string> planners_of(const options& o) {
+  std::vector<std::string> names{o.planner};
+  for (const std::string& name : o.compare)
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
 }
 
 /// "plan.json" for the only batch, "plan-0.json", "plan-1.json" ... for several.
@@ -156,6 +196,14 @@ result<void> check_outputs(const options& o) {
   return slimpack::success();
 }
 
+/// Notes of what the model was made for.
+void print_limits(const setting& s, std::span<const tokens> lengths) {
+  if (!s.model || s.model->max_positions <= 0) return;
+  if (const tokens longest = *std::max_element(lengths.begin(), lengths.end()); longest.value > s.model->max_positions)
+    std::cout << "note      the longest sequence has " << longest.value << " tokens, the model was made for "
+              << s.model->max_positions << "\n";
+}
+
 int run(const options& o) {
   if (result<void> writable = check_outputs(o); !writable) return fail(writable.error());
   result<setting> prepared = prepare(o);
@@ -164,25 +212,35 @@ int run(const options& o) {
   result<batches> loaded = load(o);
   if (!loaded) return fail(loaded.error());
   for (const std::string& note : loaded.value().notes) std::cout << "note      " << note << "\n";
-  print_sources(std::cout, s);
+  std::vector<contender> contenders;
+  std::vector<std::string> left_out;  // baselines that fit nowhere, with why
+  for (const std::string& name : planners_of(o)) {
+    result<contender> one = contender_of(name, s, loaded.value());
+    if (one) {
+      contenders.push_back(std::move(one).value());
+    } else if (contenders.empty()) {
+      error e = one.error();
+      if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, loaded.value().lengths);
+      return fail(e);
+    } else {
+      left_out.push_back(name + " has no plan: " + one.error().detail);
+    }
+  }
+  print_sources(std::cout, s, contenders.front().cost);
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
-    if (s.model && s.model->max_positions > 0)
-      if (const tokens longest = *std::max_element(lengths.begin(), lengths.end());
-          longest.value > s.model->max_positions)
-        std::cout << "note      the longest sequence has " << longest.value << " tokens, the model was made for "
-                  << s.model->max_positions << "\n";
-    std::vector<row> rows{plan_row(o.planner, true, s, lengths)};
-    if (!rows.front().plan) {
+    print_limits(s, lengths);
+    std::vector<row> rows;
+    for (const contender& c : contenders) {
+      rows.push_back(plan_row(c, rows.empty(), s, lengths));
+      if (rows.size() > 1 || rows.front().plan) continue;
       error e = rows.front().plan.error();
-      if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, lengths);
+      if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, std::span(&lengths, 1));
       return fail(e);
     }
-    for (const std::string& name : o.compare)
-      if (std::none_of(rows.begin(), rows.end(), [&](const row& r) { return r.planner == name; }))
-        rows.push_back(plan_row(name, false, s, lengths));
     if (o.batches > 1) std::cout << (b ? "\n" : "") << "batch " << b << "\n";
-    print(std::cout, o, rows, uncut_floor(rows.front().plan.value(), s.cost));
+    print(std::cout, o, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
+    for (const std::string& why : left_out) std::cout << why << ".\n";
     if (result<void> written = write_outputs(o, rows, b); !written) return fail(written.error());
   }
   return 0;

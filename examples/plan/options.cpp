@@ -38,9 +38,11 @@ void resolve_cost(options& o) {
   const bool named = kind.size() < cost.size();
   if (kind == "quadratic" && named) {
     if (!o.hop) throw bad_usage{"--cost quadratic needs --hop SECONDS, the time of a message between stages"};
+    if (o.automatic)
+      throw bad_usage{"--auto needs --cost transformer or profiled; a quadratic cost prices one stage of one shape"};
     if (o.memory_table)
       throw bad_usage{"--memory-table needs --cost transformer or profiled; a quadratic cost knows no bytes"};
-    o.quadratic = quadratic_named(cost.substr(kind.size() + 1), *o.hop, o.shape.chunks);
+    o.quadratic = quadratic_named(cost.substr(kind.size() + 1), *o.hop, o.layout.shape.chunks);
     return;
   }
   if (kind == "profiled" && named)
@@ -53,11 +55,12 @@ void resolve_cost(options& o) {
 /// What the texts mean, and which go together.
 void resolve(options& o, const std::optional<std::string>& memory, const std::optional<std::string>& compare) {
   if (o.hop && !std::isfinite(o.hop->value)) throw bad_usage{"--hop must be a number of seconds"};
-  if (std::int64_t{o.shape.stages} * o.shape.chunks > 65536) throw bad_usage{"--pp times --vpp must be at most 65536"};
+  slimpack::shape& on = o.layout.shape;
+  if (std::int64_t{on.stages} * on.chunks > 65536) throw bad_usage{"--pp times --vpp must be at most 65536"};
   resolve_cost(o);
   if (memory) {
-    o.shape.memory = memory_of(*memory);
-    if (o.quadratic && o.shape.memory->unit == slimpack::memory_unit::byte)
+    on.memory = memory_of(*memory);
+    if (o.quadratic && on.memory->unit == slimpack::memory_unit::byte)
       throw bad_usage{
           "--memory in bytes needs --cost transformer or profiled; a quadratic cost knows no bytes, give "
           "it in tokens"};
@@ -79,8 +82,10 @@ int complain(std::string line, int status) {
 std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
-  std::string format = "auto", over = "reject", again = "none", effort = "normal";
+  std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together";
   std::string memory, memory_table, compare, model, gpu, json, trace, timeline;
+  bool automatic = false;
+  int gpus = 0;
   double hop = 0;
   std::size_t batch = 0;
   std::uint64_t seed = 0;
@@ -115,20 +120,28 @@ std::variant<options, int> parse(int argc, char** argv) {
       add(list, "--max-context", max_context, "TOKENS", "Longest length allowed [no limit]")->check(count);
   add(list, "--over-long", over, "WHAT", "What longer sequences are: reject, truncate or drop [reject]")
       ->check(CLI::IsMember({"reject", "truncate", "drop"}));
-  add(list, "--quantum", o.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
+  add(list, "--quantum", o.layout.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
       ->check(count);
 
   auto* model_option = add(machine, "--model", model, "FILE", "Hugging Face config.json");
   auto* gpu_option = add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, or a GPU description in JSON");
-  add(machine, "--dp", o.shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
-  add(machine, "--pp", o.shape.stages, "P", "Pipeline stages [1]")->check(degree);
-  add(machine, "--tp", o.shape.tensor, "T", "Tensor-parallel ranks of a stage [1]")->check(degree);
-  add(machine, "--cp", o.shape.context, "C", "Context-parallel ranks of a stage [1]")->check(degree);
-  add(machine, "--vpp", o.shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
+  auto* auto_option =
+      app.add_flag("--auto", automatic, "Choose what of dp, pp, tp, cp, vpp and recompute is not given, over all batches")
+          ->group(machine);
+  auto* gpus_option =
+      add(machine, "--gpus", gpus, "N", "GPUs to choose a shape for, all of them used")->check(degree)->needs(auto_option);
+  auto_option->needs(gpus_option);
+  slimpack::shape& shape = o.layout.shape;
+  auto* dp_option = add(machine, "--dp", shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
+  auto* pp_option = add(machine, "--pp", shape.stages, "P", "Pipeline stages [1]")->check(degree);
+  auto* tp_option = add(machine, "--tp", shape.tensor, "T", "Tensor-parallel ranks of a stage [1]")->check(degree);
+  auto* cp_option = add(machine, "--cp", shape.context, "C", "Context-parallel ranks of a stage [1]")->check(degree);
+  auto* vpp_option = add(machine, "--vpp", shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
   auto* memory_option = add(machine, "--memory", memory, "AMOUNT",
                             "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less 4 GiB]");
-  add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
-      ->check(CLI::IsMember({"none", "attention", "selective", "full"}));
+  auto* recompute_option =
+      add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
+          ->check(CLI::IsMember({"none", "attention", "selective", "full"}));
   auto* table_option = add(machine, "--memory-table", memory_table, "FILE",
                            "JSON of the tensors that a training stack saves [flash attention, nothing fused]");
   auto* hop_option = add(machine, "--hop", hop, "SECONDS", "Time of a message between stages [from the network]")
@@ -143,6 +156,14 @@ std::variant<options, int> parse(int argc, char** argv) {
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them");
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
+  add(planning, "--weight-gradients", weights, "WHEN",
+      "together with those of inputs, or apart where that fills a wait: for trainers that can [together]")
+      ->check(CLI::IsMember({"together", "apart"}));
+  add(planning, "--sharers", o.sharers, "N",
+      "Replicas that may share a sequence; 1 where the trainer cannot, as slimpack's own executor [any number]")
+      ->check(degree);
+  add(planning, "--threads", o.threads, "N", "Threads to search with; plans do not depend on it [one per core]")
+      ->check(CLI::Range(1, 1024));
   auto* limit_option =
       add(planning, "--time-limit", time_limit, "MS", "End the search after this time; its plan is marked truncated")
           ->check(count);
@@ -176,10 +197,20 @@ std::variant<options, int> parse(int argc, char** argv) {
                : format == "idx"   ? lengths_format::idx
                                    : lengths_format::automatic;
     o.over_long = over == "truncate" ? over_long::truncate : over == "drop" ? over_long::drop : over_long::reject;
-    o.recompute = again == "attention"   ? recompute::attention
-                  : again == "selective" ? recompute::selective
-                  : again == "full"      ? recompute::full
-                                         : recompute::none;
+    o.layout.recompute = again == "attention"   ? recompute::attention
+                         : again == "selective" ? recompute::selective
+                         : again == "full"      ? recompute::full
+                                                : recompute::none;
+    if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
+    const auto given = [](const CLI::Option* option) { return option->count() > 0; };
+    if (automatic)
+      o.automatic = {gpus,
+                     given(dp_option),
+                     given(pp_option),
+                     given(tp_option),
+                     given(cp_option),
+                     given(vpp_option),
+                     given(recompute_option)};
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,
             *compare_option ? std::optional(compare) : std::nullopt);
   } catch (const CLI::CallForHelp&) {

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 #define SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 
-#include <slimpack/core/shape.hpp>
-#include <slimpack/costs/memory.hpp>
+#include <slimpack/core/workload.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/io/lengths.hpp>
+#include <slimpack/shapes/layout.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <cstddef>
@@ -32,8 +32,13 @@ struct options {
 
   std::optional<std::filesystem::path> model;
   std::optional<std::string> gpu;
-  slimpack::shape shape;
-  slimpack::costs::recompute recompute{slimpack::costs::recompute::none};
+  slimpack::shapes::layout layout;  ///< as given; a degree that is not is 1
+  /// Under --auto, what is chosen for: so many GPUs. What is given stays.
+  struct choice {
+    int gpus{};
+    bool replicas{}, stages{}, tensor{}, context{}, chunks{}, recompute{};  ///< given
+  };
+  std::optional<choice> automatic;
   std::optional<std::filesystem::path> memory_table;  ///< of tensors that a training stack saves
   std::optional<slimpack::seconds> hop;
   std::string cost_text{"transformer"};                 ///< as typed
@@ -43,6 +48,9 @@ struct options {
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
+  slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};
+  std::uint32_t sharers{65536};  ///< replicas that may share a sequence
+  std::size_t threads{0};        ///< 0: one per core
   std::optional<std::int64_t> time_limit_ms;
 
   std::optional<std::filesystem::path> json;

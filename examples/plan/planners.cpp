@@ -2,6 +2,7 @@
 
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/chunked.hpp>
 #include <slimpack/solvers/dp_balanced.hpp>
@@ -26,6 +27,10 @@ const std::vector<std::string>& planner_names() {
   return names;
 }
 
+bool cuts(const std::string& planner) {
+  return planner == "slimpack" || planner == "chunked";
+}
+
 result<plan> plan_named(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
   const bool interleaved = asked.shape.chunks > 1;
   const schedules::one_f_one_b classic{interleaved ? 2 : 1};  // with chunks, a lead of 2 is Megatron-LM's warm-up
@@ -40,7 +45,10 @@ result<plan> plan_named(const request& asked, std::span<const tokens> lengths, c
           return run(asked, lengths, cost, slicers::whole{}, solvers::karmarkar_karp{asked.context}, classic);
         if (asked.planner == "chunked")
           return run(asked, lengths, cost, slicers::equal_cost{}, solvers::chunked{}, doubled);
-        const solvers::two_phase solver{.effort = asked.effort, .most_sharers = asked.most_sharers};
+        const solvers::two_phase solver{
+            .effort = asked.effort, .most_sharers = asked.most_sharers, .threads = asked.threads};
+        if (asked.weights == weight_gradients::apart)
+          return run(asked, lengths, cost, slicers::equal_cost{}, solver, schedules::zero_bubble{});
         if (interleaved) return run(asked, lengths, cost, slicers::equal_cost{}, solver, doubled);
         return run(asked, lengths, cost, slicers::equal_cost{}, solver, schedules::list{});
       },

@@ -6,8 +6,11 @@
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
+#include <slimpack/simulator/bounds.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <stop_token>
@@ -30,7 +33,24 @@ struct request {
   slimpack::solvers::search_budget effort;
   std::stop_token stop{};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
+  slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
+  std::size_t threads{0};  ///< to plan with, 0: one per core; plans do not depend on it
 };
+
+/// Whether that planner may cut a sequence.
+bool cuts(const std::string& planner);
+
+/// Least time, before the reduction of gradients, of any plan that cuts no sequence: each crosses the pipeline and comes
+/// back as one piece.
+template <class Cost>
+slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<const slimpack::tokens> lengths) {
+  slimpack::seconds floor{};
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    on.quantum = lengths[i];
+    floor = std::max(floor, slimpack::simulator::chain_bound(cost, on, {{static_cast<std::uint32_t>(i)}, lengths[i]}));
+  }
+  return floor;
+}
 
 /// Plans with the planner of that name. Requires a known name.
 slimpack::result<slimpack::plan> plan_named(const request& asked, std::span<const slimpack::tokens> lengths,

@@ -15,11 +15,6 @@ namespace {
 
 using namespace slimpack;
 
-std::string time(seconds s) {
-  if (s.value >= 1) return fixed(s.value, 3) + " s";
-  return s.value >= 1e-3 ? fixed(1e3 * s.value, 2) + " ms" : fixed(1e6 * s.value, 1) + " us";
-}
-
 /// How much of the time goes where, and how it is known.
 void print_shares(std::ostream& out, const costs::provenance& all) {
   out << "times     of an uncut sequence of 8192 tokens, forward and backward: " << all << "\n";
@@ -43,7 +38,8 @@ std::string models_of(const std::vector<costs::layer_sample>& layers) {
   return list;
 }
 
-void print_batch(std::ostream& out, const options& o, const plan& p) {
+void print_batch(std::ostream& out, const options& o, const row& first) {
+  const plan& p = first.plan.value();
   const auto longest = std::max_element(p.lengths.begin(), p.lengths.end())->value;
   std::int64_t total = 0;
   for (const tokens length : p.lengths) total += length.value;
@@ -55,6 +51,7 @@ void print_batch(std::ostream& out, const options& o, const plan& p) {
   out << "\nshape     dp " << p.shape.replicas << " x pp " << p.shape.stages << " x tp " << p.shape.tensor << " x cp "
       << p.shape.context;
   if (p.shape.chunks > 1) out << ", vpp " << p.shape.chunks;
+  if (first.layout.recompute != costs::recompute::none) out << ", recompute " << name_of(first.layout.recompute);
   out << ", cuts at multiples of " << p.shape.quantum.value << " tokens\n";
   out << "memory    "
       << (p.shape.memory ? slimpack::detail::amount(p.shape.memory->amount, p.memory_unit) + " limit per " +
@@ -65,13 +62,13 @@ void print_batch(std::ostream& out, const options& o, const plan& p) {
 
 }  // namespace
 
-void print_sources(std::ostream& out, const setting& s) {
+void print_sources(std::ostream& out, const setting& s, const any_cost& any) {
   if (!s.measured) return;
   const measurements& m = *s.measured;
   const auto raised = [](double change) {
     return change > 0 ? ", changed by up to " + percent(change, 0) + " so that no time falls" : std::string{};
   };
-  const auto& cost = std::get<costs::profiled>(s.cost);
+  const auto& cost = std::get<costs::profiled>(any);
   print_shares(out, cost.sources());
   if (cost.largest_change() > 0)
     out << "stages    tabulated from what follows" << raised(cost.largest_change()) << "\n";
@@ -99,37 +96,32 @@ double peak_of(const plan& p) {
 }
 
 void print(std::ostream& out, const options& o, const std::vector<row>& rows, seconds uncut) {
-  print_batch(out, o, rows.front().plan.value());
+  print_batch(out, o, rows.front());
   const auto megatron = std::find_if(rows.begin(), rows.end(),
                                      [](const row& r) { return r.planner == "megatron" && r.plan && !r.over_memory; });
   const std::vector<std::string> head{"planner",    "step time",   "speed-up", "bubble",
                                       "efficiency", "peak memory", "planning"};
   std::vector<std::vector<std::string>> table{head};
+  if (o.automatic) table.front().emplace_back("on");
   for (const row& r : rows) {
     if (!r.plan) continue;
     const plan& p = r.plan.value();
     const bool compared = megatron != rows.end() && !r.over_memory;
     table.push_back(
-        {r.planner, time(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
+        {r.planner, time_of(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
          percent(p.bubble, 2), percent(p.efficiency, 2),
-         slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time(p.planning_time)});
+         slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time_of(p.planning_time)});
+    if (o.automatic) table.back().push_back(options_of(r.layout));
   }
-  std::vector<std::size_t> width(head.size(), 0);
-  for (const auto& line : table)
-    for (std::size_t c = 0; c < line.size(); ++c) width[c] = std::max(width[c], line[c].size());
-  for (const auto& line : table) {
-    for (std::size_t c = 0; c < line.size(); ++c)
-      out << (c ? "  " : "") << (c ? std::right : std::left) << std::setw(static_cast<int>(width[c])) << line[c];
-    out << "\n";
-  }
+  print_table(out, table);
   const plan& first = rows.front().plan.value();
   const auto best = std::max_element(first.bounds.begin(), first.bounds.end(),
                                      [](const bound& a, const bound& b) { return a.time < b.time; });
   out << "\nstep time is a makespan: from a common start to the end of the slowest replica"
       << (first.reduce_time.value > 0 ? " and its reduction.\n" : ".\n");
-  out << "No plan of this batch is faster than " << time(first.lower_bound) << " (" << best->name
+  out << "No plan of this batch is faster than " << time_of(first.lower_bound) << " (" << best->name
       << "); efficiency is against that.\n";
-  out << "No plan that cuts no sequence is faster than " << time(uncut) << ".\n";
+  out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
     out << "* over memory: does not fit the limit, shown without it; counts in no speed-up.\n";
   if (rows.size() > 1 && megatron == rows.end()) out << "No speed-ups: megatron is not among the planners that fit.\n";

@@ -6,6 +6,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/shapes/layout.hpp>
 
 #include <iosfwd>
 #include <string>
@@ -16,6 +17,7 @@ namespace cli {
 /// One planner's line of the table: its plan, or why it has none.
 struct row {
   std::string planner;
+  slimpack::shapes::layout layout;
   slimpack::result<slimpack::plan> plan;
   bool over_memory{};  ///< planned without the limit, since it does not fit
 };
@@ -24,7 +26,7 @@ struct row {
 double peak_of(const slimpack::plan& p);
 
 /// Where the times of a setting come from: which are measured, and what is wrong with the measurements.
-void print_sources(std::ostream& out, const setting& s);
+void print_sources(std::ostream& out, const setting& s, const any_cost& cost);
 
 /// What was planned, the table, and how to read it. `uncut` is the least step time of any plan that cuts no sequence.
 void print(std::ostream& out, const options& o, const std::vector<row>& rows, slimpack::seconds uncut);

@@ -19,9 +19,9 @@ using namespace slimpack;
 
 result<costs::model_shape> model_of(const options& o) {
   result<costs::model_shape> model = io::read_model(*o.model);
-  if (!model || o.shape.parts() <= model.value().layers) return model;
-  return error{errc::invalid_input, "--pp " + std::to_string(o.shape.stages) +
-                                        (o.shape.chunks > 1 ? " x --vpp " + std::to_string(o.shape.chunks) : "") +
+  if (!model || o.layout.shape.parts() <= model.value().layers) return model;
+  return error{errc::invalid_input, "--pp " + std::to_string(o.layout.shape.stages) +
+                                        (o.layout.shape.chunks > 1 ? " x --vpp " + std::to_string(o.layout.shape.chunks) : "") +
                                         " exceeds the " + std::to_string(model.value().layers) + " layers of " +
                                         model.value().name + "; lower it"};
 }
@@ -69,7 +69,7 @@ result<memory_limit> memory_of(const costs::gpu& device) {
 }  // namespace
 
 result<setting> prepare(const options& o) {
-  setting s{.options = o, .shape = o.shape};
+  setting s{.options = o, .layout = o.layout};
   if (o.model) {
     result<costs::model_shape> model = model_of(o);
     if (!model) return std::move(model).error();
@@ -80,10 +80,7 @@ result<setting> prepare(const options& o) {
     if (!device) return std::move(device).error();
     s.device = std::move(device).value();
   }
-  if (o.quadratic) {
-    s.cost = *o.quadratic;
-    return s;
-  }
+  if (o.quadratic) return s;
   if (o.memory_table) {
     result<costs::saved_tensors> tensors = io::read_saved_tensors(*o.memory_table);
     if (!tensors) return std::move(tensors).error();
@@ -94,29 +91,49 @@ result<setting> prepare(const options& o) {
     if (!measured) return std::move(measured).error();
     s.measured = std::move(measured).value();
   }
-  if (!s.shape.memory) {
+  if (!s.layout.shape.memory) {
     const result<memory_limit> limit = memory_of(*s.device);
     if (!limit) return limit.error();
-    s.shape.memory = limit.value();
+    s.layout.shape.memory = limit.value();
   }
-  result<any_cost> cost = cost_on(s, s.shape, o.recompute);
-  if (!cost) return std::move(cost).error();
-  s.cost = std::move(cost).value();
   return s;
 }
 
-result<any_cost> cost_on(const setting& s, const shape& on, costs::recompute again) {
-  if (s.measured) {
-    result<costs::profiled> made =
-        costs::profiled_of(*s.model, on, s.measured->kernels, s.measured->network,
-                           {.recompute = again, .tensors = s.tensors, .hop = s.options.hop}, s.measured->layers);
+request request_of(const options& o, const std::string& planner, const shapes::layout& on) {
+  return {.planner = planner,
+          .shape = on.shape,
+          .context = o.max_context.value_or(tokens{0}),
+          .effort = o.effort,
+          .most_sharers = o.sharers,
+          .weights = o.weights,
+          .threads = o.threads};
+}
+
+costs::quadratic quadratic_on(const setting& s, const shapes::layout& on) {
+  costs::quadratic cost = *s.options.quadratic;
+  const double share = static_cast<double>(s.options.layout.shape.chunks) / on.shape.chunks;
+  cost.linear *= share;
+  cost.attention *= share;
+  return cost;
+}
+
+result<costs::transformer> transformer_on(const setting& s, const shapes::layout& on) {
+  return costs::transformer::make(*s.model, *s.device, on.shape,
+                                  {.recompute = on.recompute, .hop = s.options.hop, .tensors = s.tensors});
+}
+
+result<costs::profiled> profiled_on(const setting& s, const shapes::layout& on) {
+  return costs::profiled_of(*s.model, on.shape, s.measured->kernels, s.measured->network,
+                            {.recompute = on.recompute, .tensors = s.tensors, .hop = s.options.hop}, s.measured->layers);
+}
+
+result<any_cost> cost_on(const setting& s, const shapes::layout& on) {
+  if (s.options.quadratic) return any_cost(quadratic_on(s, on));
+  const auto any = [](auto&& made) -> result<any_cost> {
     if (!made) return std::move(made).error();
     return any_cost(std::move(made).value());
-  }
-  result<costs::transformer> made = costs::transformer::make(
-      *s.model, *s.device, on, {.recompute = again, .hop = s.options.hop, .tensors = s.tensors});
-  if (!made) return std::move(made).error();
-  return any_cost(std::move(made).value());
+  };
+  return s.measured ? any(profiled_on(s, on)) : any(transformer_on(s, on));
 }
 
 }  // namespace cli

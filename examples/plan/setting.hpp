@@ -5,13 +5,13 @@
 #include "planners.hpp"
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/shape.hpp>
 #include <slimpack/costs/gpu.hpp>
 #include <slimpack/costs/kernel_samples.hpp>
 #include <slimpack/costs/kernel_times.hpp>
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/costs/network.hpp>
 #include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/shapes/layout.hpp>
 
 #include <optional>
 #include <string>
@@ -35,15 +35,22 @@ struct setting {
   std::optional<slimpack::costs::gpu> device{};
   slimpack::costs::saved_tensors tensors{slimpack::costs::saved_tensors::flash_attention()};
   std::optional<measurements> measured{};  ///< under --cost profiled
-  slimpack::shape shape{};                 ///< with the memory limit
-  any_cost cost{};
+  slimpack::shapes::layout layout{};       ///< as given, with the memory limit
 };
 
-/// Reads the files that the options name, and makes the cost model.
+/// Reads the files that the options name.
 slimpack::result<setting> prepare(const options& o);
 
-/// The cost model of a setting on another shape, or with other recomputation. Not for quadratic costs.
-slimpack::result<any_cost> cost_on(const setting& s, const slimpack::shape& on, slimpack::costs::recompute again);
+/// What the options ask of a planner on a layout.
+request request_of(const options& o, const std::string& planner, const slimpack::shapes::layout& on);
+
+/// The cost model of the setting on a layout; each is for one kind of --cost.
+slimpack::costs::quadratic quadratic_on(const setting& s, const slimpack::shapes::layout& on);
+slimpack::result<slimpack::costs::transformer> transformer_on(const setting& s, const slimpack::shapes::layout& on);
+slimpack::result<slimpack::costs::profiled> profiled_on(const setting& s, const slimpack::shapes::layout& on);
+
+/// That of the setting's --cost.
+slimpack::result<any_cost> cost_on(const setting& s, const slimpack::shapes::layout& on);
 
 }  // namespace cli
 

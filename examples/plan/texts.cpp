@@ -5,10 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <iomanip>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace cli {
 namespace {
@@ -76,6 +79,46 @@ std::string fixed(double value, int digits) {
 
 std::string percent(double ratio, int digits) {
   return fixed(100 * ratio, digits) + " %";
+}
+
+std::string time_of(slimpack::seconds s) {
+  if (s.value >= 1) return fixed(s.value, 3) + " s";
+  return s.value >= 1e-3 ? fixed(1e3 * s.value, 2) + " ms" : fixed(1e6 * s.value, 1) + " us";
+}
+
+const char* name_of(slimpack::costs::recompute what) {
+  using slimpack::costs::recompute;
+  return what == recompute::full ? "full" : what == recompute::selective ? "selective" : what == recompute::attention ? "attention" : "none";
+}
+
+std::string options_of(const slimpack::shapes::layout& on, const slimpack::shapes::layout& from) {
+  using of = slimpack::shape;
+  std::string text;
+  for (const auto& [name, degree] : {std::pair{"--dp ", &of::replicas},
+                                     {"--pp ", &of::stages},
+                                     {"--tp ", &of::tensor},
+                                     {"--cp ", &of::context},
+                                     {"--vpp ", &of::chunks}})
+    if (on.shape.*degree != from.shape.*degree)
+      text += (text.empty() ? "" : " ") + (name + std::to_string(on.shape.*degree));
+  if (on.recompute != from.recompute) text += std::string(text.empty() ? "" : " ") + "--recompute " + name_of(on.recompute);
+  return text;
+}
+
+std::string options_of(const slimpack::shapes::layout& on) {
+  const std::string text = options_of(on, {});
+  return text.empty() ? "--dp 1" : text;
+}
+
+void print_table(std::ostream& out, const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> width(lines.front().size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t c = 0; c < line.size(); ++c) width[c] = std::max(width[c], line[c].size());
+  for (const auto& line : lines) {
+    for (std::size_t c = 0; c < line.size(); ++c)
+      out << (c ? "  " : "") << (c ? std::right : std::left) << std::setw(static_cast<int>(width[c])) << line[c];
+    out << "\n";
+  }
 }
 
 }  // namespace cli

@@ -4,7 +4,10 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/shapes/layout.hpp>
 
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +38,20 @@ std::string fixed(double value, int digits);
 
 /// A ratio in hundredths.
 std::string percent(double ratio, int digits);
+
+/// "1.500 s", "12.25 ms" or "3.1 us".
+std::string time_of(slimpack::seconds s);
+
+/// What --recompute takes.
+const char* name_of(slimpack::costs::recompute what);
+
+/// "--dp 1 --pp 8 --recompute full": the options of a layout, all degrees but those of 1; or, with `from`, those that
+/// differ from it.
+std::string options_of(const slimpack::shapes::layout& on);
+std::string options_of(const slimpack::shapes::layout& on, const slimpack::shapes::layout& from);
+
+/// Lines of equally many cells in columns, the first column to the left, the others to the right.
+void print_table(std::ostream& out, const std::vector<std::vector<std::string>>& lines);
 
 }  // namespace cli
 

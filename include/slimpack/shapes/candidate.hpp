@@ -24,6 +24,7 @@ struct candidate {
   shapes::layout layout{};
   shapes::outcome outcome{outcome::untried};
   std::string why{};        ///< of too_large, no_room and refused: a sentence with numbers
+  double missing{};         ///< of too_large: memory
   seconds lower_bound{};    ///< no plan of these batches on this layout takes less; 0 where nothing was bounded
   seconds step_time{};      ///< of the plans
   seconds fastest{};        ///< of the batches

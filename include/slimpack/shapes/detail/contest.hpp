@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -154,11 +153,7 @@ class contest {
     if (!cost) return refuse(e.known, cost.error());
     const result<std::vector<memory_rates>> rates = rates_of(cost.value(), on);
     if (!rates) return refuse(e.known, rates.error());
-    if (std::optional<std::string> why = too_large(on, rates.value())) {
-      e.known.outcome = shapes::outcome::too_large;
-      e.known.why = std::move(*why);
-      return;
-    }
+    if (on.memory && exceeds(e.known, *on.memory, rates.value())) return;
     const seconds reduced = on.replicas * on.context > 1 ? reduce_time_of(cost.value()) : seconds{};
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       seconds least{};
@@ -171,19 +166,20 @@ class contest {
     e.known.lower_bound = mean(e.bounds);
   }
 
-  /// Why no plan fits: of the longest sequence, some replica holds at least an even share at its turn on every stage,
-  /// since all its activations are live then, whoever shares it.
-  [[nodiscard]] std::optional<std::string> too_large(const shape& on, std::span<const memory_rates> rates) const {
-    if (!on.memory) return std::nullopt;
-    const auto text = [&](double amount) { return slimpack::detail::amount(amount, on.memory->unit); };
-    const double share = std::ceil(static_cast<double>(longest_.value) / on.replicas);
+  /// Whether no plan fits, and why: of the longest sequence, some replica holds at least an even share at its turn on
+  /// every stage, since all its activations are live then, whoever shares it.
+  [[nodiscard]] bool exceeds(shapes::candidate& c, const memory_limit& limit, std::span<const memory_rates> rates) const {
+    const auto text = [&](double amount) { return detail::amount(amount, limit.unit); };
+    const double share = std::ceil(static_cast<double>(longest_.value) / c.layout.shape.replicas);
     for (std::size_t r = 0; r < rates.size(); ++r) {
-      const std::string where = " on stage " + std::to_string(r) + ", the limit is " + text(on.memory->amount);
-      if (rates[r].fixed > on.memory->amount) return "weights and optimizer take " + text(rates[r].fixed) + where;
-      if (const double held = rates[r].fixed + rates[r].live_token * share; held > on.memory->amount)
-        return "a share of " + text(held) + " for the longest sequence" + where;
+      const double need = rates[r].fixed + rates[r].live_token * share;
+      if (need - limit.amount <= c.missing) continue;
+      c.missing = need - limit.amount;
+      c.why = "stage " + std::to_string(r) + " holds at least " + text(need) + ", " + text(rates[r].fixed) +
+              " of it before any token, the limit is " + text(limit.amount) + ": " + text(c.missing) + " are missing";
     }
-    return std::nullopt;
+    if (c.missing > 0) c.outcome = shapes::outcome::too_large;
+    return c.missing > 0;
   }
 
   /// Plans every batch, or stops where the mean can no longer be less than `to_beat`.

@@ -1,0 +1,134 @@
+#include "choice.hpp"
+
+#include "texts.hpp"
+
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/shapes/space.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using namespace slimpack;
+using shapes::candidate;
+using shapes::layout;
+using shapes::outcome;
+using shapes::ranking;
+
+/// A planner by name, as shape searches take it.
+struct named {
+  const setting& s;
+  const std::string& planner;
+  std::stop_token stop;
+
+  template <class Cost>
+  result<plan> operator()(const layout& on, const Cost& cost, std::span<const tokens> lengths,
+                          solvers::search_budget effort) const {
+    request asked = request_of(s.options, planner, on);
+    asked.effort = effort, asked.stop = stop, asked.threads = 1;  // layouts are planned side by side
+    return plan_named(asked, lengths, any_cost(cost));
+  }
+  template <class Cost>
+  seconds least(const layout& on, const Cost& cost, std::span<const tokens> lengths) const {
+    return cuts(planner) ? seconds{} : uncut_floor(cost, on.shape, lengths);
+  }
+};
+
+std::string share_of(std::size_t count, const char* reason) {
+  return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
+}
+
+std::vector<std::string> line_of(const ranking& found, const candidate& c) {
+  const shape& on = c.layout.shape;
+  std::vector<std::string> cells;
+  for (const int degree : {on.replicas, on.stages, on.tensor, on.context, on.chunks})
+    cells.push_back(std::to_string(degree));
+  cells.emplace_back(name_of(c.layout.recompute));
+  cells.push_back(time_of(c.step_time) + (c.finalist ? "" : " ~"));
+  cells.push_back(time_of(c.fastest) + " to " + time_of(c.slowest));
+  cells.push_back(fixed(found.rate(c), 0));
+  cells.push_back(percent(c.bubble, 2));
+  cells.push_back(percent(c.efficiency(), 2));
+  cells.push_back(slimpack::detail::amount(c.peak_memory, c.memory_unit));
+  return cells;
+}
+
+}  // namespace
+
+std::vector<layout> layouts_of(const setting& s, const std::string& planner, int gpus) {
+  const auto given = *s.options.automatic;
+  const shape& on = s.layout.shape;
+  const auto degree = [](bool fixed, int value) { return fixed ? std::optional(value) : std::nullopt; };
+  shapes::space all{.gpus = gpus,
+                    .gpus_per_node = s.device->gpus_per_node,
+                    .layers = s.model->layers,
+                    .heads = s.model->heads,
+                    .quantum = on.quantum,
+                    .memory = on.memory,
+                    .replicas = degree(given.replicas, on.replicas),
+                    .stages = degree(given.stages, on.stages),
+                    .tensor = degree(given.tensor, on.tensor),
+                    .context = degree(given.context, on.context)};
+  // Packs of any size leave virtual stages no bubble to fill, only more messages.
+  if (given.chunks || planner == "slimpack") all.chunks = {on.chunks};
+  if (given.recompute) all.recompute = {s.layout.recompute};
+  return all.layouts();
+}
+
+result<ranking> ranked(const setting& s, const std::string& planner, const shape_search& how,
+                       std::span<const layout> layouts, std::span<const std::vector<tokens>> batches,
+                       std::stop_token stop) {
+  const named plan_of{s, planner, stop};
+  const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop); };
+  if (s.options.quadratic)
+    return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });
+  if (s.measured) return search([&](const layout& on) { return profiled_on(s, on); });
+  return search([&](const layout& on) { return transformer_on(s, on); });
+}
+
+void print_ranking(std::ostream& out, const std::string& planner, const ranking& found, const setting& s) {
+  const auto count = [&](outcome what) { return found.count(what); };
+  out << "shapes    " << planner << " on " << s.options.automatic->gpus << " GPUs, mean over "
+      << (s.options.batches > 1 ? std::to_string(s.options.batches) + " batches" : std::string("the batch")) << ": of "
+      << found.candidates.size() << " layouts " << count(outcome::planned) << " planned"
+      << share_of(count(outcome::bounded), "proven to be slower")
+      << share_of(count(outcome::slower), "behind on their first batches")
+      << share_of(count(outcome::too_large), "proven to exceed the memory")
+      << share_of(count(outcome::no_room), "without a plan that fits the memory")
+      << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried for lack of time")
+      << "\n";
+  std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "step time", "of batches",
+                                               "tokens/s/GPU", "bubble", "efficiency", "peak memory"}};
+  bool rough = false;
+  for (std::size_t i = 0; i < std::min<std::size_t>(10, count(outcome::planned)); ++i) {
+    table.push_back(line_of(found, found.candidates[i]));
+    rough |= !found.candidates[i].finalist;
+  }
+  print_table(out, table);
+  if (rough) out << "~ planned with the least effort, and behind the others there.\n";
+  out << "\n";
+}
+
+error none_of(const ranking& found, const std::string& planner, int gpus) {
+  // The nearest miss says most: what the planner tried, else what needs least, else what was refused.
+  const candidate* nearest = &found.candidates.front();
+  for (const candidate& c : found.candidates) {
+    const bool nearer = c.outcome == outcome::no_room ? nearest->outcome != outcome::no_room
+                                                      : c.outcome == outcome::too_large &&
+                                                            nearest->outcome == outcome::too_large &&
+                                                            c.missing < nearest->missing;
+    if (nearer) nearest = &c;
+  }
+  const bool memory = nearest->outcome == outcome::too_large || nearest->outcome == outcome::no_room;
+  return {memory ? errc::out_of_memory : errc::invalid_input,
+          "none of " + std::to_string(found.candidates.size()) + " layouts of " + std::to_string(gpus) + " GPUs " +
+              (memory ? "has a plan of " + planner + " that fits: " : "can be planned with " + planner + ": ") +
+              options_of(nearest->layout) + ": " + nearest->why};
+}
+
+}  // namespace cli

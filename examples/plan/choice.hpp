@@ -1,0 +1,39 @@
+#ifndef SLIMPACK_EXAMPLES_PLAN_CHOICE_HPP
+#define SLIMPACK_EXAMPLES_PLAN_CHOICE_HPP
+
+#include "setting.hpp"
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/shape_search.hpp>
+#include <slimpack/shapes/layout.hpp>
+#include <slimpack/shapes/ranking.hpp>
+
+#include <iosfwd>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+/// The layouts of so many GPUs that a planner may be given under a setting: what its options fix stays.
+std::vector<slimpack::shapes::layout> layouts_of(const setting& s, const std::string& planner, int gpus);
+
+/// Ranks layouts by how fast a planner trains these batches on them.
+slimpack::result<slimpack::shapes::ranking> ranked(const setting& s, const std::string& planner,
+                                                   const slimpack::shape_search& how,
+                                                   std::span<const slimpack::shapes::layout> layouts,
+                                                   std::span<const std::vector<slimpack::tokens>> batches,
+                                                   std::stop_token stop = {});
+
+/// A layout and how it compares: the ten best, and how many others are out for which reason.
+void print_ranking(std::ostream& out, const std::string& planner, const slimpack::shapes::ranking& found,
+                   const setting& s);
+
+/// Why nothing of a ranking was planned. Requires no best, and a candidate
+slimpack::error none_of(const slimpack::shapes::ranking& found, const std::string& planner, int gpus);
+
+}  // namespace cli
+
+#endif
