@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """The command line's contract: exit status, one clear line on standard error, nothing written when it fails."""
 import json
+import math
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -30,7 +32,7 @@ class CommandLine(unittest.TestCase):
         return str(path)
 
     def run_plan(self, *arguments):
-        return subprocess.run([os.environ["SLIMPACK_PLAN"], *map(str, arguments)], capture_output=True, text=True, cwd=self.folder)
+        return subprocess.run([os.environ["SLIMPACK_PLAN"], *map(str, arguments)], capture_output=True, text=True, cwd=self.folder, timeout=120)
 
     def fails(self, status, says, *arguments):
         """Exit status, a single line that says all of `says`, and no output file."""
@@ -51,8 +53,8 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("lengths format field model batch batches seed max-context over-long quantum gpu dp pp tp cp vpp memory "
-                       "recompute memory-table hop cost planner compare effort time-limit json trace timeline").split():
+        for option in ("lengths format field model batch batches seed max-context over-long quantum gpu auto gpus dp pp tp cp vpp memory "
+                       "recompute memory-table hop cost planner compare effort weight-gradients threads time-limit json trace timeline").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -66,6 +68,18 @@ class CommandLine(unittest.TestCase):
                 self.fails(2, ["bad.txt", *says], "--lengths", self.file("bad.txt", content), *QUADRATIC)
         self.fails(2, ["nowhere.txt"], "--lengths", self.inputs / "nowhere.txt", *QUADRATIC)
         self.fails(2, [], "--lengths", self.inputs, *QUADRATIC)
+
+    def test_pipes_that_nobody_writes_are_refused(self):
+        pipe = self.inputs / "pipe"
+        os.mkfifo(pipe)
+        self.fails(2, ["pipe", "expected a file"], "--lengths", pipe, *QUADRATIC)
+        self.fails(2, ["pipe", "expected a file"], "--lengths", self.file("l.txt", "100\n"), "--model", pipe, "--gpu", "h100")
+        self.fails(2, ["pipe", "expected a file"], "--lengths", self.file("l.txt", "100\n"), *MODEL[:2], "--gpu", pipe)
+        self.fails(2, ["pipe", "expected a file"], *self.profiled("--gpu", "h100", "--cost", f"profiled:{pipe}"))
+
+    def test_pipes_that_are_written_are_read(self):
+        run = subprocess.run([os.environ["SLIMPACK_PLAN"], "--lengths", "/dev/stdin", *QUADRATIC], input="100\n200\n", capture_output=True, text=True)
+        self.assertIn("2 sequences, 300 tokens", run.stdout)
 
     def test_json_lines(self):
         path = self.file("batch.jsonl", '{"n": 300, "ids": [1, 2, 3]}\n{"n": 500, "ids": [1]}\n')
@@ -251,9 +265,104 @@ class CommandLine(unittest.TestCase):
         self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory", "--max-context"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens")
         self.fails(3, ["GiB", "missing", "--recompute"], "--lengths", self.file("m.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4")
-        self.fails(3, ["GiB", "missing", "change several"], "--lengths", path, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json")
+        self.fails(3, ["GiB", "missing", "GPUs instead of 1"], "--lengths", path, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json")
         self.fails(3, ["1F1B", "exceeds"], "--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--planner", "megatron",
                    "--max-context", "4000", "--memory", "3000tokens")
+
+    def advice(self, *arguments):
+        """What to type, as the line on standard error ends."""
+        run = self.run_plan(*arguments)
+        self.assertEqual(3, run.returncode, run.stderr)
+        return re.search(r"; (--.*) fits: .* a step on ", run.stderr)[1].split()
+
+    def test_advice_typed_back_plans(self):
+        one = ["--lengths", self.file("one.txt", "131072\n")]
+        llama = [*one, *MODEL, "--pp", "4"]
+        deepseek = [*one, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json"]
+        whole = ["--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--planner", "megatron", "--max-context", "4000", "--memory", "3000tokens"]
+        for typed in ([*llama, "--tp", "2"], [*llama, "--tp", "2", "--dp", "2"], [*llama, "--recompute", "full", "--memory", "30GiB"],
+                      [*llama, "--tp", "2", "--planner", "megatron"], deepseek, whole, [*one, *MODEL, "--auto", "--gpus", "1"],
+                      [*llama, "--auto", "--gpus", "8", "--tp", "2", "--memory", "24GiB"]):
+            changed = dict(zip(map(str, typed[::2]), typed[1::2])) if "--auto" not in typed else None
+            advice = self.advice(*typed)
+            with self.subTest(typed=typed, advice=advice):
+                if changed is None:  # --auto has no value, and only --gpus is advised
+                    self.assertEqual("--gpus", advice[0])
+                    typed[typed.index("--gpus") + 1] = advice[1]
+                    self.plans(*typed)
+                else:
+                    changed.update(zip(advice[::2], advice[1::2]))
+                    self.plans(*(x for pair in changed.items() for x in pair))
+
+    def test_advice_takes_no_more_gpus_than_it_must(self):
+        self.assertEqual(["--recompute", "selective"], self.advice("--lengths", self.file("one.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4"))
+
+    def auto(self, *arguments, gpus=16):
+        """The options of a choice for a batch of two long and many short sequences, and where its plan is written."""
+        lengths = self.file("auto.txt", "".join(f"{n}\n" for n in [60000, 30000] + list(range(500, 6000, 250)) + [40000, 9000] + list(range(520, 6020, 250))))
+        return ["--lengths", lengths, *MODEL, "--auto", "--gpus", gpus, "--batch", 24, "--batches", 2, "--effort", "fast", "--json", self.outputs / "p.json", *arguments]
+
+    def chosen(self):
+        plans = [json.loads((self.outputs / f"p-{i}.json").read_text()) for i in (0, 1)]
+        shapes = [[p[key] for key in ("dp", "stages", "tp", "cp", "vpp")] for p in plans]
+        self.assertEqual(*shapes)
+        return shapes[0], [p["step_time"] for p in plans]
+
+    def test_auto_chooses_one_shape_for_all_batches(self):
+        out = self.plans(*self.auto())
+        for word in ("slimpack on 16 GPUs", "2 batches", "layouts", "proven to be slower", "tokens/s/GPU", "recompute"):
+            self.assertIn(word, out)
+        shape, times = self.chosen()
+        self.assertEqual(16, math.prod(shape[:4]))
+        by_hand = []
+        for pp, tp, cp in ((1, 1, 1), (1, 1, 4), (1, 8, 1), (2, 1, 8), (2, 2, 4), (2, 8, 1), (4, 1, 2), (4, 2, 1), (4, 2, 2), (8, 2, 1), (16, 1, 1)):
+            typed = [x for x in self.auto() if x not in ("--auto", "--gpus", 16)]
+            typed[typed.index("--effort"):typed.index("--effort")] = ["--pp", pp, "--tp", tp, "--cp", cp, "--dp", 16 // pp // tp // cp]
+            if self.run_plan(*typed).returncode == 0:
+                by_hand.append(sum(self.chosen()[1]))
+        self.assertGreater(len(by_hand), 3)
+        self.assertLessEqual(sum(times), min(by_hand))
+
+    def test_auto_keeps_what_is_given(self):
+        self.plans(*self.auto("--tp", 4, "--vpp", 2, "--recompute", "full"))
+        shape, _ = self.chosen()
+        self.assertEqual((16, 4, 2), (math.prod(shape[:4]), shape[2], shape[4]))
+
+    def test_auto_does_not_depend_on_threads(self):
+        outputs = []
+        for threads in (1, 2, 3):
+            out = self.plans(*self.auto("--threads", threads))
+            outputs.append((out[:out.index("batch 0")], *((self.outputs / f"p-{i}.json").read_text().split('"planning_seconds"')[0] for i in (0, 1))))
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertEqual(outputs[0], outputs[2])
+
+    def test_auto_tunes_what_it_compares(self):
+        out = self.plans(*self.auto("--compare", "megatron"))
+        self.assertIn("shapes    megatron on 16 GPUs", out)
+        self.assertRegex(out, r"megatron .* --")
+        self.plans(*self.auto("--planner", "megatron"))
+        tuned = sum(self.chosen()[1])
+        self.plans(*self.auto("--planner", "megatron", "--pp", 4, "--tp", 2, "--cp", 2))
+        self.assertLessEqual(tuned, sum(self.chosen()[1]))
+
+    def test_bad_choices(self):
+        lengths = ["--lengths", self.file("l.txt", "100\n200\n")]
+        self.fails(2, ["--auto", "--gpus"], *lengths, *MODEL, "--auto")
+        self.fails(2, ["--gpus", "--auto"], *lengths, *MODEL, "--gpus", "8")
+        self.fails(2, ["--gpus", "0"], *lengths, *MODEL, "--auto", "--gpus", "0")
+        self.fails(2, ["--auto", "quadratic"], *lengths, *QUADRATIC, "--auto", "--gpus", "8")
+        self.fails(2, ["no shape of 6 GPUs"], *lengths, *MODEL, "--auto", "--gpus", "6", "--tp", "4")
+        self.fails(2, ["tensor parallelism of 3", "32 query heads"], *lengths, *MODEL, "--auto", "--gpus", "6", "--tp", "3")
+        self.fails(3, ["none of", "2 GPUs", "are missing", "--gpus 4 fits"], "--lengths", self.file("m.txt", "131072\n"), *MODEL, "--auto", "--gpus", "2")
+
+    def test_weight_gradients_apart(self):
+        lengths = self.file("l.txt", "".join(f"{n}\n" for n in range(100, 4100, 100)))
+        programs = []
+        for weights in ([], ["--weight-gradients", "together"], ["--weight-gradients", "apart"]):
+            self.plans("--lengths", lengths, *QUADRATIC, "--pp", "4", *weights, "--json", self.outputs / "p.json")
+            programs.append((self.outputs / "p.json").read_text())
+        self.assertFalse(any('"W' in text for text in programs[:2]))
+        self.assertIn('"W', programs[2])
 
     def test_unwritable_outputs(self):
         lengths = self.file("l.txt", "100\n200\n")
