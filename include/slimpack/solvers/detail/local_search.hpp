@@ -10,7 +10,7 @@
 #include <slimpack/schedules/timed.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/detail/fill.hpp>
-#include <slimpack/solvers/detail/size_curve.hpp>
+#include <slimpack/solvers/detail/pack_size_curve.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
@@ -150,7 +150,7 @@ class local_search {
     const work& all = work_[backward];
     // More than 1000 packs a stage cost planning time and gain less than they take.
     const bool flowing = (backward ? c.sizes.backward : c.sizes.forward).steady * share_ > 0;
-    size_curve size(backward ? c.sizes.backward : c.sizes.forward, {.total = all.total,
+    pack_size_curve size(backward ? c.sizes.backward : c.sizes.forward, {.total = all.total,
                             .share = share_,
                             .grain = grain_,
                             .least = flowing ? std::max(all.overhead, all.total / (1000.0 * batch_.shape.stages)) : 0,

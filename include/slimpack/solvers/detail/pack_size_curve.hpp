@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DETAIL_SIZE_CURVE_HPP
-#define SLIMPACK_SOLVERS_DETAIL_SIZE_CURVE_HPP
+#ifndef SLIMPACK_SOLVERS_DETAIL_PACK_SIZE_CURVE_HPP
+#define SLIMPACK_SOLVERS_DETAIL_PACK_SIZE_CURVE_HPP
 
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
@@ -12,7 +12,7 @@ namespace slimpack::detail {
 
 /// The sizes of solvers::pack_sizes along one pass over a batch, with its ratios multiplied out.
 /// Units     seconds of the pass; positions are seconds of work done before
-class size_curve {
+class pack_size_curve {
  public:
   /// What a pass offers its packs.
   struct terms {
@@ -23,7 +23,7 @@ class size_curve {
     double depth{};     ///< p - 1; a single stage waits for no other, and all its packs are steady
   };
 
-  size_curve(const solvers::pack_sizes& sizes, const terms& pass)
+  pack_size_curve(const solvers::pack_sizes& sizes, const terms& pass)
       : terms_(pass), steady_(sizes.steady * pass.share), ramp_least_(sizes.ramp_least * pass.grain),
         turn_least_(sizes.turn_least * pass.share), fill_(slope(sizes.fill)), drain_(slope(sizes.drain)),
         before_(slope(sizes.before)), after_(slope(sizes.after)) {}
