@@ -171,7 +171,7 @@ class local_search {
   /// Nothing fits: smaller packs need less memory beside the longest sequence. Packs of one slice need the least, since
   /// then, with one chunk, no sequence waits for another: whatever fits alone fits.
   std::optional<error> shrink(const sizes& start, std::optional<error> failure) {
-    for (double share = 0.5; !best_ && failure->code == errc::out_of_memory; share *= 0.25) {
+    for (double share = 0.5; failure && failure->code == errc::out_of_memory; share *= 0.25) {
       const bool least = share * share_ < 0.01 * grain_;  // short sequences share packs of less than a quantum
       candidate small{.sizes = start, .front = 1, .quantum = batch_.shape.quantum};
       for (solvers::pack_sizes* p : {&small.sizes.forward, &small.sizes.backward})
