@@ -262,8 +262,10 @@ class CommandLine(unittest.TestCase):
 
     def test_memory_that_cannot_hold_a_sequence(self):
         path = self.file("l.txt", "100\n5000\n")
-        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory", "--max-context"], "--lengths", path, *QUADRATIC,
+        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--dp 2 fits"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens")
+        self.fails(3, ["1000 tokens are missing", "--memory", "--max-context"], "--lengths", path, *QUADRATIC,
+                   "--memory", "4000tokens", "--sharers", "1")
         self.fails(3, ["GiB", "missing", "--recompute"], "--lengths", self.file("m.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4")
         self.fails(3, ["GiB", "missing", "GPUs instead of 1"], "--lengths", path, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json")
         self.fails(3, ["1F1B", "exceeds"], "--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--planner", "megatron",
@@ -280,8 +282,9 @@ class CommandLine(unittest.TestCase):
         llama = [*one, *MODEL, "--pp", "4"]
         deepseek = [*one, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json"]
         whole = ["--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--planner", "megatron", "--max-context", "4000", "--memory", "3000tokens"]
-        for typed in ([*llama, "--tp", "2"], [*llama, "--tp", "2", "--dp", "2"], [*llama, "--recompute", "full", "--memory", "30GiB"],
-                      [*llama, "--tp", "2", "--planner", "megatron"], deepseek, whole, [*one, *MODEL, "--auto", "--gpus", "1"],
+        shared = ["--lengths", self.file("s.txt", "100\n5000\n"), *QUADRATIC, "--memory", "3000tokens"]
+        for typed in ([*llama, "--tp", "2"], [*llama, "--tp", "2", "--dp", "2", "--sharers", "1"], [*llama, "--recompute", "full", "--memory", "30GiB"],
+                      [*llama, "--tp", "2", "--planner", "megatron"], deepseek, whole, shared, [*one, *MODEL, "--auto", "--gpus", "1"],
                       [*llama, "--auto", "--gpus", "8", "--tp", "2", "--memory", "24GiB"]):
             changed = dict(zip(map(str, typed[::2]), typed[1::2])) if "--auto" not in typed else None
             advice = self.advice(*typed)
