@@ -40,18 +40,20 @@ TEST(Residence, ForcesMorePacksWhereLessIsHeld) {
   EXPECT_NEAR(overhead_of(plain, on, four, 150), root * root / 2400, 1e-9);
 }
 
-// At most 8 tokens: 8 x 150 - 8^2 x 3 / 2 = 1104. But each sequence waits for itself, 10 tokens for 30 s: 1200.
+// At most 4 tokens: 4 x 150 - 4^2 x 3 / 2 = 576. But each sequence waits for itself, 10 tokens for a forward of 10 s
+// and a backward of 10 s, weight gradients apart: 800.
 TEST(Residence, FindsThatNothingFits) {
-  const shape on{.stages = 2, .quantum = {10}, .memory = memory_limit{memory_unit::token, 8}};
+  const shape on{.stages = 2, .quantum = {10}, .memory = memory_limit{memory_unit::token, 4}};
   EXPECT_EQ(overhead_of(plain, on, four, 150), std::numeric_limits<double>::infinity());
 }
 
-// One sequence of 40 tokens waits on stage 1 for itself: its pieces have 120, 90, 60, 30 s of themselves before them
-// or in their packs, 10 tokens each: 3000. Held 3600, as above; before the last part 800 and 1600:
-// (sqrt(800) + sqrt(1600))^2 / (3600 - 3000) = 7.77, more than the 3.886 of short sequences.
+// One sequence of 40 tokens waits on stage 1 for itself: its pieces have 80, 60, 40 and 20 s of forward and backward,
+// weight gradients apart, from themselves on, 10 tokens each: 2000. In a step of 120 s 40 x 120 - 40^2 x 3 / 2 = 2400
+// are held; before the last part 800 and 1600: (sqrt(800) + sqrt(1600))^2 / (2400 - 2000) = 11.7, more than as a short
+// sequence, (sqrt(2400) + sqrt(4800))^2 / 2400 = 5.8.
 TEST(Residence, CountsWhatALongSequenceWaitsForItself) {
   const double root = std::sqrt(800.0) + std::sqrt(1600.0);
-  EXPECT_NEAR(overhead_of(plain, {.stages = 2, .quantum = {10}}, {{40}}, 150), root * root / 600, 1e-9);
+  EXPECT_NEAR(overhead_of(plain, {.stages = 2, .quantum = {10}}, {{40}}, 120), root * root / 400, 1e-9);
 }
 
 // A message of 3 s there and back, and packs of 2 s on both stages in both passes, of which half on stage 0: 6 + 2 x 3

@@ -32,9 +32,10 @@ namespace slimpack::simulator {
 ///           when they share alike.
 /// Residence Pack i of forward time f_i(q) on part q, holding n_i tokens, adds to that integral at least
 ///               n_i (f_i(a) / 2 + sum over q > a of f_i(q) + overhead and messages on the way),
-///           and so do backward packs. Of a long sequence, all tokens between a token's last forward and its first
-///           backward run on the last part one after the other: its later slices, forward and backward. Counting those
-///           tokens leaves out f_i and b_k on the last part, in which they may be. A merge divides them by its sharers.
+///           and so do backward packs. Between a token's forward and its backward, its sequence's later slices run on
+///           the last part one after the other, forward and then backward; their weight gradients may come later.
+///           Counting them leaves out f_i and b_k on the last part, in which they may be. A merge divides them by its
+///           sharers.
 /// Packs     n_i v_i >= (sum over the pack's pieces of sqrt(n v))^2 for any times v that add up (Cauchy), and again:
 ///               sum over packs of n_i v_i >= (sum over all pieces of sqrt(n v))^2 / packs.
 ///           So with C = (sum of sqrt(n v), v on the parts before the last)^2 + (the same on the last, of short
@@ -135,6 +136,34 @@ class residence {
     double later{};                // tokens times the later work of their sequences
   };
 
+  /// A piece on the last part.
+  struct last_part {
+    std::array<double, 2> root{};  // sqrt(n v), v its time
+    double work{};                 // forward, and backward without weight gradients, which may run later
+
+    template <class Cost>
+    static last_part of(const Cost& cost, const slice& s, const shape& on) {
+      const int part = on.parts() - 1;
+      const double forward = least_time(cost, s, pass::forward, part).value;
+      const double backward = least_time(cost, s, pass::backward, part).value;
+      const auto n = static_cast<double>(s.length.value);
+      return {{std::sqrt(n * forward), std::sqrt(n * backward)},
+              forward + std::max(0.0, backward - least_weight_time(cost, s, part).value)};
+    }
+  };
+  /// The first pieces of a sequence on the last part.
+  struct run {
+    std::array<double, 2> root{};
+    double work{};
+    double earlier{};  // tokens times the work before their piece
+
+    void add(const last_part& one, double count, double tokens) {
+      for (const std::size_t p : both_passes) root[p] += count * one.root[p];
+      earlier += tokens * (count * work + one.work * count * (count - 1) / 2);
+      work += count * one.work;
+    }
+  };
+
   /// How many chunks of stage `a` come before `part`, as a share of all its chunks.
   [[nodiscard]] double chunks_up_to(int a, int part) const {
     int chunks = 0;
@@ -191,51 +220,27 @@ class residence {
 
   template <class Cost>
   void gather_long(const Cost& cost, std::span<const sequence> batch, const pieces& all) {
-    const int last = shape_.parts() - 1;
     const auto n = static_cast<double>(all.quantum().value);
-    const auto size = static_cast<double>(all.group_size());
-    const auto work = [&](tokens length) {  // of a sequence's first tokens, both passes
-      if (length.value == 0) return 0.0;
-      const slice s{{}, {0}, length};
-      return least_time(cost, s, pass::forward, last).value + least_time(cost, s, pass::backward, last).value;
-    };
-    struct sums {
-      std::array<double, 2> last{};
-      double earlier{};  // tokens times the work of their sequence before their piece
-    };
-    std::vector<sums> one;     // of a quantum of each group
-    std::vector<sums> so_far;  // of the groups before
-    so_far.push_back({});
+    std::vector<last_part> one;   // a quantum of each group
+    std::vector<run> so_far{{}};  // the groups before
     for (const piece_group& g : all.groups()) {
-      sums s;
-      s.last = {std::sqrt(n * least_time(cost, g.first, pass::forward, last).value),
-                std::sqrt(n * least_time(cost, g.first, pass::backward, last).value)};
-      s.earlier = n * work(g.last.begin);
-      one.push_back(s);
-      sums next = so_far.back();
-      for (const std::size_t p : both_passes) next.last[p] += size * s.last[p];
-      next.earlier += size * s.earlier;
+      one.push_back(last_part::of(cost, g.first, shape_));
+      run next = so_far.back();
+      next.add(one.back(), static_cast<double>(all.group_size()), n);
       so_far.push_back(next);
     }
     classes_.resize(64);
     for (const sequence& s : batch) {
-      sums mine = so_far[all.whole_groups(s)];
-      if (const auto more = static_cast<double>(all.more_quanta(s)); more > 0) {
-        const sums& each = one[all.whole_groups(s)];
-        for (const std::size_t p : both_passes) mine.last[p] += more * each.last[p];
-        mine.earlier += more * each.earlier;
-      }
-      if (const slice rest = all.rest_of(s); rest.length.value > 0) {
-        const auto tokens = static_cast<double>(rest.length.value);
-        mine.last[0] += std::sqrt(tokens * least_time(cost, rest, pass::forward, last).value);
-        mine.last[1] += std::sqrt(tokens * least_time(cost, rest, pass::backward, last).value);
-        mine.earlier += tokens * work(rest.begin);
-      }
+      run mine = so_far[all.whole_groups(s)];
+      if (const std::int64_t more = all.more_quanta(s); more > 0)
+        mine.add(one[all.whole_groups(s)], static_cast<double>(more), n);
+      if (const slice rest = all.rest_of(s); rest.length.value > 0)
+        mine.add(last_part::of(cost, rest, shape_), 1, static_cast<double>(rest.length.value));
       const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(s.length.value)));
       length_class& c = classes_[static_cast<std::size_t>(bits)];
       c.bits = bits;
-      for (const std::size_t p : both_passes) c.last[p] += mine.last[p];
-      c.later += static_cast<double>(s.length.value) * work(s.length) - mine.earlier;
+      for (const std::size_t p : both_passes) c.last[p] += mine.root[p];
+      c.later += static_cast<double>(s.length.value) * mine.work - mine.earlier;
     }
     std::erase_if(classes_, [](const length_class& c) { return c.bits == 0; });
   }
