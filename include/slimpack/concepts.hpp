@@ -143,7 +143,7 @@ concept runs_plans = requires(E& e, const plan& p, Compute& c, Transport& t) {
 ///  2. cuts fall on multiples of the budget's quantum, or on the sequence's ends
 ///  3. a slice never exceeds the budget's size; one of length 0 says that nothing fits into this pack
 ///  4. with an empty pack and room for it, some slice is given
-///  5. equal questions get equal slices
+///  5. equal questions get equal slices, on several threads at once, too
 /// testing/slicer_laws.hpp checks them. A slicer knows no devices and no order; see solver_for for those.
 /// Shipped   slicers::equal_cost (default) where the cost model says the pack is full; slicers::uniform every n tokens,
 ///           where kernels want one shape; slicers::whole never, for baselines
@@ -159,7 +159,7 @@ concept slicer = std::copyable<S> &&
 ///  3. time does not fall when a slice's prefix or length grows
 ///  4. analytic models conserve attention work: the times of a sequence's slices add up to its own (those of the hook
 ///     `least` do, where cutting costs more)
-///  5. equal questions get equal answers
+///  5. equal questions get equal answers, on several threads at once, too
 /// testing/cost_model_laws.hpp checks them. A cost model knows no slicer, solver, schedule or simulator.
 /// Shipped   costs::quadratic (default) seconds per token and pair, to learn, to test and where you have measured them;
 ///           costs::transformer from a model's dimensions and a GPU, before you have; costs::profiled from measured times,

@@ -14,10 +14,12 @@
 #include <slimpack/simulator/joint.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,6 +38,8 @@ namespace slimpack {
 ///   slimpack::plan plan = plan_batch(lengths).value();
 ///
 /// Law       equal inputs give equal plans, planning_time apart; every plan satisfies testing/plan_laws.hpp
+/// Threads   those that the solver has (two_phase::threads) also price and simulate replicas, so that slicer, cost model
+///           and schedule are called from several at once, as const objects
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
 ///           model for another shape or with times that are no times; what solver and schedule refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
@@ -129,8 +133,11 @@ class planner {
     result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
     if (!rates) return std::move(rates).error();
     p.replicas.resize(solved.replicas.size());
-    for (const std::vector<std::uint32_t>& group : simulator::joint_groups(solved.merges, solved.replicas.size()))
-      if (result<void> run = simulate(p, group, lengths, solved, rates.value()); !run) return std::move(run).error();
+    const std::vector<std::vector<std::uint32_t>> groups = simulator::joint_groups(solved.merges, p.replicas.size());
+    result<void> run = detail::for_each_index(groups.size(), threads(), [&](std::size_t g) {
+      return simulate(p, groups[g], lengths, solved, rates.value());
+    });
+    if (!run) return std::move(run).error();
     for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
     p.merges = std::move(solved.merges);
     if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost_);  // between copies of the weights
@@ -150,6 +157,14 @@ class planner {
     p.efficiency = timed ? p.lower_bound / p.step_time : 1;
     p.bubble = timed ? 1 - useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
     return p;
+  }
+
+  /// As many as the solver may use, where it says so.
+  [[nodiscard]] std::size_t threads() const {
+    if constexpr (requires { { solver_.threads } -> std::convertible_to<std::size_t>; })
+      return solver_.threads;
+    else
+      return 1;
   }
 
   /// Prices and runs the replicas of a group, which share sequences where they are several (simulator/joint.hpp).
