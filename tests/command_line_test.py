@@ -348,6 +348,15 @@ class CommandLine(unittest.TestCase):
         self.plans(*self.auto("--planner", "megatron", "--pp", 4, "--tp", 2, "--cp", 2))
         self.assertLessEqual(tuned, sum(self.chosen()[1]))
 
+    def test_milp_is_never_behind(self):
+        if "milp" not in self.run_plan("--lengths", "x", *QUADRATIC, "--planner", "best").stderr:
+            self.skipTest("built without CBC")
+        times = []
+        for planner in ("slimpack", "milp"):
+            self.plans("--lengths", self.file("l.txt", "100\n300\n"), *QUADRATIC, "--pp", "2", "--planner", planner, "--json", self.outputs / "p.json")
+            times.append(json.loads((self.outputs / "p.json").read_text())["step_time"])
+        self.assertLessEqual(times[1], times[0])
+
     def test_bad_choices(self):
         lengths = ["--lengths", self.file("l.txt", "100\n200\n")]
         self.fails(2, ["--auto", "--gpus"], *lengths, *MODEL, "--auto")

@@ -75,7 +75,7 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
                     .tensor = degree(given.tensor, on.tensor),
                     .context = degree(given.context, on.context)};
   // Packs of any size leave virtual stages no bubble to fill, only more messages.
-  if (given.chunks || planner == "slimpack") all.chunks = {on.chunks};
+  if (given.chunks || planner == "slimpack" || planner == "milp") all.chunks = {on.chunks};
   if (given.recompute) all.recompute = {s.layout.recompute};
   return all.layouts();
 }

@@ -151,7 +151,8 @@ std::variant<options, int> parse(int argc, char** argv) {
       "quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD [transformer]");
 
   add(planning, "--planner", o.planner, "NAME",
-      "slimpack, megatron, dp_balanced, karmarkar_karp or chunked [slimpack]");
+      "slimpack, megatron, dp_balanced, karmarkar_karp or chunked; milp, where CBC was there, which improves on\n"
+      "slimpack's plans of up to 8 slices and leaves others as they are [slimpack]");
   auto* compare_option =
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them");
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")

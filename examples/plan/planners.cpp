@@ -1,5 +1,7 @@
 #include "planners.hpp"
 
+#include "milp.hpp"
+
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
@@ -23,12 +25,16 @@ result<plan> run(const request& asked, std::span<const tokens> lengths, const Co
 }  // namespace
 
 const std::vector<std::string>& planner_names() {
-  static const std::vector<std::string> names{"slimpack", "megatron", "dp_balanced", "karmarkar_karp", "chunked"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{"slimpack", "megatron", "dp_balanced", "karmarkar_karp", "chunked"};
+    if (has_milp()) all.emplace_back("milp");
+    return all;
+  }();
   return names;
 }
 
 bool cuts(const std::string& planner) {
-  return planner == "slimpack" || planner == "chunked";
+  return planner == "slimpack" || planner == "chunked" || planner == "milp";
 }
 
 result<plan> plan_named(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
@@ -37,6 +43,7 @@ result<plan> plan_named(const request& asked, std::span<const tokens> lengths, c
   const schedules::one_f_one_b doubled{2};
   result<plan> made = std::visit(
       [&](const auto& cost) -> result<plan> {
+        if (asked.planner == "milp") return plan_with_milp(asked, lengths, any);
         if (asked.planner == "megatron")
           return run(asked, lengths, cost, slicers::whole{}, solvers::megatron{asked.context}, classic);
         if (asked.planner == "dp_balanced")
