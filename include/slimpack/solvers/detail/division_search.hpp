@@ -50,26 +50,28 @@ class division_search {
     }
     std::vector<division> choices;
     for (const double share : shares) {
-      division next = divided(all_, work_, sharers, replicas(), share);
-      const auto known = [&](const division& d) { return groups_of(d) == groups_of(next); };
-      if (std::none_of(choices.begin(), choices.end(), known)) choices.push_back(std::move(next));
+      division next = grouped(all_, work_, sharers, replicas(), share);
+      if (std::find(choices.begin(), choices.end(), next) == choices.end()) choices.push_back(std::move(next));
     }
+    for (division& choice : choices) share_out(choice, all_, work_, std::vector<double>(replicas(), 0.0));
     if (choices.size() == 1) return planned(choices.front(), effort);
-    const division* fastest = nullptr;
-    seconds least_time{};
+
+    division* fastest = nullptr;
+    std::vector<seconds> ends;  // of its units
     std::optional<error> why;
-    for (const division& choice : choices) {
+    for (division& choice : choices) {
       if (fastest && batch_.stop.stop_requested()) break;
-      const result<solution> trial = planned(choice, {0, 1});
-      const result<seconds> time = trial ? slowest(choice, trial.value()) : trial.error();
-      if (!time) {
-        if (!why) why = time.error();
-      } else if (!fastest || time.value() < least_time) {
+      const result<solution> trial = planned(choice, {effort.nodes / trials, effort.candidates / trials});
+      result<std::vector<seconds>> run = trial ? ends_of(choice, trial.value()) : trial.error();
+      if (!run) {
+        if (!why) why = run.error();
+      } else if (!fastest || *std::max_element(run.value().begin(), run.value().end()) < *std::max_element(ends.begin(), ends.end())) {
         fastest = &choice;
-        least_time = time.value();
+        ends = std::move(run).value();
       }
     }
     if (!fastest) return *std::move(why);
+    rebalance(*fastest, ends);
     return planned(*fastest, effort);
   }
 
@@ -77,17 +79,13 @@ class division_search {
   /// A replica's most part of the mean work that one sequence may be: never shared, shared where it is all of it, ...
   static constexpr std::array<double, 5> shares{1e9, 1.0, 0.67, 0.5, 0.35};
 
+  /// A trial has this share of the effort.
+  static constexpr std::uint64_t trials = 16;
+
   [[nodiscard]] std::size_t replicas() const { return static_cast<std::size_t>(batch_.shape.replicas); }
   [[nodiscard]] double work_of(const sequence& s) const {
     const slice whole{s.id, {0}, s.length};
     return (cost_.time(whole, pass::forward, part_) + cost_.time(whole, pass::backward, part_)).value;
-  }
-
-  /// Which replicas share which sequences.
-  [[nodiscard]] static std::vector<planning_unit> groups_of(division units) {
-    std::erase_if(units, [](const planning_unit& u) { return u.shared.empty(); });
-    for (planning_unit& u : units) u.own.clear();
-    return units;
   }
 
   /// A sequence's least sharers are the fewest replicas whose memory holds their parts of it.
@@ -158,8 +156,8 @@ class division_search {
     return unfolded(one.value(), on, unit.replicas);
   }
 
-  /// The slowest replica of a solution.
-  result<seconds> slowest(const division& units, const solution& solved) const {
+  /// When each unit ends.
+  result<std::vector<seconds>> ends_of(const division& units, const solution& solved) const {
     std::vector<seconds> ends(units.size());
     result<void> done = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
       result<simulator::group_run> run = simulator::run_group(units[u].replicas, solved, cost_, batch_.shape, rates_,
@@ -169,7 +167,19 @@ class division_search {
       return success();
     });
     if (!done) return std::move(done).error();
-    return *std::max_element(ends.begin(), ends.end());
+    return ends;
+  }
+
+  /// Balances anew, by what units took beside their work: who came out slow hands some to who came out fast.
+  void rebalance(division& units, std::span<const seconds> ends) const {
+    std::vector<double> beside(replicas());
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      double work = 0;
+      for (const std::vector<sequence>* list : {&units[u].shared, &units[u].own})
+        for (const sequence& s : *list) work += work_[s.id.value] / static_cast<double>(units[u].replicas.size());
+      for (const std::uint32_t r : units[u].replicas) beside[r] = std::max(0.0, ends[u].value - work);
+    }
+    share_out(units, all_, work_, std::move(beside));
   }
 
   const problem& batch_;
