@@ -4,7 +4,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/solution.hpp>
+#include <slimpack/detail/amount.hpp>
 #include <slimpack/simulator/group_run.hpp>
+#include <slimpack/simulator/memory.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/detail/division.hpp>
 #include <slimpack/solvers/detail/lane_cost.hpp>
@@ -20,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -56,31 +59,32 @@ class division_search {
     for (division& choice : choices) share_out(choice, all_, work_, std::vector<double>(replicas(), 0.0));
     if (choices.size() == 1) return planned(choices.front(), effort);
 
-    division* fastest = nullptr;
-    std::vector<seconds> ends;  // of its units
+    std::optional<outcome> fastest;
     std::optional<error> why;
     for (division& choice : choices) {
       if (fastest && batch_.stop.stop_requested()) break;
-      const result<solution> trial = planned(choice, {effort.nodes / trials, effort.candidates / trials});
-      result<std::vector<seconds>> run = trial ? ends_of(choice, trial.value()) : trial.error();
-      if (!run) {
-        if (!why) why = run.error();
-      } else if (!fastest || *std::max_element(run.value().begin(), run.value().end()) < *std::max_element(ends.begin(), ends.end())) {
-        fastest = &choice;
-        ends = std::move(run).value();
-      }
+      result<outcome> trial = tried(std::move(choice), {0, 1});
+      if (!trial)
+        why = why ? std::move(why) : trial.error();
+      else if (!fastest || trial.value().end() < fastest->end())
+        fastest = std::move(trial).value();
     }
     if (!fastest) return *std::move(why);
-    rebalance(*fastest, ends);
-    return planned(*fastest, effort);
+    // Half of the effort for each balance by what the last one took; who fails or is slower than the fastest is left out.
+    outcome last = *fastest;
+    for (int round = 0; round < 2 && !batch_.stop.stop_requested(); ++round) {
+      rebalance(last.units, last.ends);
+      result<outcome> next = tried(last.units, {effort.nodes / 2, effort.candidates / 2});
+      if (!next) break;
+      last = std::move(next).value();
+      if (last.end() < fastest->end()) fastest = last;
+    }
+    return std::move(fastest->solved);
   }
 
  private:
   /// A replica's most part of the mean work that one sequence may be: never shared, shared where it is all of it, ...
   static constexpr std::array<double, 5> shares{1e9, 1.0, 0.67, 0.5, 0.35};
-
-  /// A trial has this share of the effort.
-  static constexpr std::uint64_t trials = 16;
 
   [[nodiscard]] std::size_t replicas() const { return static_cast<std::size_t>(batch_.shape.replicas); }
   [[nodiscard]] double work_of(const sequence& s) const {
@@ -144,16 +148,65 @@ class division_search {
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
     problem as_one{lengths, batch_.shape, batch_.stop};
-    if (as_one.shape.memory) {  // a lane may hold a quantum more of each shared sequence than its stand-in says
-      double most = 0;
-      for (const memory_rates& r : rates_)
-        most = std::max(most, r.live_token + r.gradient_token + std::max(r.forward_token, r.backward_token));
-      as_one.shape.memory->amount -= most * static_cast<double>(batch_.shape.quantum.value) * static_cast<double>(unit.shared.size());
+    // Stand-ins tell what lanes hold but for quanta: where a lane holds more than the limit, they get so much less.
+    error why;
+    for (int tries = 0; tries < 4; ++tries) {
+      local_search search(on.stand_ins(), as_one, slicer_, cost, schedule_, rates_);
+      result<replica_solution> one = search.best({start_.forward, start_.backward}, effort);
+      if (!one) return std::move(one).error();
+      solution made = unfolded(one.value(), on, cost, unit.replicas);
+      const double over = excess(made, cost.priced_lanes(one.value().partition, batch_.shape, rates_, weight_gradients_of<Schedule>));
+      if (over <= 0) return made;
+      as_one.shape.memory->amount = std::max(0.0, as_one.shape.memory->amount - over);
+      why = {errc::out_of_memory, "replicas that share a sequence hold " + amount(over, batch_.shape.memory->unit) + " more than the limit"};
     }
-    local_search search(on.stand_ins(), as_one, slicer_, cost, schedule_, rates_);
-    result<replica_solution> one = search.best({start_.forward, start_.backward}, effort);
-    if (!one) return std::move(one).error();
-    return unfolded(one.value(), on, unit.replicas);
+    return why;
+  }
+
+  /// By how much the fullest stage of any lane is over the limit.
+  [[nodiscard]] double excess(const solution& lanes, std::span<const workload> works) const {
+    double most = 0;
+    if (!batch_.shape.memory) return most;
+    for (std::size_t lane = 0; lane < works.size(); ++lane)
+      for (const double peak : simulator::peak_memory(works[lane], lanes.replicas[lane].programs))
+        most = std::max(most, peak - batch_.shape.memory->amount);
+    return most;
+  }
+
+  /// The plan of stand-ins as that of their replicas: the same programs on each, without the packs that it has not.
+  static solution unfolded(const replica_solution& planned, const lanes& on, const lane_cost<Cost>& cost,
+                           std::span<const std::uint32_t> replicas) {
+    std::vector<lane_packs> of = cost.unfolded(planned.partition);
+    solution made{{}, merges_of(planned.partition, on, of, replicas)};
+    for (std::size_t lane = 0; lane < of.size(); ++lane) {
+      replica_solution& own = made.replicas.emplace_back();
+      own.sequences = on.sequences(lane);
+      own.partition = std::move(of[lane].packs);
+      for (const program& stage : planned.programs) {
+        program& code = own.programs.emplace_back();
+        for (instruction i : stage) {
+          i.pack.value = of[lane].of(i.pass)[i.pack.value];
+          if (i.pack.value != lane_packs::none) code.push_back(i);
+        }
+      }
+    }
+    return made;
+  }
+
+  /// A division as phase 2 plans it.
+  struct outcome {
+    division units;
+    solution solved;
+    std::vector<seconds> ends;  // of units
+    [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
+  };
+
+  result<outcome> tried(division units, solvers::search_budget effort) const {
+    result<solution> solved = planned(units, effort);
+    if (!solved) return std::move(solved).error();
+    result<std::vector<seconds>> ends = ends_of(units, solved.value());
+    if (!ends) return std::move(ends).error();
+    return outcome{std::move(units), std::move(solved).value(), std::move(ends).value()};
   }
 
   /// When each unit ends.
