@@ -1,6 +1,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
+#include <slimpack/simulator/bounds.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/milp.hpp>
@@ -123,6 +124,18 @@ TEST(Milp, ProvesNothingThatAStoppedSearchDidNotSee) {
   EXPECT_EQ(found.nodes, 0);
   EXPECT_EQ(found.makespan, found.start);
   EXPECT_LE(found.bound, certified(lengths, two_stages, {}).value().makespan);
+}
+
+TEST(Milp, BoundsSeveralReplicasByTheirAssignment) {
+  // Three equal sequences on two replicas: one replica runs two of them, where a fair share would be one and a half.
+  const std::vector<tokens> lengths(3, {512});
+  shape on = two_stages;
+  on.replicas = 2;
+  const milp<> solver{.start = {.most_sharers = 1}, .limits = {.gap = 1e-4}};
+  const milp_answer found = solver.certify({lengths, on}, slicers::equal_cost{}, cost, schedules::list{}).value();
+  const std::vector<sequence> two = {{{0}, {512}}, {{1}, {512}}};
+  EXPECT_GE(found.bound, simulator::stage_bound(cost, two_stages, two, 0) * (1 - 1e-3));
+  EXPECT_LE(found.bound, tests::shortest_step(cost, on, solvers::sequences_of(lengths), false));
 }
 
 TEST(Milp, SaysWhatIsTooLargeAndWhatToDo) {

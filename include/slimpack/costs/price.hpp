@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -173,9 +172,6 @@ template <class Cost>
                              std::vector<memory_rates> rates,
                              weight_gradients weights = weight_gradients::with_inputs,
                              std::span<const shared_row> shared = {}) {
-  if constexpr (requires { { cost.priced(packs, shape, rates, weights) } -> std::same_as<workload>; }) {
-    return cost.priced(packs, shape, rates, weights);  // stands for several replicas (solvers/detail/lane_cost.hpp)
-  }
   workload w;
   w.shape = shape;
   w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());

@@ -7,17 +7,24 @@
 #include <slimpack/costs/price.hpp>
 #include <slimpack/simulator/bounds.hpp>
 #include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/group_run.hpp>
+#include <slimpack/simulator/joint.hpp>
 #include <slimpack/solvers/assign.hpp>
+#include <slimpack/solvers/balance.hpp>
 #include <slimpack/solvers/detail/milp_cbc.hpp>
+#include <slimpack/solvers/detail/milp_division.hpp>
 #include <slimpack/solvers/detail/milp_instance.hpp>
 #include <slimpack/solvers/detail/milp_pipeline.hpp>
 #include <slimpack/solvers/milp_answer.hpp>
+#include <slimpack/solvers/milp_assignment.hpp>
 #include <slimpack/solvers/milp_limits.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,13 +54,78 @@ struct milp {
   }
 
   /// The best plan found, with its proof. The bound holds for every plan that leaves weight gradients with those of
-  /// inputs, shares no sequence between replicas and runs one chunk a stage, whatever its packs and orders.
+  /// inputs, shares no sequence between replicas and runs one chunk a stage, whatever its packs and orders. Of several
+  /// replicas only the assignment is proven; where the start shares sequences, the bound is that of every plan.
   /// Errors    invalid_input: the instance is of another kind, or exceeds the limits; the detail says which and what to do
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<milp_answer> certify(const problem& batch, const Slicer& slicer, const Cost& cost,
                                             const Schedule& schedule) const {
     if (result<void> fine = check<Cost, Schedule>(batch); !fine) return std::move(fine).error();
     return answer(batch, slicer, cost, schedule);
+  }
+
+  /// Phase 1 alone: sequences to replicas, by forward and backward time on the busiest part. A sequence that exceeds a
+  /// replica's mean or memory may be shared, `sharers` at most; others stay whole.
+  /// Errors    out_of_memory: a sequence does not fit; invalid_input: more sequences than the limit
+  template <class Cost>
+  [[nodiscard]] result<milp_assignment> assign(const problem& batch, const Cost& cost, std::uint32_t sharers = 1) const {
+    if (batch.lengths.size() > limits.sequences)
+      return error{errc::invalid_input, "the batch has " + std::to_string(batch.lengths.size()) +
+                                            " sequences, milp's limit is " + std::to_string(limits.sequences) +
+                                            ": assign fewer, or raise milp_limits::sequences"};
+    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return std::move(rates).error();
+    const std::vector<sequence> all = sequences_of(batch.lengths);
+    const int part = busiest_part(cost, all, batch.shape.parts());
+    const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
+    std::vector<slimpack::detail::milp_division::item> items;
+    double work = 0;
+    for (const sequence& s : all) {
+      const slice whole{s.id, {0}, s.length};
+      items.push_back({(least_time(cost, whole, pass::forward, part) + least_time(cost, whole, pass::backward, part)).value,
+                       static_cast<double>(s.length.value)});
+      work += items.back().work;
+    }
+    std::vector<double> loads(replicas);
+    std::vector<std::size_t> rest;
+    slimpack::detail::milp_division::placement known(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      result<std::uint32_t> least = sharers_for(all[i], batch.shape, rates.value(), std::min(sharers, replicas));
+      if (!least) return std::move(least).error();
+      items[i].least = items[i].most = least.value();
+      if (least.value() > 1 || items[i].work * replicas > work) items[i].most = std::max(least.value(), std::min(sharers, replicas));
+      if (items[i].most == 1) {
+        rest.push_back(i);
+        continue;
+      }
+      // The fewest sharers whose parts are no more than the mean, on the lightest replicas.
+      std::uint32_t degree = items[i].least;
+      while (degree < items[i].most && items[i].work / degree * replicas > work) ++degree;
+      std::vector<std::uint32_t> by_load(replicas);
+      std::iota(by_load.begin(), by_load.end(), 0u);
+      std::stable_sort(by_load.begin(), by_load.end(), [&](std::uint32_t a, std::uint32_t b) { return loads[a] < loads[b]; });
+      known[i].assign(by_load.begin(), by_load.begin() + degree);
+      std::sort(known[i].begin(), known[i].end());
+      for (const std::uint32_t g : known[i]) loads[g] += items[i].work / degree;
+    }
+    std::vector<double> weights;
+    for (const std::size_t i : rest) weights.push_back(items[i].work);
+    const std::vector<std::uint32_t> of_rest = balance(weights, loads);
+    for (std::size_t k = 0; k < rest.size(); ++k) known[rest[k]] = {of_rest[k]};
+
+    const slimpack::detail::milp_division program(items, replicas);
+    const std::vector<double> start_values = program.values_of(known);
+    const slimpack::detail::milp_found found =
+        slimpack::detail::search_with_cbc(program.model(), start_values, limits, batch.stop);
+    milp_assignment answer;
+    answer.replicas = found.values.empty() ? std::move(known) : program.placement_of(found.values);
+    std::vector<double> load(replicas);
+    for (std::size_t i = 0; i < items.size(); ++i)
+      for (const std::uint32_t g : answer.replicas[i]) load[g] += items[i].work / static_cast<double>(answer.replicas[i].size());
+    answer.load = {*std::max_element(load.begin(), load.end())};
+    answer.bound = {std::max(work / replicas, program.load_of(found.bound) * (1 - tolerance))};
+    answer.nodes = found.nodes;
+    return answer;
   }
 
   template <class Traits>
@@ -73,9 +145,7 @@ struct milp {
   [[nodiscard]] result<void> check(const problem& batch) const {
     std::size_t atoms = 0;
     for (const tokens length : batch.lengths) atoms += slimpack::detail::milp_instance::count(length, batch.shape.quantum);
-    if (batch.shape.replicas != 1)
-      return error{errc::invalid_input, "milp certifies one replica, the shape has " +
-                                            std::to_string(batch.shape.replicas) + ": certify each with its own sequences"};
+    if (batch.shape.replicas > 1) return success();
     if (atoms > limits.atoms)
       return error{errc::invalid_input, "the batch has " + std::to_string(atoms) + " slices of " +
                                             std::to_string(batch.shape.quantum.value) + " tokens, milp's limit is " +
@@ -100,18 +170,27 @@ struct milp {
       found.bound = std::max(found.bound, b.time);
     shape alone = batch.shape;
     alone.replicas = 1;
-    const bool apart = found.best.merges.empty();
-    for (replica_solution& replica : found.best.replicas) {
+    if (batch.shape.replicas > 1 && batch.shape.chunks == 1 && found.best.merges.empty() && all.size() <= limits.sequences &&
+        !batch.stop.stop_requested()) {
+      const result<milp_assignment> assigned = assign(batch, cost);
+      if (!assigned) return assigned.error();
+      found.nodes += assigned.value().nodes;
+      found.bound = std::max(found.bound, least_step<Schedule>(cost, batch.shape, all, assigned.value().bound));
+    }
+    for (const std::vector<std::uint32_t>& group : simulator::joint_groups(found.best.merges, found.best.replicas.size())) {
+      const result<simulator::group_run> run =
+          simulator::run_group(group, found.best, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>);
+      if (!run) return run.error();
+      found.start = std::max(found.start, run.value().end());
+      seconds now = run.value().end();
+      replica_solution& replica = found.best.replicas[group.front()];
       std::vector<sequence> own;
       std::size_t atoms = 0;
       for (const sequence_id id : replica.sequences) {
         own.push_back(all[id.value]);
         atoms += slimpack::detail::milp_instance::count(own.back().length, batch.shape.quantum);
       }
-      const seconds before = makespan<Schedule>(replica, alone, cost, rates.value());
-      found.start = std::max(found.start, before);
-      seconds now = before;
-      if (apart && !own.empty() && !batch.stop.stop_requested() && searches<Cost, Schedule>(alone, atoms)) {
+      if (group.size() == 1 && !own.empty() && !batch.stop.stop_requested() && searches<Cost, Schedule>(alone, atoms)) {
         const seconds proven = improve<Schedule>(replica, now, own, alone, cost, rates.value(), batch.stop, found.nodes);
         if (batch.shape.replicas == 1) found.bound = std::max(found.bound, proven);
       }
@@ -123,6 +202,35 @@ struct milp {
 
   /// What CBC's tolerances (1e-6 for integers, 1e-7 for rows) may cost a bound along a chain of instructions.
   static constexpr double tolerance = 1e-5;
+
+  /// What a replica with such a load on the busiest part takes at least, before it the least fill, behind it the least
+  /// drain; see simulator::stage_bound.
+  template <class Schedule, class Cost>
+  [[nodiscard]] static seconds least_step(const Cost& cost, const shape& on, std::span<const sequence> all, seconds load) {
+    const int part = busiest_part(cost, all, on.parts());
+    const sequence& shortest = *std::min_element(
+        all.begin(), all.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
+    const seconds step = simulator::fill_time(cost, on, shortest, part) + pack_overhead(cost, pass::forward, part) +
+                         load + pack_overhead(cost, pass::backward, part);
+    if (weight_gradients_of<Schedule> == weight_gradients::apart) return step;
+    return step + simulator::drain_time(cost, on, shortest, part);
+  }
+
+  /// The fewest sharers whose memory holds their parts of a sequence.
+  [[nodiscard]] static result<std::uint32_t> sharers_for(const sequence& s, const shape& on,
+                                                         std::span<const memory_rates> rates, std::uint32_t most) {
+    std::uint32_t sharers = 1;
+    for (std::size_t r = 0; on.memory && r < rates.size();) {
+      const double need = least_held(rates[r], on, {(s.length.value + sharers - 1) / sharers});
+      if (need <= on.memory->amount)
+        ++r;
+      else if (sharers < most)
+        ++sharers;
+      else
+        return does_not_fit(on, r, s.length, sharers, need, rates[r].fixed);
+    }
+    return sharers;
+  }
 
   /// Searches one replica's packs. Returns a lower bound for its sequences; a better plan replaces `replica`.
   template <class Schedule, class Cost>
