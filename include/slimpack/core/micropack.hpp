@@ -30,6 +30,9 @@ class micropacks {
   /// All slices, pack after pack.
   [[nodiscard]] std::span<const slice> slices() const noexcept { return slices_; }
 
+  /// The slices of the open pack.
+  [[nodiscard]] std::span<const slice> open() const noexcept { return slices().subspan(open_first()); }
+
   /// Adds a slice to the open pack; touching slices of one sequence become one.
   void push(const slice& s) {
     if (slices_.size() > open_first()) {

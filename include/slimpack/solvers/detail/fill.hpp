@@ -5,6 +5,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/costs/hooks.hpp>
 
 #include <span>
 #include <string>
@@ -14,6 +15,8 @@ namespace slimpack::detail {
 /// Fills packs from sequences taken one after the other, each cut by the slicer where a pack is full.
 /// `base` gives quantum, part and the token cap of a pack; `budget(done)` the next pack's time, `done` being the work
 /// in the packs before it. A pack that has used up its time takes no more, even from a slicer that ignores time.
+/// Nor is a pack closed for time before its slices take twice what it costs besides them: launches, and, where slices
+/// are thin or have a long prefix, a device that they do not fill. Smaller ones lose more than they can gain.
 /// A sequence runs front to back forward and back to front backward, so every order of sequences is a legal run
 /// order. Where `apart(sequence)`, no other sequence shares a pack with its turn: the last forward and the first
 /// backward pack of it hold no later and no earlier sequence.
@@ -26,6 +29,12 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
   tokens held{};
   seconds room = budget(done);
   bool empty = true;
+  const auto worth = [&] {
+    if constexpr (requires { cost.time(packs.open(), p, base.part); })
+      return (pack_time(cost, packs.open(), p, base.part) - used) * 2.0;
+    else
+      return pack_overhead(cost, p, base.part) * 2.0;
+  };
   const auto close = [&] {
     packs.close();
     done += used;
@@ -37,14 +46,20 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
     const bool alone = apart(s);
     if (alone && p == pass::backward && !empty) close();
     while (left > tokens{0}) {
-      if (used > room) close();
+      if (used > room) {
+        room = worth();
+        if (used >= room) close();
+      }
       const tokens at = p == pass::forward ? s.length - left : left;
       const slice next = slicer.next(s, at, p, {room - used, base.size - held, base.quantum, base.part, empty}, cost);
       if (next.length == tokens{0}) {
         if (empty)
           return error{errc::out_of_memory, "a slice of sequence " + std::to_string(s.id.value) + " (" + std::to_string(s.length.value) +
                                                 " tokens) exceeds the pack limit of " + std::to_string(base.size.value) + " tokens"};
-        close();
+        if (const seconds least = worth(); room < least)
+          room = least;
+        else
+          close();
         continue;
       }
       packs.push(next);

@@ -53,15 +53,12 @@ class local_search {
     std::optional<error> failure = consider({.sizes = start, .quantum = batch_.shape.quantum});
     if (!best_) failure = shrink(start, std::move(failure));
     if (!best_) return std::move(*failure);
-    // Measured times do not add up: cutting may cost more than slices tell, and fewer cuts be faster.
-    if constexpr (requires(const slice& s) { cost_.least(s, pass::forward, 0); })
+    // Some steps that the strategy would take long to find. Times may not add up: then fewer cuts may be faster.
+    if (cutting_costs())
       for (const tokens coarse : {batch_.shape.quantum * 8, batch_.shape.quantum * 64, longest_supported})
-        if (!spent()) static_cast<void>(consider({.sizes = start, .quantum = std::min(coarse, longest_supported)}));
-    if (!spent()) {
-      candidate rising = *best_;
-      rising.front = 1;
-      static_cast<void>(consider(rising));
-    }
+        vary([&](candidate& c) { c.quantum = std::min(coarse, longest_supported); });
+    vary([](candidate& c) { c.sizes.backward.steady *= 1.6; });
+    vary([](candidate& c) { c.front = 1; });
     evolve();
     return translated();
   }
@@ -78,6 +75,20 @@ class local_search {
     return nodes_ + last_ > budget_.nodes || candidates_ >= budget_.candidates || batch_.stop.stop_requested();
   }
 
+  template <class Change>
+  void vary(const Change& change) {
+    if (spent()) return;
+    candidate next = *best_;
+    change(next);
+    static_cast<void>(consider(next));
+  }
+
+  [[nodiscard]] bool cutting_costs() const {
+    const sequence& longest = rising_.back();
+    const slice whole{longest.id, {0}, longest.length};
+    return std::any_of(std::begin(passes), std::end(passes), [&](pass p) { return least_time(cost_, whole, p, part_) < cost_.time(whole, p, part_); });
+  }
+
   /// What candidates share: the work of the batch, of a quantum, and what memory leaves room for.
   void measure() {
     part_ = solvers::busiest_part(cost_, rising_, batch_.shape.parts());
@@ -86,21 +97,21 @@ class local_search {
     const slice least{{}, {0}, batch_.shape.quantum};
     double total = 0;
     for (const sequence& s : rising_) total += static_cast<double>(s.length.value);
-    for (const pass p : {pass::forward, pass::backward}) {
+    for (const pass p : passes) {
       work& w = work_[p == pass::backward];
       for (const sequence& s : rising_) w.total += time_of(s, p);
-      w.overhead = (pack_time(cost_, std::span(&least, 1), p, part_) - cost_.time(least, p, part_)).value;
+      w.grain = cost_.time(least, p, part_).value;
+      w.overhead = pack_time(cost_, std::span(&least, 1), p, part_).value - w.grain;
     }
     if (batch_.shape.memory)
       for (const memory_rates& r : rates_)
         room_ = std::min(room_, (batch_.shape.memory->amount - r.fixed) / (r.live_token + r.gradient_token));
     room_ = std::max(room_, longest);
-    grain_ = cost_.time(least, pass::forward, part_).value;
     // Without a limit, the same shapes as with room for the longest sequence twice, or for an even share; and packs of 50
     // times their overhead, or short sequences would drown in it.
-    const double quiet = grain_ > 0 ? 50 * work_[0].overhead / grain_ * quantum * batch_.shape.stages : 0;
+    const double quiet = work_[0].grain > 0 ? 50 * work_[0].overhead / work_[0].grain * quantum * batch_.shape.stages : 0;
     wanted_ = std::min(room_, std::max({2 * longest, total / batch_.shape.stages, quiet}));
-    share_ = wanted_ / quantum / batch_.shape.stages * grain_;
+    share_ = wanted_ / quantum / (batch_.shape.stages + 1);
   }
 
   [[nodiscard]] double time_of(const sequence& s, pass p) const { return cost_.time({s.id, {0}, s.length}, p, part_).value; }
@@ -126,7 +137,7 @@ class local_search {
     ++candidates_;
     arrange(c.front);
     partition packs;
-    for (const pass p : {pass::forward, pass::backward})
+    for (const pass p : passes)
       if (result<void> filled = fill_pass(p == pass::forward ? packs.forward : packs.backward, p, c); !filled)
         return std::move(filled).error();
     const workload priced = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
@@ -148,13 +159,17 @@ class local_search {
   result<void> fill_pass(micropacks& packs, pass p, const candidate& c) const {
     const bool backward = p == pass::backward;
     const work& all = work_[backward];
-    // More than 1000 packs a stage cost planning time and gain less than they take.
-    const bool flowing = (backward ? c.sizes.backward : c.sizes.forward).steady * share_ > 0;
-    pack_size_curve size(backward ? c.sizes.backward : c.sizes.forward, {.total = all.total,
-                            .share = share_,
-                            .grain = grain_,
-                            .least = flowing ? std::max(all.overhead, all.total / (1000.0 * batch_.shape.stages)) : 0,
-                            .depth = batch_.shape.parts() - 1.0});
+    const solvers::pack_sizes& ratios = backward ? c.sizes.backward : c.sizes.forward;
+    const bool flowing = ratios.steady * share_ * all.grain > 0;
+    // A candidate of more packs than the quickest search can simulate would take too long.
+    const auto parts = static_cast<double>(batch_.shape.parts());
+    const auto packs_at_most = static_cast<double>(std::max(budget_.nodes, solvers::search_budget::fast().nodes)) / (6 * parts);
+    pack_size_curve size(ratios, {.total = all.total,
+                                  .share = share_ * all.grain,
+                                  .grain = all.grain,
+                                  .overhead = all.overhead,
+                                  .depth = parts - 1,
+                                  .least = flowing ? all.total / packs_at_most : 0});
     double before = 0;
     for (const sequence& s : order_) {
       const double time = time_of(s, p);
@@ -172,7 +187,7 @@ class local_search {
   /// then, with one chunk, no sequence waits for another: whatever fits alone fits.
   std::optional<error> shrink(const sizes& start, std::optional<error> failure) {
     for (double share = 0.5; failure && failure->code == errc::out_of_memory; share *= 0.25) {
-      const bool least = share * share_ < 0.01 * grain_;  // short sequences share packs of less than a quantum
+      const bool least = share * share_ < 0.01;  // short sequences share packs of less than a quantum
       candidate small{.sizes = start, .front = 1, .quantum = batch_.shape.quantum};
       for (solvers::pack_sizes* p : {&small.sizes.forward, &small.sizes.backward})
         for (double* size : {&p->steady, &p->turn_least, &p->before, &p->after}) *size *= least ? 0 : share;
@@ -238,8 +253,11 @@ class local_search {
 
   static constexpr double crowding = 0.15;  // of the room: a sequence of more, at its turn, leaves others short of it
 
+  static constexpr pass passes[] = {pass::forward, pass::backward};
+
   struct work {
     double total{};     // seconds
+    double grain{};     // of a sequence's first quantum: sizes are counted in it
     double overhead{};  // of a pack of a quantum, beside the slice's own: launches, reading weights
   };
 
@@ -251,12 +269,11 @@ class local_search {
   std::vector<memory_rates> rates_;
   std::vector<sequence> rising_;  // the group under local ids, shortest first
 
-  int part_{};      // the busiest
-  work work_[2];    // on it, by pass
-  double grain_{};  // forward seconds of a sequence's first quantum: both passes are sized in it
+  int part_{};    // the busiest
+  work work_[2];  // on it, by pass
   double room_{std::numeric_limits<double>::infinity()};  // tokens that the fullest stage can hold
   double wanted_{};  // tokens of it that packs are sized for
-  double share_{};   // seconds of a stage's share of them
+  double share_{};   // quanta of a stage's share of them
 
   solvers::search_budget budget_{};
   std::uint64_t nodes_{};

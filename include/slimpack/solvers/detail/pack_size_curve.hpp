@@ -17,16 +17,23 @@ class pack_size_curve {
   /// What a pass offers its packs.
   struct terms {
     double total{};     ///< W
-    double share{};     ///< U / p
+    double share{};     ///< U / (p + 1)
     double grain{};     ///< g
-    double least{};     ///< no pack is smaller: it would lose more to its overhead than smaller ones can gain
+    double overhead{};  ///< o
     double depth{};     ///< p - 1; a single stage waits for no other, and all its packs are steady
+    double least{};     ///< only ramps have smaller packs, or planning would take too long
   };
 
   pack_size_curve(const solvers::pack_sizes& sizes, const terms& pass)
       : terms_(pass), steady_(sizes.steady * pass.share), ramp_least_(sizes.ramp_least * pass.grain),
-        turn_least_(sizes.turn_least * pass.share), fill_(slope(sizes.fill)), drain_(slope(sizes.drain)),
-        before_(slope(sizes.before)), after_(slope(sizes.after)) {}
+        turn_least_(sizes.turn_least * (pass.share + 20 * pass.overhead)) {
+    if (pass.depth <= 0) return;
+    const double slope = (pass.share > 0 ? 1 + 20 * pass.overhead / pass.share : 1) / pass.depth;
+    fill_ = sizes.fill * slope;
+    drain_ = sizes.drain * slope;
+    before_ = sizes.before * slope;
+    after_ = sizes.after * slope;
+  }
 
   /// A long sequence turns at `at`, with `beside` of the room left to others. Turns come in order.
   void turn(double at, double beside) {
@@ -43,12 +50,13 @@ class pack_size_curve {
   /// The size of the next pack, `done` being the work before it; asked with rising `done`.
   [[nodiscard]] seconds operator()(seconds done) {
     const double x = done.value;
-    if (terms_.depth <= 0) return {std::max(steady_, terms_.least)};
+    double size = steady_;
+    if (terms_.depth <= 0) return {std::max(size, terms_.least)};
     while (next_ < turns_.size() && turns_[next_].at < x) ++next_;
-    double size = std::min(steady_, ramp_least_ + std::min(fill_ * x, drain_ * std::max(0.0, terms_.total - x)));
     if (next_ < turns_.size()) size = std::min(size, turns_[next_].size + before_ * (turns_[next_].at - x));
     if (next_ > 0) size = std::min(size, turns_[next_ - 1].size + after_ * (x - turns_[next_ - 1].at));
-    return {std::max(size, terms_.least)};
+    const double ramp = ramp_least_ + std::min(fill_ * x, drain_ * std::max(0.0, terms_.total - x));
+    return {std::min(std::max(size, terms_.least), ramp)};
   }
 
  private:
@@ -57,16 +65,14 @@ class pack_size_curve {
     double size{};
   };
 
-  [[nodiscard]] double slope(double ratio) const { return terms_.depth > 0 ? ratio / terms_.depth : 0; }
-
   terms terms_;
   double steady_;
   double ramp_least_;
   double turn_least_;
-  double fill_;
-  double drain_;
-  double before_;
-  double after_;
+  double fill_{};
+  double drain_{};
+  double before_{};
+  double after_{};
   std::vector<peak> turns_;
   std::size_t next_{};
 };
