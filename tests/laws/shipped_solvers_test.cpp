@@ -35,7 +35,7 @@ struct classic : schedules::one_f_one_b {
   classic() : one_f_one_b{.lead = 1} {}
 };
 struct quick : solvers::two_phase {  // laws hold for any budget
-  quick() : two_phase{.effort = solvers::search_budget::fast()} {}
+  quick() : two_phase{.effort = {30'000, 6}} {}
 };
 struct narrow : slicers::uniform {
   narrow() : uniform{.at_most = {512}} {}

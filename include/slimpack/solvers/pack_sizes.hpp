@@ -12,16 +12,16 @@ namespace slimpack::solvers {
 /// Formula   size(x) = min(steady U / (p + 1), ramp_least g + fill r x, ramp_least g + drain r (W - x),
 ///                         for each long sequence, whose turn is at t:
 ///                         turn_least (1 - length / room) (U / (p + 1) + 20 o) + before r (t - x), or after r (x - t))
-///           with x the work of the pass before the pack, W all of it, p the stages, g the work of one quantum, room the
-///           tokens that a stage can hold, U the work of that many, o what a pack costs besides its slices, and
+///           with x the work of the pass before the pack, W all of it, p the stages, g the work of one quantum, room
+///           the tokens that a stage can hold, U the work of that many, o what a pack costs besides its slices, and
 ///           r = (1 + 20 o (p + 1) / U) / (p - 1)
 /// Source    derived, the 20 and the ratios that two_phase starts from fitted to many batches and overheads.
 ///           Steady: a stage holds the packs that are on their way through p stages and the one that comes next, and
 ///           together they fill the memory. Fill: a stage is idle until its first pack arrives, and a pack larger than
-///           what the stages ahead have already been given makes them wait; so sizes may grow in proportion to the work
-///           issued. Drain is its mirror image. Turn: the first backward of a sequence waits for all its forwards, a lag
-///           of p - 1 packs of each pass that only work beside the sequence can cover. The more a pack costs besides, the
-///           more waiting is worth fewer packs.
+///           what the stages ahead have already been given makes them wait; so sizes may grow in proportion to the
+///           work issued. Drain is its mirror image. Turn: the first backward of a sequence waits for all its
+///           forwards, a lag of p - 1 packs of each pass that only work beside the sequence can cover. The more a pack
+///           costs besides, the more waiting is worth fewer packs.
 struct pack_sizes {
   double steady{0.93};
   double ramp_least{0.6};

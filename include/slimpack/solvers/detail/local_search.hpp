@@ -27,8 +27,8 @@
 
 namespace slimpack::detail {
 
-/// Phase 2 on one replica: an evolution strategy over pack sizes and the order of sequences, each candidate filled, priced,
-/// scheduled and simulated. Works on local sequence ids (0, 1, ...) and translates its answer.
+/// Phase 2 on one replica: an evolution strategy over pack sizes and the order of sequences, each candidate filled,
+/// priced, scheduled and simulated. Works on local sequence ids (0, 1, ...) and translates its answer.
 template <class Slicer, class Cost, class Schedule>
 class local_search {
  public:
@@ -42,7 +42,8 @@ class local_search {
       : group_(group), batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule),
         rates_(rates.begin(), rates.end()) {
     for (const sequence& s : group) rising_.push_back({{static_cast<std::uint32_t>(rising_.size())}, s.length});
-    std::stable_sort(rising_.begin(), rising_.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
+    std::stable_sort(rising_.begin(), rising_.end(),
+                     [](const sequence& a, const sequence& b) { return a.length < b.length; });
     if (!group.empty()) measure();
   }
 
@@ -75,6 +76,7 @@ class local_search {
     return nodes_ + last_ > budget_.nodes || candidates_ >= budget_.candidates || batch_.stop.stop_requested();
   }
 
+  /// Tries the best with a change, if the budget allows.
   template <class Change>
   void vary(const Change& change) {
     if (spent()) return;
@@ -83,10 +85,13 @@ class local_search {
     static_cast<void>(consider(next));
   }
 
+  /// Whether the longest sequence may take less time uncut than its cuts tell.
   [[nodiscard]] bool cutting_costs() const {
     const sequence& longest = rising_.back();
     const slice whole{longest.id, {0}, longest.length};
-    return std::any_of(std::begin(passes), std::end(passes), [&](pass p) { return least_time(cost_, whole, p, part_) < cost_.time(whole, p, part_); });
+    return std::any_of(std::begin(passes), std::end(passes), [&](pass p) {
+      return least_time(cost_, whole, p, part_) < cost_.time(whole, p, part_);
+    });
   }
 
   /// What candidates share: the work of the batch, of a quantum, and what memory leaves room for.
@@ -107,14 +112,18 @@ class local_search {
       for (const memory_rates& r : rates_)
         room_ = std::min(room_, (batch_.shape.memory->amount - r.fixed) / (r.live_token + r.gradient_token));
     room_ = std::max(room_, longest);
-    // Without a limit, the same shapes as with room for the longest sequence twice, or for an even share; and packs of 50
-    // times their overhead, or short sequences would drown in it.
-    const double quiet = work_[0].grain > 0 ? 50 * work_[0].overhead / work_[0].grain * quantum * batch_.shape.stages : 0;
+    // Without a limit, the same shapes as with room for the longest sequence twice, or for an even share; and packs of
+    // 50 times their overhead, or short sequences would drown in it.
+    const work& forward = work_[0];
+    const double quiet =
+        forward.grain > 0 ? 50 * forward.overhead / forward.grain * quantum * batch_.shape.stages : 0;
     wanted_ = std::min(room_, std::max({2 * longest, total / batch_.shape.stages, quiet}));
     share_ = wanted_ / quantum / (batch_.shape.stages + 1);
   }
 
-  [[nodiscard]] double time_of(const sequence& s, pass p) const { return cost_.time({s.id, {0}, s.length}, p, part_).value; }
+  [[nodiscard]] double time_of(const sequence& s, pass p) const {
+    return cost_.time({s.id, {0}, s.length}, p, part_).value;
+  }
 
   /// Short sequences at both ends, the longest between.
   void arrange(double front) {
@@ -163,7 +172,8 @@ class local_search {
     const bool flowing = ratios.steady * share_ * all.grain > 0;
     // A candidate of more packs than the quickest search can simulate would take too long.
     const auto parts = static_cast<double>(batch_.shape.parts());
-    const auto packs_at_most = static_cast<double>(std::max(budget_.nodes, solvers::search_budget::fast().nodes)) / (6 * parts);
+    const std::uint64_t nodes = std::max(budget_.nodes, solvers::search_budget::fast().nodes);
+    const double packs_at_most = static_cast<double>(nodes) / (6 * parts);
     pack_size_curve size(ratios, {.total = all.total,
                                   .share = share_ * all.grain,
                                   .grain = all.grain,
