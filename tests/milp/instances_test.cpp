@@ -43,7 +43,8 @@ std::vector<instance> stored_instances() {
   return all;
 }
 
-/// The pipeline of the planner's figures: overhead 64 and hop 24 token-times, attention as much as linear over 49152 tokens.
+/// The pipeline of the planner's figures: overhead 64 and hop 24 token-times, attention as much as linear over 49152
+/// tokens.
 const costs::quadratic cost{.per_pack = {6.4e-5}, .hop = {2.4e-5}};
 
 TEST(MilpInstances, CertifyTheDefaultPlannerWithinOnePercent) {
@@ -51,8 +52,10 @@ TEST(MilpInstances, CertifyTheDefaultPlannerWithinOnePercent) {
   const solvers::milp<> certifier{.limits = {.gap = 0.01}};
   std::size_t tried = 0;
   std::size_t within = 0;
-  std::cout << std::left << std::setw(24) << "list" << std::right << " sequences  p  quantum   memory   planner      milp     bound"
-            << "  planner/bound   nodes (milliseconds)\n" << std::fixed;
+  std::cout << std::left << std::setw(24) << "list" << std::right
+            << " sequences  p  quantum   memory   planner      milp     bound"
+            << "  planner/bound   nodes (milliseconds)\n"
+            << std::fixed;
   for (const instance& i : stored_instances()) {
     if (i.when == "full" && !full) continue;
     const solvers::milp_answer found =
@@ -60,9 +63,10 @@ TEST(MilpInstances, CertifyTheDefaultPlannerWithinOnePercent) {
     const double ratio = found.start / found.bound;
     std::cout << std::left << std::setw(24) << i.list << std::right << std::setw(10) << i.lengths.size() << std::setw(3)
               << i.on.stages << std::setw(9) << i.on.quantum.value << std::setw(9)
-              << (i.on.memory ? std::to_string(static_cast<std::int64_t>(i.on.memory->amount)) : "-") << std::setprecision(3)
-              << std::setw(10) << found.start.value * 1e3 << std::setw(10) << found.makespan.value * 1e3 << std::setw(10)
-              << found.bound.value * 1e3 << std::setw(15) << std::setprecision(4) << ratio << std::setw(8) << found.nodes << '\n';
+              << (i.on.memory ? std::to_string(static_cast<std::int64_t>(i.on.memory->amount)) : "-")
+              << std::setprecision(3) << std::setw(10) << found.start.value * 1e3 << std::setw(10)
+              << found.makespan.value * 1e3 << std::setw(10) << found.bound.value * 1e3 << std::setw(15)
+              << std::setprecision(4) << ratio << std::setw(8) << found.nodes << '\n';
     EXPECT_TRUE(found.proven) << i.list;
     EXPECT_LE(found.bound, found.makespan) << i.list;
     EXPECT_LE(found.makespan, found.start) << i.list;

@@ -68,7 +68,9 @@ TEST(Milp, FindsTheBestPlanOfTinyBatches) {
 TEST(Milp, CountsWhatMessagesOfManyTokensAndUnequalStagesTake) {
   struct : costs::quadratic {
     seconds time(const slice& s, pass p, int part) const { return quadratic::time(s, p, part) * (1 + 0.5 * part); }
-    seconds message(tokens size, pass, int part) const { return {1e-5 + 2e-7 * static_cast<double>(size.value) * (1 + part)}; }
+    seconds message(tokens size, pass, int part) const {
+      return {1e-5 + 2e-7 * static_cast<double>(size.value) * (1 + part)};
+    }
   } uneven;
   uneven.per_pack = {6.4e-5};
   const std::vector<tokens> lengths{{512}, {900}};

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_MILP_HPP
 #define SLIMPACK_SOLVERS_MILP_HPP
 
+#include <slimpack/core/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/solution.hpp>
@@ -10,7 +11,6 @@
 #include <slimpack/simulator/group_run.hpp>
 #include <slimpack/simulator/joint.hpp>
 #include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/balance.hpp>
 #include <slimpack/solvers/detail/milp_cbc.hpp>
 #include <slimpack/solvers/detail/milp_division.hpp>
 #include <slimpack/solvers/detail/milp_instance.hpp>
@@ -24,7 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -56,7 +55,8 @@ struct milp {
   /// The best plan found, with its proof. The bound holds for every plan that leaves weight gradients with those of
   /// inputs, shares no sequence between replicas and runs one chunk a stage, whatever its packs and orders. Of several
   /// replicas only the assignment is proven; where the start shares sequences, the bound is that of every plan.
-  /// Errors    invalid_input: the instance is of another kind, or exceeds the limits; the detail says which and what to do
+  /// Errors    invalid_input: the instance is of another kind, or exceeds the limits; the detail says which and what to
+  /// do
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<milp_answer> certify(const problem& batch, const Slicer& slicer, const Cost& cost,
                                             const Schedule& schedule) const {
@@ -68,7 +68,8 @@ struct milp {
   /// replica's mean or memory may be shared, `sharers` at most; others stay whole.
   /// Errors    out_of_memory: a sequence does not fit; invalid_input: more sequences than the limit
   template <class Cost>
-  [[nodiscard]] result<milp_assignment> assign(const problem& batch, const Cost& cost, std::uint32_t sharers = 1) const {
+  [[nodiscard]] result<milp_assignment> assign(const problem& batch, const Cost& cost,
+                                               std::uint32_t sharers = 1) const {
     if (batch.lengths.size() > limits.sequences)
       return error{errc::invalid_input, "the batch has " + std::to_string(batch.lengths.size()) +
                                             " sequences, milp's limit is " + std::to_string(limits.sequences) +
@@ -82,46 +83,28 @@ struct milp {
     double work = 0;
     for (const sequence& s : all) {
       const slice whole{s.id, {0}, s.length};
-      items.push_back({(least_time(cost, whole, pass::forward, part) + least_time(cost, whole, pass::backward, part)).value,
-                       static_cast<double>(s.length.value)});
+      items.push_back(
+          {(least_time(cost, whole, pass::forward, part) + least_time(cost, whole, pass::backward, part)).value,
+           static_cast<double>(s.length.value)});
       work += items.back().work;
     }
-    std::vector<double> loads(replicas);
-    std::vector<std::size_t> rest;
-    slimpack::detail::milp_division::placement known(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
-      result<std::uint32_t> least = sharers_for(all[i], batch.shape, rates.value(), std::min(sharers, replicas));
-      if (!least) return std::move(least).error();
-      items[i].least = items[i].most = least.value();
-      if (least.value() > 1 || items[i].work * replicas > work) items[i].most = std::max(least.value(), std::min(sharers, replicas));
-      if (items[i].most == 1) {
-        rest.push_back(i);
-        continue;
-      }
-      // The fewest sharers whose parts are no more than the mean, on the lightest replicas.
-      std::uint32_t degree = items[i].least;
-      while (degree < items[i].most && items[i].work / degree * replicas > work) ++degree;
-      std::vector<std::uint32_t> by_load(replicas);
-      std::iota(by_load.begin(), by_load.end(), 0u);
-      std::stable_sort(by_load.begin(), by_load.end(), [&](std::uint32_t a, std::uint32_t b) { return loads[a] < loads[b]; });
-      known[i].assign(by_load.begin(), by_load.begin() + degree);
-      std::sort(known[i].begin(), known[i].end());
-      for (const std::uint32_t g : known[i]) loads[g] += items[i].work / degree;
+      const result<std::uint32_t> least = sharers_for(all[i], batch.shape, rates.value(), std::min(sharers, replicas));
+      if (!least) return least.error();
+      const bool shared = least.value() > 1 || items[i].work * replicas > work;
+      items[i].least = least.value();
+      items[i].most = shared ? std::max(least.value(), std::min(sharers, replicas)) : 1;
     }
-    std::vector<double> weights;
-    for (const std::size_t i : rest) weights.push_back(items[i].work);
-    const std::vector<std::uint32_t> of_rest = balance(weights, loads);
-    for (std::size_t k = 0; k < rest.size(); ++k) known[rest[k]] = {of_rest[k]};
-
     const slimpack::detail::milp_division program(items, replicas);
-    const std::vector<double> start_values = program.values_of(known);
+    slimpack::detail::milp_division::placement known = program.balanced();
     const slimpack::detail::milp_found found =
-        slimpack::detail::search_with_cbc(program.model(), start_values, limits, batch.stop);
+        slimpack::detail::search_with_cbc(program.model(), program.values_of(known), limits, batch.stop);
     milp_assignment answer;
     answer.replicas = found.values.empty() ? std::move(known) : program.placement_of(found.values);
     std::vector<double> load(replicas);
     for (std::size_t i = 0; i < items.size(); ++i)
-      for (const std::uint32_t g : answer.replicas[i]) load[g] += items[i].work / static_cast<double>(answer.replicas[i].size());
+      for (const std::uint32_t g : answer.replicas[i])
+        load[g] += items[i].work / static_cast<double>(answer.replicas[i].size());
     answer.load = {*std::max_element(load.begin(), load.end())};
     answer.bound = {std::max(work / replicas, program.load_of(found.bound) * (1 - tolerance))};
     answer.nodes = found.nodes;
@@ -144,7 +127,8 @@ struct milp {
   template <class Cost, class Schedule>
   [[nodiscard]] result<void> check(const problem& batch) const {
     std::size_t atoms = 0;
-    for (const tokens length : batch.lengths) atoms += slimpack::detail::milp_instance::count(length, batch.shape.quantum);
+    for (const tokens length : batch.lengths)
+      atoms += slimpack::detail::milp_instance::count(length, batch.shape.quantum);
     if (batch.shape.replicas > 1) return success();
     if (atoms > limits.atoms)
       return error{errc::invalid_input, "the batch has " + std::to_string(atoms) + " slices of " +
@@ -170,14 +154,15 @@ struct milp {
       found.bound = std::max(found.bound, b.time);
     shape alone = batch.shape;
     alone.replicas = 1;
-    if (batch.shape.replicas > 1 && batch.shape.chunks == 1 && found.best.merges.empty() && all.size() <= limits.sequences &&
-        !batch.stop.stop_requested()) {
+    if (batch.shape.replicas > 1 && batch.shape.chunks == 1 && found.best.merges.empty() &&
+        all.size() <= limits.sequences && !batch.stop.stop_requested()) {
       const result<milp_assignment> assigned = assign(batch, cost);
       if (!assigned) return assigned.error();
       found.nodes += assigned.value().nodes;
       found.bound = std::max(found.bound, least_step<Schedule>(cost, batch.shape, all, assigned.value().bound));
     }
-    for (const std::vector<std::uint32_t>& group : simulator::joint_groups(found.best.merges, found.best.replicas.size())) {
+    for (const std::vector<std::uint32_t>& group :
+         simulator::joint_groups(found.best.merges, found.best.replicas.size())) {
       const result<simulator::group_run> run =
           simulator::run_group(group, found.best, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>);
       if (!run) return run.error();
@@ -191,7 +176,8 @@ struct milp {
         atoms += slimpack::detail::milp_instance::count(own.back().length, batch.shape.quantum);
       }
       if (group.size() == 1 && !own.empty() && !batch.stop.stop_requested() && searches<Cost, Schedule>(alone, atoms)) {
-        const seconds proven = improve<Schedule>(replica, now, own, alone, cost, rates.value(), batch.stop, found.nodes);
+        const seconds proven =
+            improve<Schedule>(replica, now, own, alone, cost, rates.value(), batch.stop, found.nodes);
         if (batch.shape.replicas == 1) found.bound = std::max(found.bound, proven);
       }
       found.makespan = std::max(found.makespan, now);
@@ -206,7 +192,8 @@ struct milp {
   /// What a replica with such a load on the busiest part takes at least, before it the least fill, behind it the least
   /// drain; see simulator::stage_bound.
   template <class Schedule, class Cost>
-  [[nodiscard]] static seconds least_step(const Cost& cost, const shape& on, std::span<const sequence> all, seconds load) {
+  [[nodiscard]] static seconds least_step(const Cost& cost, const shape& on, std::span<const sequence> all,
+                                          seconds load) {
     const int part = busiest_part(cost, all, on.parts());
     const sequence& shortest = *std::min_element(
         all.begin(), all.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
@@ -248,7 +235,8 @@ struct milp {
       const seconds spare = best - simulator::stage_bound(cost, on, own, r);
       const auto most = [&](pass p, std::size_t packs) {
         const seconds each = pack_overhead(cost, p, r);
-        return each > seconds{} ? std::min(packs, static_cast<std::size_t>(std::max(0.0, spare / each) + 1e-6) + 1) : packs;
+        return each > seconds{} ? std::min(packs, static_cast<std::size_t>(std::max(0.0, spare / each) + 1e-6) + 1)
+                                : packs;
       };
       forwards = most(pass::forward, forwards);
       backwards = most(pass::backward, backwards);
@@ -269,7 +257,8 @@ struct milp {
   template <class Schedule, class Cost>
   [[nodiscard]] static seconds makespan(const replica_solution& replica, const shape& on, const Cost& cost,
                                         std::span<const memory_rates> rates) {
-    const workload work = price(replica.partition, cost, on, {rates.begin(), rates.end()}, weight_gradients_of<Schedule>);
+    const workload work =
+        price(replica.partition, cost, on, {rates.begin(), rates.end()}, weight_gradients_of<Schedule>);
     simulator::task_graph graph;
     std::vector<seconds> start;
     const result<void> built = graph.assign(work, replica.programs);

@@ -12,10 +12,10 @@ namespace slimpack::solvers {
 /// plan, is left out of both times.
 struct milp_answer {
   solution best;
-  seconds start;     ///< makespan of the plan that the search began with
-  seconds makespan;  ///< of the slowest replica of `best`, as simulated
-  seconds bound;     ///< no plan of the kind that the schedule makes is faster: see solvers::milp
-  bool proven{};     ///< the makespan is within milp_limits::gap of the bound
+  seconds start;         ///< makespan of the plan that the search began with
+  seconds makespan;      ///< of the slowest replica of `best`, as simulated
+  seconds bound;         ///< no plan of the kind that the schedule makes is faster: see solvers::milp
+  bool proven{};         ///< the makespan is within milp_limits::gap of the bound
   std::int64_t nodes{};  ///< of all branch-and-bound trees
 };
 

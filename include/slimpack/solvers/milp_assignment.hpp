@@ -11,8 +11,8 @@ namespace slimpack::solvers {
 /// Which replicas run which sequences, with how far it may be from the best, as solvers::milp proves it.
 struct milp_assignment {
   std::vector<std::vector<std::uint32_t>> replicas;  ///< of each sequence, ascending; several share it in equal parts
-  seconds load;   ///< forward and backward of the most loaded replica, on the busiest part
-  seconds bound;  ///< no assignment with the same sequences shared or whole has less
+  seconds load;          ///< forward and backward of the most loaded replica, on the busiest part
+  seconds bound;         ///< no assignment with the same sequences shared or whole has less
   std::int64_t nodes{};  ///< of the branch-and-bound tree
 };
 

@@ -21,7 +21,8 @@ struct milp_limits {
   friend constexpr bool operator==(const milp_limits&, const milp_limits&) = default;
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const milp_limits& l) {
-    out << "{.gap = " << l.gap << ", .nodes = " << l.nodes << ", .atoms = " << l.atoms << ", .sequences = " << l.sequences;
+    out << "{.gap = " << l.gap << ", .nodes = " << l.nodes << ", .atoms = " << l.atoms
+        << ", .sequences = " << l.sequences;
     if (l.time) out << ", .time = {" << l.time->value << "}";
     return out << "}";
   }

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_MILP_DIVISION_HPP
 #define SLIMPACK_SOLVERS_DETAIL_MILP_DIVISION_HPP
 
+#include <slimpack/solvers/balance.hpp>
 #include <slimpack/solvers/detail/milp_model.hpp>
 
 #include <algorithm>
@@ -32,7 +33,8 @@ class milp_division {
   using placement = std::vector<std::vector<std::uint32_t>>;  ///< replicas of each item
 
   /// Requires  1 <= least <= most <= replicas for each item
-  milp_division(std::span<const item> items, std::uint32_t replicas) : items_(items.begin(), items.end()), replicas_(replicas) {
+  milp_division(std::span<const item> items, std::uint32_t replicas)
+      : items_(items.begin(), items.end()), replicas_(replicas) {
     order_.resize(items.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
@@ -76,6 +78,35 @@ class milp_division {
   [[nodiscard]] const milp_model& model() const noexcept { return model_; }
   /// A load that the objective proves: what is left when the most tokens are taken off.
   [[nodiscard]] double load_of(double objective) const noexcept { return (objective - tie) * scale_; }
+
+  /// A start: what must or may be shared by the fewest whose parts are no more than the mean, on the lightest replicas;
+  /// the rest balanced around it.
+  [[nodiscard]] placement balanced() const {
+    placement found(items_.size());
+    std::vector<double> loads(replicas_);
+    std::vector<std::size_t> rest;
+    std::vector<double> weights;
+    for (std::size_t s = 0; s < items_.size(); ++s) {
+      const item& i = items_[s];
+      if (i.most == 1) {
+        rest.push_back(s);
+        weights.push_back(i.work);
+        continue;
+      }
+      std::uint32_t degree = i.least;
+      while (degree < i.most && i.work / degree * replicas_ > scale_) ++degree;
+      std::vector<std::uint32_t> lightest(replicas_);
+      std::iota(lightest.begin(), lightest.end(), 0u);
+      std::stable_sort(lightest.begin(), lightest.end(),
+                       [&](std::uint32_t a, std::uint32_t b) { return loads[a] < loads[b]; });
+      found[s].assign(lightest.begin(), lightest.begin() + degree);
+      std::sort(found[s].begin(), found[s].end());
+      for (const std::uint32_t g : found[s]) loads[g] += i.work / degree;
+    }
+    const std::vector<std::uint32_t> of_rest = solvers::balance(weights, loads);
+    for (std::size_t k = 0; k < rest.size(); ++k) found[rest[k]] = {of_rest[k]};
+    return found;
+  }
 
   /// The values of a known placement, with its replicas renamed in the order in which sequences use them.
   [[nodiscard]] std::vector<double> values_of(const placement& known) const {
@@ -130,7 +161,7 @@ class milp_division {
   std::vector<item> items_;
   std::uint32_t replicas_;
   std::vector<std::size_t> order_;
-  double scale_{};
+  double scale_{};  // work of all
   milp_model model_;
   std::vector<choice> choices_;
 };

@@ -39,7 +39,7 @@ struct milp_instance {
   std::vector<atom> atoms;  ///< sequence by sequence, from its beginning
   pass_rates rates[2];      ///< by pass
   std::vector<memory_rates> memory;
-  double limit{};           ///< infinity: none
+  double limit{};  ///< infinity: none
 
   [[nodiscard]] const pass_rates& of(pass p) const noexcept { return rates[p == pass::backward]; }
   [[nodiscard]] double time(std::size_t a, std::size_t stage, pass p) const { return of(p).time[a * stages + stage]; }

@@ -59,7 +59,9 @@ class milp_pipeline {
     if (packs >= packs_[index(p)]) return 1;
     return entered_[index(p)][a * (packs_[index(p)] - 1) + packs - 1];
   }
-  [[nodiscard]] linear_sum in(pass p, std::size_t a, std::size_t i) const { return entered(p, a, i + 1) - entered(p, a, i); }
+  [[nodiscard]] linear_sum in(pass p, std::size_t a, std::size_t i) const {
+    return entered(p, a, i + 1) - entered(p, a, i);
+  }
 
   /// The last backward pack follows every forward: all sequences have turned.
   [[nodiscard]] linear_sum before(std::size_t r, std::size_t i, std::size_t k) const {
@@ -311,13 +313,13 @@ class milp_pipeline {
   double horizon_;
   milp_model model_;
   linear_sum end_;
-  std::vector<linear_sum> entered_[2];  // by pass, [atom * (packs - 1) + pack]
-  std::vector<linear_sum> runs_[2];     // by pass and pack
-  std::vector<linear_sum> start_[2];    // by pass, [stage * packs + pack]
-  std::vector<linear_sum> duration_[2]; // by pass, [same_ * packs + pack], seconds over horizon_
-  std::vector<std::size_t> same_[2];    // by pass and stage
-  std::vector<linear_sum> before_;      // [(stage * forwards + forward) * (backwards - 1) + backward]
-  std::vector<whole_run> whole_;        // by stage with accumulators, pack and sequence
+  std::vector<linear_sum> entered_[2];   // by pass, [atom * (packs - 1) + pack]
+  std::vector<linear_sum> runs_[2];      // by pass and pack
+  std::vector<linear_sum> start_[2];     // by pass, [stage * packs + pack]
+  std::vector<linear_sum> duration_[2];  // by pass, [same_ * packs + pack], seconds over horizon_
+  std::vector<std::size_t> same_[2];     // by pass and stage
+  std::vector<linear_sum> before_;       // [(stage * forwards + forward) * (backwards - 1) + backward]
+  std::vector<whole_run> whole_;         // by stage with accumulators, pack and sequence
 };
 
 inline std::vector<double> milp_pipeline::values_of(const replica_solution& plan) const {
@@ -341,7 +343,8 @@ inline std::vector<double> milp_pipeline::values_of(const replica_solution& plan
     }
   }
   for (const whole_run& w : whole_) {
-    const bool one = in(pass::backward, w.atom, w.pack).at(values) > 0.5 && in(pass::backward, last_of(w.atom), w.pack).at(values) > 0.5;
+    const bool one = in(pass::backward, w.atom, w.pack).at(values) > 0.5 &&
+                     in(pass::backward, last_of(w.atom), w.pack).at(values) > 0.5;
     set(w.value, one ? 1 : 0);
   }
   // Empty packs run beside their neighbour: after the last forward, before the first backward.
@@ -387,8 +390,7 @@ inline std::vector<double> milp_pipeline::values_of(const replica_solution& plan
     if (back && t.what.pack.value == 0)
       for (std::size_t k = 0; k < empty; ++k) set(start(pass::backward, t.stage, k), at);
     if (!back && t.what.pack.value + 1 == forwards)
-      for (std::size_t f = forwards; f < packs_[0]; ++f)
-        set(start(pass::forward, t.stage, f), at + t.duration.value);
+      for (std::size_t f = forwards; f < packs_[0]; ++f) set(start(pass::forward, t.stage, f), at + t.duration.value);
   }
   return values;
 }
