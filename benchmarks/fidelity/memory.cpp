@@ -115,7 +115,7 @@ double peak_of_zero_bubble(const trainer& stack, int stages, const partition& pa
   workload uniform = searched.priced(packs, weight_gradients::apart);
   uniform.shape.memory = memory_limit{memory_unit::byte, multiple * stages * searched.kept_by_pack(0, batch, length)};
   const std::vector<program> programs = schedules::zero_bubble{}.programs(uniform).value();
-  return largest(simulator::peak_memory(stack.priced(packs, weight_gradients::apart), programs));
+  return largest(simulator::peak_memory(settled(stack.priced(packs, weight_gradients::apart), programs), programs));
 }
 
 std::vector<row> zero_bubble_rows(const std::filesystem::path& data, const costs::saved_tensors& table,

@@ -117,10 +117,10 @@ outcome run(const Schedule& schedule, profile cost, double limit, sends how) {
   const double micro_batch = static_cast<double>(size.value) * (cost.live + cost.until_b);
   on.memory = memory_limit{memory_unit::byte, limit * micro_batch};
   const auto priced = [&] { return price(packs, cost, on, rates_of(cost, on).value(), weight_gradients_of<Schedule>); };
-  const workload planned = priced();
-  const std::vector<program> programs = schedule.programs(planned).value();
+  const std::vector<program> programs = schedule.programs(priced()).value();
+  const workload planned = settled(priced(), programs);
   cost.how = how;
-  const simulator::timeline lanes = simulator::simulate(priced(), programs).value();
+  const simulator::timeline lanes = simulator::simulate(settled(priced(), programs), programs).value();
   outcome out{.makespan = lanes.makespan.value, .limit = limit};
   for (const auto& lane : lanes.stages) out.span = std::max(out.span, (lane.back().end - lane.front().begin).value);
   for (const double held : simulator::peak_memory(planned, programs))

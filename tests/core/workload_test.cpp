@@ -1,8 +1,11 @@
+#include <slimpack/core/program.hpp>
 #include <slimpack/core/workload.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace slimpack {
 namespace {
@@ -50,6 +53,42 @@ TEST(TimeOf, FindsAnInstructionByPackChunkAndStage) {
   EXPECT_EQ(time_of(work, {pass::backward, {1}, 1}, 0, work.shape), seconds{17});
   EXPECT_EQ(time_of(work, {pass::backward, {1}, 1, true}, 0, work.shape), seconds{27});
   EXPECT_EQ(time_of(work, {pass::forward, {0}, 0}, 1, work.shape), seconds{2});
+}
+
+/// `numbered`, to be had in B of 1 s and W of 100 s more by pack and part.
+workload numbered_parts() {
+  workload work = numbered();
+  work.weight = {};
+  work.backward.before = {0, 1, 2};
+  for (int i = 1; i <= 8; ++i) {
+    work.split.inputs.push_back({1.0 + i});
+    work.split.weights.push_back({100.0 + i});
+  }
+  return work;
+}
+
+TEST(Settled, TakesThePartsOfPacksThatAreApart) {
+  const workload made = settled(numbered_parts(), std::vector<std::uint8_t>{0, 1});
+  EXPECT_EQ(made.weight.apart, (std::vector<std::uint8_t>{0, 1}));
+  EXPECT_EQ(time_of(made, {pass::backward, {0}, 1}, 1, made.shape), seconds{14}) << "whole";
+  EXPECT_EQ(time_of(made, {pass::backward, {1}, 0}, 0, made.shape), seconds{6});
+  EXPECT_EQ(time_of(made, {pass::backward, {1}, 0, true}, 0, made.shape), seconds{105});
+  EXPECT_TRUE(made.split.inputs.empty()) << "nothing is left to decide";
+}
+
+TEST(Settled, FollowsThePrograms) {
+  const workload work = numbered_parts();
+  const std::vector<program> whole(2, {{pass::backward, {0}}, {pass::backward, {1}}});
+  EXPECT_EQ(settled(work, whole).backward, work.backward);
+  EXPECT_EQ(settled(work, whole).weight, weight_timing{});
+  std::vector<program> programs = whole;
+  for (program& code : programs) code.push_back({pass::backward, {1}, 0, true});
+  EXPECT_EQ(settled(work, programs).weight.apart, (std::vector<std::uint8_t>{0, 1}));
+}
+
+TEST(Settled, LeavesAWorkloadThatOffersNothingAsItIs) {
+  const workload work = numbered();
+  EXPECT_EQ(settled(work, std::vector<std::uint8_t>{1, 1}).backward, work.backward);
 }
 
 // After packs of 3 and 5 bytes forward, and the first of them backward, stage 1 keeps 5; stage 0 keeps nothing beside.

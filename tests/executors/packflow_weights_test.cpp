@@ -1,6 +1,7 @@
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/solvers/chunked.hpp>
 
 #include "../laws/cases.hpp"
 #include "diary.hpp"
@@ -21,16 +22,17 @@ namespace {
 using tests::run_everywhere;
 using tests::stages_of;
 
-/// 1F1B with each W a few backwards later than its B: the last ones come when all backwards have run.
+/// 1F1B with each W a few backwards later than its B: the last ones come when all backwards have run. A share of the
+/// packs, the first ones, run whole.
 struct delayed_weights {
   static constexpr bool splits_weight_gradients = true;
   std::size_t delay{};
+  double whole{};
 
   result<std::vector<program>> programs(const workload& work) const {
-    workload whole = work;
-    whole.weight = {};
-    result<std::vector<program>> made = schedules::one_f_one_b{}.programs(whole);
+    result<std::vector<program>> made = schedules::one_f_one_b{}.programs(work);
     if (!made) return made;
+    const double from = whole * static_cast<double>(work.backward.size());
     for (program& code : made.value()) {
       program with;
       std::vector<instruction> waiting;
@@ -41,7 +43,7 @@ struct delayed_weights {
       };
       for (const instruction& i : code) {
         with.push_back(i);
-        if (i.pass == pass::backward) waiting.push_back({i.pass, i.pack, i.chunk, true});
+        if (i.pass == pass::backward && i.pack.value >= from) waiting.push_back({i.pass, i.pack, i.chunk, true});
         run(delay);
       }
       run(0);
@@ -92,6 +94,17 @@ TYPED_TEST(PackflowWeights, GiveTheGradientsOfUncutSequences) {
   }
 }
 
+// Then some sequences have their later tokens' weight gradients in B, those of the tokens before in W.
+TYPED_TEST(PackflowWeights, GiveThemWhereTheFirstPacksRunWhole) {
+  for (int seed = 1; seed <= tests::cases(4); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const tokens quantum{random.between(1, 8)};
+    const std::vector<tokens> lengths = any_lengths(random, quantum);
+    for (const shape& on : {shape{.stages = 3, .quantum = quantum}, shape{.stages = 2, .chunks = 2, .quantum = quantum}})
+      expect_uncut_gradients<TypeParam>(on, lengths, delayed_weights{3, random.ratio()}, seed);
+  }
+}
+
 TYPED_TEST(PackflowWeights, GiveThoseGradientsInZeroBubbleOrders) {
   using schedules::zero_bubble_order;
   for (int seed = 1; seed <= tests::cases(2); ++seed) {
@@ -108,7 +121,7 @@ TYPED_TEST(PackflowWeights, GiveThoseGradientsInZeroBubbleOrders) {
 
 plan split_plan() {
   const std::vector<tokens> lengths{{40}, {7}, {13}, {64}};
-  return tests::planned({.stages = 2, .quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
+  return tests::planned({.stages = 2, .quantum = {8}}, lengths, slicers::equal_cost{}, solvers::chunked{.chunk = {8}},
                         delayed_weights{2})
       .value();
 }
@@ -150,24 +163,22 @@ TEST(PackflowWeightsPlan, IsOutOfOrderWhereAWIsMissingOrEarly) {
   }
 }
 
-TEST(PackflowWeightsPlan, IsRefusedWhereASequenceHasSomeOfItsWeightGradientsApart) {
+TEST(PackflowWeightsPlan, IsRefusedWhereWeightGradientsOfASequenceAreBackInsideAfterSomeWereApart) {
   const std::vector<tokens> lengths{{64}};
-  for (const bool last_apart : {true, false}) {
-    plan p = tests::planned({.quantum = {8}}, lengths, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, delayed_weights{2}).value();
-    replica_plan& r = p.replicas[0];
-    ASSERT_GT(r.partition.backward.size(), 1u);
-    const std::size_t whole = last_apart ? r.partition.backward.size() - 1 : 0;
-    r.weight.apart[whole] = 0;
-    std::erase_if(r.programs[0], [&](const instruction& i) { return i.weights_only && i.pack.value == whole; });
-    p.hash = hash_of(p);
-    std::vector<prefix_splitting<backward_cuts::any, false>> stages =
-        stages_of<prefix_splitting<backward_cuts::any, false>>(p);
-    const auto reports = run_everywhere(p, stages);
-    ASSERT_FALSE(reports[0]);
-    EXPECT_EQ(reports[0].error().code, errc::invalid_input) << reports[0].error().detail;
-    EXPECT_NE(reports[0].error().detail.find("weight gradients of sequence 0"), std::string::npos)
-        << reports[0].error().detail;
-  }
+  plan p = tests::planned({.quantum = {8}}, lengths, slicers::equal_cost{}, solvers::chunked{.chunk = {8}}, delayed_weights{2}).value();
+  replica_plan& r = p.replicas[0];
+  ASSERT_GT(r.partition.backward.size(), 1u);
+  const std::size_t whole = r.partition.backward.size() - 1;
+  r.weight.apart[whole] = 0;
+  std::erase_if(r.programs[0], [&](const instruction& i) { return i.weights_only && i.pack.value == whole; });
+  p.hash = hash_of(p);
+  std::vector<prefix_splitting<backward_cuts::any, false>> stages =
+      stages_of<prefix_splitting<backward_cuts::any, false>>(p);
+  const auto reports = run_everywhere(p, stages);
+  ASSERT_FALSE(reports[0]);
+  EXPECT_EQ(reports[0].error().code, errc::invalid_input) << reports[0].error().detail;
+  EXPECT_NE(reports[0].error().detail.find("weight gradients of sequence 0"), std::string::npos)
+      << reports[0].error().detail;
 }
 
 /// Fails in the first W after its n-th.

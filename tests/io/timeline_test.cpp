@@ -43,7 +43,7 @@ plan small_plan(int stages = 3) {
 plan plan_with_weights() {
   const costs::quadratic cost{.per_pack = {1e-5}, .hop = {1e-3}};
   planner plan_batch{shape{.stages = 3, .replicas = 2, .chunks = 2}, slicers::equal_cost{}, cost, solvers::two_phase{},
-                     schedules::zero_bubble{}};
+                     schedules::zero_bubble{.order = schedules::zero_bubble_order::h2}};
   plan p = plan_batch(small_plan().lengths).value();
   p.planner = "zero bubble";
   return p;

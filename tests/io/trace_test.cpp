@@ -132,7 +132,7 @@ TEST(Trace, JoinsThePacksOfAFlowFromTheFirstStageToTheLast) {
 // F and B flow through the stages; W is its stage's own.
 TEST(Trace, NamesWeightGradientsAndSendsThemNowhere) {
   planner plan_batch{shape{.stages = 3}, slicers::equal_cost{}, costs::quadratic{}, solvers::two_phase{},
-                     schedules::zero_bubble{}};
+                     schedules::zero_bubble{.order = schedules::zero_bubble_order::h2}};
   const plan p = plan_batch(two_replicas().lengths).value();
   std::map<std::string, std::int64_t> sum;
   for (const nlohmann::json& e : events(p, "X")) {

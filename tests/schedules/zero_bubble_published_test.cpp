@@ -65,9 +65,9 @@ struct published {
     const workload work = price(tests::sliced(static_cast<std::uint32_t>(microbatches), 1), stage, on, rates,
                                 weight_gradients_of<Schedule>);
     const std::vector<program> programs = rule.programs(work).value();
-    for (const double held : simulator::peak_memory(work, programs))
+    for (const double held : simulator::peak_memory(settled(work, programs), programs))
       EXPECT_LE(held, on.memory->amount) << name << ' ' << schedule;
-    const simulator::timeline lanes = simulator::simulate(work, programs).value();
+    const simulator::timeline lanes = simulator::simulate(settled(work, programs), programs).value();
     seconds longest{};
     for (const auto& lane : lanes.stages) longest = std::max(longest, lane.back().end - lane.front().begin);
     const double busy = microbatches * (stage.forward + stage.inputs + stage.weights);

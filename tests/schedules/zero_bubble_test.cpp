@@ -1,4 +1,5 @@
 #include <slimpack/concepts.hpp>
+#include <slimpack/core/timed_programs.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
@@ -41,12 +42,13 @@ struct times {
   double hop{};
 };
 
-/// m packs of a sequence each, weight gradients apart.
+/// m packs of a sequence each, weight gradients to be had apart.
 workload split_work(int stages, std::uint32_t m, const times& t, int chunks = 1) {
   workload work =
-      tests::uniform_work(stages, m, {.forward = {t.forward}, .backward = {t.inputs}, .hop = {t.hop}}, chunks);
-  work.weight.apart.assign(m, 1);
-  work.weight.time.assign(work.backward.time.size(), {t.weights});
+      tests::uniform_work(
+      stages, m, {.forward = {t.forward}, .backward = {t.inputs + t.weights}, .hop = {t.hop}}, chunks);
+  work.split.inputs.assign(work.backward.time.size(), {t.inputs});
+  work.split.weights.assign(work.backward.time.size(), {t.weights});
   return work;
 }
 
@@ -57,7 +59,7 @@ workload limited(workload work, double packs) {
 
 seconds makespan(const workload& work, const std::vector<program>& programs) {
   simulator::task_graph graph;
-  graph.assign(work, programs).value();
+  graph.assign(settled(work, programs), programs).value();
   std::vector<seconds> start;
   return graph.sweep(start);
 }
@@ -65,14 +67,14 @@ seconds makespan(const workload& work, const std::vector<program>& programs) {
 /// The longest time from a stage's first to its last instruction.
 seconds span(const workload& work, const std::vector<program>& programs) {
   seconds longest{};
-  const simulator::timeline run = simulator::simulate(work, programs).value();
+  const simulator::timeline run = simulator::simulate(settled(work, programs), programs).value();
   for (const auto& lane : run.stages) longest = std::max(longest, lane.back().end - lane.front().begin);
   return longest;
 }
 
 /// Packs that the fullest stage holds.
 double packs_held(const workload& work, const std::vector<program>& programs) {
-  const std::vector<double> peak = simulator::peak_memory(work, programs);
+  const std::vector<double> peak = simulator::peak_memory(settled(work, programs), programs);
   return *std::max_element(peak.begin(), peak.end()) / 128;
 }
 
@@ -132,10 +134,11 @@ TEST(ZeroBubble, IsNeverSlowerThanWithWeightGradientsInside) {
   testing::generator random(216);
   for (int i = tests::cases(100); i > 0; --i) {
     testing::random_replica made = testing::any_replica({.longest = {65536}}, random);
-    testing::split_weights(made, random);
+    testing::offer_weights(made, random);
     workload whole = made.work;
-    for (std::size_t k = 0; k < whole.weight.time.size(); ++k) whole.backward.time[k] += whole.weight.time[k];
-    whole.weight = {};
+    for (std::size_t k = 0; k < whole.backward.time.size(); ++k)
+      whole.backward.time[k] = made.work.split.inputs[k] + made.work.split.weights[k];
+    whole.split = {};
     const auto inside = [&](const auto& schedule) { return makespan(whole, schedule.programs(whole).value()).value; };
     const double best = std::min(inside(one_f_one_b{}), inside(schedules::list{}));
     for (const auto& [rule, least] :
@@ -160,11 +163,11 @@ TEST(ZeroBubble, HoldsNoMoreThanTheOrderItFills) {
   testing::generator random(82);
   for (int i = tests::cases(60); i > 0; --i) {
     testing::random_replica made = testing::any_replica({.longest = {16384}}, random);
-    testing::split_weights(made, random);
-    workload whole = made.work;
-    whole.weight = {};  // 1F1B's order and memory do not depend on times
+    testing::offer_weights(made, random);
+    const workload whole = made.work;  // 1F1B's order and memory do not depend on times
     for (const auto& [rule, lead] : {std::tuple{h1, 1}, {h2, 2}}) {
-      const std::vector<double> peak = simulator::peak_memory(made.work, rule.programs(made.work).value());
+      const std::vector<program> programs = rule.programs(made.work).value();
+      const std::vector<double> peak = simulator::peak_memory(settled(made.work, programs), programs);
       const std::vector<double> order =
           simulator::peak_memory(whole, one_f_one_b{.lead = lead}.programs(whole).value());
       EXPECT_LE(*std::max_element(peak.begin(), peak.end()), *std::max_element(order.begin(), order.end()))
@@ -188,14 +191,41 @@ TEST(ZeroBubble, DelaysMoreWhereBackwardReleasesMost) {
   EXPECT_LE(packs_held(work, programs), 2 * p);
 }
 
-TEST(ZeroBubble, TakesPacksWhoseWeightGradientsStayInside) {
-  workload work = split_work(3, 6, {1, 2, 1, 0});
-  work.weight.apart[2] = 0;
-  for (const zero_bubble& rule : {automatic, h1, h2}) {
-    const std::vector<program> programs = rule.programs(work).value();
-    for (const program& code : programs)
-      EXPECT_EQ(std::count_if(code.begin(), code.end(), [](const instruction& i) { return i.weights_only; }), 5);
+/// Where weight gradients begin to run apart; all stages say the same.
+std::size_t first_apart(const workload& work, const std::vector<program>& programs) {
+  const std::vector<std::uint8_t> apart = weights_apart(programs, work.backward.size());
+  return static_cast<std::size_t>(std::find(apart.begin(), apart.end(), 1) - apart.begin());
+}
+
+// A launch costs as much as a W saves, so no W pays.
+TEST(ZeroBubble, LeavesPacksWholeWhereLaunchesCostWhatTheySave) {
+  workload work = split_work(4, 16, {4, 4, 2, 0});
+  for (seconds& w : work.split.weights) w = {20};
+  EXPECT_EQ(automatic.timed(work).value(), schedules::list{}.timed(work).value());
+}
+
+// Of many packs the last stage's wait at the end, 3 x 4 s, is worth the launches of a few W, not of all.
+TEST(ZeroBubble, SplitsTheLastPacksWhereLaunchesCost) {
+  workload work = split_work(4, 64, {4, 4, 4, 0});
+  for (seconds& w : work.split.weights) w = {4.5};
+  const timed_programs found = automatic.timed(work).value();
+  EXPECT_LT(found.makespan, schedules::list{}.timed(work).value().makespan);
+  EXPECT_GT(first_apart(work, found.programs), 0u);
+  EXPECT_LT(first_apart(work, found.programs), 64u);
+}
+
+TEST(ZeroBubble, IsNeverSlowerThanListWithoutWeightGradientsApart) {
+  testing::generator random(83);
+  int faster = 0;
+  for (int i = tests::cases(100); i > 0; --i) {
+    testing::random_replica made = testing::any_replica({.longest = {65536}}, random);
+    testing::offer_weights(made, random);
+    const seconds found = automatic.timed(made.work).value().makespan;
+    const seconds inside = schedules::list{}.timed(made.work).value().makespan;
+    EXPECT_LE(found, inside) << "seed 83";
+    faster += found < inside;
   }
+  EXPECT_GT(faster, 0) << "seed 83";
 }
 
 TEST(ZeroBubble, RefusesWhatDoesNotFitWithItsNumbers) {

@@ -4,7 +4,9 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,20 @@ struct instruction {
 
 /// The ordered instructions of one stage; transfers, reduce and optimizer step are implied.
 using program = std::vector<instruction>;
+
+/// Which backward packs have weight gradients of their own in the programs: 1 for those; empty when none has.
+/// Complexity O(instructions)
+[[nodiscard]] inline std::vector<std::uint8_t> weights_apart(std::span<const program> programs, std::size_t backward_packs) {
+  std::vector<std::uint8_t> apart;
+  for (const program& code : programs) {
+    for (const instruction& i : code) {
+      if (!i.weights_only || i.pack.value >= backward_packs) continue;
+      apart.resize(backward_packs, 0);
+      apart[i.pack.value] = 1;
+    }
+  }
+  return apart;
+}
 
 }  // namespace slimpack
 

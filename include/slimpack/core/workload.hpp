@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace slimpack {
@@ -31,7 +33,8 @@ struct pass_timing {
   friend bool operator==(const pass_timing&, const pass_timing&) = default;
 };
 
-/// Whether backward packs compute their weight gradients with those of inputs, or leave them to W instructions.
+/// Whether all backward packs compute their weight gradients with those of inputs, or a schedule may leave those of some
+/// packs to W instructions.
 enum class weight_gradients : unsigned char { with_inputs, apart };
 
 namespace detail {
@@ -64,12 +67,22 @@ struct weight_timing {
   friend bool operator==(const weight_timing&, const weight_timing&) = default;
 };
 
+/// What backward packs take in two parts, for schedules that may run the weight gradients of some apart.
+/// Shapes    both empty, or both [pack * parts + part]; per-pack overhead included in each
+struct backward_parts {
+  std::vector<seconds> inputs;   ///< B
+  std::vector<seconds> weights;  ///< W
+
+  friend bool operator==(const backward_parts&, const backward_parts&) = default;
+};
+
 /// One replica's packs, priced: all that schedules and the simulator read. They never see the cost model.
 struct workload {
   slimpack::shape shape;
   pass_timing forward;
   pass_timing backward;
-  weight_timing weight{};
+  weight_timing weight{};       ///< as programs have decided (`settled`)
+  backward_parts split{};       ///< what a schedule may decide on, if it was priced so; backward.time is then of whole packs
   std::vector<std::uint32_t> turn;  ///< phi(i): last forward pack that backward packs 0..i need (design rule 5)
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
@@ -84,6 +97,32 @@ struct workload {
            backward.kept[stage * (backward.size() + 1) + backwards];
   }
 };
+
+/// The workload as these packs make it: where `apart`, a backward pack takes what B takes and its weight gradients come in
+/// an instruction of their own; other packs run whole.
+/// Shapes    apart: empty, or one per backward pack
+/// Requires  none is apart, or work.split tells what they take            Complexity  O(packs * parts)
+[[nodiscard]] inline workload settled(workload work, std::vector<std::uint8_t> apart) {
+  if (work.split.inputs.empty()) return work;
+  const auto parts = static_cast<std::size_t>(work.shape.parts());
+  work.weight = {std::move(apart), {}};
+  if (!work.weight.apart.empty()) work.weight.time.assign(work.backward.time.size(), seconds{});
+  for (std::size_t pack = work.weight.next(0); pack < work.weight.apart.size(); pack = work.weight.next(pack + 1)) {
+    for (std::size_t cell = pack * parts; cell < (pack + 1) * parts; ++cell) {
+      work.backward.time[cell] = work.split.inputs[cell];
+      work.weight.time[cell] = work.split.weights[cell];
+    }
+  }
+  work.split = {};
+  return work;
+}
+
+/// The workload as programs make it: what the simulator reads.
+/// Complexity O(instructions + packs * parts)
+[[nodiscard]] inline workload settled(workload work, std::span<const program> programs) {
+  std::vector<std::uint8_t> apart = weights_apart(programs, work.backward.size());
+  return settled(std::move(work), std::move(apart));
+}
 
 /// What an instruction takes on a stage, by the timings of a workload or of a replica of a plan.
 template <class Timings>

@@ -40,18 +40,17 @@ pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int par
   return t;
 }
 
-/// Takes the weight gradients out of priced backward packs. Each W is a launch of its own, with a pack's overhead.
+/// What priced backward packs take in two parts. Each W is a launch of its own, with a pack's overhead.
 template <class Cost>
-void split_weights(const micropacks& packs, const Cost& cost, int parts, workload& w) {
-  w.weight.apart.assign(packs.size(), 1);
-  w.weight.time.reserve(w.backward.time.size());
+void split_backward(const micropacks& packs, const Cost& cost, int parts, workload& w) {
+  w.split.inputs.reserve(w.backward.time.size());
+  w.split.weights.reserve(w.backward.time.size());
   for (std::size_t i = 0; i < packs.size(); ++i) {
     for (int part = 0; part < parts; ++part) {
       seconds weights{};
       for (const slice& s : packs[i]) weights += weight_time(cost, s, part);
-      seconds& rest = w.backward.time[w.weight.time.size()];
-      rest = std::max(seconds{}, rest - weights);
-      w.weight.time.push_back(pack_overhead(cost, pass::backward, part) + weights);
+      w.split.inputs.push_back(std::max(seconds{}, w.backward.time[w.split.inputs.size()] - weights));
+      w.split.weights.push_back(pack_overhead(cost, pass::backward, part) + weights);
     }
   }
 }
@@ -65,9 +64,13 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
     mine.clear();
     for (const slice& s : packs.of(row.pass)[row.pack.value])
       if (s.sequence == row.sequence) mine.push_back(s);
-    std::vector<seconds>& time = (row.pass == pass::forward ? w.forward : w.backward).time;
-    for (std::size_t part = 0; part < parts; ++part)
-      time[row.pack.value * parts + part] += exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
+    const bool forward = row.pass == pass::forward;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t cell = row.pack.value * parts + part;
+      const seconds exchange = exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
+      (forward ? w.forward : w.backward).time[cell] += exchange;
+      if (!forward && !w.split.inputs.empty()) w.split.inputs[cell] += exchange;
+    }
   }
 }
 
@@ -176,7 +179,7 @@ template <class Cost>
   w.shape = shape;
   w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
   w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
-  if (weights == weight_gradients::apart) detail::split_weights(packs.backward, cost, shape.parts(), w);
+  if (weights == weight_gradients::apart) detail::split_backward(packs.backward, cost, shape.parts(), w);
   detail::add_exchanges(packs, cost, shared, w);
   w.rates = std::move(rates);
   detail::follow_sequences(packs, w);

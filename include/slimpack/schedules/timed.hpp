@@ -33,7 +33,7 @@ template <schedule_for Schedule>
     result<std::vector<program>> programs = schedule.programs(work);
     if (!programs) return std::move(programs).error();
     simulator::task_graph graph;
-    if (result<void> built = graph.assign(work, programs.value()); !built) return std::move(built).error();
+    if (result<void> built = graph.assign(settled(work, programs.value()), programs.value()); !built) return std::move(built).error();
     std::vector<seconds> start;
     const seconds makespan = graph.sweep(start);
     return timed_programs{std::move(programs).value(), makespan};

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/timed_programs.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/schedules/detail/zero_bubble_fill.hpp>
 #include <slimpack/schedules/list.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <limits>
 #include <optional>
@@ -19,11 +21,11 @@
 
 namespace slimpack::schedules {
 
-/// The order of forwards and backwards that weight gradients are put into, and the memory that they may take.
+/// Which packs have their weight gradients apart, the order that these are put into, and the memory that they may take.
 enum class zero_bubble_order : unsigned char {
-  automatic,  ///< one_f_one_b or list, whichever ends first, under the workload's limit alone
-  h1,         ///< 1F1B of lead 1, the classic one; no stage holds more than its fullest stage
-  h2,         ///< 1F1B of lead 2, which takes near twice the memory; no stage holds more than its fullest stage
+  automatic,  ///< what ends first of none, the last packs, and all, in list's order or 1F1B's, under the workload's limit
+  h1,         ///< all packs, in 1F1B of lead 1, the classic one; no stage holds more than its fullest stage
+  h2,         ///< all packs, in 1F1B of lead 2, near twice the memory; no stage holds more than its fullest stage
 };
 
 /// Zero bubble: backward is split into the gradients of inputs (B), which the stage before waits for, and those of
@@ -35,41 +37,68 @@ enum class zero_bubble_order : unsigned char {
 /// only B needs (cost model hook `kept`) is a good part of that. The makespan cannot fall below
 /// (p - 1)(F + c) + m (F + B + W), since stages wait for their first forward; trainers that let the optimizer step of
 /// one stage run beside the last W of another get the bubble of the span.
-/// Among orders that end at the same time, the one with the shortest such span is kept. No step is longer than that of
-/// the order it starts from, with each W inside its backward. Yet a W is a launch more, with a pack's overhead: where packs
-/// are many and small, list without W may end sooner.
+/// Among orders that end at the same time, the one with the shortest such span is kept.
+///
+/// A W is a launch more, with a pack's overhead, so automatic splits few packs where packs are many: the last ones, from
+/// one on, which is what trainers can run (a sequence's tokens are done with from the last to the first). It takes as
+/// many as have W on the last stage for some multiples of what its wait for the first stage's last backward lasts: only
+/// there a stage has nothing else to run. No step is longer than list's with each W inside its backward, or with chunks
+/// than 1F1B's.
 /// Source    Qi et al. (arXiv:2401.10241), sections 2 and 3.1; packs of unequal times, that share sequences, and with
-///           chunks are derived: any order that is free of deadlock without W is so with it, since nothing waits for W
-/// Requires  a workload priced with weight gradients apart (weight_gradients_of); a pack whose are not has a whole B
+///           chunks are derived: any order that is free of deadlock without W is so with it, since nothing waits for W.
+///           The split of some packs is derived
+/// Requires  a workload priced so that weight gradients may run apart (weight_gradients_of)
 /// Errors    out_of_memory: the order does not fit even with each W right after its B; the detail has the shortfall
-/// Complexity that of list and one_f_one_b, plus O(instructions * stages)
+/// Complexity a few times that of list, plus O(instructions * stages); where it may pay to split all, that of one_f_one_b
 struct zero_bubble {
   static constexpr bool splits_weight_gradients = true;
 
   zero_bubble_order order{zero_bubble_order::automatic};
 
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
-    const workload whole = with_weights(work);
-    std::optional<detail::zero_bubble::filled> best;
+    result<timed_programs> found = timed(work);
+    if (!found) return std::move(found).error();
+    return std::move(found.value().programs);
+  }
+
+  /// The programs with their makespan, which putting weight gradients in tells.
+  [[nodiscard]] result<timed_programs> timed(const workload& work) const {
+    const std::size_t packs = work.backward.size();
+    const workload whole = settled(work, last_of(packs, 0));
+    std::optional<filled> best;
     if (order != zero_bubble_order::automatic) {
       const auto found = one_f_one_b{.lead = order == zero_bubble_order::h1 ? 1 : 2}.programs(whole);
-      if (!found) return found;
+      if (!found) return found.error();
       const std::vector<double> peak = simulator::peak_memory(whole, found.value());
-      try_order(best, work, found.value(), *std::max_element(peak.begin(), peak.end()));
-      return std::move(best->programs);
+      try_all(best, settled(work, last_of(packs, packs)), found.value(), *std::max_element(peak.begin(), peak.end()));
+      return timed_programs{std::move(best->programs), {best->makespan}};
     }
     const double limit = work.shape.memory ? work.shape.memory->amount : std::numeric_limits<double>::infinity();
+    const bool one_chunk = work.shape.chunks == 1;
     std::optional<error> why;
-    const auto try_or_say_why = [&](const result<std::vector<program>>& found) {
-      if (found)
-        try_order(best, work, found.value(), limit);
+    if (one_chunk) {
+      result<timed_programs> listed = list{}.timed(whole);
+      if (listed)
+        best = filled{std::move(listed.value().programs), listed.value().makespan.value, never};
       else
-        why = found.error();
-    };
-    try_or_say_why(one_f_one_b{}.programs(whole));
-    if (work.shape.chunks == 1) try_or_say_why(list{}.programs(whole));
+        why = std::move(listed).error();
+    }
+    if (const workload all = settled(work, last_of(packs, packs)); !best || busiest(all) < best->makespan) {
+      const auto try_or_say_why = [&](const result<std::vector<program>>& found) {
+        if (!found) {
+          why = found.error();
+          return;
+        }
+        keep_better(best, detail::zero_bubble::fill(whole, found.value(), limit, overrun::alike).programs());
+        try_all(best, all, found.value(), limit);
+      };
+      try_or_say_why(one_f_one_b{}.programs(whole));
+      if (one_chunk && best) try_or_say_why(list{}.programs(whole));
+    }
     if (!best) return *std::move(why);
-    return std::move(best->programs);
+    if (one_chunk)
+      for (const double share : {3.0, 6.0, 12.0}) try_last(best, work, last_of(packs, last_packs(work, share)), limit);
+    return timed_programs{std::move(best->programs), {best->makespan}};
   }
 
   friend constexpr bool operator==(const zero_bubble&, const zero_bubble&) = default;
@@ -81,24 +110,67 @@ struct zero_bubble {
   }
 
  private:
-  /// The workload with each W inside its backward: what the orders are made for.
-  static workload with_weights(const workload& work) {
-    workload whole = work;
-    for (std::size_t cell = 0; cell < work.weight.time.size(); ++cell)
-      whole.backward.time[cell] += work.weight.time[cell];
-    whole.weight = {};
-    return whole;
+  using filled = detail::zero_bubble::filled;
+  using overrun = detail::zero_bubble::overrun;
+  static constexpr double never = std::numeric_limits<double>::infinity();
+
+  /// The last `apart` of so many packs.
+  static std::vector<std::uint8_t> last_of(std::size_t packs, std::size_t apart) {
+    if (apart == 0) return {};
+    std::vector<std::uint8_t> flags(packs, 0);
+    std::fill(flags.end() - static_cast<std::ptrdiff_t>(apart), flags.end(), std::uint8_t{1});
+    return flags;
   }
 
-  /// Puts weight gradients into an order within a budget, and keeps what ends first. Waits filled one by one may make a
-  /// step longer; each W before what comes next never does.
-  static void try_order(std::optional<detail::zero_bubble::filled>& best, const workload& work,
-                        const std::vector<program>& order, double budget) {
-    constexpr double at_once = -1;  // no stage holds so little: each W runs before what comes next
-    for (const double most : {budget, at_once}) {
-      detail::zero_bubble::filled made = detail::zero_bubble::fill(work, order, most).programs();
-      if (!best || std::pair(made.makespan, made.span) < std::pair(best->makespan, best->span)) best = std::move(made);
+  /// What the busiest stage must run: no makespan is shorter.
+  static double busiest(const workload& work) {
+    const auto stages = static_cast<std::size_t>(work.shape.stages);
+    std::vector<double> sum(stages, 0.0);
+    for (const std::vector<seconds>* times : {&work.forward.time, &work.backward.time, &work.weight.time})
+      for (std::size_t cell = 0; cell < times->size(); ++cell) sum[cell % stages] += (*times)[cell].value;
+    return *std::max_element(sum.begin(), sum.end());
+  }
+
+  /// How many last packs have, on the last stage, weight gradients for `share` times what the last backward takes from
+  /// there to its end on the first stage (one chunk).
+  static std::size_t last_packs(const workload& work, double share) {
+    const auto stages = static_cast<std::size_t>(work.shape.stages);
+    const std::size_t packs = work.backward.size();
+    if (packs == 0 || work.split.weights.empty()) return 0;
+    double drain = 0;
+    for (std::size_t r = 0; r + 1 < stages; ++r) {
+      const std::size_t cell = (packs - 1) * stages + r;
+      drain += work.backward.message[cell + 1].value + work.backward.time[cell].value;
     }
+    std::size_t apart = 0;
+    for (double sum = 0; apart < packs && sum < share * drain; ++apart)
+      sum += work.split.weights[(packs - apart) * stages - 1].value;
+    return apart;
+  }
+
+  static void keep_better(std::optional<filled>& best, filled&& made) {
+    if (!best || std::pair(made.makespan, made.span) < std::pair(best->makespan, best->span)) best = std::move(made);
+  }
+
+  /// Puts weight gradients of all packs into an order within a budget. Waits filled one by one may make a step longer;
+  /// each W before what comes next never does.
+  static void try_all(std::optional<filled>& best, const workload& all, const std::vector<program>& order, double budget) {
+    constexpr double at_once = -1;  // no stage holds so little: each W runs before what comes next
+    for (const double most : {budget, at_once})
+      keep_better(best, detail::zero_bubble::fill(all, order, most, overrun::alike).programs());
+  }
+
+  /// Orders the packs as if weight gradients that are apart took no time, then puts these in.
+  static void try_last(std::optional<filled>& best, const workload& work, std::vector<std::uint8_t> apart, double budget) {
+    if (apart.empty()) return;
+    const workload some = settled(work, std::move(apart));
+    if (busiest(some) >= best->makespan) return;
+    workload ordered = some;
+    ordered.weight = {};
+    const result<std::vector<program>> found = list{}.programs(ordered);
+    if (!found) return;
+    filled made = detail::zero_bubble::fill(some, found.value(), budget, overrun::draining).programs();
+    if (made.makespan < best->makespan) best = std::move(made);
   }
 };
 

@@ -61,8 +61,9 @@ template <class Cost>
                                           weight_gradients weights) {
   group_run run;
   for (const std::uint32_t r : group)
-    run.works.push_back(price(solved.replicas[r].partition, cost, on, rates, weights,
-                              shared_rows(solved.merges, solved.replicas, r)));
+    run.works.push_back(settled(price(solved.replicas[r].partition, cost, on, rates, weights,
+                                      shared_rows(solved.merges, solved.replicas, r)),
+                                solved.replicas[r].programs));
   const auto position = [&](std::uint32_t r) {
     return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), r) - group.begin());
   };

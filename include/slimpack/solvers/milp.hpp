@@ -257,8 +257,8 @@ struct milp {
   template <class Schedule, class Cost>
   [[nodiscard]] static seconds makespan(const replica_solution& replica, const shape& on, const Cost& cost,
                                         std::span<const memory_rates> rates) {
-    const workload work =
-        price(replica.partition, cost, on, {rates.begin(), rates.end()}, weight_gradients_of<Schedule>);
+    const workload work = settled(
+        price(replica.partition, cost, on, {rates.begin(), rates.end()}, weight_gradients_of<Schedule>), replica.programs);
     simulator::task_graph graph;
     std::vector<seconds> start;
     const result<void> built = graph.assign(work, replica.programs);

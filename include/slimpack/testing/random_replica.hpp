@@ -122,6 +122,18 @@ inline void split_weights(random_replica& made, generator& random) {
   }
 }
 
+/// Lets a schedule take the weight gradients of packs out of their backward, in some share of its time; for the same time
+/// in all or, half of the time, for a launch more.
+inline void offer_weights(random_replica& made, generator& random) {
+  workload& work = made.work;
+  const double share = 0.25 * static_cast<double>(random.between(0, 4));
+  const double launch = random.once_in(2) ? 0 : 0.05;
+  for (const seconds whole : work.backward.time) {
+    work.split.inputs.push_back(whole * (1 - share));
+    work.split.weights.push_back(whole * (share + launch));
+  }
+}
+
 /// Makes the pieces of a replica keep the scores of dense attention.
 inline void keep_scores(random_replica& made, generator& random) {
   made.scores.per_score = 0.25 * static_cast<double>(random.between(1, 8));

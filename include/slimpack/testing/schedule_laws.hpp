@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,10 +48,14 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
     return std::nullopt;
   }
   const std::vector<program>& programs = answer.value();
+  const workload work = settled(made.work, programs);
+  const std::vector<std::uint8_t>& apart = work.weight.apart;
+  r.check(1, std::is_sorted(apart.begin(), apart.end()),
+          "from the first backward pack with weight gradients apart, all have them apart");
   bool sound = programs.size() == static_cast<std::size_t>(on.stages);
   r.check(1, sound, "there is one program per stage", programs.size(), "for", on.stages);
   for (std::size_t stage = 0; stage < programs.size(); ++stage) {
-    const std::optional<std::string> wrong = naive::miscount(programs[stage], made.packs, on, made.work.weight.apart);
+    const std::optional<std::string> wrong = naive::miscount(programs[stage], made.packs, on, work.weight.apart);
     r.check(1, !wrong, "each stage runs each pack once per chunk, in run order", "stage", stage, wrong.value_or(""));
     sound = sound && !wrong;
   }
@@ -60,7 +65,7 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   r.check(2, !stuck, "the programs are free of deadlock", "on", on.stages, "stages of", on.chunks,
           "chunks, stuck:", stuck.value_or(""));
   simulator::task_graph graph;
-  const result<void> built = graph.assign(made.work, programs);
+  const result<void> built = graph.assign(work, programs);
   r.check(2, built.has_value(), "the task graph is acyclic", built ? std::string{} : built.error().detail);
   if (!built) return std::nullopt;
   if constexpr (slimpack::detail::tells_makespan<Schedule>) {
@@ -74,7 +79,7 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   double most = 0;
   for (std::size_t stage = 0; stage < programs.size(); ++stage) {
     const double peak = naive::peak_memory(made.packs, programs[stage], made.work.rates[stage], on,
-                                           static_cast<int>(stage), made.scores, made.work.weight.apart);
+                                           static_cast<int>(stage), made.scores, work.weight.apart);
     most = std::max(most, peak);
     if (on.memory)
       r.check(3, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
@@ -96,7 +101,7 @@ template <schedule_for Schedule>
   generator random(o.seed);
   for (int i = 0; i < o.cases; ++i) {
     random_replica made = any_replica(o, random);
-    if constexpr (weight_gradients_of<Schedule> == weight_gradients::apart) split_weights(made, random);
+    if constexpr (weight_gradients_of<Schedule> == weight_gradients::apart) offer_weights(made, random);
     if (random.once_in(2)) keep_scores(made, random);
     const std::optional<double> used = detail::check_answer(r, schedule, made, true);
     const double enough = detail::enough_memory(made);

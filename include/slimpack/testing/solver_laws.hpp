@@ -55,12 +55,11 @@ bool check_batch(report& r, const Solver& solver, const Slicer& slicer, const Co
   const solution& all = found.value();
   r.check(5, again && equal(all, again.value()),
           "equal problems get equal solutions", n, "sequences: the second answer differs");
-  std::size_t most = 0;  // backward packs of a replica
-  for (const replica_solution& s : all.replicas) most = std::max(most, s.partition.backward.size());
-  const bool splits = weight_gradients_of<Schedule> == weight_gradients::apart;
-  const std::vector<std::uint8_t> apart(splits ? most : 0, 1);
+  std::vector<std::vector<std::uint8_t>> apart;
+  for (const replica_solution& s : all.replicas) apart.push_back(weights_apart(s.programs, s.partition.backward.size()));
   std::vector<replica_view> replicas;
-  for (const replica_solution& s : all.replicas) replicas.push_back({s.sequences, s.partition, s.programs, apart});
+  for (const replica_solution& s : all.replicas)
+    replicas.push_back({s.sequences, s.partition, s.programs, apart[replicas.size()]});
   if (!check_slices(r, batch.lengths, batch.shape, replicas, all.merges)) return true;
   const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
   const bool counted = unit_of(cost, batch.shape) == memory_unit::byte;

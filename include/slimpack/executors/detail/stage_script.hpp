@@ -184,23 +184,25 @@ class stage_script {
     return success();
   }
 
-  /// Marks the backward pieces whose weight gradients run apart: all or none of a sequence, since a compute lets go of
-  /// its tokens from the last to the first, and has done with it after the first.
+  /// Marks the backward pieces whose weight gradients run apart. From some backward piece of a sequence on they do, or
+  /// nowhere: a compute lets go of its tokens from the last to the first, and has done with it after the first.
   result<void> split(const weight_timing& weight) {
     if (weight.count() == 0) return success();
     if (weight.apart.size() != backward.ends.size())
       return error{errc::invalid_input, "the plan says of " + std::to_string(weight.apart.size()) + " packs where their weight " +
                                             "gradients run, it has " + std::to_string(backward.ends.size())};
     backward.weight = weight;
-    std::vector<std::uint8_t> apart(ids());  // per sequence, as its last tokens say
+    std::vector<std::uint8_t> apart(ids());  // per sequence, whether some of it was
     for (std::uint32_t pack = 0; pack < backward.ends.size(); ++pack) {
       for (auto [at, end] = backward.range(pack); at < end; ++at) {
         piece& one = backward.pieces[at];
         one.weights_apart = weight.splits(pack);
-        if (one.is_last()) apart[one.slice.sequence.value] = one.weights_apart;
-        if (one.weights_apart != (apart[one.slice.sequence.value] != 0))
-          return error{errc::invalid_input, "B" + std::to_string(pack) + " and a pack before it differ in where the weight gradients of sequence " +
-                                                std::to_string(one.slice.sequence.value) + " run; a sequence has all of them in B, or all in W"};
+        std::uint8_t& before = apart[one.slice.sequence.value];
+        if (before != 0 && !one.weights_apart)
+          return error{errc::invalid_input, "B" + std::to_string(pack) + " holds weight gradients of sequence " +
+                                                std::to_string(one.slice.sequence.value) +
+                                                ", those of a pack before it are in W: they would be done with in the wrong order"};
+        before = one.weights_apart;
       }
     }
     return success();

@@ -24,10 +24,15 @@ struct filled {
   double span{};      ///< seconds from the first to the last instruction of the stage where they lie furthest apart
 };
 
+/// When a W runs although what is next would then wait for its end.
+enum class overrun : unsigned char {
+  alike,     ///< if waiting would make the stage the one that has waited longest, since that one decides the step
+  draining,  ///< once the stage has no forward left: its W must run before the step ends, and few stages are to come
+};
+
 /// Runs an order of forwards and backwards in simulated time and puts each W where its stage would wait, in the order
-/// of their backwards. Where the wait is shorter than a W, W runs if waiting would make the stage the one that has
-/// waited longest, since that one decides the step: so the stages wait alike. A W runs earlier only where the budget
-/// leaves no room for what is next; what is left runs at the end.
+/// of their backwards, if it ends in time or may overrun. A W runs earlier only where the budget leaves no room for what
+/// is next; what is left runs at the end.
 ///
 /// The programs fit the budget if `order` does with each W right after its backward: a stage to which no W is left
 /// holds what it held there, and a W holds no more than the instruction before it.
@@ -36,8 +41,8 @@ struct filled {
 /// Complexity O(instructions * stages), the second factor a scan for the earliest stage
 class fill {
  public:
-  fill(const workload& work, std::span<const program> order, double budget)
-      : work_(work), order_(order), budget_(budget), stages_(order.size()) {}
+  fill(const workload& work, std::span<const program> order, double budget, overrun rule)
+      : work_(work), order_(order), budget_(budget), rule_(rule), stages_(order.size()) {}
 
   [[nodiscard]] filled programs() && {
     const auto parts = static_cast<std::size_t>(work_.shape.parts());
@@ -48,6 +53,7 @@ class fill {
       lanes_.emplace_back(work_, r);
       lanes_.back().code.reserve(order_[r].size() +
                                  work_.weight.count() * static_cast<std::size_t>(work_.shape.chunks));
+      lanes_.back().forwards = work_.forward.size() * static_cast<std::size_t>(work_.shape.chunks);
       left += order_[r].size();
     }
     start_.resize(stages_);
@@ -81,6 +87,7 @@ class fill {
 
     program code{};
     std::size_t at{};                 // in the order
+    std::size_t forwards{};           // that it still has to run
     std::vector<instruction> owed{};  // weight gradients, of backwards that have run
     std::size_t paid{};               // those of them that have run
     double begin{};
@@ -117,7 +124,11 @@ class fill {
     const double at = ready(stage);
     while (l.owes() && l.memory.during(next) > budget_) run_weights(stage);
     while (l.owes() && l.free + work_.weight.time[cell_of(l.owed[l.paid], stage)].value <= at) run_weights(stage);
-    if (l.owes() && l.free < at && l.waited + (at - l.free) > longest_wait_) run_weights(stage);
+    if (rule_ == overrun::alike) {
+      if (l.owes() && l.free < at && l.waited + (at - l.free) > longest_wait_) run_weights(stage);
+    } else if (l.forwards == 0) {
+      while (l.owes() && l.free < at) run_weights(stage);
+    }
     if (l.code.empty())
       l.begin = l.free = at;
     else if (l.free < at)
@@ -135,6 +146,7 @@ class fill {
     l.memory.run(i);
     l.code.push_back(i);
     const bool forward = i.pass == pass::forward;
+    if (forward) --l.forwards;
     const auto last = static_cast<std::size_t>(work_.shape.parts()) - 1;
     if (forward && part < last) forward_at_[cell + 1] = l.free + timing.message[cell].value;
     if (!forward && part > 0) backward_at_[cell - 1] = l.free + timing.message[cell].value;
@@ -148,6 +160,7 @@ class fill {
   const workload& work_;
   std::span<const program> order_;
   double budget_;
+  overrun rule_;
   std::size_t stages_;
   std::vector<lane> lanes_;
   std::vector<double> start_;  // per stage, of its next instruction; never: not known yet
