@@ -56,16 +56,7 @@ class fill {
       lanes_.back().forwards = work_.forward.size() * static_cast<std::size_t>(work_.shape.chunks);
       left += order_[r].size();
     }
-    start_.resize(stages_);
-    for (std::size_t r = 0; r < stages_; ++r) start_[r] = ready(r);
-    for (; left > 0; --left) {
-      const auto first = static_cast<std::size_t>(std::min_element(start_.begin(), start_.end()) - start_.begin());
-      SLIMPACK_ASSERT(start_[first] < never, "the order is free of deadlock, so some stage can go on");
-      advance(first);
-      // Only this stage went on, and only those beside it may have got what they wait for.
-      for (const std::size_t r : {first, (first + 1) % stages_, (first + stages_ - 1) % stages_})
-        start_[r] = std::max(lanes_[r].free, ready(r));
-    }
+    rule_ == overrun::alike ? run_in_time(left) : run_in_turn(left);
     filled out;
     for (std::size_t r = 0; r < stages_; ++r) {
       lane& l = lanes_[r];
@@ -95,6 +86,30 @@ class fill {
     double waited{};  // since begin
     simulator::stage_memory memory;
   };
+
+  /// One instruction after the other, in order of their starts: who has waited longest changes with time.
+  void run_in_time(std::size_t left) {
+    start_.resize(stages_);
+    for (std::size_t r = 0; r < stages_; ++r) start_[r] = ready(r);
+    for (; left > 0; --left) {
+      const auto first = static_cast<std::size_t>(std::min_element(start_.begin(), start_.end()) - start_.begin());
+      SLIMPACK_ASSERT(start_[first] < never, "the order is free of deadlock, so some stage can go on");
+      advance(first);
+      // Only this stage went on, and only those beside it may have got what they wait for.
+      for (const std::size_t r : {first, (first + 1) % stages_, (first + stages_ - 1) % stages_})
+        start_[r] = std::max(lanes_[r].free, ready(r));
+    }
+  }
+
+  /// Each stage as far as its inputs are there, in turn.
+  void run_in_turn(std::size_t left) {
+    while (left > 0) {
+      [[maybe_unused]] const std::size_t before = left;
+      for (std::size_t r = 0; r < stages_; ++r)
+        for (; ready(r) < never; --left) advance(r);
+      SLIMPACK_ASSERT(left < before, "the order is free of deadlock, so some stage can go on");
+    }
+  }
 
   [[nodiscard]] std::vector<double>& arrival(pass p) { return p == pass::forward ? forward_at_ : backward_at_; }
   [[nodiscard]] std::size_t part_of(const instruction& i, std::size_t stage) const { return i.chunk * stages_ + stage; }
