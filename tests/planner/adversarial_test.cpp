@@ -62,6 +62,9 @@ std::vector<batch> hard_batches() {
 
 const costs::quadratic per_slice{.linear = 1e-6, .attention = 4.069e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}};
 
+/// What breaks a plan breaks the first ones tried.
+constexpr solvers::search_budget few_candidates{30'000, 5};
+
 /// Counts how often it is asked for a slice.
 struct counting_cost : costs::quadratic {
   explicit counting_cost(std::atomic<std::int64_t>& count) : quadratic(per_slice), asked(&count) {}
@@ -85,17 +88,18 @@ void each_planner(shape on, const Cost& cost, tokens chunk, const Visit& visit) 
   const schedules::one_f_one_b classic{.lead = 1};
   const slicers::equal_cost cut;
   const slicers::whole whole;
-  visit("two_phase, list", planner{on, cut, cost});
-  visit("two_phase, uniform", planner{on, slicers::uniform{{4096}}, cost});
-  visit("two_phase, 1F1B", planner{on, cut, cost, solvers::two_phase{}, schedules::one_f_one_b{}});
-  visit("two_phase, zero bubble", planner{on, cut, cost, solvers::two_phase{}, schedules::zero_bubble{}});
-  visit("refined", planner{on, cut, cost, solvers::refined<>{}});
+  const solvers::two_phase search{.effort = few_candidates};
+  visit("two_phase, list", planner{on, cut, cost, search});
+  visit("two_phase, uniform", planner{on, slicers::uniform{{4096}}, cost, search});
+  visit("two_phase, 1F1B", planner{on, cut, cost, search, schedules::one_f_one_b{}});
+  visit("two_phase, zero bubble", planner{on, cut, cost, search, schedules::zero_bubble{}});
+  visit("refined", planner{on, cut, cost, solvers::refined{search}});
   visit("chunked", planner{on, cut, cost, solvers::chunked{chunk}, schedules::one_f_one_b{}});
   visit("megatron", planner{on, whole, cost, solvers::megatron{}, classic});
   visit("dp_balanced", planner{on, whole, cost, solvers::dp_balanced{}, classic});
   visit("karmarkar_karp", planner{on, whole, cost, solvers::karmarkar_karp{}, classic});
   on.chunks = 2;
-  visit("two_phase, virtual stages", planner{on, cut, cost, solvers::two_phase{}, schedules::one_f_one_b{}});
+  visit("two_phase, virtual stages", planner{on, cut, cost, search, schedules::one_f_one_b{}});
 }
 
 TEST(HardBatches, ArePlannedByTheLawsOrRefusedForWantOfMemory) {
@@ -122,7 +126,8 @@ TEST(HardBatches, ArePlannedByTheLawsOrRefusedForWantOfMemory) {
 TEST(HardBatches, FitWhereTheirLongestSequenceDoes) {
   for (const batch& b : hard_batches())
     for (const shape& on : {shape{.stages = 8}, shape{.stages = 2, .replicas = 3}})
-      EXPECT_TRUE(planner(limited_to(longest_of(b.lengths), on))(b.lengths)) << b.name;
+      EXPECT_TRUE(planner(limited_to(longest_of(b.lengths), on), slicers::equal_cost{}, per_slice,
+                          solvers::two_phase{.effort = few_candidates})(b.lengths)) << b.name;
 }
 
 // More than 1000 packs a stage and pass cost planning time and gain less (solvers::two_phase); around the turn of a
@@ -130,7 +135,7 @@ TEST(HardBatches, FitWhereTheirLongestSequenceDoes) {
 TEST(HardBatches, AreNeverCutIntoUselesslyManyPacks) {
   for (const batch& b : hard_batches())
     for (const shape& on : {shape{.stages = 4}, limited_to(longest_of(b.lengths), {.stages = 4})}) {
-      const replica_plan made = planner{on, slicers::equal_cost{}, per_slice}(b.lengths).value().replicas[0];
+      const replica_plan made = planner{on, slicers::equal_cost{}, per_slice, solvers::two_phase{.effort = few_candidates}}(b.lengths).value().replicas[0];
       for (const pass p : {pass::forward, pass::backward})
         EXPECT_LE(made.partition.of(p).size(), 2 * (1000 * 4 + b.lengths.size())) << b.name;
     }

@@ -17,6 +17,7 @@ namespace slimpack::solvers {
 /// Another solver's packs in pieces that both passes share, for trainers whose backward takes whole forward pieces
 /// (backward_cuts::forward_cuts): priced by the piece, ordered anew, and listed so in the plan file. Forward and
 /// backward packs stay apart. A sequence whose pieces run backward one by one needs accumulators of dK and dV, which are priced.
+/// Replicas share no sequence (DP-Merge), since each is cut and ordered anew on its own.
 /// Source    common refinement, core/refine.hpp; derived
 /// Law       every backward slice is one forward slice
 /// Errors    those of the solver; out_of_memory: the schedule finds no order for the pieces within the limit
@@ -28,7 +29,9 @@ struct refined {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    result<solution> found = solver.solve(batch, slicer, cost, schedule);
+    Solver apart = solver;
+    if constexpr (requires { apart.most_sharers = 1u; }) apart.most_sharers = 1;
+    result<solution> found = apart.solve(batch, slicer, cost, schedule);
     if (!found) return found;
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
