@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -219,7 +218,9 @@ class local_search {
       z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
       return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
     };
-    std::array<double, ratios + 1> change{};  // logarithms of factors; of the front, a difference
+    // No exp: libraries choose among implementations by processor, and plans must not.
+    const auto factor = [](double up) { return up < 0 ? 1 / (1 - up) : 1 + up; };
+    std::array<double, ratios + 1> change{};  // of ratios, what factor takes; of the front, a difference
     double step = 0.3;
     for (bool better = false; !spent();) {
       if (!better) {
@@ -233,7 +234,7 @@ class local_search {
       std::size_t at = 0;
       for (solvers::pack_sizes sizes::*side : {&sizes::forward, &sizes::backward})
         for (double solvers::pack_sizes::*ratio : solvers::pack_sizes::all())
-          child.sizes.*side.*ratio *= std::exp(change[at++]);
+          child.sizes.*side.*ratio *= factor(change[at++]);
       child.front = std::clamp(child.front + change[ratios], 0.0, 1.0);
       const bool again = better;
       const seconds before = makespan_;
