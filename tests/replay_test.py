@@ -101,6 +101,26 @@ class Replay(unittest.TestCase):
             del made["planning_seconds"]
         self.assertEqual(first, second)
 
+    def test_shared_sequences(self):
+        """Two giants among short sequences, on 2 to 5 replicas, and a sequence that no replica can hold alone."""
+        with tempfile.TemporaryDirectory() as folder:
+            lengths = pathlib.Path(folder) / "lengths.txt"
+            lengths.write_text("\n".join(["200000", "90000"] + [str(700 + 37 * i) for i in range(80)]))
+            for dp, pp, vpp, cost in [(2, 1, 1, QUADRATIC), (3, 4, 1, QUADRATIC), (5, 2, 2, QUADRATIC),
+                                      (4, 2, 1, [*TRANSFORMER, "--memory", "60GiB"])]:
+                with self.subTest(dp=dp, pp=pp, vpp=vpp):
+                    made = self.replays(["--lengths", str(lengths), *cost, "--dp", str(dp), "--pp", str(pp), "--vpp", str(vpp),
+                                         "--effort", "fast"])
+                    self.assertIn(0, [m["sequence"] for m in made["merges"]])
+            made = self.replays(["--lengths", str(lengths), *QUADRATIC, "--dp", "4", "--pp", "4", "--memory", "80000tokens"])
+            self.assertGreaterEqual(len(made["merges"][0]["replicas"]), 3)  # 200000 / 80000
+            for change in (lambda m: m["replicas"].pop(), lambda m: m["forward"].pop(), lambda m: m["backward"].reverse(),
+                           lambda m: m["forward"][0].__setitem__(0, m["forward"][1][0])):
+                changed = json.loads(json.dumps(made))
+                change(changed["merges"][0])
+                with self.assertRaises((replay.Wrong, IndexError)):
+                    replay.replay(changed)
+
     def test_a_changed_plan_is_found_out(self):
         made = self.replays(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--batch", "64", "--pp", "3"])
         replica = made["replicas"][0]

@@ -57,7 +57,13 @@ void print_batch(std::ostream& out, const options& o, const row& first) {
       << (p.shape.memory ? slimpack::detail::amount(p.shape.memory->amount, p.memory_unit) + " limit per " +
                                (p.memory_unit == memory_unit::byte ? "GPU" : "stage")
                          : std::string("no limit"))
-      << "\n\n";
+      << "\n";
+  for (const merge& m : p.merges) {
+    out << "shared    sequence " << m.sequence.value << " (" << p.lengths[m.sequence.value].value << " tokens) by replicas";
+    for (const std::uint32_t r : m.replicas) out << " " << r;
+    out << ", in " << m.forward.size() << " rows forward and " << m.backward.size() << " backward\n";
+  }
+  out << "\n";
 }
 
 }  // namespace

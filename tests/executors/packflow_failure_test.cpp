@@ -204,6 +204,15 @@ TEST(PackflowDisagreement, RanksWithDifferentWidthsDoNotBegin) {
   d.refused_with("ranks 0 and 1 hold different message widths: 3 and 5");
 }
 
+TEST(PackflowDisagreement, RanksThatShareASequenceDoNotBegin) {
+  disagreement d;
+  plan shared = d.first;
+  shared.merges = {{shared.replicas[0].sequences[0], {0, 1}, {}, {}}};
+  shared.hash = hash_of(shared);
+  for (auto& p : d.plans) p = &shared;
+  d.refused_with("is shared by 2 replicas; packflow runs each on one: plan with solvers::two_phase{.most_sharers = 1}");
+}
+
 class single_precision : public prefix_by_piece {
  public:
   single_precision(int stage, int stages, int chunks, std::int64_t width) : prefix_by_piece(stage, stages, chunks, width), stage_(stage) {}

@@ -291,6 +291,29 @@ TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
             "memory_unit is \"GiB\", expected \"bytes\" or \"tokens\"");
 }
 
+TEST(PlanJson, KeepsSharedSequences) {
+  plan p = sample(2, 1, false);
+  p.merges = {{{1}, {0, 1}, {{{0}, {0}}, {{1}, {1}}}, {{{0}, {0}}, {{1}, {1}}}}};
+  p.hash = hash_of(p);
+  std::stringstream file;
+  ASSERT_TRUE(write_plan(file, p));
+  const plan read = read_plan(file).value();
+  EXPECT_EQ(read.merges, p.merges);
+  EXPECT_EQ(read.hash, p.hash);
+}
+
+TEST(PlanJson, IsRefusedForRowsOfNoPack) {
+  const auto shared = [](const char* merge) { return [=](json& d) { d["merges"].push_back(json::parse(merge)); }; };
+  EXPECT_EQ(refusal(shared(R"({"sequence":2,"replicas":[0,1],"forward":[],"backward":[]})")),
+            "merges[0].sequence is 2, expected a whole number from 0 to 1");
+  EXPECT_EQ(refusal(shared(R"({"sequence":1,"replicas":[1,0],"forward":[],"backward":[]})")),
+            "merges[0].replicas is an array, expected two or more in ascending order");
+  EXPECT_EQ(refusal(shared(R"({"sequence":1,"replicas":[0,1],"forward":[[0]],"backward":[]})")),
+            "merges[0].forward[0] has size 1, expected 2, one pack of each replica");
+  EXPECT_EQ(refusal(shared(R"({"sequence":1,"replicas":[0,1],"forward":[[0,3]],"backward":[]})")),
+            "merges[0].forward[0][1] is 3, expected a whole number from 0 to 2");
+}
+
 TEST(PlanJson, IsRefusedForInstructionsOfNoPack) {
   for (const char* wrong : {"", "F", "F3", "B2", "F0.0", "F-1", "F0 ", "F99999999999"})
     EXPECT_EQ(refusal([&](json& d) { d["replicas"][0]["programs"][1][0] = wrong; }),

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <istream>
 #include <optional>
 #include <ostream>
@@ -328,9 +329,9 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   m.sequence = {place["sequence"].integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)};
   const json_place replicas = place["replicas"];
   for (std::size_t k = 0; k < replicas.size(); ++k)
-    m.replicas.push_back(replicas.at(k).integer<std::uint32_t>(k == 0 ? 0 : m.replicas.back() + std::int64_t{1},
-                                                               static_cast<std::int64_t>(p.replicas.size()) - 1));
-  if (m.replicas.size() < 2) replicas.expected("two replicas or more");
+    m.replicas.push_back(replicas.at(k).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.replicas.size()) - 1));
+  if (m.replicas.size() < 2 || std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>()) != m.replicas.end())
+    replicas.expected("two or more in ascending order");
   for (const pass direction : {pass::forward, pass::backward}) {
     const json_place rows = place[direction == pass::forward ? "forward" : "backward"];
     for (std::size_t k = 0; k < rows.size(); ++k) {

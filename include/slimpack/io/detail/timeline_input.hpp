@@ -35,7 +35,9 @@ function details(lane, i) {
     const [sequence, begin, length] = all.slices.slice(3 * k, 3 * k + 3);
     const range = '[' + count(begin) + ', ' + count(begin + length) + ')';
     const whole = ' of ' + count(data.lengths[sequence]);
-    slices.push(element('span', 'sequence ' + sequence), element('span', range + whole));
+    const shared = plan.merges.find(m => m.sequence === sequence);
+    const sharers = shared ? ', shared by replicas ' + shared.replicas.join(', ') : '';
+    slices.push(element('span', 'sequence ' + sequence), element('span', range + whole + sharers));
   }
   const part = chunkOf(lane.unit[i]) * plan.stages + lane.stage;
   const last = kind === 2 || part === (pass === 0 ? plan.stages * plan.chunks - 1 : 0);

@@ -1,0 +1,152 @@
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/simulator/bgl.hpp>
+#include <slimpack/simulator/joint.hpp>
+#include <slimpack/testing/plan_laws.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+const costs::quadratic per_token{.linear = 1, .attention = 0, .per_pack = {0}, .hop = {10}};
+constexpr shape pair_of_replicas{.replicas = 2, .quantum = {1}};
+
+/// Replica 0 runs a sequence of 5 tokens, then its half of one of 8; replica 1 its half, then one of 3.
+solution shared_in_one_row() {
+  solution s{std::vector<replica_solution>(2)};
+  const auto add = [](micropacks& packs, const slice& one) { packs.push(one), packs.close(); };
+  for (micropacks* packs : {&s.replicas[0].partition.forward, &s.replicas[0].partition.backward}) {
+    add(*packs, {{0}, {0}, {5}});
+    add(*packs, {{1}, {0}, {4}});
+  }
+  for (micropacks* packs : {&s.replicas[1].partition.forward, &s.replicas[1].partition.backward}) {
+    add(*packs, {{1}, {4}, {4}});
+    add(*packs, {{2}, {0}, {3}});
+  }
+  s.replicas[0].sequences = {{0}, {1}};
+  s.replicas[1].sequences = {{1}, {2}};
+  for (replica_solution& r : s.replicas)
+    r.programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  s.merges = {{{1}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
+  return s;
+}
+
+struct as_given {
+  solution answer;
+  template <class Slicer, class Cost, class Schedule>
+  result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const {
+    return answer;
+  }
+};
+
+result<plan> planned(const solution& s) {
+  return planner{pair_of_replicas, slicers::equal_cost{}, per_token, as_given{s}}(std::vector<tokens>{{5}, {8}, {3}});
+}
+
+//  replica 0   F0 5 | F1 14 (4 tokens and a hop) | B0 10 | B1 18 (8 and a hop)
+//  replica 1   -    | F0 14                      | F1 3, waits 7 | B0 18 | B1 6
+//  The row starts at 5 forward, and at 5 + 14 + 10 = 29 backward: ends at 47, and replica 1 at 53.
+TEST(JointGraph, StartsThePacksOfARowTogether) {
+  solution s = shared_in_one_row();
+  s.replicas[1].programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  const plan made = planned(s).value();
+  EXPECT_EQ(made.replicas[0].makespan, seconds{47});
+  EXPECT_EQ(made.replicas[1].makespan, seconds{53});
+  EXPECT_EQ(made.step_time, seconds{53});
+  const testing::report found = testing::plan_laws(made, per_token);
+  EXPECT_TRUE(found) << found;
+  EXPECT_TRUE(simulator::certify(made));
+}
+
+// 6 tokens on replica 0, 2 on replica 1: both end after 6 and a hop, 5 + 16 = 21; B0 until 31, the row until 31 + 22.
+TEST(JointGraph, EndsThePacksOfARowTogether) {
+  solution s = shared_in_one_row();
+  for (replica_solution* r : {&s.replicas[0], &s.replicas[1]}) {
+    const bool first = r == &s.replicas[0];
+    for (micropacks* packs : {&r->partition.forward, &r->partition.backward}) {
+      micropacks changed;
+      for (slice one : packs->slices()) {
+        if (one.sequence == sequence_id{1}) one = first ? slice{{1}, {0}, {6}} : slice{{1}, {6}, {2}};
+        changed.push(one);
+        changed.close();
+      }
+      *packs = changed;
+    }
+  }
+  const plan made = planned(s).value();
+  EXPECT_EQ(made.replicas[0].makespan, seconds{53});
+  EXPECT_EQ(made.replicas[1].makespan, seconds{59});
+  const testing::report found = testing::plan_laws(made, per_token);
+  EXPECT_TRUE(found) << found;
+}
+
+TEST(JointGraph, IsRefusedWhereRowsCross) {
+  solution s = shared_in_one_row();
+  // A second shared sequence, which replica 0 runs after the first and replica 1 before it.
+  for (replica_solution& r : s.replicas)
+    for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) packs->clear();
+  const auto add = [](replica_solution& r, const slice& one) {
+    for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) packs->push(one), packs->close();
+  };
+  add(s.replicas[0], {{1}, {0}, {4}});
+  add(s.replicas[0], {{0}, {0}, {2}});
+  add(s.replicas[1], {{0}, {2}, {3}});
+  add(s.replicas[1], {{1}, {4}, {4}});
+  s.merges = {{{1}, {0, 1}, {{{0}, {1}}}, {{{0}, {1}}}}, {{0}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
+  const result<plan> made = planned(s);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, errc::cyclic_schedule);
+}
+
+TEST(JointGroups, HoldReplicasThatMergesTieTogether) {
+  const std::vector<merge> merges{{{0}, {1, 3}, {}, {}}, {{1}, {3, 4}, {}, {}}};
+  EXPECT_EQ(simulator::joint_groups(merges, 6),
+            (std::vector<std::vector<std::uint32_t>>{{0}, {1, 3, 4}, {2}, {5}}));
+}
+
+/// Whether the laws find something once the plan was changed so.
+template <class Change>
+bool is_found(const Change& change, int law) {
+  plan made = planned(shared_in_one_row()).value();
+  change(made);
+  made.hash = hash_of(made);
+  return testing::plan_laws(made).broken(law) > 0;
+}
+
+TEST(PlanLawsOfMerges, FindEachFault) {
+  EXPECT_FALSE(is_found([](plan&) {}, 1));
+  EXPECT_TRUE(is_found([](plan& p) { p.merges.clear(); }, 1));                              // not merged, on two replicas
+  EXPECT_TRUE(is_found([](plan& p) { p.merges.push_back(p.merges[0]); }, 1));               // merged twice
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].replicas = {1, 0}; }, 1));                 // not ascending
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].replicas = {0, 2}; }, 1));                 // no such replica
+  EXPECT_TRUE(is_found([](plan& p) { p.replicas[1].sequences = {{2}}; }, 1));               // not listed
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0].pop_back(); }, 3));             // a row without a pack
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0][1] = {7}; }, 3));               // no such pack
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0][1] = {1}; }, 3));               // a pack that holds none of it
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].backward.clear(); }, 3));                  // no rows
+  EXPECT_TRUE(is_found([](plan& p) { p.replicas[0].makespan = seconds{46}; }, 5));          // a row's wait forgotten
+}
+
+// Tokens that run backward on another replica than forward.
+TEST(PlanLawsOfMerges, FindTokensThatChangeTheirReplica) {
+  EXPECT_TRUE(is_found(
+      [](plan& p) {
+        for (std::size_t r : {0u, 1u}) {
+          micropacks changed;
+          for (slice one : p.replicas[r].partition.backward.slices()) {
+            if (one.sequence == sequence_id{1}) one.begin = {r == 0 ? 4 : 0};
+            changed.push(one);
+            changed.close();
+          }
+          p.replicas[r].partition.backward = changed;
+        }
+      },
+      1));
+}
+
+}  // namespace
+}  // namespace slimpack
