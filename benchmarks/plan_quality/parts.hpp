@@ -11,7 +11,7 @@ namespace slimpack::plan_quality {
 
 struct options {
   std::filesystem::path data;
-  bool quick{};                               ///< one seed, and nothing that takes longer than seconds
+  bool quick{};                               ///< one seed, no high effort, and nothing that takes longer than seconds
   std::vector<std::uint64_t> seeds{1, 2, 3};  ///< of the laws and of what is shuffled
 };
 

@@ -27,7 +27,8 @@ inline constexpr effort efforts[] = {{"fast", solvers::search_budget::fast()},
 /// Live tokens of a stage: so many times the longest sequence.
 [[nodiscard]] memory_limit times_longest(double factor, std::span<const tokens> lengths);
 
-/// The default planner, its plan certified by Boost.Graph too; planning_time includes that.
+/// The default planner, its plan certified by Boost.Graph too. planning_time includes that, and is processor time of
+/// all threads, so that what else the machine does counts little.
 [[nodiscard]] result<plan> planned(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
                                    const solvers::search_budget& effort);
 
