@@ -82,6 +82,7 @@
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/space.hpp>
 #include <slimpack/simulator/bounds.hpp>
+#include <slimpack/simulator/bounds/piece_times.hpp>
 #include <slimpack/simulator/bounds/pieces.hpp>
 #include <slimpack/simulator/bounds/ramp.hpp>
 #include <slimpack/simulator/bounds/residence.hpp>

@@ -21,7 +21,10 @@ detail::division divided(const std::vector<double>& work, std::vector<detail::sh
                          std::size_t replicas, double share) {
   const std::vector<tokens> lengths(work.size(), tokens{4096});
   if (sharers.empty()) sharers.assign(work.size(), {1, static_cast<std::uint32_t>(replicas)});
-  return detail::divided(solvers::sequences_of(lengths), work, sharers, replicas, share);
+  const std::vector<sequence> batch = solvers::sequences_of(lengths);
+  detail::division units = detail::grouped(batch, work, sharers, replicas, share);
+  detail::share_out(units, batch, work, std::vector<double>(replicas, 0.0));
+  return units;
 }
 
 std::vector<std::uint32_t> ids(const std::vector<sequence>& sequences) {

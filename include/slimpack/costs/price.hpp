@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -175,6 +176,9 @@ template <class Cost>
                              std::vector<memory_rates> rates,
                              weight_gradients weights = weight_gradients::with_inputs,
                              std::span<const shared_row> shared = {}) {
+  if constexpr (requires { { cost.priced(packs, shape, rates, weights) } -> std::same_as<workload>; }) {
+    return cost.priced(packs, shape, rates, weights);  // stands for several replicas (solvers/detail/lane_cost.hpp)
+  }
   workload w;
   w.shape = shape;
   w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());

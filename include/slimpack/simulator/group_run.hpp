@@ -20,12 +20,12 @@
 namespace slimpack::simulator {
 
 /// The rows that a replica takes part in, merge by merge.
-/// `replicas` has a `partition` for each replica, as solutions and plans do.
+/// packs_of(replica): its partition
 /// Requires  merges that name replicas and packs there are, and outlive the answer
 /// Errors    none            Complexity  O(rows * sharers * slices of a pack)
-template <class Replicas>
-[[nodiscard]] std::vector<shared_row> shared_rows(std::span<const merge> merges, const Replicas& replicas,
-                                                  std::size_t replica) {
+template <class PacksOf>
+[[nodiscard]] std::vector<shared_row> shared_rows(std::span<const merge> merges, const PacksOf& packs_of,
+                                                  std::uint32_t replica) {
   std::vector<shared_row> rows;
   for (const merge& m : merges) {
     const auto own = std::find(m.replicas.begin(), m.replicas.end(), replica);
@@ -35,7 +35,7 @@ template <class Replicas>
       for (const std::vector<pack_id>& row : m.of(p)) {
         tokens end{};
         for (std::size_t k = 0; k < row.size(); ++k)
-          for (const slice& s : replicas[m.replicas[k]].partition.of(p)[row[k].value])
+          for (const slice& s : packs_of(m.replicas[k]).of(p)[row[k].value])
             if (s.sequence == m.sequence) end = std::max(end, s.end());
         rows.push_back({m.sequence, p, row[place], end, m.replicas});
       }
@@ -60,9 +60,10 @@ template <class Cost>
                                           const Cost& cost, const shape& on, const std::vector<memory_rates>& rates,
                                           weight_gradients weights) {
   group_run run;
+  const auto packs_of = [&](std::uint32_t r) -> const partition& { return solved.replicas[r].partition; };
   for (const std::uint32_t r : group)
     run.works.push_back(settled(price(solved.replicas[r].partition, cost, on, rates, weights,
-                                      shared_rows(solved.merges, solved.replicas, r)),
+                                      shared_rows(solved.merges, packs_of, r)),
                                 solved.replicas[r].programs));
   const auto position = [&](std::uint32_t r) {
     return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), r) - group.begin());

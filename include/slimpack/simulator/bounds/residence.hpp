@@ -5,6 +5,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/simulator/bounds/piece_times.hpp>
 #include <slimpack/simulator/bounds/pieces.hpp>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/simulator/bounds/piece_times.hpp>
 #include <slimpack/simulator/bounds/pieces.hpp>
 #include <slimpack/simulator/bounds/ramp.hpp>
 #include <slimpack/simulator/bounds/residence.hpp>

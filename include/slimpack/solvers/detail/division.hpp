@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
@@ -31,69 +32,78 @@ struct sharers_range {
 /// A batch's sequences divided among replicas.
 using division = std::vector<planning_unit>;
 
-/// Shares what weighs more than `share` of a replica's mean work, each among so many replicas that no more than that is
-/// one's part, and balances the rest. Where replicas run out, the lightest group takes what is left.
+/// Groups for what weighs more than `share` of a replica's mean work, each sequence among so many replicas that no more
+/// than that is one's part. Where replicas run out, the lightest group takes what is left.
 /// Shapes    work, sharers: one per sequence
+/// Returns   units of all replicas, groups first, that have their shared sequences only
 /// Requires  least <= most <= replicas            Complexity  O(n log n + shared * groups)
-[[nodiscard]] inline division divided(std::span<const sequence> batch, std::span<const double> work,
+[[nodiscard]] inline division grouped(std::span<const sequence> batch, std::span<const double> work,
                                       std::span<const sharers_range> sharers, std::size_t replicas, double share) {
   double part = 0;  // of one replica, at most
   for (const double w : work) part += share * w / static_cast<double>(replicas);
   std::vector<std::size_t> heavy;
-  std::vector<std::size_t> rest;
   for (std::size_t i = 0; i < batch.size(); ++i)
-    (sharers[i].least > 1 || (sharers[i].most > 1 && work[i] > part) ? heavy : rest).push_back(i);
+    if (sharers[i].least > 1 || (sharers[i].most > 1 && work[i] > part)) heavy.push_back(i);
   // Who needs the most replicas comes first, and leaves a group that is large enough for those after it.
   std::stable_sort(heavy.begin(), heavy.end(), [&](std::size_t a, std::size_t b) {
     return sharers[a].least != sharers[b].least ? sharers[a].least > sharers[b].least : work[a] > work[b];
   });
 
   struct group {
-    std::size_t lanes{};
-    double load{};  // of each
-    std::vector<sequence> shared{};
+    planning_unit unit{};
+    double load{};  // of each replica
   };
   std::vector<group> groups;
-  std::size_t free = replicas;
+  std::uint32_t taken = 0;
   for (const std::size_t i : heavy) {
     const double parts = part > 0 ? std::min<double>(std::ceil(work[i] / part), sharers[i].most) : 1;
     const std::size_t wanted = std::max<std::size_t>({2, sharers[i].least, static_cast<std::size_t>(parts)});
     group* into = nullptr;
-    if (wanted <= free) {
-      free -= wanted;
-      into = &groups.emplace_back(group{wanted});
+    if (taken + wanted <= replicas) {
+      into = &groups.emplace_back();
+      for (std::size_t k = 0; k < wanted; ++k) into->unit.replicas.push_back(taken++);
     } else {
-      for (group& g : groups)
-        if (g.lanes >= sharers[i].least && g.lanes <= sharers[i].most && (!into || g.load < into->load)) into = &g;
+      for (group& g : groups) {
+        const std::size_t lanes = g.unit.replicas.size();
+        if (lanes >= sharers[i].least && lanes <= sharers[i].most && (!into || g.load < into->load)) into = &g;
+      }
     }
-    if (!into) {
-      rest.push_back(i);  // too few quanta for any group: a replica may hold it, or phase 2 tells what is missing
-      continue;
-    }
-    into->shared.push_back(batch[i]);
-    into->load += work[i] / static_cast<double>(into->lanes);
+    if (!into) continue;  // too few quanta for any group: a replica may hold it, or phase 2 tells what is missing
+    into->unit.shared.push_back(batch[i]);
+    into->load += work[i] / static_cast<double>(into->unit.replicas.size());
   }
-
-  std::sort(rest.begin(), rest.end());
-
-  std::vector<double> loads;
   division units;
-  std::vector<std::size_t> unit_of;  // by replica
-  const auto add = [&](const group& g) {
-    planning_unit& unit = units.emplace_back(planning_unit{{}, g.shared, {}});
-    for (std::size_t lane = 0; lane < g.lanes; ++lane) {
-      unit.replicas.push_back(static_cast<std::uint32_t>(loads.size()));
-      loads.push_back(g.load);
-      unit_of.push_back(units.size() - 1);
-    }
-  };
-  for (const group& g : groups) add(g);
-  while (loads.size() < replicas) add({1});
-  std::vector<double> weight;
-  for (const std::size_t i : rest) weight.push_back(work[i]);
-  const std::vector<std::uint32_t> replica_of = solvers::balance(weight, loads);
-  for (std::size_t k = 0; k < rest.size(); ++k) units[unit_of[replica_of[k]]].own.push_back(batch[rest[k]]);
+  for (group& g : groups) units.push_back(std::move(g.unit));
+  while (taken < replicas) units.push_back({{taken++}, {}, {}});
   return units;
+}
+
+/// Gives every sequence that is not shared to a replica, by balance.
+/// Shapes    work: one per sequence; beside: what each replica does beside sequences of its own and its parts of shared ones
+/// Complexity that of solvers::balance
+inline void share_out(division& units, std::span<const sequence> batch, std::span<const double> work,
+                      std::vector<double> beside) {
+  std::vector<bool> is_shared(batch.size(), false);
+  std::vector<std::size_t> unit_of(beside.size());  // by replica
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    double part = 0;
+    for (const sequence& s : units[u].shared) {
+      is_shared[s.id.value] = true;
+      part += work[s.id.value] / static_cast<double>(units[u].replicas.size());
+    }
+    for (const std::uint32_t r : units[u].replicas) {
+      unit_of[r] = u;
+      beside[r] += part;
+    }
+    units[u].own.clear();
+  }
+  std::vector<double> weight;
+  for (const sequence& s : batch)
+    if (!is_shared[s.id.value]) weight.push_back(work[s.id.value]);
+  const std::vector<std::uint32_t> replica_of = solvers::balance(weight, std::move(beside));
+  std::size_t next = 0;
+  for (const sequence& s : batch)
+    if (!is_shared[s.id.value]) units[unit_of[replica_of[next++]]].own.push_back(s);
 }
 
 }  // namespace slimpack::detail

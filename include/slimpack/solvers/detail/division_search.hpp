@@ -4,7 +4,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/solution.hpp>
+#include <slimpack/detail/amount.hpp>
 #include <slimpack/simulator/group_run.hpp>
+#include <slimpack/simulator/memory.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/detail/division.hpp>
 #include <slimpack/solvers/detail/lane_cost.hpp>
@@ -20,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,27 +53,33 @@ class division_search {
     }
     std::vector<division> choices;
     for (const double share : shares) {
-      division next = divided(all_, work_, sharers, replicas(), share);
-      const auto known = [&](const division& d) { return groups_of(d) == groups_of(next); };
-      if (std::none_of(choices.begin(), choices.end(), known)) choices.push_back(std::move(next));
+      division next = grouped(all_, work_, sharers, replicas(), share);
+      if (std::find(choices.begin(), choices.end(), next) == choices.end()) choices.push_back(std::move(next));
     }
+    for (division& choice : choices) share_out(choice, all_, work_, std::vector<double>(replicas(), 0.0));
     if (choices.size() == 1) return planned(choices.front(), effort);
-    const division* fastest = nullptr;
-    seconds least_time{};
+
+    std::optional<outcome> fastest;
     std::optional<error> why;
-    for (const division& choice : choices) {
+    for (division& choice : choices) {
       if (fastest && batch_.stop.stop_requested()) break;
-      const result<solution> trial = planned(choice, {0, 1});
-      const result<seconds> time = trial ? slowest(choice, trial.value()) : trial.error();
-      if (!time) {
-        if (!why) why = time.error();
-      } else if (!fastest || time.value() < least_time) {
-        fastest = &choice;
-        least_time = time.value();
-      }
+      result<outcome> trial = tried(std::move(choice), {0, 1});
+      if (!trial)
+        why = why ? std::move(why) : trial.error();
+      else if (!fastest || trial.value().end() < fastest->end())
+        fastest = std::move(trial).value();
     }
     if (!fastest) return *std::move(why);
-    return planned(*fastest, effort);
+    // Half of the effort for each balance by what the last one took; who fails or is slower than the fastest is left out.
+    outcome last = *fastest;
+    for (int round = 0; round < 2 && !batch_.stop.stop_requested(); ++round) {
+      rebalance(last.units, last.ends);
+      result<outcome> next = tried(last.units, {effort.nodes / 2, effort.candidates / 2});
+      if (!next) break;
+      last = std::move(next).value();
+      if (last.end() < fastest->end()) fastest = last;
+    }
+    return std::move(fastest->solved);
   }
 
  private:
@@ -81,13 +90,6 @@ class division_search {
   [[nodiscard]] double work_of(const sequence& s) const {
     const slice whole{s.id, {0}, s.length};
     return (cost_.time(whole, pass::forward, part_) + cost_.time(whole, pass::backward, part_)).value;
-  }
-
-  /// Which replicas share which sequences.
-  [[nodiscard]] static std::vector<planning_unit> groups_of(division units) {
-    std::erase_if(units, [](const planning_unit& u) { return u.shared.empty(); });
-    for (planning_unit& u : units) u.own.clear();
-    return units;
   }
 
   /// A sequence's least sharers are the fewest replicas whose memory holds their parts of it.
@@ -146,20 +148,69 @@ class division_search {
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
     problem as_one{lengths, batch_.shape, batch_.stop};
-    if (as_one.shape.memory) {  // a lane may hold a quantum more of each shared sequence than its stand-in says
-      double most = 0;
-      for (const memory_rates& r : rates_)
-        most = std::max(most, r.live_token + r.gradient_token + std::max(r.forward_token, r.backward_token));
-      as_one.shape.memory->amount -= most * static_cast<double>(batch_.shape.quantum.value) * static_cast<double>(unit.shared.size());
+    // Stand-ins tell what lanes hold but for quanta: where a lane holds more than the limit, they get so much less.
+    error why;
+    for (int tries = 0; tries < 4; ++tries) {
+      local_search search(on.stand_ins(), as_one, slicer_, cost, schedule_, rates_);
+      result<replica_solution> one = search.best({start_.forward, start_.backward}, effort);
+      if (!one) return std::move(one).error();
+      solution made = unfolded(one.value(), on, cost, unit.replicas);
+      const double over = excess(made, cost.priced_lanes(one.value().partition, batch_.shape, rates_, weight_gradients_of<Schedule>));
+      if (over <= 0) return made;
+      as_one.shape.memory->amount = std::max(0.0, as_one.shape.memory->amount - over);
+      why = {errc::out_of_memory, "replicas that share a sequence hold " + amount(over, batch_.shape.memory->unit) + " more than the limit"};
     }
-    local_search search(on.stand_ins(), as_one, slicer_, cost, schedule_, rates_);
-    result<replica_solution> one = search.best({start_.forward, start_.backward}, effort);
-    if (!one) return std::move(one).error();
-    return unfolded(one.value(), on, unit.replicas);
+    return why;
   }
 
-  /// The slowest replica of a solution.
-  result<seconds> slowest(const division& units, const solution& solved) const {
+  /// By how much the fullest stage of any lane is over the limit.
+  [[nodiscard]] double excess(const solution& lanes, std::span<const workload> works) const {
+    double most = 0;
+    if (!batch_.shape.memory) return most;
+    for (std::size_t lane = 0; lane < works.size(); ++lane)
+      for (const double peak : simulator::peak_memory(works[lane], lanes.replicas[lane].programs))
+        most = std::max(most, peak - batch_.shape.memory->amount);
+    return most;
+  }
+
+  /// The plan of stand-ins as that of their replicas: the same programs on each, without the packs that it has not.
+  static solution unfolded(const replica_solution& planned, const lanes& on, const lane_cost<Cost>& cost,
+                           std::span<const std::uint32_t> replicas) {
+    std::vector<lane_packs> of = cost.unfolded(planned.partition);
+    solution made{{}, merges_of(planned.partition, on, of, replicas)};
+    for (std::size_t lane = 0; lane < of.size(); ++lane) {
+      replica_solution& own = made.replicas.emplace_back();
+      own.sequences = on.sequences(lane);
+      own.partition = std::move(of[lane].packs);
+      for (const program& stage : planned.programs) {
+        program& code = own.programs.emplace_back();
+        for (instruction i : stage) {
+          i.pack.value = of[lane].of(i.pass)[i.pack.value];
+          if (i.pack.value != lane_packs::none) code.push_back(i);
+        }
+      }
+    }
+    return made;
+  }
+
+  /// A division as phase 2 plans it.
+  struct outcome {
+    division units;
+    solution solved;
+    std::vector<seconds> ends;  // of units
+    [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
+  };
+
+  result<outcome> tried(division units, solvers::search_budget effort) const {
+    result<solution> solved = planned(units, effort);
+    if (!solved) return std::move(solved).error();
+    result<std::vector<seconds>> ends = ends_of(units, solved.value());
+    if (!ends) return std::move(ends).error();
+    return outcome{std::move(units), std::move(solved).value(), std::move(ends).value()};
+  }
+
+  /// When each unit ends.
+  result<std::vector<seconds>> ends_of(const division& units, const solution& solved) const {
     std::vector<seconds> ends(units.size());
     result<void> done = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
       result<simulator::group_run> run = simulator::run_group(units[u].replicas, solved, cost_, batch_.shape, rates_,
@@ -169,7 +220,19 @@ class division_search {
       return success();
     });
     if (!done) return std::move(done).error();
-    return *std::max_element(ends.begin(), ends.end());
+    return ends;
+  }
+
+  /// Balances anew, by what units took beside their work: who came out slow hands some to who came out fast.
+  void rebalance(division& units, std::span<const seconds> ends) const {
+    std::vector<double> beside(replicas());
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      double work = 0;
+      for (const std::vector<sequence>* list : {&units[u].shared, &units[u].own})
+        for (const sequence& s : *list) work += work_[s.id.value] / static_cast<double>(units[u].replicas.size());
+      for (const std::uint32_t r : units[u].replicas) beside[r] = std::max(0.0, ends[u].value - work);
+    }
+    share_out(units, all_, work_, std::move(beside));
   }
 
   const problem& batch_;

@@ -1,93 +1,90 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_LANE_COST_HPP
 #define SLIMPACK_SOLVERS_DETAIL_LANE_COST_HPP
 
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/workload.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/costs/price.hpp>
+#include <slimpack/simulator/group_run.hpp>
 #include <slimpack/solvers/detail/lanes.hpp>
-
-#include <boost/container/small_vector.hpp>
+#include <slimpack/solvers/detail/most_of.hpp>
+#include <slimpack/solvers/detail/unfold.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
 
-/// What stand-ins cost: a cost model of slimpack::detail::lanes. A slice takes the mean of its lanes; a pack as long as
-/// its longest lane, exchanges included, so that no replica of the group is slower than planned.
-/// Law       a pack of one lane costs what the model says
-/// Complexity a pack: O(lanes * slices) questions
+/// What stand-ins cost: a cost model of slimpack::detail::lanes. A slice takes the mean of its lanes. Packs are priced lane
+/// by lane, as they are unfolded; each takes as long, needs as many forwards and holds as much as on the lane where that
+/// is most, so that programs made for them suit every lane, and no replica of the group is slower than planned.
 template <class Cost>
 class lane_cost {
  public:
-  /// Requires  lanes and cost outlive it; `replicas`: those that the lanes are, ascending
+  /// replicas: those that the lanes are, ascending            Requires  all of them outlive it
   lane_cost(const Cost& cost, const lanes& of, std::span<const std::uint32_t> replicas)
-      : cost_(&cost), lanes_(&of), replicas_(replicas.begin(), replicas.end()) {}
+      : cost_(&cost), lanes_(&of), replicas_(replicas) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
-    return mean(s, [&](const slice& own) { return cost_->time(own, p, part); });
+    return lanes_->mean(s, [&](const slice& own) { return cost_->time(own, p, part); });
   }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
-    return mean(s, [&](const slice& own) { return slimpack::weight_time(*cost_, own, part); });
+    return lanes_->mean(s, [&](const slice& own) { return slimpack::weight_time(*cost_, own, part); });
   }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const
     requires requires(const Cost& c) { c.least(s, p, part); }
   {
-    return mean(s, [&](const slice& own) { return cost_->least(own, p, part); });
+    return lanes_->mean(s, [&](const slice& own) { return cost_->least(own, p, part); });
   }
   [[nodiscard]] seconds overhead(pass p, int part) const { return pack_overhead(*cost_, p, part); }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const { return message_time(*cost_, size, p, part); }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_of(*cost_, stage); }
-  [[nodiscard]] bytes kept(const slice& s, int stage) const
-    requires keeps_by_piece<Cost>
-  {
-    bytes most{};
-    for (std::size_t lane = 0; lane < lanes_->count(); ++lane) {
-      bytes own{};
-      lanes_->each(s, lane, [&](const slice& piece) { own += cost_->kept(piece, stage); });
-      most = std::max(most, own);
-    }
-    return most;
+
+  /// Packs of stand-ins as those of each lane.
+  [[nodiscard]] std::vector<lane_packs> unfolded(const partition& packs) const {
+    const common_cuts cuts(packs);
+    std::vector<lane_packs> made;
+    for (std::size_t lane = 0; lane < lanes_->count(); ++lane) made.push_back(detail::unfolded(packs, cuts, *lanes_, lane));
+    return made;
   }
 
-  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
-    boost::container::small_vector<slice, 64> own;
-    seconds longest{};
-    for (std::size_t lane = 0; lane < lanes_->count(); ++lane) {
-      own.clear();
-      seconds exchanges{};
-      for (const slice& s : pack) {
-        const std::size_t first = own.size();
-        lanes_->each(s, lane, [&](const slice& piece) { own.push_back(piece); });
-        if (!lanes_->is_shared(s)) continue;
-        const slice row = lanes_->row(s);
-        exchanges += exchange_time(*cost_, {row.sequence, p, {}, row.end(), replicas_},
-                                   {own.data() + first, own.size() - first}, p, part);
-      }
-      if (own.empty()) continue;
-      longest = std::max(longest, exchanges + pack_time(*cost_, {own.data(), own.size()}, p, part));
-    }
-    return longest;
+  /// The workload of each lane.
+  [[nodiscard]] std::vector<workload> priced_lanes(const partition& packs, const shape& on,
+                                                   const std::vector<memory_rates>& rates,
+                                                   weight_gradients weights) const {
+    return priced(packs, unfolded(packs), on, rates, weights);
+  }
+
+  /// What price() is to say of packs of stand-ins.
+  [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
+                                weight_gradients weights) const {
+    const std::vector<lane_packs> of = unfolded(packs);
+    const std::vector<workload> works = priced(packs, of, on, rates, weights);
+    most_of most(packs, on, rates);
+    for (std::size_t lane = 0; lane < of.size(); ++lane) most.add(works[lane], of[lane]);
+    return std::move(most).work();
   }
 
  private:
-  template <class Time>
-  [[nodiscard]] seconds mean(const slice& s, const Time& time_of) const {
-    seconds sum{};
-    // The pairs of head and tail make lanes of a shared sequence alike.
-    const std::size_t asked = lanes_->is_shared(s) ? 1 : lanes_->count();
-    for (std::size_t lane = 0; lane < asked; ++lane)
-      lanes_->each(s, lane, [&](const slice& own) { sum += time_of(own); });
-    return sum * (1.0 / static_cast<double>(asked));
+  [[nodiscard]] std::vector<workload> priced(const partition& packs, std::span<const lane_packs> of, const shape& on,
+                                             const std::vector<memory_rates>& rates, weight_gradients weights) const {
+    const std::vector<merge> merges = merges_of(packs, *lanes_, of, replicas_);
+    const auto packs_of = [&](std::uint32_t r) -> const partition& {
+      return of[static_cast<std::size_t>(std::lower_bound(replicas_.begin(), replicas_.end(), r) - replicas_.begin())].packs;
+    };
+    std::vector<workload> works;
+    for (std::size_t lane = 0; lane < of.size(); ++lane)
+      works.push_back(price(of[lane].packs, *cost_, on, rates, weights, simulator::shared_rows(merges, packs_of, replicas_[lane])));
+    return works;
   }
 
   const Cost* cost_;
   const lanes* lanes_;
-  std::vector<std::uint32_t> replicas_;
+  std::span<const std::uint32_t> replicas_;
 };
 
 }  // namespace slimpack::detail

@@ -19,9 +19,7 @@ namespace slimpack::detail {
 ///
 /// A sequence shared by m lanes stands as one of near L / m tokens; a slice of it is a row, m times as long, of which
 /// each lane runs two pieces. The lanes' other sequences stand in tuples, one of near equal length from each lane, as
-/// the longest of them; all are cut at the same fractions.
-/// Law       lane by lane, the slices of stand-ins that tile theirs tile the sequences; of a tuple no lane has more live
-///           tokens than the stand-in, of a shared sequence at most a quantum more
+/// the longest of them, and all are cut at the same fractions. unfold.hpp has what the packs of stand-ins are on each lane.
 /// Source    derived
 class lanes {
  public:
@@ -62,15 +60,8 @@ class lanes {
     return pieces_of(row(s), static_cast<std::int64_t>(lane), count_, quantum_);
   }
 
-  /// Calls visit(slice) for what a lane runs of a stand-in's slice, front to back.
-  template <class Visit>
-  void each(const slice& s, std::size_t lane, Visit&& visit) const {
-    if (is_shared(s)) {
-      const row_pieces own = pieces(s, lane);
-      if (own.head.length > tokens{0}) visit(own.head);
-      if (own.tail.length > tokens{0}) visit(own.tail);
-      return;
-    }
+  /// What a lane runs of a slice of a tuple: the same fraction of its own sequence, of 0 tokens where it has none.
+  [[nodiscard]] slice fraction(const slice& s, std::size_t lane) const noexcept {
     const sequence& own = members_[(s.sequence.value - shared_.size()) * count() + lane];
     const tokens length = stand_ins_[s.sequence.value].length;
     const auto cut = [&](tokens at) {
@@ -78,7 +69,25 @@ class lanes {
       return tokens{at.value * own.length.value / length.value / quantum_.value * quantum_.value};
     };
     const tokens begin = cut(s.begin);
-    if (const tokens end = cut(s.end()); end > begin) visit(slice{own.id, begin, end - begin});
+    return {own.id, begin, cut(s.end()) - begin};
+  }
+
+  /// The mean over the lanes of what a slice of a stand-in is, as value(slice) says. Of a row it is the first lane's
+  /// pieces, since pairs of head and tail make all alike.
+  template <class Value>
+  [[nodiscard]] auto mean(const slice& s, const Value& value) const {
+    decltype(value(s)) sum{};
+    const auto add = [&](const slice& own) {
+      if (own.length > tokens{0}) sum += value(own);
+    };
+    if (is_shared(s)) {
+      const row_pieces own = pieces(s, 0);
+      add(own.head);
+      add(own.tail);
+      return sum;
+    }
+    for (std::size_t lane = 0; lane < count(); ++lane) add(fraction(s, lane));
+    return sum * (1.0 / static_cast<double>(count_));
   }
 
   /// A lane's own sequences, and all shared ones.

@@ -1,76 +1,78 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_UNFOLD_HPP
 #define SLIMPACK_SOLVERS_DETAIL_UNFOLD_HPP
 
-#include <slimpack/core/problem.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/partition.hpp>
 #include <slimpack/core/refine.hpp>
-#include <slimpack/core/solution.hpp>
 #include <slimpack/solvers/detail/lanes.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
 
-/// The plan of stand-ins as the plan of the replicas that they stand for: the same packs and programs on each, without
-/// the packs that have no slice there. Every pack that holds a shared sequence is a row of it, whose runs between the cuts of
-/// both passes are split among the lanes: a token runs backward where it ran forward.
-/// Shapes    replicas: those that the lanes are, ascending
-/// Complexity O(slices * lanes^2)
-[[nodiscard]] inline solution unfolded(const replica_solution& planned, const lanes& on,
-                                       std::span<const std::uint32_t> replicas) {
-  constexpr auto none = std::numeric_limits<std::uint32_t>::max();
-  const common_cuts cuts(planned.partition);
-  solution made{std::vector<replica_solution>(on.count())};
-  for (const sequence& s : on.shared()) made.merges.push_back({s.id, {replicas.begin(), replicas.end()}, {}, {}});
-  std::vector<std::vector<std::uint32_t>> pack_of[2];  // by pass, lane and pack of stand-ins: that of the lane
+/// The packs of stand-ins as packs of one lane.
+struct lane_packs {
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+  partition packs;
+  std::vector<std::uint32_t> forward;   ///< per pack of stand-ins: the lane's, none where nothing of it is there
+  std::vector<std::uint32_t> backward;
+
+  [[nodiscard]] const std::vector<std::uint32_t>& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+};
+
+/// Unfolds packs of stand-ins for one lane. Runs of shared sequences between the cuts of both passes are split among the
+/// lanes: a token runs backward where it ran forward.
+/// cuts: of the packs            Complexity  O(slices * lanes)
+[[nodiscard]] inline lane_packs unfolded(const partition& packs, const common_cuts& cuts, const lanes& on, std::size_t lane) {
+  lane_packs made;
   for (const pass p : {pass::forward, pass::backward}) {
-    const micropacks& packs = planned.partition.of(p);
-    std::vector<std::vector<std::uint32_t>>& own = pack_of[p == pass::backward];
-    own.assign(on.count(), std::vector<std::uint32_t>(packs.size(), none));
-    for (std::size_t lane = 0; lane < on.count(); ++lane) {
-      partition& lane_packs = made.replicas[lane].partition;
-      micropacks& to = p == pass::forward ? lane_packs.forward : lane_packs.backward;
-      for (std::size_t i = 0; i < packs.size(); ++i) {
-        for (const slice& s : packs[i]) {
-          if (on.is_shared(s))
-            cuts.each_piece(s, p, [&](const slice& run) {
-              const row_pieces pieces = on.pieces(run, lane);
-              for (const slice& piece : p == pass::forward ? std::array{pieces.head, pieces.tail} : std::array{pieces.tail, pieces.head})
-                if (piece.length > tokens{0}) to.push(piece);
-            });
-          else
-            on.each(s, lane, [&](const slice& piece) { to.push(piece); });
+    micropacks& to = p == pass::forward ? made.packs.forward : made.packs.backward;
+    std::vector<std::uint32_t>& number = p == pass::forward ? made.forward : made.backward;
+    const auto push = [&](const slice& s) {
+      if (s.length > tokens{0}) to.push(s);
+    };
+    for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
+      for (const slice& s : packs.of(p)[i]) {
+        if (!on.is_shared(s)) {
+          push(on.fraction(s, lane));
+          continue;
         }
-        const auto before = static_cast<std::uint32_t>(to.size());
-        to.close();
-        if (to.size() > before) own[lane][i] = before;
+        cuts.each_piece(s, p, [&](const slice& run) {
+          const row_pieces pieces = on.pieces(run, lane);
+          push(p == pass::forward ? pieces.head : pieces.tail);
+          push(p == pass::forward ? pieces.tail : pieces.head);
+        });
       }
-    }
-    for (std::size_t i = 0; i < packs.size(); ++i) {
-      for (const slice& s : packs[i]) {
-        if (!on.is_shared(s)) continue;
-        merge& m = made.merges[s.sequence.value];
-        std::vector<pack_id>& row = (p == pass::forward ? m.forward : m.backward).emplace_back();
-        for (std::size_t lane = 0; lane < on.count(); ++lane) row.push_back({own[lane][i]});
-      }
-    }
-  }
-  for (std::size_t lane = 0; lane < on.count(); ++lane) {
-    made.replicas[lane].sequences = on.sequences(lane);
-    for (const program& stage : planned.programs) {
-      program& own = made.replicas[lane].programs.emplace_back();
-      for (instruction i : stage) {
-        i.pack.value = pack_of[i.pass == pass::backward][lane][i.pack.value];
-        if (i.pack.value != none) own.push_back(i);
-      }
+      const auto pack = static_cast<std::uint32_t>(to.size());
+      to.close();
+      number.push_back(to.size() > pack ? pack : lane_packs::none);
     }
   }
   return made;
+}
+
+/// The merges of stand-ins' packs: every pack that holds a shared sequence is a row of it.
+/// Shapes    of: one per lane; replicas: those that the lanes are, ascending
+[[nodiscard]] inline std::vector<merge> merges_of(const partition& packs, const lanes& on, std::span<const lane_packs> of,
+                                                  std::span<const std::uint32_t> replicas) {
+  std::vector<merge> merges;
+  for (const sequence& s : on.shared()) merges.push_back({s.id, {replicas.begin(), replicas.end()}, {}, {}});
+  for (const pass p : {pass::forward, pass::backward}) {
+    for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
+      for (const slice& s : packs.of(p)[i]) {
+        if (!on.is_shared(s)) continue;
+        merge& m = merges[s.sequence.value];
+        std::vector<pack_id>& row = (p == pass::forward ? m.forward : m.backward).emplace_back();
+        for (const lane_packs& lane : of) row.push_back({lane.of(p)[i]});
+      }
+    }
+  }
+  return merges;
 }
 
 }  // namespace slimpack::detail
