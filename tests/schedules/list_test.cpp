@@ -52,7 +52,7 @@ TEST(ListSchedule, IsNotHurtByTheMirroredPass) {
   testing::generator random(61);
   for (int i = tests::cases(100); i > 0; --i) {
     const workload work = testing::any_replica({.longest = {32768}}, random).work;
-    EXPECT_LE(makespan(work, list{}), makespan(work, list{.passes = 1})) << "seed 61";
+    EXPECT_LE(makespan(work, list{}).value, makespan(work, list{.passes = 1}).value * (1 + 1e-12)) << "seed 61";
   }
 }
 
