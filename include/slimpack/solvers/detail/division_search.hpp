@@ -167,9 +167,11 @@ class division_search {
   [[nodiscard]] double excess(const solution& lanes, std::span<const workload> works) const {
     double most = 0;
     if (!batch_.shape.memory) return most;
-    for (std::size_t lane = 0; lane < works.size(); ++lane)
-      for (const double peak : simulator::peak_memory(works[lane], lanes.replicas[lane].programs))
+    for (std::size_t lane = 0; lane < works.size(); ++lane) {
+      const std::vector<program>& programs = lanes.replicas[lane].programs;
+      for (const double peak : simulator::peak_memory(settled(works[lane], programs), programs))
         most = std::max(most, peak - batch_.shape.memory->amount);
+    }
     return most;
   }
 

@@ -45,11 +45,12 @@ class most_of {
       if (own != lane_packs::none) open = lane.gradient_before[own + 1];
       work_.gradient_before[i + 1] = std::max(work_.gradient_before[i + 1], open);
     }
-    if (lane.weight.apart.empty()) return;
+    if (lane.split.inputs.empty()) return;
     const auto parts = static_cast<std::size_t>(work_.shape.parts());
-    work_.weight.apart.assign(of.backward.size(), 1);
-    work_.weight.time.resize(of.backward.size() * parts);
-    spread(work_.weight.time, lane.weight.time, of.backward, parts);
+    work_.split.inputs.resize(of.backward.size() * parts);
+    work_.split.weights.resize(of.backward.size() * parts);
+    spread(work_.split.inputs, lane.split.inputs, of.backward, parts);
+    spread(work_.split.weights, lane.split.weights, of.backward, parts);
   }
 
   [[nodiscard]] workload work() && { return std::move(work_); }
