@@ -10,6 +10,8 @@
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
+#include "../laws/cases.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -102,6 +104,12 @@ void each_planner(shape on, const Cost& cost, tokens chunk, const Visit& visit) 
   visit("two_phase, virtual stages", planner{on, cut, cost, search, schedules::one_f_one_b{}});
 }
 
+std::size_t packs_of(const plan& p) {
+  std::size_t packs = 0;
+  for (const replica_plan& r : p.replicas) packs += r.partition.forward.size() + r.partition.backward.size();
+  return packs;
+}
+
 TEST(HardBatches, ArePlannedByTheLawsOrRefusedForWantOfMemory) {
   for (const batch& b : hard_batches()) {
     const tokens longest = longest_of(b.lengths);
@@ -117,6 +125,8 @@ TEST(HardBatches, ArePlannedByTheLawsOrRefusedForWantOfMemory) {
             EXPECT_EQ(made.error().code, errc::out_of_memory) << what << made.error().detail;
             return;
           }
+          EXPECT_LE(made.value().lower_bound, made.value().step_time) << what;
+          if (packs_of(made.value()) > static_cast<std::size_t>(tests::cases(2500))) return;  // the laws take seconds
           const testing::report found = testing::plan_laws(made.value(), per_slice);
           EXPECT_TRUE(found) << what << found;
         });
@@ -135,7 +145,8 @@ TEST(HardBatches, FitWhereTheirLongestSequenceDoes) {
 TEST(HardBatches, AreNeverCutIntoUselesslyManyPacks) {
   for (const batch& b : hard_batches())
     for (const shape& on : {shape{.stages = 4}, limited_to(longest_of(b.lengths), {.stages = 4})}) {
-      const replica_plan made = planner{on, slicers::equal_cost{}, per_slice, solvers::two_phase{.effort = few_candidates}}(b.lengths).value().replicas[0];
+      const planner plan_batch{on, slicers::equal_cost{}, per_slice, solvers::two_phase{.effort = few_candidates}};
+      const replica_plan made = plan_batch(b.lengths).value().replicas[0];
       for (const pass p : {pass::forward, pass::backward})
         EXPECT_LE(made.partition.of(p).size() * 4, 55000 + 8 * b.lengths.size()) << b.name;
     }

@@ -194,10 +194,10 @@ class local_search {
 
   /// Nothing fits: smaller packs need less memory beside the longest sequence. Packs of one slice need the least, since
   /// then, with one chunk, no sequence waits for another: whatever fits alone fits.
-  /// No sequence is cut into more than 2^18 slices: more take gigabytes, to save a few tokens of millions.
+  /// No sequence is cut into more than 2^16 slices: more take gigabytes, to save a few tokens of millions.
   std::optional<error> shrink(const sizes& start, std::optional<error> failure) {
     const std::int64_t quanta = rising_.back().length.value / batch_.shape.quantum.value;
-    const tokens quantum = batch_.shape.quantum * (1 + quanta / (1 << 18));
+    const tokens quantum = batch_.shape.quantum * (1 + quanta / (1 << 16));
     for (double share = 0.5; failure && failure->code == errc::out_of_memory; share *= 0.25) {
       const bool least = share * share_ < 0.01;  // short sequences share packs of less than a quantum
       candidate small{.sizes = start, .front = 1, .quantum = quantum};
