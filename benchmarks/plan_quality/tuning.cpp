@@ -26,7 +26,6 @@ const costs::gpu& h100() {
 struct named {
   std::string planner;
   tokens pack;
-  bool cuts;
 
   result<plan> operator()(const shapes::layout& on, const costs::transformer& cost, std::span<const tokens> lengths,
                           const solvers::search_budget& effort) const {
@@ -34,7 +33,7 @@ struct named {
   }
   [[nodiscard]] seconds least(const shapes::layout& on, const costs::transformer& cost,
                               std::span<const tokens> lengths) const {
-    return cuts ? seconds{} : uncut_floor(cost, on.shape, lengths);
+    return cli::cuts(planner) ? seconds{} : uncut_floor(cost, on.shape, lengths);
   }
 };
 
@@ -78,18 +77,16 @@ result<plan> cluster::planned(const std::string& planner, tokens pack, const sha
 std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std::span<const tokens> lengths,
                                                 tokens context) const {
   const bool own = planner == "slimpack";
-  const bool cuts = own || planner == "chunked";
   shape_search search{.effort = solvers::search_budget::normal()};
   if (!own) search.effort = search.first, search.finalists = 1;  // effort means nothing to baselines
   const std::vector<std::vector<tokens>> batches{{lengths.begin(), lengths.end()}};
   const auto cost_of = [&](const shapes::layout& on) { return cost_on(on); };
   std::optional<shapes::candidate> best;
   for (tokens pack = longest_of(lengths).length; pack <= context; pack = {4 * pack.value}) {
-    const result<shapes::ranking> ranked =
-        search(own ? unchunked : layouts, batches, cost_of, named{planner, pack, cuts});
+    const result<shapes::ranking> ranked = search(own ? unchunked : layouts, batches, cost_of, named{planner, pack});
     const shapes::candidate* found = ranked.value().best();
     if (found && (!best || found->step_time < best->step_time)) best = *found;
-    if (cuts) break;
+    if (cli::cuts(planner)) break;
   }
   return best;
 }
