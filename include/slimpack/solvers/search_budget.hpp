@@ -7,10 +7,11 @@
 namespace slimpack::solvers {
 
 /// How long a search may be on each replica, in counts, so that a plan does not depend on the machine's speed.
-/// The search ends when either is used up; its first candidate is always made, however large.
+/// The search of pack sizes ends when either is used up; its first candidate is always made, however large. Moves of
+/// single packs from there may take a 32nd of the nodes more.
 struct search_budget {
   std::uint64_t nodes{};       ///< simulated task-graph nodes and priced slices
-  std::uint64_t candidates{};  ///< plans tried
+  std::uint64_t candidates{};  ///< pack sizes tried
 
   static constexpr search_budget fast() noexcept { return {300'000, 40}; }
   static constexpr search_budget normal() noexcept { return {4'000'000, 400}; }

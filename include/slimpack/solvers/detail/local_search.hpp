@@ -10,7 +10,9 @@
 #include <slimpack/schedules/timed.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/detail/fill.hpp>
+#include <slimpack/solvers/detail/pack_moves.hpp>
 #include <slimpack/solvers/detail/pack_size_curve.hpp>
+#include <slimpack/solvers/detail/splitmix.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
@@ -26,8 +28,8 @@
 
 namespace slimpack::detail {
 
-/// Phase 2 on one replica: an evolution strategy over pack sizes and the order of sequences, each candidate filled,
-/// priced, scheduled and simulated. Works on local sequence ids (0, 1, ...) and translates its answer.
+/// Phase 2 on one replica: an evolution strategy over pack sizes and the order of sequences, then changes of single packs,
+/// each candidate filled, priced, scheduled and simulated. Works on local sequence ids (0, 1, ...) and translates its answer.
 template <class Slicer, class Cost, class Schedule>
 class local_search {
  public:
@@ -60,6 +62,7 @@ class local_search {
     vary([](candidate& c) { c.sizes.backward.steady *= 1.6; });
     vary([](candidate& c) { c.front = 1; });
     evolve();
+    move({nodes_ + budget.nodes / moving, std::numeric_limits<std::uint64_t>::max()});
     return translated();
   }
 
@@ -148,15 +151,23 @@ class local_search {
     for (const pass p : passes)
       if (result<void> filled = fill_pass(p == pass::forward ? packs.forward : packs.backward, p, c); !filled)
         return std::move(filled).error();
+    const bool first = !best_;
+    const seconds before = makespan_;
+    std::optional<error> failure = score(std::move(packs), first);
+    if (!failure && (first || makespan_ < before)) best_ = c;
+    return failure;
+  }
+
+  /// Schedules and simulates packs, and keeps them if they are the fastest so far. Returns why they cannot run.
+  std::optional<error> score(partition packs, bool first = false) {
     const workload priced = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
-    result<timed_programs> timed = schedules::timed(schedule_, priced);
-    if (!timed) return std::move(timed).error();
     // On each part: instructions, a message for nearly each, and slices to price.
     last_ = (2 * (packs.forward.size() + packs.backward.size()) + packs.forward.slices().size() +
              packs.backward.slices().size()) * static_cast<std::size_t>(batch_.shape.parts());
     nodes_ += last_;
-    if (!best_ || timed.value().makespan < makespan_) {
-      best_ = c;
+    result<timed_programs> timed = schedules::timed(schedule_, priced);
+    if (!timed) return std::move(timed).error();
+    if (first || timed.value().makespan < makespan_) {
       makespan_ = timed.value().makespan;
       answer_.partition = std::move(packs);
       answer_.programs = std::move(timed.value().programs);
@@ -188,8 +199,11 @@ class local_search {
     }
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
     const auto apart = [&](const sequence& s) { return !flowing || static_cast<double>(s.length.value) > room_ / 2; };
-    const tokens cap{room_ < 9e15 ? static_cast<std::int64_t>(room_) : std::numeric_limits<std::int64_t>::max()};
-    return fill(packs, order_, p, slicer_, cost_, {{}, cap, c.quantum, part_, true}, size, apart);
+    return fill(packs, order_, p, slicer_, cost_, {{}, cap(), c.quantum, part_, true}, size, apart);
+  }
+
+  [[nodiscard]] tokens cap() const {
+    return {room_ < 9e15 ? static_cast<std::int64_t>(room_) : std::numeric_limits<std::int64_t>::max()};
   }
 
   /// Nothing fits: smaller packs need less memory beside the longest sequence. Packs of one slice need the least, since
@@ -214,13 +228,7 @@ class local_search {
   /// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
   void evolve() {
     constexpr std::size_t ratios = 2 * solvers::pack_sizes::all().size();
-    std::uint64_t state = 1;
-    const auto uniform = [&] {  // splitmix64 (G. L. Steele, D. Lea and C. H. Flood, 2014)
-      std::uint64_t z = state += 0x9e3779b97f4a7c15u;
-      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-      z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-      return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-    };
+    splitmix random;
     // No exp: libraries choose among implementations by processor, and plans must not.
     const auto factor = [](double up) { return up < 0 ? 1 / (1 - up) : 1 + up; };
     std::array<double, ratios + 1> change{};  // of ratios, what factor takes; of the front, a difference
@@ -228,9 +236,9 @@ class local_search {
     for (bool better = false; !spent();) {
       if (!better) {
         change = {};
-        for (int some = 1 + static_cast<int>(3 * uniform()); some > 0; --some) {
-          const auto which = static_cast<std::size_t>(uniform() * static_cast<double>(change.size()));
-          change[which] = (2 * uniform() - 1) * step * (which == ratios ? 0.3 : 1.0);
+        for (int some = 1 + static_cast<int>(3 * random.uniform()); some > 0; --some) {
+          const auto which = static_cast<std::size_t>(random.uniform() * static_cast<double>(change.size()));
+          change[which] = (2 * random.uniform() - 1) * step * (which == ratios ? 0.3 : 1.0);
         }
       }
       candidate child = *best_;
@@ -245,6 +253,25 @@ class local_search {
       better = makespan_ < before;
       if (better) step = std::min(0.6, step * 1.3);
       else if (!again) step = std::max(0.05, step * 0.975);
+    }
+  }
+
+  /// Changes single packs of the best so far. Where packs are few that finds what no ratios describe; it is not counted
+  /// in plans, which cost next to nothing there.
+  /// Source    (1+1) evolutionary algorithm: random moves, one plan after the other, the faster kept
+  void move(solvers::search_budget budget) {
+    budget_ = budget;
+    std::vector<sequence> own(rising_.size());
+    for (const sequence& s : rising_) own[s.id.value] = s;
+    const pack_moves moves(std::span<const sequence>(own), slicer_, cost_,
+                           {{}, cap(), batch_.shape.quantum, part_, true});
+    splitmix random;
+    while (!spent()) {
+      std::optional<partition> next = moves.neighbour(answer_.partition, random);
+      if (next && *next != answer_.partition)
+        static_cast<void>(score(*std::move(next)));
+      else
+        nodes_ += last_;
     }
   }
 
@@ -264,6 +291,8 @@ class local_search {
     }
     return std::move(answer_);
   }
+
+  static constexpr std::uint64_t moving = 32;  // moves of packs take one of so many parts of the nodes, beside the rest
 
   static constexpr double crowding = 0.15;  // of the room: a sequence of more, at its turn, leaves others short of it
 

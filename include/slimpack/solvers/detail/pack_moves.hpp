@@ -1,0 +1,153 @@
+#ifndef SLIMPACK_SOLVERS_DETAIL_PACK_MOVES_HPP
+#define SLIMPACK_SOLVERS_DETAIL_PACK_MOVES_HPP
+
+#include <slimpack/core/cut_budget.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/solvers/detail/splitmix.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Small changes of a replica's packs: two packs become one, one becomes two, a border shifts, a sequence runs earlier
+/// or later. They reach what the ratios of pack_sizes cannot tell apart where packs are few.
+/// Packs are those that `fill` makes: slices in the order of one stream for each pass, one sequence after the other,
+/// forward from its front, backward from its end. A change of borders fills the stream again, the slicer cutting it.
+/// Law       what it returns covers the same tokens, in legal run order, no pack over `base.size`
+/// Complexity O(slices * log(quanta)) for each change
+template <class Slicer, class Cost>
+class pack_moves {
+ public:
+  /// Shapes    sequences: indexed by sequence_id
+  pack_moves(std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base)
+      : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base) {}
+
+  /// The packs after a random move, or a few: half of all end there, a quarter after the next. None where a slice does
+  /// not fit.
+  std::optional<partition> neighbour(const partition& of, splitmix& random) const {
+    std::optional<partition> next = of;
+    do {
+      if (sequences_.size() > 1 && random.uniform() < 0.3) {
+        const sequence_id moved = sequences_[random.below(sequences_.size())].id;
+        const sequence_id before = sequences_[random.below(sequences_.size())].id;
+        const std::size_t passes = random.below(3);  // forward, backward, both
+        if (passes != 1) next->forward = reordered(next->forward, moved, before);
+        if (passes != 0) next->backward = reordered(next->backward, moved, before);
+        continue;
+      }
+      const pass p = random.below(2) == 0 ? pass::forward : pass::backward;
+      micropacks& packs = p == pass::forward ? next->forward : next->backward;
+      std::vector<double> sizes = times(packs, p);
+      resize(sizes, random);
+      if (!refill(packs, p, sizes)) return std::nullopt;
+    } while (random.uniform() < 0.5);
+    return next;
+  }
+
+ private:
+  /// Adds a border, drops one, or shifts one, more often by little than by much.
+  static void resize(std::vector<double>& sizes, splitmix& random) {
+    const std::size_t pack = random.below(sizes.size());
+    const auto at = sizes.begin() + static_cast<std::ptrdiff_t>(pack);
+    const double kind = random.uniform();
+    const double share = random.uniform();
+    if (kind < 0.25) {
+      const double first = *at * share;
+      *at -= first;
+      sizes.insert(at, first);
+    } else if (pack + 1 < sizes.size()) {
+      const double shift = kind < 0.5 ? at[1] : share * share * (kind < 0.75 ? at[1] : -at[0]);
+      at[0] += shift;
+      at[1] -= shift;
+      if (kind < 0.5) sizes.erase(at + 1);
+    }
+  }
+
+  /// Time of each pack's slices on the part that is balanced.
+  [[nodiscard]] std::vector<double> times(const micropacks& packs, pass p) const {
+    std::vector<double> sums;
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+      sums.push_back(0);
+      for (const slice& s : packs[i]) sums.back() += cost_.time(s, p, base_.part).value;
+    }
+    return sums;
+  }
+
+  /// The same stream in packs of other sizes; the last takes what is left. False where a slice does not fit.
+  bool refill(micropacks& packs, pass p, std::span<const double> sizes) const {
+    micropacks made;
+    std::size_t pack = 0;
+    double left = sizes[0];
+    tokens held{};
+    bool empty = true;
+    const auto rounding = [&] { return 1e-9 * sizes[pack]; };
+    const auto close = [&] {
+      made.close();
+      pack = std::min(pack + 1, sizes.size() - 1);
+      left = sizes[pack];
+      held = {}, empty = true;
+    };
+    const std::span<const slice> stream = packs.slices();
+    for (std::size_t i = 0; i < stream.size(); ++i) {
+      if (i > 0 && stream[i].sequence == stream[i - 1].sequence) continue;
+      const sequence& s = sequences_[stream[i].sequence.value];
+      for (tokens rest = s.length; rest > tokens{0};) {
+        const bool last = pack + 1 == sizes.size();
+        if (!empty && !last && left <= rounding()) close();
+        const tokens at = p == pass::forward ? s.length - rest : rest;
+        const seconds time{last ? std::numeric_limits<double>::infinity() : left + rounding()};
+        const slice next = slicer_.next(s, at, p, {time, base_.size - held, base_.quantum, base_.part, empty}, cost_);
+        if (next.length == tokens{0}) {
+          if (empty) return false;
+          close();
+          continue;
+        }
+        made.push(next);
+        left -= cost_.time(next, p, base_.part).value;
+        held += next.length;
+        rest -= next.length;
+        empty = false;
+      }
+    }
+    made.close();
+    packs = std::move(made);
+    return true;
+  }
+
+  /// `moved` runs before `before`, with its cuts and the border after it; last of all before itself.
+  static micropacks reordered(const micropacks& packs, sequence_id moved, sequence_id before) {
+    struct piece {
+      slice of;
+      bool last;  // of its pack
+    };
+    std::vector<piece> stream;
+    std::vector<piece> taken;
+    for (std::size_t i = 0; i < packs.size(); ++i)
+      for (const slice& s : packs[i]) (s.sequence == moved ? taken : stream).push_back({s, &s == &packs[i].back()});
+    const auto to = std::find_if(stream.begin(), stream.end(), [&](const piece& p) { return p.of.sequence == before; });
+    stream.insert(to, taken.begin(), taken.end());
+    micropacks made;
+    for (const piece& p : stream) {
+      made.push(p.of);
+      if (p.last) made.close();
+    }
+    made.close();
+    return made;
+  }
+
+  std::span<const sequence> sequences_;
+  const Slicer& slicer_;
+  const Cost& cost_;
+  cut_budget base_;
+};
+
+}  // namespace slimpack::detail
+
+#endif
