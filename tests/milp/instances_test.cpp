@@ -68,7 +68,7 @@ TEST(MilpInstances, CertifyTheDefaultPlannerWithinOnePercent) {
               << found.makespan.value * 1e3 << std::setw(10) << found.bound.value * 1e3 << std::setw(15)
               << std::setprecision(4) << ratio << std::setw(8) << found.nodes << '\n';
     EXPECT_TRUE(found.proven) << i.list;
-    EXPECT_LE(found.bound, found.makespan) << i.list;
+    EXPECT_LE(found.bound, found.makespan * (1 + 1e-12)) << i.list;  // on one stage they are equal but for rounding
     EXPECT_LE(found.makespan, found.start) << i.list;
     const bool close = ratio <= 1.01 + 2e-5;  // what the bound gives away for CBC's tolerances
     EXPECT_TRUE(close || i.verdict == "beyond") << i.list << ", " << i.lengths.size() << " sequences: " << ratio;

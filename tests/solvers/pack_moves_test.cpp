@@ -96,7 +96,8 @@ TEST(PackMoves, AreTheSameForTheSameNumbers) {
 /// of one pack in each pass, however long the sequences are.
 TEST(PackMoves, LeaveOnePackOnOneStage) {
   const costs::quadratic linear{.linear = 1, .attention = 0, .per_pack = {64}};
-  const plan made = planner{shape{.stages = 1}, slicers::equal_cost{}, linear}(tests::lengths_of({418, 505, 934, 107})).value();
+  const planner plans{shape{.stages = 1}, slicers::equal_cost{}, linear};
+  const plan made = plans(tests::lengths_of({418, 505, 934, 107})).value();
   EXPECT_EQ(made.step_time, seconds{3 * 1964 + 2 * 64});
 }
 

@@ -28,8 +28,9 @@
 
 namespace slimpack::detail {
 
-/// Phase 2 on one replica: an evolution strategy over pack sizes and the order of sequences, then changes of single packs,
-/// each candidate filled, priced, scheduled and simulated. Works on local sequence ids (0, 1, ...) and translates its answer.
+/// Phase 2 on one replica: an evolution strategy over pack sizes and the order of sequences, then moves of single packs,
+/// each candidate filled, priced, scheduled and simulated. Works on local sequence ids (0, 1, ...) and translates its
+/// answer.
 template <class Slicer, class Cost, class Schedule>
 class local_search {
  public:
