@@ -153,7 +153,9 @@ struct stage {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  const slimpack::plan plan = slimpack::planner{{.stages = 2, .replicas = 2, .quantum = {4}}}(lengths).value();
+  const slimpack::shape on{.stages = 2, .replicas = 2, .quantum = {4}};
+  const slimpack::solvers::two_phase apart{.most_sharers = 1};  // packflow runs no sequence on two replicas
+  const slimpack::plan plan = slimpack::planner{on, slimpack::slicers::equal_cost{}, slimpack::costs::quadratic{}, apart}(lengths).value();
   slimpack::transports::threads world{4};
   std::vector<stage> stages(4);
   const auto run = [&](std::size_t rank) {

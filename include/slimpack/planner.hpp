@@ -146,6 +146,8 @@ class planner {
     p.bounds = simulator::lower_bounds(cost_, shape_, batch, rates.value());
     for (bound& b : p.bounds) {
       b.time += p.reduce_time;
+      // A bound that a plan meets may come out an ulp above it, since its sum is taken in another order.
+      if (b.time > p.step_time && b.time <= p.step_time * (1 + 1e-12)) b.time = p.step_time;
       p.lower_bound = std::max(p.lower_bound, b.time);
     }
     seconds useful{};

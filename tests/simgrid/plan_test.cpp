@@ -65,7 +65,8 @@ class PlansBy : public ::testing::Test {
 
   template <class Cost>
   static plan plan_of(const std::vector<tokens>& batch, const shape& on, const Cost& cost) {
-    const solvers::two_phase quick{.effort = solvers::search_budget::fast()};
+    // The witness runs each replica alone, so none may wait for another.
+    const solvers::two_phase quick{.effort = solvers::search_budget::fast(), .most_sharers = 1};
     return planner<slicers::equal_cost, Cost, solvers::two_phase, Schedule>{on, {}, cost, quick}(batch).value();
   }
   static plan plan_on_a100(const std::vector<tokens>& batch, const shape& on) {
