@@ -14,7 +14,7 @@ inline constexpr tokens longest{262144};
 
 /// Lengths whose logarithms are normal: median 3,072 tokens, 99 of 100 below 73,728 (24 medians), clamped to
 /// [shortest, longest]; the longest drawn is made `longest`, so that a batch of any size has its giant.
-/// Law       equal seeds give equal lengths with every compiler: only std::mt19937_64, whose values are specified
+/// Law       equal seeds give equal lengths with one C library; another's exp, log and cos may move a length by a token
 [[nodiscard]] std::vector<tokens> log_normal(std::size_t sequences, std::uint64_t seed);
 
 /// 19 of 20 lengths around 1,024 tokens, the others around 50,000 (log-normal with deviations of 0.5), clamped to

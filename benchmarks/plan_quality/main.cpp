@@ -4,7 +4,7 @@
 //   [FOLDER]
 //
 // FOLDER holds lengths/, models/, profiles/ as examples/data does, which is the default. Everything but times is the
-// same on every machine. The exit status is 1 when a goal is missed.
+// same on every machine with the same C library. The exit status is 1 when a goal is missed.
 
 #include "parts.hpp"
 

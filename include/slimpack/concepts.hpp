@@ -203,7 +203,7 @@ concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && s
 /// Whatever plans a batch: what may be cached (plan_cache.hpp) and planned ahead (async_planner.hpp).
 ///  1. equal lengths get equal plans, as long as nobody asks to stop
 ///  2. a stop makes it answer soon, with the best plan found; plans under a stop token are marked as truncated
-/// Shipped   planner; plan_cache around one, or std::ref of it
+/// Shipped   planner; std::ref of a plan_cache around one
 template <class P>
 concept batch_planner = std::move_constructible<P> &&
     (detail::plans_batches<P> ||

@@ -32,7 +32,7 @@ struct replica_plan {
   std::vector<double> peak_memory;    ///< per stage, in the plan's memory unit
   std::vector<memory_rates> rates;    ///< per stage; what peak_memory was computed with, not part of the plan file
   seconds makespan;                   ///< end of the last instruction, from a common start
-  seconds lower_bound;                ///< for these sequences on this pipeline; decides nothing
+  seconds lower_bound;                ///< for the sequences it shares with no other; decides nothing
 
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 };
