@@ -124,6 +124,21 @@ TEST(TwoPhase, PlansWhereOnlyPacksOfOneQuantumFit) {
   EXPECT_LE(made.value().replicas[0].peak_memory[0], on.memory->amount);
 }
 
+// A pack costs ten tokens' time besides its slices, which elsewhere keeps packs from being that small.
+TEST(TwoPhase, PlansWhereOnlyPacksFitThatCostMoreThanTheirSlices) {
+  with_bytes cost;
+  cost.linear = 1;
+  cost.attention = 0;
+  cost.per_pack = {10};
+  cost.rates = {.live_token = 1, .backward_token = 1000};
+  const std::vector<tokens> lengths = tests::lengths_of({100});
+  shape on{.quantum = {1}};
+  on.memory = memory_limit{memory_unit::byte, least_memory(cost.rates, lengths[0], on.quantum)};
+  const result<plan> made = planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}}(lengths);
+  ASSERT_TRUE(made) << made.error().detail;
+  EXPECT_LE(made.value().replicas[0].peak_memory[0], on.memory->amount);
+}
+
 // Under attention alone a single token takes a pair and a quantum eight million, so ten thousand single tokens are less
 // work than a hundredth of a quantum, and still too many to run together.
 TEST(TwoPhase, PlansWhereOnlyPacksOfOneSequenceFit) {

@@ -153,6 +153,7 @@ class division_search {
     for (int tries = 0; tries < 4; ++tries) {
       local_search search(on.stand_ins(), as_one, slicer_, cost, schedule_, rates_);
       result<replica_solution> one = search.best({start_.forward, start_.backward}, effort);
+      if (!one && tries > 0) return why;  // not with the limit lowered here
       if (!one) return std::move(one).error();
       solution made = unfolded(one.value(), on, cost, unit.replicas);
       const double over = excess(made, cost.priced_lanes(one.value().partition, batch_.shape, rates_, weight_gradients_of<Schedule>));

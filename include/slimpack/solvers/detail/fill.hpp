@@ -16,7 +16,8 @@ namespace slimpack::detail {
 /// `base` gives quantum, part and the token cap of a pack; `budget(done)` the next pack's time, `done` being the work
 /// in the packs before it. A pack that has used up its time takes no more, even from a slicer that ignores time.
 /// Nor is a pack closed for time before its slices take twice what it costs besides them: launches, and, where slices
-/// are thin or have a long prefix, a device that they do not fill. Smaller ones lose more than they can gain.
+/// are thin or have a long prefix, a device that they do not fill. Smaller ones lose more than they can gain; only where
+/// `budget` asks for no time at all, since the least memory is wanted, packs are as small as can be.
 /// A sequence runs front to back forward and back to front backward, so every order of sequences is a legal run
 /// order. Where `apart(sequence)`, no other sequence shares a pack with its turn: the last forward and the first
 /// backward pack of it hold no later and no earlier sequence.
@@ -28,8 +29,10 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
   seconds used{};
   tokens held{};
   seconds room = budget(done);
+  bool smallest = room <= seconds{};
   bool empty = true;
   const auto worth = [&] {
+    if (smallest) return seconds{};
     if constexpr (requires { cost.time(packs.open(), p, base.part); })
       return (pack_time(cost, packs.open(), p, base.part) - used) * 2.0;
     else
@@ -40,6 +43,7 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
     done += used;
     used = {}, held = {}, empty = true;
     room = budget(done);
+    smallest = room <= seconds{};
   };
   for (const sequence& s : order) {
     tokens left = s.length;

@@ -75,7 +75,7 @@ class most_of {
     sum_up(to.before.data(), from.before.data(), of, first, most);
     if (from.kept.empty()) return;
     const auto stages = static_cast<std::size_t>(work_.shape.stages);
-    if (first) to.kept.resize(stages * (of.size() + 1));
+    if (to.kept.empty()) to.kept.resize(stages * (of.size() + 1));  // lanes before may keep nothing
     for (std::size_t r = 0; r < stages; ++r)
       sum_up(&to.kept[r * (of.size() + 1)], &from.kept[r * (from.size() + 1)], of, first, most);
   }
