@@ -137,7 +137,7 @@ class Replay(unittest.TestCase):
 
     def test_weight_gradients_apart(self):
         """On one stage, B and then W take as long as a B that has both, and their tokens are held as long."""
-        made = self.replays(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--batch", "64"])
+        made = self.replays(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--batch", "64", "--memory", "3000tokens"])
         replica = made["replicas"][0]
         for pack in replica["backward"]:
             pack["weight_time"] = [t / 2 for t in pack["time"]]

@@ -77,7 +77,7 @@ class Train(unittest.TestCase):
         return most
 
     def test_a_long_sliced_curve_is_the_uncut_one(self):
-        arguments = ["--steps", "200", *EXACT[:2], *QUADRATIC]
+        arguments = ["--steps", "200", "--effort", "fast", *EXACT[:2], *QUADRATIC]
         uncut = self.losses("--planner", "megatron", *arguments)
         file = self.folder / "sliced.json"
         most = self.assert_same_curve(uncut, self.losses("--pp", "2", "--json", file, *arguments))

@@ -56,7 +56,7 @@ void check(const options& o) {
 
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
-  std::string transport = "auto", precision = "float", effort = "high", memory;
+  std::string transport = "auto", precision = "float", effort = "normal", memory;
   fs::path json, trace, timeline, log;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -116,7 +116,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->take_all()
       ->delimiter(',')
       ->check(planner);
-  add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [high]")
+  add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
   add(planning, "--quantum", o.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
       ->check(count);

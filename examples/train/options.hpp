@@ -40,7 +40,7 @@ struct options {
 
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
-  slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::high()};
+  slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   std::string cost_text{"measured"};                    ///< as typed
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is not measured
 
