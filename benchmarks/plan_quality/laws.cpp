@@ -42,7 +42,7 @@ std::vector<tokens> bimodal(std::size_t sequences, std::uint64_t seed) {
   std::vector<tokens> lengths;
   for (std::size_t i = 0; i < sequences; ++i) {
     const bool is_long = draw.uniform() < 0.05;
-    lengths.push_back(clamped(is_long ? 50000 * std::exp(0.5 * draw()) : 1024 * std::exp(0.5 * draw())));
+    lengths.push_back(clamped(is_long ? 50000 * std::exp(draw()) : 1024 * std::exp(0.5 * draw())));
   }
   return lengths;
 }

@@ -28,7 +28,7 @@ namespace slimpack::schedules {
 /// Errors    out_of_memory: the packs themselves do not fit; the detail has the shortfall
 /// Complexity O(passes * packs * stages)
 struct list {
-  int passes{2};  ///< runs of the rule; 1: the plain rule, once
+  int passes{3};  ///< runs of the rule; 1: the plain rule, once
 
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
     result<timed_programs> found = timed(work);

@@ -13,9 +13,9 @@ struct search_budget {
   std::uint64_t nodes{};       ///< simulated task-graph nodes and priced slices
   std::uint64_t candidates{};  ///< pack sizes tried
 
-  static constexpr search_budget fast() noexcept { return {300'000, 40}; }
-  static constexpr search_budget normal() noexcept { return {4'000'000, 400}; }
-  static constexpr search_budget high() noexcept { return {200'000'000, 20'000}; }
+  static constexpr search_budget fast() noexcept { return {220'000, 40}; }
+  static constexpr search_budget normal() noexcept { return {3'000'000, 400}; }
+  static constexpr search_budget high() noexcept { return {150'000'000, 20'000}; }
 
   friend constexpr bool operator==(const search_budget&, const search_budget&) = default;
   template <class Traits>

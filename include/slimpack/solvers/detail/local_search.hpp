@@ -295,7 +295,7 @@ class local_search {
 
   static constexpr std::uint64_t moving = 32;  // moves of packs take one of so many parts of the nodes, beside the rest
 
-  static constexpr double crowding = 0.15;  // of the room: a sequence of more, at its turn, leaves others short of it
+  static constexpr double crowding = 0.3;  // of the room: a sequence of more, at its turn, leaves others short of it
 
   static constexpr pass passes[] = {pass::forward, pass::backward};
 
