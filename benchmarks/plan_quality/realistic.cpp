@@ -144,6 +144,7 @@ void realistic(const options& o, scoreboard&) {
   std::vector<comparison> all;
   for (const char* name : models) {
     if (o.quick && name != models[0]) break;
+    if (!benchmarks::chosen(o.models, name)) continue;
     const costs::model_shape model = io::read_model(o.data / "models" / (std::string(name) + ".json")).value();
     for (const int count : gpus) {
       const cluster on = cluster::of(model, count);
