@@ -14,7 +14,7 @@ struct options {
   std::filesystem::path data;
   bool quick{};                               ///< one seed, no high effort, and nothing that takes longer than seconds
   std::vector<std::uint64_t> seeds{1, 2, 3};  ///< of the laws and of what is shuffled
-  std::string models;                         ///< the only ones of the realistic part, between commas; empty: all
+  std::string models{};                       ///< the only ones of the realistic part, between commas; empty: all
 };
 
 /// One function a part, each in a file of its own name. They print what they find as they find it.
