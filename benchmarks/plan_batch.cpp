@@ -1,12 +1,12 @@
 // How close to the best possible are plans of real batches, and how long does planning take?
 //
-// Uniform pipeline cost (linear 1e-6 s a token, 4.069e-11 s a pair, backward 2 and 2.5, 64 us a pack, 24 us a message),
-// 8 stages, one replica, the first 512 lengths of each list in file order, cut at 262144 tokens, memory limit 1.25 x the
-// longest, at least 65536 tokens. Beside it, on the same batch and limit: whole sequences packed first-fit decreasing
+// Cost of uniform_pipeline.hpp, 8 stages, one replica, the first 512 lengths of each list in file order, cut at 262144
+// tokens, memory limit 1.25 x the longest, at least 65536 tokens. Beside it, on the same batch and limit: whole sequences packed first-fit decreasing
 // under 1F1B (megatron), and equal token chunks with a lead of 2 (chunked).
 //
 //   slimpack-bench-plan_batch [LIST.txt ...]     default: every list in examples/data/lengths, from the project's root
 #include "median_time.hpp"
+#include "uniform_pipeline.hpp"
 
 #include <slimpack/io/lengths.hpp>
 #include <slimpack/planner.hpp>
@@ -46,9 +46,9 @@ void measure(const std::filesystem::path& list) {
   std::vector<tokens> lengths = io::read_lengths(list).value();
   lengths.resize(std::min<std::size_t>(lengths.size(), 512));
   for (tokens& length : lengths) length = std::min(length, tokens{262144});
-  const auto longest = static_cast<double>(std::max_element(lengths.begin(), lengths.end())->value);
-  const costs::quadratic cost{.linear = 1e-6, .attention = 4.069e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}};
-  const shape on{.stages = 8, .memory = memory_limit{memory_unit::token, std::max(65536.0, static_cast<double>(static_cast<std::int64_t>(1.25 * longest)))}};
+  constexpr const costs::quadratic& cost = benchmarks::uniform_cost;
+  shape on{.stages = 8, .memory = benchmarks::times_longest(1.25, lengths)};
+  on.memory->amount = std::max(on.memory->amount, 65536.0);
   const planner plan_batch{on, slicers::equal_cost{}, cost};
 
   const plan p = plan_batch(lengths).value();

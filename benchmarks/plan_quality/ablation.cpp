@@ -20,9 +20,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <optional>
-#include <string>
+#include <span>
 #include <utility>
-#include <vector>
 
 namespace slimpack::plan_quality {
 namespace {

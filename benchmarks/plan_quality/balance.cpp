@@ -16,12 +16,6 @@
 namespace slimpack::plan_quality {
 namespace {
 
-struct law {
-  const char* name;
-  std::vector<tokens> (*draw)(std::size_t sequences, std::uint64_t seed);
-  std::size_t sequences;
-};
-
 constexpr law laws[] = {{"log-normal", log_normal, 512}, {"bimodal", bimodal, 512}, {"log-normal", log_normal, 4096}};
 
 void measure(const law& l, int ranks, std::uint64_t seed, const solvers::search_budget& effort, scoreboard& board) {

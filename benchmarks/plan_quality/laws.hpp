@@ -22,6 +22,13 @@ inline constexpr tokens longest{262144};
 /// and their longest alone would keep 8 stages idle for a fifth of a step that cuts nothing.
 [[nodiscard]] std::vector<tokens> bimodal(std::size_t sequences, std::uint64_t seed);
 
+/// A law by its name, and how many sequences of it are a batch.
+struct law {
+  const char* name;
+  std::vector<tokens> (*draw)(std::size_t sequences, std::uint64_t seed);
+  std::size_t sequences;
+};
+
 }  // namespace slimpack::plan_quality
 
 #endif

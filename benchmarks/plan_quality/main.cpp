@@ -5,16 +5,18 @@
 //
 // --models: of the realistic part, which takes an hour for each of its four.
 // FOLDER holds lengths/, models/, profiles/ as examples/data does, which is the default. Everything but times is the
-// same on every machine with the same C library. The exit status is 1 when a goal is missed.
+// same on every machine with the same C library. The exit status is 1 when a goal is missed
+// that known_misses.hpp does not list.
 
 #include "parts.hpp"
 
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -80,5 +82,5 @@ int main(int argc, char** argv) {
   for (const part& each : parts)
     if (benchmarks::chosen(only, each.name)) each.measure(o, board);
   board.print_summary();
-  return board.all_met() ? 0 : 1;
+  return board.misses_only_known() ? 0 : 1;
 }

@@ -3,17 +3,10 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/simulator/bgl.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <utility>
 
 namespace slimpack::plan_quality {
-
-memory_limit times_longest(double factor, std::span<const tokens> lengths) {
-  const auto longest = static_cast<double>(std::max_element(lengths.begin(), lengths.end())->value);
-  return {memory_unit::token, std::floor(factor * longest)};
-}
 
 result<plan> planned(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
                      const solvers::search_budget& effort) {

@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_BENCHMARKS_PLAN_QUALITY_UNIFORM_HPP
 #define SLIMPACK_BENCHMARKS_PLAN_QUALITY_UNIFORM_HPP
 
+#include "../uniform_pipeline.hpp"
+
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
@@ -11,10 +13,8 @@
 
 namespace slimpack::plan_quality {
 
-/// The uniform pipeline: 1 us a token forward, as much again for attention to 49,152 tokens, backward 2 and 2.5 times
-/// that; 64 token-times a pack, 24 a message.
-inline constexpr costs::quadratic uniform_cost{
-    .linear = 1e-6, .attention = 2e-6 / 49152, .per_pack = {64e-6}, .hop = {24e-6}};
+using benchmarks::times_longest;
+using benchmarks::uniform_cost;
 
 struct effort {
   const char* name;
@@ -23,9 +23,6 @@ struct effort {
 inline constexpr effort efforts[] = {{"fast", solvers::search_budget::fast()},
                                      {"normal", solvers::search_budget::normal()},
                                      {"high", solvers::search_budget::high()}};
-
-/// Live tokens of a stage: so many times the longest sequence.
-[[nodiscard]] memory_limit times_longest(double factor, std::span<const tokens> lengths);
 
 /// The default planner, its plan certified by Boost.Graph too. planning_time includes that, and is processor time of
 /// all threads, so that what else the machine does counts little.
