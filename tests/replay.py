@@ -148,7 +148,7 @@ def simulate(plan):
         claim(pack == 0 or (kind, pack - 1, part) in end[r], f"stage {stage} runs {kind}{pack} after {kind}{pack - 1}")
         step = -1 if kind == "F" else 1
         if part == (0 if kind == "F" else parts - 1):
-            if kind == "B":  # rule 2: the turn
+            if kind == "B":  # the turn
                 needs = max(last_forward[r][s] for s, _, _ in packs[r]["B"][pack]["slices"])
                 if ("F", needs, part) not in end[r]:
                     return None

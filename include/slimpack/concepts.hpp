@@ -172,7 +172,8 @@ concept cost_model = std::copyable<C> &&
 /// W is the workload type it reads.
 ///  1. each stage runs each forward and each backward pack once per chunk, packs in run order; where weight gradients may
 ///     run apart (workload::split), from some backward pack on they do, on all stages, each after its backward
-///  2. the programs are free of deadlock (design rule 5; with chunks, the task graph is acyclic)
+///  2. the programs are free of deadlock: the last stage runs every forward that a backward needs before it, and each
+///     stage runs no fewer forwards before a backward than the next does; with chunks, the task graph is acyclic
 ///  3. the workload's memory limit holds, or the answer is errc::out_of_memory
 ///  4. one that also offers result<timed_programs> timed(const W&) const tells the same programs, and the makespan
 ///     that the task graph tells, to the bit: so that a search need not build the graph (schedules/timed.hpp)

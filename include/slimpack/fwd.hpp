@@ -12,6 +12,7 @@ struct partition;
 struct workload;
 struct plan;
 struct replica_plan;
+struct merge;
 struct piece;
 struct step_outline;
 struct step_report;
@@ -22,6 +23,7 @@ class outgoing;
 class plan_error;
 class plan_ticket;
 class deadline;
+struct shape_search;
 
 namespace slicers {
 struct equal_cost;
@@ -49,6 +51,9 @@ template <class Solver>
 struct refined;
 template <class Inner>
 struct milp;
+struct milp_limits;
+struct milp_answer;
+struct milp_assignment;
 }  // namespace solvers
 
 namespace schedules {
@@ -56,6 +61,13 @@ struct one_f_one_b;
 struct list;
 struct zero_bubble;
 }  // namespace schedules
+
+namespace shapes {
+struct layout;
+struct space;
+struct candidate;
+struct ranking;
+}  // namespace shapes
 
 namespace executors {
 template <class Schedule>

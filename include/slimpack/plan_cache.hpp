@@ -13,7 +13,6 @@
 #include <span>
 #include <stop_token>
 #include <utility>
-#include <vector>
 
 namespace slimpack {
 

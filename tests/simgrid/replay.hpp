@@ -15,7 +15,7 @@
 namespace slimpack::tests {
 
 /// What one replica of a plan does, told by what its plan file has: programs, times, messages, and the slices of packs,
-/// from which the rules of design section 6 follow anew. Shares nothing with the simulator but the vocabulary of core/.
+/// from which the rules that plans obey follow anew. Shares nothing with the simulator but the vocabulary of core/.
 class replay {
  public:
   /// `carry(to, pass, pack, part)` adds the message that a pack's output on a part goes on as, and returns it.

@@ -204,9 +204,10 @@ program with_counts(const std::vector<std::uint32_t>& a, std::uint32_t packs) {
   return p;
 }
 
-// Design rule 5, the theorem that schedules rest on, by exhaustion: every number of forwards before every backward on
+// The theorem that schedules rest on, that nobody waits for ever exactly where each stage runs no fewer forwards before a
+// backward than the next, and the last all that it needs. By exhaustion: every number of forwards before every backward on
 // every stage, for every turn phi, of up to 3 packs a pass on up to 3 stages.
-TEST(TaskGraph, IsAcyclicExactlyWhereRule5Holds) {
+TEST(TaskGraph, IsAcyclicExactlyWhereForwardsComeBeforeWhatNeedsThem) {
   simulator::task_graph graph;
   std::int64_t free = 0;
   std::int64_t stuck = 0;

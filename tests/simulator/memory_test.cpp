@@ -64,8 +64,8 @@ TEST(PeakMemory, EqualsACountTokenByToken) {
   }
 }
 
-// Rule 6: the tokens of the first a_r(i) forwards less those of the first i backwards, at their largest over i.
-TEST(PeakMemory, IsRule6) {
+// The tokens of the first a_r(i) forwards less those of the first i backwards, at their largest over i.
+TEST(PeakMemory, IsOfForwardsBeforeLessBackwards) {
   testing::generator random(32);
   for (int i = tests::cases(40); i > 0; --i) {
     workload work = testing::any_replica({.longest = {16384}}, random).work;

@@ -8,7 +8,7 @@ namespace slimpack {
 ///           + gradient_token * (prefix tokens of sequences whose backward is under way)
 ///           + forward_token * (tokens of the running forward pack), or backward_token * (of the running backward pack)
 ///           + what the pieces forwarded, not yet backwarded, keep beside their tokens (hook `kept` in costs/hooks.hpp)
-/// Source    design rule 6 (derived): it depends on the order of a stage's instructions, never on their times;
+/// Source    derived: it depends on the order of a stage's instructions, never on their times;
 ///           accumulators of dK and dV live from the first backward slice of a sequence to its last
 struct memory_rates {
   double fixed{};           ///< weights, gradients, optimizer states

@@ -83,7 +83,7 @@ struct workload {
   pass_timing backward;
   weight_timing weight{};       ///< as programs have decided (`settled`)
   backward_parts split{};       ///< what a schedule may decide on, if it was priced so; backward.time is then of whole packs
-  std::vector<std::uint32_t> turn;  ///< phi(i): last forward pack that backward packs 0..i need (design rule 5)
+  std::vector<std::uint32_t> turn;  ///< phi(i): last forward pack with a sequence of backward packs 0..i
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
   std::vector<memory_rates> rates;             ///< per stage

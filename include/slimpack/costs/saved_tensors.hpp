@@ -83,7 +83,7 @@ struct saved_tensors {
 
   /// The default: bf16, flash attention, fused norms and activation, no dropout: 12h + 4k + 6f bytes a token for h
   /// query, k key/value and f feed-forward width. The log-sum-exp of flash attention, 4 bytes a head, is left out.
-  /// Source    design section 7; SlimPipe (arXiv:2504.14519), whose planner's tables it gives to the last digit
+  /// Source    derived; SlimPipe (arXiv:2504.14519), whose planner's tables it gives to the last digit
   [[nodiscard]] static saved_tensors flash_attention() {
     return {.name = "flash attention",
             .source = "bf16, flash attention, fused norms and activation; SlimPipe, arXiv:2504.14519",

@@ -24,7 +24,7 @@ namespace slimpack::executors {
 /// and sends left under way, so that with a lead of 2 messages travel while stages compute; 4. nothing may be held any
 /// more; 5. reduce; 6. ranks tell each other that all is done. Only then does any rank return a report.
 /// Loss weights are relative to the valid tokens of the whole batch, as the compute of each replica's last stage counts
-/// them (design rule 9). A replica without sequences runs one piece of weight 0.
+/// them before the first forward. A replica without sequences runs one piece of weight 0.
 /// All calls of the compute are made on the calling thread. Nothing is kept from one step to the next.
 ///
 /// When something goes wrong, on any rank: every rank's transport is told and wakes, pieces that were forwarded are

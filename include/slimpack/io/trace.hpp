@@ -172,7 +172,7 @@ class trace_writer {
     json_.close('}');
   }
 
-  /// What a stage holds follows from its order alone (design rule 6): the same amounts at predicted or measured times.
+  /// What a stage holds follows from its order alone: the same amounts at predicted or measured times.
   void write_memory(process p, std::size_t stage, const workload& work,
                     std::span<const timed_instruction> lane) {
     const bool bytes = plan_.memory_unit == memory_unit::byte;

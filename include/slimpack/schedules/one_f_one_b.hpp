@@ -33,7 +33,7 @@ namespace slimpack::schedules {
 /// itself (packs that are no multiple of p, which Megatron-LM requires, or that share sequences), k falls too. At k = 0
 /// with late forwards it cannot: with units in one order for all stages, and each backward put right after the forwards
 /// it needs, an instruction depends only on earlier units, or on its own unit on another stage.
-/// Source    1F1B; the form for packs that share sequences is derived (design rule 5, with its proof of no deadlock);
+/// Source    1F1B; the form for packs that share sequences is derived, and free of deadlock (`fits` says why);
 ///           SlimPipe (arXiv:2504.14519) doubles the lead, which hides the messages
 /// Requires  lead >= 0
 /// Errors    out_of_memory: not even the smallest lead fits; the detail has the shortfall
@@ -130,7 +130,8 @@ struct one_f_one_b {
     return graph.assign(work, programs) ? graph.sweep(start) : seconds{std::numeric_limits<double>::infinity()};
   }
 
-  /// Whether no stage waits for ever, which with one chunk is proven (design rule 5), and the memory limit holds.
+  /// Whether no stage waits for ever, and the memory limit holds. With one chunk none does: a stage runs no fewer
+  /// forwards before a backward than the next, and the last all that the backward needs.
   static bool fits(const workload& work, const std::vector<program>& programs) {
     if (excess(work, programs) > 0) return false;
     if (work.shape.chunks == 1) return true;

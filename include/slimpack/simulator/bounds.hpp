@@ -20,7 +20,8 @@
 /// merges or split of weight gradients. Each is a function with its proof; `lower_bounds` lists them all.
 /// They rest on cost_model laws 3 (monotone) and 4 (cutting conserves time; hook `least`), and on these facts of a plan:
 ///   (a) a sequence's first slice holds its tokens [0, min(quantum, length)), and runs first forward, last backward;
-///   (b) a pack costs at least its overhead and the least times of its slices;
+///   (b) a pack costs at least its overhead and the least times of its slices; and its overhead and all of the time of
+///       any one, also with the weight gradients of both left out (cost_model law 2);
 ///   (c) parts are passed one after the other, a message apart, by all packs of a pass in one order;
 ///   (d) weight gradients run with their pack's backward on all stages, or apart on all;
 ///   (e) in a merge, the packs of a row start and end together, and a token runs backward where it ran forward.
@@ -32,7 +33,8 @@ namespace slimpack::simulator {
 }
 
 /// Time before `part` can run anything of the sequence: its first slice through the parts before.
-/// Proof     (a), (b), (c): the first slice must leave part 0, 1, ..., part - 1, each in some pack.
+/// Proof     (a), (b), (c): the first slice must leave part 0, 1, ..., part - 1, each in some pack, which takes no less
+///           than that slice alone. Nothing adds up here, so `time` serves, and not `least`.
 template <class Cost>
 [[nodiscard]] seconds fill_time(const Cost& cost, const shape& shape, const sequence& s, int part) {
   const slice first = first_slice(s, shape.quantum);
@@ -45,7 +47,8 @@ template <class Cost>
 
 /// Time after `part` has run its last backward of the sequence: the first slice through the parts before, weight
 /// gradients left out, since a plan may delay them past the last message.
-/// Proof     (a), (b), (c): the sequence's first slice is the last to leave each part backward.
+/// Proof     (a), (b), (c): the sequence's first slice is the last to leave each part backward, as in fill_time; what is
+///           left of its backward beside weight gradients does not fall if the plan cuts it longer (law 3).
 template <class Cost>
 [[nodiscard]] seconds drain_time(const Cost& cost, const shape& shape, const sequence& s, int part) {
   const slice first = first_slice(s, shape.quantum);
@@ -84,8 +87,9 @@ template <class Cost>
 }
 
 /// One sequence's own way: to the last part, all its forward there, then all its backward there, and back.
-/// Proof     On the last part every backward of a sequence follows all its forwards (design rule 2). They run on one
-///           stage, one after the other, or in the rows of a merge, each at least its share of the row's work.
+/// Proof     On the last part every backward of a sequence follows all its forwards, since its last tokens come first.
+///           They run on one stage, one after the other, or in the rows of a merge, each at least its share of the
+///           row's work.
 /// Shapes    sharers: the most replicas that may share the sequence
 template <class Cost>
 [[nodiscard]] seconds chain_bound(const Cost& cost, const shape& shape, const sequence& s, int sharers = 1) {

@@ -28,8 +28,8 @@ struct task {
 ///
 /// Nodes     each instruction of each stage, each message between parts
 /// Edges     program order on a stage; instruction -> its message -> the instruction that waits for it.
-///           A backward on the last part also waits for the forwards of its sequences (design rule 2); program
-///           order implies it, since a program that runs them later would wait for itself and is rejected. Weight
+///           A backward on the last part also waits for all forwards of its sequences; program order
+///           implies it, since a program that runs them later would wait for itself and is rejected. Weight
 ///           gradients (W) come after their backward by program order too, and nothing waits for them.
 /// Source    derived; SlimPack (arXiv:2509.26246) describes its simulator as a DAG solved by its critical path
 /// Messages neither occupy a stage nor delay each other.

@@ -12,12 +12,12 @@
 
 namespace slimpack::simulator {
 
-/// What one stage holds, instruction by instruction: it follows from order alone (design rule 6).
+/// What one stage holds, instruction by instruction: it follows from order alone.
 /// A live (token, chunk) counts 1 / chunks token; a running one counts whole, since logits and a layer computed again
 /// are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Where weight
 /// gradients run apart, a token stays live until they have run, since they need its activations; what is kept beside
 /// tokens, attention's scores, serves B alone and goes with it.
-/// Source    design rule 6 (derived); what B and W release: Qi et al. (arXiv:2401.10241), table 1
+/// Source    derived; what B and W release: Qi et al. (arXiv:2401.10241), table 1
 /// Units     those of work.rates            Errors    none            Complexity  O(1) each
 /// Requires  the workload outlives it
 class stage_memory {

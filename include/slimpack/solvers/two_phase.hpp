@@ -29,8 +29,7 @@ namespace slimpack::solvers {
 /// Errors    out_of_memory: a sequence does not fit, or no candidate's programs do; the detail has the shortfall
 /// Complexity O(effort) for each replica
 struct two_phase {
-  pack_sizes forward{.steady = 0.93, .ramp_least = 0.6, .fill = 0.82, .drain = 1.0,
-                     .turn_least = 0.7, .before = 0.41, .after = 0.62};
+  pack_sizes forward{};
   pack_sizes backward{.steady = 0.39, .ramp_least = 2.3, .fill = 1.6, .drain = 0.262,
                       .turn_least = 0.68, .before = 0.104, .after = 0.081};
   search_budget effort{search_budget::normal()};

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-/// The rules of design section 6 in slow and obvious code, told of slices and not of packs' turns: what the laws hold
+/// The rules that plans obey in slow and obvious code, told of slices and not of packs' turns: what the laws hold
 /// the library's quick code against. Shares nothing with the simulator but the vocabulary of core/.
 namespace slimpack::testing::naive {
 
@@ -115,7 +115,7 @@ struct running {
   std::span<const program> programs;
 };
 
-/// Runs replicas by rules 1 to 3, slice by slice: an instruction runs when its tokens have arrived from the part
+/// Runs replicas slice by slice: an instruction runs when its tokens have arrived from the part
 /// before, its sequences' earlier (backward: later) tokens have run on its part, and, on the last part, a backward's
 /// sequences have run forward to their ends. A W waits for nothing but its stage. Of a sequence that replicas share,
 /// rows take the place of slices: the packs of a row start together and end together. `time` is asked

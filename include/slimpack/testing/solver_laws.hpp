@@ -12,8 +12,6 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace slimpack::testing {

@@ -14,9 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <optional>
 #include <span>
-#include <vector>
 
 namespace slimpack::simulator {
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace slimpack::detail {

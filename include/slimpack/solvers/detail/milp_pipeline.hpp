@@ -8,7 +8,6 @@
 #include <slimpack/solvers/detail/milp_model.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -178,7 +177,7 @@ class milp_pipeline {
     model_.at_least(end_, start(pass::backward, 0, packs_[1] - 1) + duration(pass::backward, 0, packs_[1] - 1));
   }
 
-  /// On the last stage a sequence's backward follows all its forwards (design rule 2).
+  /// On the last stage a sequence's backward follows all its forwards.
   void wait_for_turns() {
     for (std::size_t a = 0; a < atoms(); ++a) {
       if (!of_.atoms[a].last) continue;
@@ -189,7 +188,7 @@ class milp_pipeline {
     }
   }
 
-  /// A stage runs one pack at a time. Forwards before a backward are as many on the stage before, or more (rule 5).
+  /// A stage runs one pack at a time, and before a backward no fewer forwards than the next, or both would wait.
   void order_stages() {
     for (std::size_t r = 0; r < of_.stages; ++r) {
       for (std::size_t i = 0; i < packs_[0]; ++i) {
@@ -208,7 +207,7 @@ class milp_pipeline {
     }
   }
 
-  /// While a pack runs, a stage holds what forward packs before it brought, less what backward packs took (rule 6).
+  /// While a pack runs, a stage holds what forward packs before it brought, less what backward packs took.
   void fit_memory() {
     for (std::size_t r = 0; r < of_.stages; ++r) {
       const memory_rates& rates = of_.memory[r];
