@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <numeric>
 #include <stdexcept>
@@ -35,13 +36,17 @@ TEST(ForEachIndex, RunsOnTheCallersThreadWhereOneIsEnough) {
 }
 
 TEST(ForEachIndex, RunsOnAsManyThreadsAsAsked) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   std::atomic<int> met{0};
   const result<void> all = for_each_index(4, 4, [&](std::size_t) -> result<void> {
     ++met;
-    while (met < 4) std::this_thread::yield();  // ends only when four are here at once
+    while (met < 4) {  // until four are here at once
+      if (std::chrono::steady_clock::now() > deadline) return error{errc::timed_out, "others never came"};
+      std::this_thread::yield();
+    }
     return success();
   });
-  EXPECT_TRUE(all);
+  EXPECT_TRUE(all) << met << " of 4 threads met";
 }
 
 TEST(ForEachIndex, TellsTheErrorOfTheSmallestIndexThatFailed) {
