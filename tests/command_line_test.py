@@ -357,6 +357,15 @@ class CommandLine(unittest.TestCase):
             times.append(json.loads((self.outputs / "p.json").read_text())["step_time"])
         self.assertLessEqual(times[1], times[0])
 
+    def test_milp_refuses_what_it_cannot_plan(self):
+        if "milp" not in self.run_plan("--lengths", "x", *QUADRATIC, "--planner", "best").stderr:
+            self.skipTest("built without CBC")
+        lengths = ["--lengths", self.file("l.txt", "100\n300\n"), *QUADRATIC, "--pp", "2"]
+        for milp in (["--planner", "milp"], ["--compare", "milp"]):
+            self.fails(2, [" ".join(milp), "--weight-gradients apart"], *lengths, *milp, "--weight-gradients", "apart")
+            self.fails(2, [" ".join(milp), "--vpp 2"], *lengths, *milp, "--vpp", "2")
+        self.plans(*lengths, "--planner", "milp", "--weight-gradients", "together", "--vpp", "1")
+
     def test_bad_choices(self):
         lengths = ["--lengths", self.file("l.txt", "100\n200\n")]
         self.fails(2, ["--auto", "--gpus"], *lengths, *MODEL, "--auto")

@@ -31,6 +31,17 @@ void check_planner(const std::string& option, const std::string& name) {
   throw bad_usage{option + " '" + name + "' is unknown; planners are " + list};
 }
 
+/// The planner milp has list schedules only: backwards in one part, on pipelines without chunks.
+void check_milp(const options& o) {
+  const bool compared = std::find(o.compare.begin(), o.compare.end(), "milp") != o.compare.end();
+  if (o.planner != "milp" && !compared) return;
+  const std::string asked = o.planner == "milp" ? "--planner milp" : "--compare milp";
+  if (o.weights == slimpack::weight_gradients::apart)
+    throw bad_usage{asked + " runs weight gradients together with those of inputs: leave out --weight-gradients apart"};
+  if (o.layout.shape.chunks > 1)
+    throw bad_usage{asked + " plans no virtual stages: leave out --vpp " + std::to_string(o.layout.shape.chunks)};
+}
+
 /// What --cost says, and what each cost needs.
 void resolve_cost(options& o) {
   const std::string& cost = o.cost_text;
@@ -68,6 +79,7 @@ void resolve(options& o, const std::optional<std::string>& memory, const std::op
   check_planner("--planner", o.planner);
   if (compare) o.compare = split(*compare, ',');
   for (const std::string& name : o.compare) check_planner("--compare", name);
+  check_milp(o);
 }
 
 }  // namespace
