@@ -155,8 +155,8 @@ concept slicer = std::copyable<S> &&
 /// A cost model says how long a slice runs on a part of the model (part c p + r is chunk c of stage r).
 /// Further questions (overhead, messages, memory, ...) have defaults that a member replaces: costs/hooks.hpp.
 ///  1. times are finite and not negative, for every slice of at least one token
-///  2. a pack costs no less than its largest member
-///  3. time does not fall when a slice's prefix or length grows
+///  2. a pack costs no less than its overhead and its largest member, with weight gradients and without
+///  3. time does not fall when a slice's prefix or length grows, nor does what backward takes without weight gradients
 ///  4. analytic models conserve attention work: the times of a sequence's slices add up to its own (those of the hook
 ///     `least` do, where cutting costs more)
 ///  5. equal questions get equal answers, on several threads at once, too

@@ -213,7 +213,7 @@ TEST(Profiled, APackOfOneThinSlicePaysForTheIdleDevice) {
 }
 
 TEST(Profiled, ObeysTheLawsWithPackTables) {
-  const testing::report found = testing::cost_model_laws(with_packs(2), 2, {.analytic = false});
+  const testing::report found = testing::cost_model_laws(with_packs(2), 2);
   EXPECT_TRUE(found) << found;
 }
 

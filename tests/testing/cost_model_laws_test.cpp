@@ -60,7 +60,7 @@ TEST(CostModelLawsReport, FindsTimesThatAreNone) {
   EXPECT_GT(report_of(endless{}).broken(1), 0);
   expect_broken(early_message{}, {1, 3});  // twice a negative message is no larger
   expect_broken(more_useful_than_long{}, {1});
-  expect_broken(all_weights{}, {1});
+  expect_broken(all_weights{}, {1, 2, 3});  // what is left is less the longer the slice and the pack
 }
 
 struct mean_of_pack : lawful {
@@ -85,6 +85,7 @@ struct cheaper_together : lawful {
   }
 };
 struct with_its_least : cheaper_together {
+  [[nodiscard]] seconds weight_time(const slice&, int) const { return {}; }
   [[nodiscard]] seconds least(const slice& s, pass, int) const { return {1e-9 * static_cast<double>(s.length.value)}; }
 };
 
@@ -92,6 +93,45 @@ struct with_its_least : cheaper_together {
 TEST(CostModelLawsReport, FindsPacksCheaperThanTheLeastOfTheirSlices) {
   expect_broken(cheaper_together{}, {2});
   expect_broken(with_its_least{}, {});
+}
+
+struct halves_together : with_its_least {
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const { return time(s, pass::backward, part) * 0.5; }
+};
+struct overhead_hidden : lawful {
+  using lawful::time;
+  [[nodiscard]] seconds overhead(pass, int) const { return {1}; }
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
+    seconds sum{};
+    for (const slice& s : pack) sum += time(s, p, part);
+    return std::max(sum, overhead(p, part));
+  }
+};
+
+// The least fill and drain of a pipeline are packs of one slice, and drains leave weight gradients out.
+TEST(CostModelLawsReport, FindsPacksCheaperThanAMemberWithoutWeightGradients) {
+  expect_broken(halves_together{}, {2});
+}
+TEST(CostModelLawsReport, FindsPacksThatHideTheirOverhead) {
+  expect_broken(overhead_hidden{}, {2});
+}
+
+struct weights_of_long_slices : lawful {  // as much as all of it from 4096 tokens on, of which the rest falls there
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const {
+    return s.length.value < 4096 ? seconds{} : time(s, pass::backward, part);
+  }
+};
+struct weights_of_short_slices : lawful {  // what cuts take apart is more than a sequence has
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const {
+    return std::min(time(s, pass::backward, part), seconds{128});
+  }
+};
+
+TEST(CostModelLawsReport, FindsBackwardsThatFallWithoutWeightGradientsAsASliceGrows) {
+  EXPECT_GT(report_of(weights_of_long_slices{}).broken(3), 0);
+}
+TEST(CostModelLawsReport, FindsWeightGradientsThatCutsHaveMoreOf) {
+  expect_broken(weights_of_short_slices{}, {2});
 }
 
 struct faster_with_prefix {
@@ -109,7 +149,7 @@ struct bulk_messages : lawful {
 };
 
 TEST(CostModelLawsReport, FindsTimesThatFallAsASliceGrows) {
-  expect_broken(faster_with_prefix{}, {3, 4});
+  expect_broken(faster_with_prefix{}, {2, 3, 4});
   expect_broken(cliff{}, {3, 4});
   expect_broken(bulk_messages{}, {3});
 }

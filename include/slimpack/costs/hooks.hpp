@@ -26,8 +26,8 @@
 ///   seconds reduce_time()                             gradient reduction after the step      0 s
 ///   int parts()                                       pieces of the model it prices          any number
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
-///                                                     adds up, and what is left of backward
-///                                                     does not fall as a slice grows
+///                                                     what is left of backward does not
+///                                                     fall as a slice grows
 ///
 /// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own pieces of it,
 /// in run order. A pack that holds pieces of two rows pays for both. It must not fall as the row's end grows.
@@ -144,8 +144,9 @@ template <class Cost>
     return cost.time(s, p, part);
 }
 
-/// The most of least_time's backward that weight gradients can take out of it: all of a model's own weight_time, which
-/// must add up when a slice is cut.
+/// The most of least_time's backward that weight gradients can take out of it: all of a model's own weight_time. However
+/// a slice is cut, backward without weight gradients takes no less than least_time without these. That holds if the
+/// weight times of cuts add up, and if they are the same share of each backward, as the default's.
 template <class Cost>
 [[nodiscard]] constexpr seconds least_weight_time(const Cost& cost, const slice& s, int part) {
   if constexpr (requires { { cost.weight_time(s, part) } -> std::same_as<seconds>; })

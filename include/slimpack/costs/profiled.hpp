@@ -143,7 +143,8 @@ class profiled {
     return slices_[index(p, part)].least(s.length, s.begin) + rate(p, part) * static_cast<double>(s.length.value);
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const noexcept { return least(s, p, part); }
-  /// Half of backward where nothing better is known.
+  /// Half of each backward where nothing better is known: like times, halves do not add up, but the other half does not
+  /// fall as a slice grows.
   [[nodiscard]] seconds weight_time(const slice& s, int part) const noexcept {
     if (beside_.weight_token.empty()) return time(s, pass::backward, part) * 0.5;
     return weights(pass::backward, part) * static_cast<double>(s.length.value);

@@ -27,6 +27,10 @@ inline constexpr double rounding = 1e-9;
 [[nodiscard]] inline bool at_most(seconds a, seconds b) {
   return a.value <= b.value * (1 + rounding);
 }
+/// a >= b, both differences of times up to `of`
+[[nodiscard]] inline bool at_least(seconds a, seconds b, seconds of) {
+  return a.value >= b.value - rounding * of.value;
+}
 [[nodiscard]] inline bool about(double a, double b) {
   return std::abs(a - b) <= rounding * std::max(std::abs(a), std::abs(b));
 }
@@ -46,8 +50,9 @@ void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, 
   const seconds useful = useful_time(cost, s, p, part);
   r.check(1, is_time(useful) && at_most(useful, t), "the useful share of a time is from 0 to all of it", "useful",
           useful, "of", t, "for slice", s, p, "on part", part);
+  seconds weights{};
   if (p == pass::backward) {
-    const seconds weights = weight_time(cost, s, part);
+    weights = weight_time(cost, s, part);
     r.check(1, is_time(weights) && at_most(weights, t), "the weight gradients take from 0 to all of a backward time",
             "weights", weights, "of", t, "for slice", s, "on part", part);
   }
@@ -61,8 +66,39 @@ void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, 
       const seconds u = cost.time(grown, p, part);
       r.check(3, at_most(t, u), "time does not fall when a slice's prefix or length grows", "slice", s, "takes", t,
               "slice", grown, "takes", u, p, "on part", part);
+      if (p == pass::forward) continue;
+      const seconds rest = u - weight_time(cost, grown, part);
+      r.check(3, at_least(rest, t - weights, u), "backward without weight gradients does not fall as a slice grows",
+              "slice", s, "takes", t - weights, "slice", grown, "takes", rest, "on part", part);
     }
   }
+}
+
+/// What the slices of a pack take together.
+template <class Cost>
+void check_pack(report& r, const Cost& cost, std::span<const slice> pack, pass p, int part) {
+  seconds largest{};  // of its members
+  seconds least = pack_overhead(cost, p, part);
+  seconds rest{};     // the largest without its weight gradients
+  seconds weights{};
+  for (const slice& each : pack) {
+    const seconds t = cost.time(each, p, part);
+    const seconds own = p == pass::backward ? weight_time(cost, each, part) : seconds{};
+    largest = std::max(largest, t);
+    least += least_time(cost, each, p, part);
+    rest = std::max(rest, t - own);
+    weights += own;
+  }
+  const seconds overhead = pack_overhead(cost, p, part);
+  const seconds together = pack_time(cost, pack, p, part);
+  r.check(2, is_time(together) && at_most(overhead + largest, together),
+          "a pack costs no less than its overhead and its largest member", "pack of", pack.size(), "slices takes",
+          together, "its overhead", overhead, "its largest member", largest, p, "on part", part);
+  r.check(2, at_most(least, together), "a pack costs no less than its overhead and the least times of its slices",
+          "pack of", pack.size(), "slices takes", together, "these", least, p, "on part", part);
+  r.check(2, at_least(together - weights, overhead + rest, together),
+          "without weight gradients, a pack costs no less than its overhead and any member", "pack of", pack.size(),
+          "slices takes", together - weights, "overhead", overhead, "a member", rest, p, "on part", part);
 }
 
 /// Bytes, like times, are finite and not negative.
@@ -130,34 +166,39 @@ template <cost_model Cost>
         detail::check_messages(r, cost, piece.length, p, part);
 
         std::vector<slice> pack;
-        seconds largest{};
-        for (std::int64_t members = random.between(1, 8); members > 0; --members) {
+        for (std::int64_t members = random.between(1, 8); members > 0; --members)
           pack.push_back(random.piece_of({{id++}, random.length(o.longest)}, o.quantum));
-          largest = std::max(largest, cost.time(pack.back(), p, part));
-        }
-        const seconds together = pack_time(cost, std::span<const slice>(pack), p, part);
-        r.check(2, detail::is_time(together) && detail::at_most(largest, together),
-                "a pack costs no less than its largest member", "pack of", pack.size(), "slices takes", together,
-                "its largest member", largest, p, "on part", part);
-        seconds least = pack_overhead(cost, p, part);
-        for (const slice& each : pack) least += least_time(cost, each, p, part);
-        r.check(2, detail::at_most(least, together),
-                "a pack costs no less than its overhead and the least times of its slices", "pack of", pack.size(),
-                "slices takes", together, "these", least, p, "on part", part);
+        detail::check_pack(r, cost, pack, p, part);
         r.check(3, detail::at_most(least_time(cost, {s.id, {0}, piece.length}, p, part), least_time(cost, piece, p, part)),
                 "least times do not fall when a slice's prefix grows", "slice", piece, p, "on part", part);
 
-        if (!o.analytic) continue;
-        seconds sum{};
+        seconds sum{};      // of least times
+        seconds without{};  // weight gradients
+        seconds counted{};  // of that, by bounds
         for (tokens at{0}; at < s.length;) {
           const std::int64_t quanta = random.between(1, s.length.value / o.quantum.value / 4 + 1);
-          const tokens n = std::min(o.quantum * quanta, s.length - at);
-          sum += least_time(cost, {s.id, at, n}, p, part);
-          at += n;
+          const slice cut{s.id, at, std::min(o.quantum * quanta, s.length - at)};
+          sum += least_time(cost, cut, p, part);
+          if (p == pass::backward) {
+            without += cost.time(cut, p, part) - weight_time(cost, cut, part);
+            counted += least_time(cost, cut, p, part) - least_weight_time(cost, cut, part);
+          }
+          at = cut.end();
         }
         const seconds uncut = least_time(cost, whole, p, part);
-        r.check(4, detail::about(sum.value, uncut.value), "the times of a sequence's slices add up to its own", "sum",
-                sum, "uncut", uncut, "for", s.length, "tokens", p, "on part", part);
+        if (o.analytic)
+          r.check(4, detail::about(sum.value, uncut.value), "the times of a sequence's slices add up to its own", "sum",
+                  sum, "uncut", uncut, "for", s.length, "tokens", p, "on part", part);
+        if (p == pass::forward) continue;
+        const seconds weights = least_weight_time(cost, whole, part);
+        r.check(2, detail::at_least(without, uncut - weights, uncut),
+                "slices take no less, without weight gradients, than the least of their sequence without its own",
+                "slices", without, "sequence", uncut, "less", weights, "for", s.length, "tokens on part", part);
+        if (!o.analytic) continue;
+        const seconds rest = cost.time(whole, p, part) - weight_time(cost, whole, part);
+        r.check(4, detail::at_least(rest, counted, uncut),
+                "a sequence takes no less, without weight gradients, than the least of its slices without their own",
+                "sequence", rest, "slices", counted, "for", s.length, "tokens on part", part);
       }
     }
   }
