@@ -27,8 +27,9 @@
 
 namespace slimpack::detail {
 
-/// Phase 1: which sequences which replicas run, alone or shared. A few divisions are planned with the least effort and
-/// simulated; the fastest is planned again with all of it.
+/// Phase 1: which sequences which replicas run, alone or shared. Where there is but one division, it is planned with all
+/// of the effort. Of several, each is planned with the least effort and simulated; the fastest is balanced anew twice, by
+/// what its replicas took, each time planned with half of the effort, and the fastest of all these plans is the answer.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 template <class Slicer, class Cost, class Schedule>
 class division_search {
@@ -69,7 +70,7 @@ class division_search {
         fastest = std::move(trial).value();
     }
     if (!fastest) return *std::move(why);
-    // Half of the effort for each balance by what the last one took; who fails or is slower than the fastest is left out.
+    // Half of the effort for each balance by what the one before took; who fails or is slower than the fastest is left out.
     outcome last = *fastest;
     for (int round = 0; round < 2 && !batch_.stop.stop_requested(); ++round) {
       rebalance(last.units, last.ends);
@@ -154,8 +155,13 @@ class division_search {
       result<replica_solution> one = search.best({start_.forward, start_.backward}, effort);
       if (!one && tries > 0) return why;  // not with the limit lowered here
       if (!one) return std::move(one).error();
-      solution made = unfolded(one.value(), on, cost, unit.replicas);
-      const double over = excess(made, cost.priced_lanes(one.value().partition, batch_.shape, rates_, weight_gradients_of<Schedule>));
+      const partition& packs = one.value().partition;
+      std::vector<lane_packs> of = cost.unfolded(packs);
+      if (!batch_.shape.memory) return unfolded(one.value(), on, std::move(of), unit.replicas);
+      const std::vector<workload> works =
+          cost.priced_lanes(packs, of, batch_.shape, rates_, weight_gradients_of<Schedule>);
+      solution made = unfolded(one.value(), on, std::move(of), unit.replicas);
+      const double over = excess(made, works);
       if (over <= 0) return made;
       as_one.shape.memory->amount = std::max(0.0, as_one.shape.memory->amount - over);
       why = {errc::out_of_memory, "replicas that share a sequence hold " + amount(over, batch_.shape.memory->unit) + " more than the limit"};
@@ -163,10 +169,9 @@ class division_search {
     return why;
   }
 
-  /// By how much the fullest stage of any lane is over the limit.
+  /// By how much the fullest stage of any lane is over the limit.        Requires  a limit
   [[nodiscard]] double excess(const solution& lanes, std::span<const workload> works) const {
     double most = 0;
-    if (!batch_.shape.memory) return most;
     for (std::size_t lane = 0; lane < works.size(); ++lane) {
       const std::vector<program>& programs = lanes.replicas[lane].programs;
       for (const double peak : simulator::peak_memory(settled(works[lane], programs), programs))
@@ -176,9 +181,9 @@ class division_search {
   }
 
   /// The plan of stand-ins as that of their replicas: the same programs on each, without the packs that it has not.
-  static solution unfolded(const replica_solution& planned, const lanes& on, const lane_cost<Cost>& cost,
+  /// of: the packs of each replica
+  static solution unfolded(const replica_solution& planned, const lanes& on, std::vector<lane_packs> of,
                            std::span<const std::uint32_t> replicas) {
-    std::vector<lane_packs> of = cost.unfolded(planned.partition);
     solution made{{}, merges_of(planned.partition, on, of, replicas)};
     for (std::size_t lane = 0; lane < of.size(); ++lane) {
       replica_solution& own = made.replicas.emplace_back();

@@ -52,26 +52,10 @@ class lane_cost {
     return made;
   }
 
-  /// The workload of each lane.
-  [[nodiscard]] std::vector<workload> priced_lanes(const partition& packs, const shape& on,
-                                                   const std::vector<memory_rates>& rates,
+  /// The workload of each lane, `of` being its packs.
+  [[nodiscard]] std::vector<workload> priced_lanes(const partition& packs, std::span<const lane_packs> of,
+                                                   const shape& on, const std::vector<memory_rates>& rates,
                                                    weight_gradients weights) const {
-    return priced(packs, unfolded(packs), on, rates, weights);
-  }
-
-  /// What price() is to say of packs of stand-ins.
-  [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
-                                weight_gradients weights) const {
-    const std::vector<lane_packs> of = unfolded(packs);
-    const std::vector<workload> works = priced(packs, of, on, rates, weights);
-    most_of most(packs, on, rates);
-    for (std::size_t lane = 0; lane < of.size(); ++lane) most.add(works[lane], of[lane]);
-    return std::move(most).work();
-  }
-
- private:
-  [[nodiscard]] std::vector<workload> priced(const partition& packs, std::span<const lane_packs> of, const shape& on,
-                                             const std::vector<memory_rates>& rates, weight_gradients weights) const {
     const std::vector<merge> merges = merges_of(packs, *lanes_, of, replicas_);
     const auto packs_of = [&](std::uint32_t r) -> const partition& {
       return of[static_cast<std::size_t>(std::lower_bound(replicas_.begin(), replicas_.end(), r) - replicas_.begin())].packs;
@@ -82,6 +66,17 @@ class lane_cost {
     return works;
   }
 
+  /// What price() is to say of packs of stand-ins.
+  [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
+                                weight_gradients weights) const {
+    const std::vector<lane_packs> of = unfolded(packs);
+    const std::vector<workload> works = priced_lanes(packs, of, on, rates, weights);
+    most_of most(packs, on, rates);
+    for (std::size_t lane = 0; lane < of.size(); ++lane) most.add(works[lane], of[lane]);
+    return std::move(most).work();
+  }
+
+ private:
   const Cost* cost_;
   const lanes* lanes_;
   std::span<const std::uint32_t> replicas_;
