@@ -4,6 +4,7 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -22,6 +23,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -94,23 +96,32 @@ class planner {
   }
 
  private:
-  /// The cost model must give times that sums can hold; the longest sequence takes the longest (cost_model law 3).
+  /// The cost model must give times that sums can hold; the longest sequence takes the longest (cost_model law 3), and
+  /// sharing it among all replicas that get a quantum of it the longest exchange.
   result<void> check_times(tokens longest) const {
     constexpr seconds most{1e12};
+    const slice whole{{}, {0}, longest};
+    const std::int64_t quanta = (longest.value - 1) / shape_.quantum.value + 1;
+    std::vector<std::uint32_t> sharers(static_cast<std::size_t>(std::min<std::int64_t>(shape_.replicas, quanta)));
+    std::iota(sharers.begin(), sharers.end(), 0u);
     for (int part = 0; part < shape_.parts(); ++part) {
       for (const pass p : {pass::forward, pass::backward}) {
         const bool last = part == (p == pass::forward ? shape_.parts() - 1 : 0);
-        const slice whole{{}, {0}, longest};
-        for (const seconds t : {cost_.time(whole, p, part), pack_overhead(cost_, p, part),
-                                pack_time(cost_, std::span(&whole, 1), p, part),
-                                last ? seconds{} : message_time(cost_, longest, p, part)})
+        const slice mine{{}, {0}, std::min(longest, shape_.quantum)};
+        const shared_row row{{}, p, {0}, longest, sharers};
+        for (const auto& [what, t] :
+             {std::pair{"", cost_.time(whole, p, part)}, {"the overhead of a pack with ", pack_overhead(cost_, p, part)},
+              {"a pack of ", pack_time(cost_, std::span(&whole, 1), p, part)},
+              {"the message of ", last ? seconds{} : message_time(cost_, longest, p, part)},
+              {"the exchange of ",
+               sharers.size() > 1 ? exchange_time(cost_, row, std::span(&mine, 1), p, part) : seconds{}}})
           if (!(t >= seconds{} && t <= most))
-            return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for a sequence of " +
-                                                  std::to_string(longest.value) + " tokens on part " + std::to_string(part) +
-                                                  "; times must be from 0 to 1e12 s"};
+            return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for " + what +
+                                                  "a sequence of " + std::to_string(longest.value) + " tokens, " +
+                                                  (p == pass::forward ? "forward" : "backward") + " on part " +
+                                                  std::to_string(part) + "; times must be from 0 to 1e12 s"};
       }
       if constexpr (weight_gradients_of<Schedule> == weight_gradients::apart) {
-        const slice whole{{}, {0}, longest};
         const seconds weights = weight_time(cost_, whole, part);
         const seconds all = cost_.time(whole, pass::backward, part);
         if (!(weights >= seconds{} && weights <= all * (1 + 1e-9)))
@@ -121,6 +132,10 @@ class planner {
                            std::to_string(all.value) + " s"};
       }
     }
+    const seconds reduce = reduce_time_of(cost_);
+    if (!(reduce >= seconds{} && reduce <= most))
+      return error{errc::invalid_input, "the cost model gives " + std::to_string(reduce.value) +
+                                            " s for the reduction of gradients; times must be from 0 to 1e12 s"};
     return success();
   }
 

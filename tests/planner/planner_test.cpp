@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -96,6 +97,54 @@ TEST(PlannerCheck, NamesTimesThatAreNone) {
   }
   const costs::quadratic slow_messages{.hop = {1e300}};
   EXPECT_FALSE(planner(shape{.stages = 2}, slicers::equal_cost{}, slow_messages).check(mixed));
+}
+
+/// One time is `wrong`, all others are those of costs::quadratic.
+struct wrong_in {
+  enum class at : unsigned char { slice, overhead, pack, message, exchange, reduction } where{};
+  seconds wrong;
+
+  [[nodiscard]] seconds or_wrong(at here, pass p, int part, seconds t) const {
+    return here == where && p == pass::backward && part == 1 ? wrong : t;
+  }
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    return or_wrong(at::slice, p, part, costs::quadratic{}.time(s, p, part));
+  }
+  [[nodiscard]] seconds overhead(pass p, int part) const { return or_wrong(at::overhead, p, part, {}); }
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
+    seconds sum{};
+    for (const slice& s : pack) sum += time(s, p, part);
+    return or_wrong(at::pack, p, part, sum);
+  }
+  [[nodiscard]] seconds message(tokens, pass p, int part) const { return or_wrong(at::message, p, part, {}); }
+  [[nodiscard]] seconds exchange(const shared_row&, std::span<const slice>, pass p, int part) const {
+    return or_wrong(at::exchange, p, part, {});
+  }
+  [[nodiscard]] seconds reduce_time() const { return where == at::reduction ? wrong : seconds{}; }
+};
+
+TEST(PlannerCheck, NamesTheTimeThatIsNone) {
+  using at = wrong_in::at;
+  const shape on{.stages = 2, .replicas = 2};
+  const std::vector<tokens> lengths{{1024}, {300}};
+  const auto says = [&](at where) { return refusal(on, lengths, wrong_in{where, {-1}}); };
+  const std::string sequence = "a sequence of 1024 tokens, backward on part 1; times must be from 0 to 1e12 s";
+  EXPECT_EQ(says(at::slice), "the cost model gives -1.000000 s for " + sequence);
+  EXPECT_EQ(says(at::overhead), "the cost model gives -1.000000 s for the overhead of a pack with " + sequence);
+  EXPECT_EQ(says(at::pack), "the cost model gives -1.000000 s for a pack of " + sequence);
+  EXPECT_EQ(says(at::message), "the cost model gives -1.000000 s for the message of " + sequence);
+  EXPECT_EQ(says(at::exchange), "the cost model gives -1.000000 s for the exchange of " + sequence);
+  EXPECT_EQ(says(at::reduction),
+            "the cost model gives -1.000000 s for the reduction of gradients; times must be from 0 to 1e12 s");
+  for (const double wrong : {std::nan(""), static_cast<double>(INFINITY), 1e13})
+    EXPECT_FALSE(planner(on, slicers::equal_cost{}, wrong_in{at::exchange, {wrong}}).check(lengths)) << wrong;
+}
+
+// One stage sends no messages; its replicas would wait for an exchange without end.
+TEST(PlannerCheck, RefusesAnInfiniteHopThatOnlyAnExchangeTakes) {
+  const costs::quadratic cost{.hop = {static_cast<double>(INFINITY)}};
+  EXPECT_EQ(refusal({.replicas = 2}, mixed, cost), "the cost model gives inf s for the exchange of a sequence of 65536 "
+                                                   "tokens, forward on part 0; times must be from 0 to 1e12 s");
 }
 
 TEST(PlannerCheck, NamesALimitThatIsNone) {
