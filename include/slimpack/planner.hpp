@@ -9,6 +9,7 @@
 #include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/detail/amount.hpp>
+#include <slimpack/detail/solution_check.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulator/bounds.hpp>
 #include <slimpack/simulator/group_run.hpp>
@@ -43,7 +44,8 @@ namespace slimpack {
 /// Threads   those that the solver has (two_phase::threads) also price and simulate replicas, so that slicer, cost model
 ///           and schedule are called from several at once, as const objects
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
-///           model for another shape or with times that are no times; what solver and schedule refuse
+///           model for another shape or with times that are no times; a solution that does not run each sequence once
+///           (detail/solution_check.hpp); what solver and schedule refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
           schedule_for<workload> Schedule = schedules::list>
@@ -141,6 +143,7 @@ class planner {
 
   /// Prices, simulates and certifies a solution.
   result<plan> assembled(std::span<const tokens> lengths, solution&& solved) const {
+    if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
     plan p;
     p.lengths.assign(lengths.begin(), lengths.end());
     p.shape = shape_;
@@ -148,9 +151,11 @@ class planner {
     result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
     if (!rates) return std::move(rates).error();
     p.replicas.resize(solved.replicas.size());
+    std::vector<bool> shared(lengths.size());
+    for (const merge& m : solved.merges) shared[m.sequence.value] = true;
     const std::vector<std::vector<std::uint32_t>> groups = simulator::joint_groups(solved.merges, p.replicas.size());
     result<void> run = detail::for_each_index(groups.size(), threads(), [&](std::size_t g) {
-      return simulate(p, groups[g], lengths, solved, rates.value());
+      return simulate(p, groups[g], lengths, solved, shared, rates.value());
     });
     if (!run) return std::move(run).error();
     for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
@@ -186,12 +191,13 @@ class planner {
 
   /// Prices and runs the replicas of a group, which share sequences where they are several (simulator/joint.hpp).
   result<void> simulate(plan& p, std::span<const std::uint32_t> group, std::span<const tokens> lengths,
-                        const solution& solved, const std::vector<memory_rates>& rates) const {
+                        const solution& solved, const std::vector<bool>& shared,
+                        const std::vector<memory_rates>& rates) const {
     result<simulator::group_run> run =
         simulator::run_group(group, solved, cost_, shape_, rates, weight_gradients_of<Schedule>);
     if (!run) return std::move(run).error();
     for (std::size_t g = 0; g < group.size(); ++g) {
-      result<replica_plan> one = recorded(lengths, solved, group[g], std::move(run.value().works[g]), rates);
+      result<replica_plan> one = recorded(lengths, solved.replicas[group[g]], shared, std::move(run.value().works[g]), rates);
       if (!one) return std::move(one).error();
       one.value().makespan = run.value().ends[g];
       p.replicas[group[g]] = std::move(one).value();
@@ -200,9 +206,9 @@ class planner {
   }
 
   /// A replica of the plan, all but its makespan, with its memory checked.
-  result<replica_plan> recorded(std::span<const tokens> lengths, const solution& solved, std::uint32_t replica,
-                                workload&& work, const std::vector<memory_rates>& rates) const {
-    const replica_solution& from = solved.replicas[replica];
+  result<replica_plan> recorded(std::span<const tokens> lengths, const replica_solution& from,
+                                const std::vector<bool>& shared, workload&& work,
+                                const std::vector<memory_rates>& rates) const {
     replica_plan r;
     r.peak_memory = simulator::peak_memory(work, from.programs);
     if (shape_.memory) {
@@ -214,8 +220,7 @@ class planner {
     // What a replica shares with others is not its own: no bound of it alone holds.
     std::vector<sequence> own;
     for (const sequence_id id : from.sequences)
-      if (std::none_of(solved.merges.begin(), solved.merges.end(), [&](const merge& m) { return m.sequence == id; }))
-        own.push_back({id, lengths[id.value]});
+      if (!shared[id.value]) own.push_back({id, lengths[id.value]});
     shape alone = shape_;
     alone.replicas = 1;
     for (const bound& b : simulator::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);

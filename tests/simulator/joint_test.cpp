@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace slimpack {
@@ -96,10 +98,87 @@ TEST(JointGraph, IsRefusedWhereRowsCross) {
   add(s.replicas[0], {{0}, {0}, {2}});
   add(s.replicas[1], {{0}, {2}, {3}});
   add(s.replicas[1], {{1}, {4}, {4}});
+  add(s.replicas[1], {{2}, {0}, {3}});
+  s.replicas[1].sequences = {{0}, {1}, {2}};
+  s.replicas[1].programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::forward, {2}},
+                             {pass::backward, {0}}, {pass::backward, {1}}, {pass::backward, {2}}}};
   s.merges = {{{1}, {0, 1}, {{{0}, {1}}}, {{{0}, {1}}}}, {{0}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
   const result<plan> made = planned(s);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, errc::cyclic_schedule);
+}
+
+/// What a planner says of the answer above once it was changed so.
+template <class Change>
+std::string refused(const Change& change) {
+  solution s = shared_in_one_row();
+  change(s);
+  const result<plan> made = planned(s);
+  if (made) return "planned";
+  EXPECT_EQ(made.error().code, errc::invalid_input);
+  const std::string prefix = "the solver's answer is wrong: ";
+  return made.error().detail.starts_with(prefix) ? made.error().detail.substr(prefix.size()) : made.error().detail;
+}
+
+micropacks packs_of(const std::vector<std::vector<slice>>& list) {
+  micropacks packs;
+  for (const std::vector<slice>& pack : list) {
+    for (const slice& one : pack) packs.append(one);
+    packs.close();
+  }
+  return packs;
+}
+
+TEST(SolutionCheck, NamesWhatIsOnNoReplicaOrOnTooMany) {
+  EXPECT_EQ(refused([](solution& s) { s.replicas.pop_back(); }), "the solver plans 1 replicas, the shape has 2");
+  EXPECT_EQ(refused([](solution& s) { s.replicas.emplace_back(); }), "the solver plans 3 replicas, the shape has 2");
+  EXPECT_EQ(refused([](solution& s) {
+              s.replicas[1].sequences.pop_back();
+              for (micropacks* p : {&s.replicas[1].partition.forward, &s.replicas[1].partition.backward})
+                *p = packs_of({{{{1}, {4}, {4}}}});
+            }),
+            "sequence 2 is on 0 replicas, it must be on 1");
+  EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({2}); }),
+            "sequence 2 is on 2 replicas, it must be on 1");
+  EXPECT_EQ(refused([](solution& s) { s.merges.clear(); }), "sequence 1 of 8 tokens runs 4 from 0 on backward, after 0 others");
+  EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({7}); }), "sequence 7 is planned, the batch has 3");
+}
+
+TEST(SolutionCheck, NamesTokensThatDoNotRunOnceAndInOrder) {
+  const auto forward = [](std::vector<std::vector<slice>> first) {
+    return refused([&](solution& s) {
+      first.push_back({{{1}, {0}, {4}}});
+      s.replicas[0].partition.forward = packs_of(first);
+    });
+  };
+  EXPECT_EQ(forward({{{{0}, {0}, {5}}}}), "planned");
+  EXPECT_EQ(forward({{{{0}, {0}, {4}}}}), "sequence 0 runs 4 of its 5 tokens forward");
+  EXPECT_EQ(forward({{{{0}, {0}, {5}}, {{0}, {0}, {5}}}}), "sequence 0 of 5 tokens runs 5 from 0 on forward, after 5 others");
+  EXPECT_EQ(forward({{{{0}, {2}, {3}}, {{0}, {0}, {2}}}}), "sequence 0 of 5 tokens runs 3 from 2 on forward, after 0 others");
+  EXPECT_EQ(forward({{{{0}, {0}, {6}}}}), "sequence 0 of 5 tokens runs 6 from 0 on forward, after 0 others");
+  EXPECT_EQ(forward({{{{0}, {-1}, {5}}}}), "sequence 0 of 5 tokens runs 5 from -1 on forward, after 0 others");
+  EXPECT_EQ(forward({{{{9}, {0}, {5}}}}), "sequence 9 has a slice on replica 0, which does not list it");
+  EXPECT_EQ(forward({{{{2}, {0}, {3}}}}), "sequence 2 has a slice on replica 0, which does not list it");
+}
+
+TEST(SolutionCheck, NamesMergesThatDoNotFit) {
+  const auto merged = [](const auto& change) { return refused([&](solution& s) { change(s.merges[0]); }); };
+  const std::string sharers = "must be shared by two replicas or more that there are, in ascending order";
+  EXPECT_EQ(merged([](merge& m) { m.sequence = {3}; }), "sequence 3 is merged, the batch has 3");
+  EXPECT_EQ(merged([](merge& m) { m.replicas = {0, 2}; }), "sequence 1 " + sharers);
+  EXPECT_EQ(merged([](merge& m) { m.replicas = {1, 0}; }), "sequence 1 " + sharers);
+  EXPECT_EQ(merged([](merge& m) { m.replicas = {}; }), "sequence 1 " + sharers);
+  EXPECT_EQ(refused([](solution& s) { s.merges.push_back(s.merges[0]); }), "sequence 1 is merged twice");
+  EXPECT_EQ(merged([](merge& m) { m.backward[0].push_back({0}); }), "sequence 1 has a row of 3 packs for 2 replicas");
+  EXPECT_EQ(merged([](merge& m) { m.forward.push_back({}); }), "sequence 1 has a row of 0 packs for 2 replicas");
+  EXPECT_EQ(merged([](merge& m) { m.forward[0][1] = {7}; }),
+            "sequence 1 has a piece in pack 0 of replica 1, forward, which its next row does not name");
+  EXPECT_EQ(merged([](merge& m) { m.forward.push_back(m.forward[0]); }),
+            "sequence 1 has 2 rows forward, replica 0 runs 1");
+  EXPECT_EQ(merged([](merge& m) { m.backward.clear(); }),
+            "sequence 1 has a piece in pack 1 of replica 0, backward, which its next row does not name");
+  EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({1}); }),
+            "sequence 1 is on replica 0, which is not the next of those that share it");
 }
 
 TEST(JointGroups, HoldReplicasThatMergesTieTogether) {
