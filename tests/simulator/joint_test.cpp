@@ -1,13 +1,17 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/simulator/bgl.hpp>
+#include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/simulator/joint.hpp>
+#include <slimpack/simulator/plan_graphs.hpp>
+#include <slimpack/simulator/timeline.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -84,6 +88,56 @@ TEST(JointGraph, EndsThePacksOfARowTogether) {
   EXPECT_EQ(made.replicas[1].makespan, seconds{59});
   const testing::report found = testing::plan_laws(made, per_token);
   EXPECT_TRUE(found) << found;
+}
+
+// 1,024 sharers of one row, each with one token, on two stages: 4 instructions and 2 messages a replica, and a gate for
+// each of 2 passes on 2 stages. A replica has 2 edges of program order and 2 for each message, and 4 from gates.
+TEST(JointGraph, GrowsWithTheSharersOfARowAndNotWithTheirSquare) {
+  constexpr std::uint32_t sharers = 1024;
+  solution s{std::vector<replica_solution>(sharers), {{{0}, {}, {{}}, {{}}}}};
+  for (std::uint32_t r = 0; r < sharers; ++r) {
+    s.replicas[r].sequences = {{0}};
+    for (micropacks* packs : {&s.replicas[r].partition.forward, &s.replicas[r].partition.backward})
+      packs->push({{0}, {r}, {1}}), packs->close();
+    s.replicas[r].programs.assign(2, {{pass::forward, {0}}, {pass::backward, {0}}});
+    s.merges[0].replicas.push_back(r);
+    s.merges[0].forward[0].push_back({0});
+    s.merges[0].backward[0].push_back({0});
+  }
+  const shape on{.stages = 2, .replicas = sharers, .quantum = {1}};
+  const std::vector<std::uint32_t> group = s.merges[0].replicas;
+  std::vector<workload> works;
+  for (const replica_solution& r : s.replicas) works.push_back(price(r.partition, per_token, on, std::vector<memory_rates>(2)));
+  const simulator::task_graph graph =
+      simulator::joint_graph(
+          group, [&](std::uint32_t r) -> const workload& { return works[r]; },
+          [&](std::uint32_t r) -> std::span<const program> { return s.replicas[r].programs; }, s.merges)
+          .value();
+  EXPECT_EQ(graph.size(), 6 * sharers + 4);
+  EXPECT_EQ(graph.edges(), (2 + 4 + 4) * sharers);
+  std::vector<seconds> start;
+  EXPECT_EQ(graph.sweep(start), seconds{1 + 10 + 1 + 2 + 10 + 2});
+}
+
+// F0 5, the row 14, B0 10, the row 18 and replica 1's B1 6: 53 seconds, and no gate among them.
+TEST(JointGraph, HasCriticalPathsOfWorkAndMessagesOnly) {
+  const plan made = planned(shared_in_one_row()).value();
+  simulator::plan_graphs graphs(made);
+  graphs.select(0).value();
+  const std::vector<simulator::critical_task> path = simulator::critical_path(graphs.graph(), graphs.start());
+  seconds at{};
+  for (const simulator::critical_task& c : path) {
+    EXPECT_TRUE(c.what.is_instruction());
+    EXPECT_EQ(c.start, at);
+    at = c.start + c.what.duration;
+  }
+  EXPECT_EQ(path.size(), 5u);
+  EXPECT_EQ(at, seconds{53});
+  for (const std::size_t replica : {0u, 1u}) {
+    const simulator::timeline lanes = simulator::lanes_of(graphs.graph(), graphs.start(), 1, replica);
+    EXPECT_EQ(lanes.stages[0].size(), 4u);
+    EXPECT_EQ(lanes.makespan, made.replicas[replica].makespan);
+  }
 }
 
 TEST(JointGraph, IsRefusedWhereRowsCross) {

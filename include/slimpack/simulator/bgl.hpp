@@ -133,7 +133,7 @@ namespace slimpack::simulator {
 
 /// Whether Boost.Graph finds the makespan of each of a plan's replicas that the plan claims, to the last bit.
 /// Errors    invalid_input: it does not; those of joint_graph and certified_starts
-/// Complexity O(instructions * sharers)
+/// Complexity that of joint_graph and of certified_starts
 [[nodiscard]] inline result<void> certify(const plan& p) {
   plan_graphs graphs(p);
   for (const std::vector<std::uint32_t>& group : graphs.groups()) {

@@ -33,7 +33,8 @@ struct critical_task {
     if (end == none || finish > start[end] + tasks[end].duration) end = n;
   }
   std::vector<critical_task> path;
-  for (node n = end; n != none; n = held_by[n]) path.push_back({tasks[n], start[n]});
+  for (node n = end; n != none; n = held_by[n])
+    if (!tasks[n].is_gate) path.push_back({tasks[n], start[n]});
   std::reverse(path.begin(), path.end());
   return path;
 }

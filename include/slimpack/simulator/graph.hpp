@@ -9,24 +9,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace slimpack::simulator {
 
-/// A node of the task graph: an instruction, or the message that carries its output to the next part.
+/// A node of the task graph: an instruction, the message that carries its output to the next part, or the gate that
+/// packs of a row wait at, which takes no time.
 struct task {
   instruction what;
   std::uint32_t stage{};  ///< that runs it; of a message, the sender
   bool is_message{};
   seconds duration;
-  std::uint32_t replica{};  ///< that runs it, where several run together (simulator/joint.hpp)
+  std::uint32_t replica{};  ///< that runs it, where several run together (simulator/joint.hpp); of a gate, one of them
+  bool is_gate{};
+
+  [[nodiscard]] bool is_instruction() const noexcept { return !is_message && !is_gate; }
 };
 
 /// What one step of a replica does, as a directed acyclic graph in compressed rows, numbered topologically.
 ///
-/// Nodes     each instruction of each stage, each message between parts
+/// Nodes     each instruction of each stage, each message between parts; a gate for each set of tasks joined
 /// Edges     program order on a stage; instruction -> its message -> the instruction that waits for it.
 ///           A backward on the last part also waits for all forwards of its sequences; program order
 ///           implies it, since a program that runs them later would wait for itself and is rejected. Weight
@@ -46,11 +51,13 @@ class task_graph {
 
   /// Becomes the graph of several, each task with the number of its graph as replica, in which the tasks of each set of
   /// `together` start together, when the last is ready, and end together with the longest: rows of merges.
-  /// Nodes     those of `alone`, one graph after the other, numbered anew; `together` counts them so before
-  /// Edges     who leads to one of a set leads to all of it, and all of it take the longest duration
+  /// Nodes     those of `alone`, one graph after the other, and a gate per set, numbered anew; `together` counts those of
+  ///           `alone` so before
+  /// Edges     those of `alone`, but who leads to one of a set leads to its gate, and the gate to all of it; all of it
+  ///           take the longest duration
   /// Requires  sets without a common node
   /// Errors    cyclic_schedule: tasks wait for each other through a set
-  /// Complexity O(nodes + edges * the largest set)
+  /// Complexity O(nodes + edges)
   result<void> join(std::span<const task_graph> alone, std::span<const std::vector<node>> together);
 
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
@@ -189,41 +196,49 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
 
 inline result<void> task_graph::join(std::span<const task_graph> alone, std::span<const std::vector<node>> together) {
   std::vector<task> tasks;
-  std::vector<std::uint32_t> rows{0};  // of the graphs one after the other
-  std::vector<node> targets;
   for (std::size_t g = 0; g < alone.size(); ++g) {
-    const auto first = static_cast<node>(tasks.size());
-    const auto edges = static_cast<std::uint32_t>(targets.size());
+    const std::size_t first = tasks.size();
     tasks.insert(tasks.end(), alone[g].tasks_.begin(), alone[g].tasks_.end());
     for (std::size_t n = first; n < tasks.size(); ++n) tasks[n].replica = static_cast<std::uint32_t>(g);
-    for (const node to : alone[g].targets_) targets.push_back(first + to);
-    for (std::size_t n = 1; n < alone[g].rows_.size(); ++n) rows.push_back(edges + alone[g].rows_[n]);
   }
-  // Sets of one are left out: a node without a set stands for itself.
-  constexpr auto none = static_cast<std::uint32_t>(-1);
-  std::vector<std::uint32_t> set_of(tasks.size(), none);
-  for (std::size_t s = 0; s < together.size(); ++s) {
+  // The gates come after them: each task is entered by its gate where it has one.
+  std::vector<node> entry(tasks.size());
+  std::iota(entry.begin(), entry.end(), node{0});
+  for (const std::vector<node>& set : together) {
     seconds longest{};
-    for (const node n : together[s]) {
-      set_of[n] = static_cast<std::uint32_t>(s);
-      longest = std::max(longest, tasks[n].duration);
+    for (const node n : set) longest = std::max(longest, tasks[n].duration);
+    for (const node n : set) {
+      tasks[n].duration = longest;
+      entry[n] = static_cast<node>(tasks.size());
     }
-    for (const node n : together[s]) tasks[n].duration = longest;
+    task gate = tasks[set.front()];
+    gate.duration = {};
+    gate.is_gate = true;
+    tasks.push_back(gate);
   }
-  const auto members = [&](const node& n) {
-    return set_of[n] == none ? std::span(&n, 1) : std::span<const node>(together[set_of[n]]);
-  };
-  std::vector<std::uint32_t> missing(tasks.size(), 0);  // of each set, or node without one: tasks that lead to it
-  const auto waiting = [&](node n) -> std::uint32_t& { return missing[members(n).front()]; };
-  for (const node n : targets) ++waiting(n);
+  std::vector<std::uint32_t> rows{0};  // before nodes are numbered anew
+  std::vector<node> targets;
+  for (const task_graph& g : alone) {
+    const auto first = static_cast<node>(rows.size() - 1);
+    for (node n = 0; n < g.size(); ++n) {
+      for (const node to : g.successors(n)) targets.push_back(entry[first + to]);
+      rows.push_back(static_cast<std::uint32_t>(targets.size()));
+    }
+  }
+  for (const std::vector<node>& set : together) {
+    targets.insert(targets.end(), set.begin(), set.end());
+    rows.push_back(static_cast<std::uint32_t>(targets.size()));
+  }
+
+  std::vector<std::uint32_t> missing(tasks.size(), 0);  // tasks that lead to it and have no number yet
+  for (const node n : targets) ++missing[n];
   std::vector<node> order;
   order.reserve(tasks.size());
-  const auto emit = [&](const node& n) { order.insert(order.end(), members(n).begin(), members(n).end()); };
   for (node n = 0; n < tasks.size(); ++n)
-    if (n == members(n).front() && missing[n] == 0) emit(n);
+    if (missing[n] == 0) order.push_back(n);
   for (std::size_t at = 0; at < order.size(); ++at)
     for (std::uint32_t e = rows[order[at]]; e < rows[order[at] + 1]; ++e)
-      if (--waiting(targets[e]) == 0) emit(targets[e]);
+      if (--missing[targets[e]] == 0) order.push_back(targets[e]);
   if (order.size() != tasks.size())
     return error{errc::cyclic_schedule, "replicas wait for each other: they do not run the rows of what they share in one order"};
 
@@ -234,8 +249,7 @@ inline result<void> task_graph::join(std::span<const task_graph> alone, std::spa
   targets_.clear();
   for (const node n : order) {
     tasks_.push_back(tasks[n]);
-    for (std::uint32_t e = rows[n]; e < rows[n + 1]; ++e)
-      for (const node to : members(targets[e])) targets_.push_back(place[to]);
+    for (std::uint32_t e = rows[n]; e < rows[n + 1]; ++e) targets_.push_back(place[targets[e]]);
     rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
   }
   return success();

@@ -53,7 +53,7 @@ struct group_run {
 
 /// Prices and runs the replicas of a solution that `group` names (joint_groups).
 /// Shapes    rates: one per stage, from rates_of            Errors    those of joint_graph
-/// Complexity O(slices * parts + instructions * sharers)
+/// Complexity O(slices * parts), and that of joint_graph
 template <class Cost>
 [[nodiscard]] result<group_run> run_group(std::span<const std::uint32_t> group, const solution& solved,
                                           const Cost& cost, const shape& on, const std::vector<memory_rates>& rates,

@@ -53,7 +53,7 @@ namespace slimpack::simulator {
 /// work_of(replica), programs_of(replica): workload and programs of a replica of the plan
 /// Errors    those of task_graph::assign; invalid_input: a row that names no pack; cyclic_schedule: replicas that run the
 ///           rows of what they share in different orders
-/// Complexity O(instructions * sharers)
+/// Complexity O((instructions + rows * sharers) * log packs)
 template <class WorkOf, class ProgramsOf>
 [[nodiscard]] result<task_graph> joint_graph(std::span<const std::uint32_t> group, const WorkOf& work_of,
                                              const ProgramsOf& programs_of, std::span<const merge> merges) {
@@ -102,7 +102,7 @@ template <class WorkOf, class ProgramsOf>
   for (std::size_t g = 0; g < group.size(); ++g) {
     for (const task& t : alone[g].tasks()) {
       const pack own{t.what.pass, g, t.what.pack.value};
-      if (!t.is_message && !t.what.weights_only && tied.contains(own)) {
+      if (t.is_instruction() && !t.what.weights_only && tied.contains(own)) {
         const auto [at, added] = set_at.try_emplace({representative(own), t.stage, t.what.chunk}, together.size());
         if (added) together.emplace_back();
         together[at->second].push_back(n);

@@ -36,7 +36,7 @@ struct timeline {
   t.stages.resize(stages);
   for (std::size_t n = 0; n < graph.size(); ++n) {
     const task& k = graph.tasks()[n];
-    if (k.replica != replica || k.is_message) continue;
+    if (k.replica != replica || !k.is_instruction()) continue;
     t.stages[k.stage].push_back({k.what, start[n], start[n] + k.duration});
     t.makespan = std::max(t.makespan, start[n] + k.duration);
   }
