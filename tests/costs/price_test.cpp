@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace slimpack {
@@ -98,6 +100,44 @@ TEST(RatesOf, RefuseALimitInBytesUnderAModelThatKnowsNone) {
   s.memory = memory_limit{memory_unit::byte, 1e9};
   EXPECT_EQ(rates_of(by_part{}, s).error().code, errc::invalid_input);
   EXPECT_TRUE(rates_of(with_bytes{}, s).has_value());
+}
+
+/// The example, its two sequences under other ids.
+partition renamed(sequence_id first, sequence_id second) {
+  partition packs;
+  const partition from = example();
+  for (const pass p : {pass::forward, pass::backward}) {
+    micropacks& to = p == pass::forward ? packs.forward : packs.backward;
+    for (std::size_t i = 0; i < from.of(p).size(); ++i) {
+      for (slice s : from.of(p)[i]) {
+        s.sequence = s.sequence.value == 0 ? first : second;
+        to.push(s);
+      }
+      to.close();
+    }
+  }
+  return packs;
+}
+
+TEST(Price, FollowsSequencesWhateverTheirIds) {
+  const workload near = price(example(), by_part{}, {}, {memory_rates{}});
+  for (const auto& [first, second] : {std::pair<std::uint32_t, std::uint32_t>{65535, 40}, {1, 0}, {7, 4000000000}}) {
+    const workload far = price(renamed({first}, {second}), by_part{}, {}, {memory_rates{}});
+    EXPECT_EQ(far.turn, near.turn) << first;
+    EXPECT_EQ(far.gradient_running, near.gradient_running) << first;
+    EXPECT_EQ(far.gradient_before, near.gradient_before) << first;
+  }
+}
+
+// Three slices of two sequences, whatever their ids: two numbers, not four billion cells.
+TEST(SequenceNumbers, CountTheSequencesThatOccur) {
+  const detail::sequence_numbers far(renamed({7}, {4000000000}).forward);
+  EXPECT_EQ(far.count(), 2u);
+  EXPECT_EQ(far({7}), 0u);
+  EXPECT_EQ(far({4000000000}), 1u);
+  const detail::sequence_numbers near(example().forward);
+  EXPECT_EQ(near.count(), 2u);
+  EXPECT_EQ(near({1}), 1u);
 }
 
 }  // namespace

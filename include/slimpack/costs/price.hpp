@@ -75,17 +75,45 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
   }
 }
 
+/// Numbers the sequences of packs 0, 1, ... in ascending order. Where ids are such numbers already, as in a search over
+/// one replica, they are left as they are; a batch's ids on one of many replicas are far apart.
+class sequence_numbers {
+ public:
+  /// Complexity O(slices), and O(slices log slices) where ids are far apart
+  explicit sequence_numbers(const micropacks& packs) {
+    for (const slice& s : packs.slices()) count_ = std::max(count_, std::size_t{s.sequence.value} + 1);
+    if (count_ <= packs.slices().size()) return;
+    for (const slice& s : packs.slices()) ids_.push_back(s.sequence);
+    std::sort(ids_.begin(), ids_.end());
+    ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
+    count_ = ids_.size();
+  }
+
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+  /// Requires  a sequence of the packs            Complexity  O(1), and O(log count) where ids are far apart
+  [[nodiscard]] std::size_t operator()(sequence_id id) const noexcept {
+    if (ids_.empty()) return id.value;
+    return static_cast<std::size_t>(std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin());
+  }
+
+ private:
+  std::vector<sequence_id> ids_;  // empty where numbers are ids
+  std::size_t count_{};
+};
+
 /// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
 /// replicas share, a replica counts its own tokens.
+/// Requires  backward packs of sequences that run forward            Complexity  that of sequence_numbers for each slice
 inline void follow_sequences(const partition& packs, workload& w) {
-  std::uint32_t sequences = 0;
-  for (const slice& s : packs.forward.slices()) sequences = std::max(sequences, s.sequence.value + 1);
-  std::vector<std::uint32_t> last_forward(sequences, 0);
-  std::vector<std::int64_t> own(sequences, 0);  // tokens
+  const sequence_numbers number(packs.forward);
+  std::vector<std::uint32_t> last_forward(number.count(), 0);
+  std::vector<std::int64_t> own(number.count(), 0);  // tokens
   for (std::size_t i = 0; i < packs.forward.size(); ++i) {
     for (const slice& s : packs.forward[i]) {
-      last_forward[s.sequence.value] = static_cast<std::uint32_t>(i);
-      own[s.sequence.value] += s.length.value;
+      const std::size_t n = number(s.sequence);
+      last_forward[n] = static_cast<std::uint32_t>(i);
+      own[n] += s.length.value;
     }
   }
   std::vector<std::int64_t> left = own;  // that have not run backward
@@ -98,10 +126,11 @@ inline void follow_sequences(const partition& packs, workload& w) {
     std::int64_t opened = 0;
     std::int64_t closed = 0;
     for (const slice& s : packs.backward[i]) {
-      turn = std::max(turn, last_forward[s.sequence.value]);
+      const std::size_t n = number(s.sequence);
+      turn = std::max(turn, last_forward[n]);
       // A sequence that runs backward in one slice needs no accumulator.
-      const std::int64_t all = own[s.sequence.value];
-      std::int64_t& rest = left[s.sequence.value];
+      const std::int64_t all = own[n];
+      std::int64_t& rest = left[n];
       if (s.length.value < all) opened += rest == all ? all : 0, closed += s.length.value;
       rest -= s.length.value;
     }
@@ -170,7 +199,7 @@ template <class Cost>
 /// Prices one replica's packs: all that schedules and the simulator read.
 /// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (core/workload.hpp);
 ///           shared: the rows that the replica takes part in (core/shared_row.hpp)
-/// Errors    none            Complexity  O(slices * parts), and O(slices log slices) where pieces keep bytes
+/// Errors    none            Complexity  O(slices * (parts + log sequences))
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
                              std::vector<memory_rates> rates,
