@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_PLAN_TICKET_HPP
 #define SLIMPACK_PLAN_TICKET_HPP
 
-#include <slimpack/core/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 
@@ -45,14 +44,13 @@ class plan_job {
     const std::lock_guard lock(mutex_);
     return answered_;
   }
+  /// The answer, which leaves; whoever asks again is told so.
   result<plan> wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return answered_; });
+    std::optional<result<plan>> found = std::exchange(found_, error{errc::invalid_input, "this plan was fetched before"});
     if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
-    SLIMPACK_ASSERT(found_, "a plan is fetched once");
-    result<plan> found = *std::move(found_);
-    found_.reset();
-    return found;
+    return *std::move(found);
   }
 
  private:
@@ -74,8 +72,9 @@ class plan_ticket {
   /// Tickets come from async_planner::submit.
   explicit plan_ticket(std::shared_ptr<detail::plan_job> job) : job_(std::move(job)) {}
 
-  /// Waits for the plan. Once per ticket.
-  /// Errors    those of the planner; cancelled: by `cancel`, or the async_planner is gone. What planning threw is thrown.
+  /// Waits for the plan, which leaves with the first call; so does what planning threw, which is thrown.
+  /// Errors    those of the planner; cancelled: by `cancel`, or the async_planner is gone; invalid_input: the plan was
+  ///           fetched before, from this ticket or a copy of it
   [[nodiscard]] result<plan> get() { return job_->wait(); }
 
   /// Whether get answers without waiting.
