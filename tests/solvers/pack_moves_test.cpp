@@ -75,6 +75,21 @@ TEST(PackMoves, RunEachTokenOnceInLegalOrder) {
   }
 }
 
+TEST(PackMoves, ExceedNoPackLimit) {
+  for (const std::int64_t cap : {3000, 4000}) {  // the longest sequence has 3000 tokens
+    const auto fits = [&](const partition& packs, const std::vector<sequence>&) {
+      for (const micropacks* of : {&packs.forward, &packs.backward})
+        for (std::size_t i = 0; i < of->size(); ++i) EXPECT_LE(size_of((*of)[i]).value, cap);
+    };
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << cap << " tokens");
+      walk(slicers::equal_cost{}, seed, {cap}, fits);
+      walk(slicers::uniform{{256}}, seed, {cap}, fits);
+      walk(slicers::whole{}, seed, {cap}, fits);
+    }
+  }
+}
+
 TEST(PackMoves, CutOnlyWhereTheSlicerDoes) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed)
     walk(slicers::whole{}, seed, longest_supported, [&](const partition& packs, const std::vector<sequence>& own) {

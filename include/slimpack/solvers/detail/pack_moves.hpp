@@ -121,8 +121,9 @@ class pack_moves {
     return true;
   }
 
-  /// `moved` runs before `before`, with its cuts and the border after it; last of all before itself.
-  static micropacks reordered(const micropacks& packs, sequence_id moved, sequence_id before) {
+  /// `moved` runs before `before`, with its cuts and the border after it; last of all before itself. What it leaves
+  /// behind, or joins, may be more than a pack takes: then a border comes before the slice that does not fit.
+  micropacks reordered(const micropacks& packs, sequence_id moved, sequence_id before) const {
     struct piece {
       slice of;
       bool last;  // of its pack
@@ -134,11 +135,15 @@ class pack_moves {
     const auto to = std::find_if(stream.begin(), stream.end(), [&](const piece& p) { return p.of.sequence == before; });
     stream.insert(to, taken.begin(), taken.end());
     micropacks made;
+    tokens held{};
+    const auto close = [&] { made.close(), held = {}; };
     for (const piece& p : stream) {
+      if (p.of.length > base_.size - held) close();
       made.push(p.of);
-      if (p.last) made.close();
+      held += p.of.length;
+      if (p.last) close();
     }
-    made.close();
+    close();
     return made;
   }
 
