@@ -91,6 +91,51 @@ TEST(Division, SharesWhatMemoryForcesHoweverLight) {
   EXPECT_EQ(ids(units[0].shared), (std::vector<std::uint32_t>{0}));
 }
 
+// Of 6 replicas two sequences need 3 or more, and one of 2 quanta needs 2: a group for both, and one for it.
+TEST(Division, KeepsReplicasForWhatNoLargerGroupSuits) {
+  const detail::division units = divided({9, 8, 4}, {{3, 5}, {3, 5}, {2, 2}}, 6, never);
+  ASSERT_EQ(units.size(), 3u);
+  EXPECT_EQ(units[0].replicas.size(), 3u);
+  EXPECT_EQ(ids(units[0].shared), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(units[1].replicas.size(), 2u);
+  EXPECT_EQ(ids(units[1].shared), (std::vector<std::uint32_t>{2}));
+}
+
+/// Whether groups of distinct sizes, at most `replicas` in all, suit all sequences, by trial of every set of sizes.
+bool any_groups_suit(const std::vector<detail::sharers_range>& sharers, std::uint32_t replicas) {
+  for (std::uint32_t sizes = 0; sizes < (1u << (replicas - 1)); ++sizes) {  // bit g: a group of g + 2
+    std::uint32_t all = 0;
+    for (std::uint32_t g = 0; g < replicas - 1; ++g) all += (sizes >> g & 1u) * (g + 2);
+    const auto suits = [&](const detail::sharers_range& s) {
+      for (std::uint32_t n = s.least; n <= s.most; ++n)
+        if (n > 1 && (sizes >> (n - 2) & 1u) != 0) return true;
+      return false;
+    };
+    if (all <= replicas && std::all_of(sharers.begin(), sharers.end(), suits)) return true;
+  }
+  return false;
+}
+
+TEST(Division, SharesAllThatMemoryForcesWhereAnyGroupsCan) {
+  testing::generator random(12);
+  int possible = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const auto replicas = static_cast<std::uint32_t>(random.between(2, 9));
+    std::vector<double> work;
+    std::vector<detail::sharers_range> sharers;
+    for (std::int64_t n = random.between(1, 8); n > 0; --n) {
+      work.push_back(static_cast<double>(random.between(1, 100)));
+      const auto most = static_cast<std::uint32_t>(random.between(2, replicas));
+      sharers.push_back({static_cast<std::uint32_t>(random.between(2, most)), most});
+    }
+    std::size_t shared = 0;
+    for (const detail::planning_unit& u : divided(work, sharers, replicas, never)) shared += u.shared.size();
+    EXPECT_EQ(shared == work.size(), any_groups_suit(sharers, replicas)) << "seed 12, round " << round;
+    possible += shared == work.size();
+  }
+  EXPECT_GT(possible, 500);
+}
+
 TEST(Division, GivesTheLightestGroupWhatComesWhenReplicasRunOut) {
   // Mean 10 of 4: each of 14, 12, 11 and 3 wants two.
   const detail::division units = divided({14, 12, 11, 3}, {}, 4, 1);

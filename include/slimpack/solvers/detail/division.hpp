@@ -33,7 +33,8 @@ struct sharers_range {
 using division = std::vector<planning_unit>;
 
 /// Groups for what weighs more than `share` of a replica's mean work, each sequence among so many replicas that no more
-/// than that is one's part. Where replicas run out, the lightest group takes what is left.
+/// than that is one's part. Where replicas run out, the lightest group takes what is left. A group opens only where those
+/// that memory forces to be shared keep replicas enough for what no group there is suits.
 /// Shapes    work, sharers: one per sequence
 /// Returns   units of all replicas, groups first, that have their shared sequences only
 /// Requires  least <= most <= replicas            Complexity  O(n log n + shared * groups)
@@ -49,17 +50,32 @@ using division = std::vector<planning_unit>;
     return sharers[a].least != sharers[b].least ? sharers[a].least > sharers[b].least : work[a] > work[b];
   });
 
+  // The fewest replicas that suit the forced ones after `from`, beside groups of which `narrowest` is the smallest: each
+  // that they are all too large for opens one of as few as it can have, which suits most of those after it.
+  const auto reserved = [&](std::size_t from, std::size_t narrowest) {
+    std::size_t needed = 0;
+    for (std::size_t j = from + 1; j < heavy.size() && sharers[heavy[j]].least > 1; ++j) {
+      if (sharers[heavy[j]].most >= narrowest) continue;
+      narrowest = sharers[heavy[j]].least;
+      needed += narrowest;
+    }
+    return needed;
+  };
+
   struct group {
     planning_unit unit{};
     double load{};  // of each replica
   };
   std::vector<group> groups;
   std::uint32_t taken = 0;
-  for (const std::size_t i : heavy) {
+  std::size_t narrowest = replicas + 1;  // group
+  for (std::size_t h = 0; h < heavy.size(); ++h) {
+    const std::size_t i = heavy[h];
     const double parts = part > 0 ? std::min<double>(std::ceil(work[i] / part), sharers[i].most) : 1;
     const std::size_t wanted = std::max<std::size_t>({2, sharers[i].least, static_cast<std::size_t>(parts)});
     group* into = nullptr;
-    if (taken + wanted <= replicas) {
+    if (taken + wanted <= replicas && taken + wanted + reserved(h, std::min(narrowest, wanted)) <= replicas) {
+      narrowest = std::min(narrowest, wanted);
       into = &groups.emplace_back();
       for (std::size_t k = 0; k < wanted; ++k) into->unit.replicas.push_back(taken++);
     } else {
