@@ -104,7 +104,7 @@ class sequence_numbers {
 
 /// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
 /// replicas share, a replica counts its own tokens.
-/// Requires  backward packs of sequences that run forward            Complexity  that of sequence_numbers for each slice
+/// Requires  backward packs of sequences that run forward            Complexity  O(slices log sequences)
 inline void follow_sequences(const partition& packs, workload& w) {
   const sequence_numbers number(packs.forward);
   std::vector<std::uint32_t> last_forward(number.count(), 0);

@@ -17,9 +17,9 @@
 
 namespace slimpack::detail {
 
-/// Whether a solver's answer can be simulated: what it names is there, each sequence runs on one replica or on those that
-/// share it, in order, and rows name the packs of their pieces. Cuts, memory and which sharer runs a token backward are
-/// left to testing/solver_laws.hpp; programs to task_graph::assign.
+/// Whether a solver's answer can be simulated: what it names is there, each sequence runs on one replica or on those
+/// that share it, in order, and rows name the packs of their pieces. Cuts, memory and which sharer runs a token backward
+/// are left to testing/solver_laws.hpp; programs to task_graph::assign.
 class solution_check {
  public:
   solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on)
@@ -29,8 +29,8 @@ class solution_check {
   /// Complexity O(sequences + slices + rows * sharers)
   result<void> operator()() {
     if (solved_.replicas.size() != replicas_)
-      return error{errc::invalid_input, "the solver plans " + std::to_string(solved_.replicas.size()) +
-                                            " replicas, the shape has " + std::to_string(replicas_)};
+      return error{errc::invalid_input, "the solver plans " + number(solved_.replicas.size()) +
+                                            " replicas, the shape has " + number(replicas_)};
     for (const merge& m : solved_.merges)
       if (result<void> fine = check(m); !fine) return fine;
     for (std::uint32_t r = 0; r < replicas_; ++r)
@@ -38,10 +38,10 @@ class solution_check {
     for (std::size_t s = 0; s < of_.size(); ++s) {
       const std::size_t wanted = of_[s].shared ? of_[s].shared->replicas.size() : 1;
       if (of_[s].listed != wanted)
-        return wrong(s, "is on " + std::to_string(of_[s].listed) + " replicas, it must be on " + std::to_string(wanted));
+        return wrong(s, "is on " + number(of_[s].listed) + " replicas, it must be on " + number(wanted));
       for (const pass p : {pass::forward, pass::backward})
         if (of_[s].ran[index(p)] != lengths_[s])
-          return wrong(s, "runs " + std::to_string(of_[s].ran[index(p)].value) + " of its " + std::to_string(lengths_[s].value) +
+          return wrong(s, "runs " + number(of_[s].ran[index(p)].value) + " of its " + number(lengths_[s].value) +
                               " tokens " + name(p));
     }
     return success();
@@ -59,31 +59,32 @@ class solution_check {
 
   static std::size_t index(pass p) { return p == pass::forward ? 0 : 1; }
   static const char* name(pass p) { return p == pass::forward ? "forward" : "backward"; }
+  static std::string number(auto n) { return std::to_string(n); }
   static error wrong(std::size_t sequence, const std::string& what) {
-    return {errc::invalid_input, "the solver's answer is wrong: sequence " + std::to_string(sequence) + " " + what};
+    return {errc::invalid_input, "the solver's answer is wrong: sequence " + number(sequence) + " " + what};
   }
 
   result<void> check(const merge& m) {
     const std::size_t s = m.sequence.value;
-    if (s >= of_.size()) return wrong(s, "is merged, the batch has " + std::to_string(of_.size()));
+    if (s >= of_.size()) return wrong(s, "is merged, the batch has " + number(of_.size()));
     if (std::exchange(of_[s].shared, &m)) return wrong(s, "is merged twice");
-    const bool ascending = std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>()) == m.replicas.end();
-    if (m.replicas.size() < 2 || !ascending || m.replicas.back() >= replicas_)
+    const auto falling = std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>());
+    if (m.replicas.size() < 2 || falling != m.replicas.end() || m.replicas.back() >= replicas_)
       return wrong(s, "must be shared by two replicas or more that there are, in ascending order");
     for (const pass p : {pass::forward, pass::backward})
       for (const std::vector<pack_id>& row : m.of(p))
         if (row.size() != m.replicas.size())
-          return wrong(s, "has a row of " + std::to_string(row.size()) + " packs for " + std::to_string(m.replicas.size()) + " replicas");
+          return wrong(s, "has a row of " + number(row.size()) + " packs for " + number(m.replicas.size()) + " replicas");
     return success();
   }
 
   result<void> check(std::uint32_t replica) {
     const replica_solution& r = solved_.replicas[replica];
     for (const sequence_id id : r.sequences) {
-      if (id.value >= of_.size()) return wrong(id.value, "is planned, the batch has " + std::to_string(of_.size()));
+      if (id.value >= of_.size()) return wrong(id.value, "is planned, the batch has " + number(of_.size()));
       state& s = of_[id.value];
       if (s.shared && (s.listed >= s.shared->replicas.size() || s.shared->replicas[s.listed] != replica))
-        return wrong(id.value, "is on replica " + std::to_string(replica) + ", which is not the next of those that share it");
+        return wrong(id.value, "is on replica " + number(replica) + ", which is not the next of those that share it");
       ++s.listed;
       s.last = replica + 1;
       s.rows[0] = s.rows[1] = 0;
@@ -96,8 +97,8 @@ class solution_check {
       for (const sequence_id id : r.sequences) {
         const state& s = of_[id.value];
         if (s.shared && s.rows[index(p)] != s.shared->of(p).size())
-          return wrong(id.value, "has " + std::to_string(s.shared->of(p).size()) + " rows " + name(p) + ", replica " +
-                                     std::to_string(replica) + " runs " + std::to_string(s.rows[index(p)]));
+          return wrong(id.value, "has " + number(s.shared->of(p).size()) + " rows " + name(p) + ", replica " +
+                                     number(replica) + " runs " + number(s.rows[index(p)]));
       }
     }
     return success();
@@ -106,14 +107,14 @@ class solution_check {
   result<void> check(const slice& one, pass p, std::uint32_t replica, std::size_t pack) {
     const std::size_t id = one.sequence.value;
     if (id >= of_.size() || of_[id].last != replica + 1)
-      return wrong(id, "has a slice on replica " + std::to_string(replica) + ", which does not list it");
+      return wrong(id, "has a slice on replica " + number(replica) + ", which does not list it");
     state& s = of_[id];
     tokens& ran = s.ran[index(p)];
     const tokens next = p == pass::forward ? ran : lengths_[id] - ran;
     const bool inside = one.begin >= tokens{} && one.length > tokens{} && one.length <= lengths_[id] - one.begin;
     if (!inside || (!s.shared && (p == pass::forward ? one.begin : one.end()) != next))
-      return wrong(id, "of " + std::to_string(lengths_[id].value) + " tokens runs " + std::to_string(one.length.value) + " from " +
-                           std::to_string(one.begin.value) + " on " + name(p) + ", after " + std::to_string(ran.value) + " others");
+      return wrong(id, "of " + number(lengths_[id].value) + " tokens runs " + number(one.length.value) + " from " +
+                           number(one.begin.value) + " on " + name(p) + ", after " + number(ran.value) + " others");
     ran += one.length;
     if (!s.shared) return success();
     // Its packs are those of its rows, one after the other; two pieces may be in one.
@@ -122,7 +123,7 @@ class solution_check {
     std::size_t& row = s.rows[index(p)];
     if (row > 0 && rows[row - 1][place].value == pack) return success();
     if (row == rows.size() || rows[row][place].value != pack)
-      return wrong(id, "has a piece in pack " + std::to_string(pack) + " of replica " + std::to_string(replica) + ", " + name(p) +
+      return wrong(id, "has a piece in pack " + number(pack) + " of replica " + number(replica) + ", " + name(p) +
                            ", which its next row does not name");
     ++row;
     return success();
