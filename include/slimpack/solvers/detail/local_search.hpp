@@ -52,10 +52,10 @@ class local_search {
   /// The best of the candidates that the budget allows, and at least the first.
   result<replica_solution> best(const sizes& start, solvers::search_budget budget) {
     if (group_.empty()) return replica_solution{{}, {}, std::vector<program>(stages())};
-    budget_ = budget;
-    std::optional<error> failure = consider({.sizes = start, .quantum = batch_.shape.quantum});
-    if (!best_) failure = shrink(start, std::move(failure));
-    if (!best_) return std::move(*failure);
+    budget_ = until_ = budget;
+    result<seconds> first = consider({.sizes = start, .quantum = batch_.shape.quantum});
+    if (!first) first = shrink(start, std::move(first).error());
+    if (!first) return std::move(first).error();
     // Some steps that the strategy would take long to find. Times may not add up: then fewer cuts may be faster.
     if (cutting_costs())
       for (const tokens coarse : {batch_.shape.quantum * 8, batch_.shape.quantum * 64, longest_supported})
@@ -63,20 +63,22 @@ class local_search {
     vary([](candidate& c) { c.sizes.backward.steady *= 1.6; });
     vary([](candidate& c) { c.front = 1; });
     evolve();
-    move({nodes_ + budget.nodes / moving, std::numeric_limits<std::uint64_t>::max()});
+    until_ = {nodes_ + budget.nodes / moving, std::numeric_limits<std::uint64_t>::max()};
+    move();
     return translated();
   }
 
  private:
   struct candidate {
     local_search::sizes sizes;
-    double front{0.23};  ///< share of the sequences that run before the longest, shortest first; the others after it
-    tokens quantum;      ///< sequences are cut at its multiples
+    double front{0.23};    ///< share of the sequences that run before the longest, shortest first; the others after it
+    double crowding{0.3};  ///< a sequence of a greater part of the room leaves others short of it at its turn
+    tokens quantum;        ///< sequences are cut at its multiples
   };
 
   [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
   [[nodiscard]] bool spent() const {
-    return nodes_ + last_ > budget_.nodes || candidates_ >= budget_.candidates || batch_.stop.stop_requested();
+    return nodes_ + last_ > until_.nodes || candidates_ >= until_.candidates || batch_.stop.stop_requested();
   }
 
   /// Tries the best with a change, if the budget allows.
@@ -144,8 +146,8 @@ class local_search {
     }
   }
 
-  /// Scores a candidate and keeps it if it is the best so far. Returns why it has no plan, if it has none.
-  std::optional<error> consider(const candidate& c) {
+  /// The makespan of a candidate, which is kept if it is the best so far, or why it has no plan.
+  result<seconds> consider(const candidate& c) {
     ++candidates_;
     arrange(c.front);
     partition packs;
@@ -154,13 +156,13 @@ class local_search {
         return std::move(filled).error();
     const bool first = !best_;
     const seconds before = makespan_;
-    std::optional<error> failure = score(std::move(packs), first);
-    if (!failure && (first || makespan_ < before)) best_ = c;
-    return failure;
+    result<seconds> time = score(std::move(packs), first);
+    if (time && (first || time.value() < before)) best_ = c;
+    return time;
   }
 
-  /// Schedules and simulates packs, and keeps them if they are the fastest so far. Returns why they cannot run.
-  std::optional<error> score(partition packs, bool first = false) {
+  /// The makespan of packs as scheduled, which are kept if they are the fastest so far, or why they cannot run.
+  result<seconds> score(partition packs, bool first = false) {
     const workload priced = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
     // On each part: instructions, a message for nearly each, and slices to price.
     last_ = (2 * (packs.forward.size() + packs.backward.size()) + packs.forward.slices().size() +
@@ -168,12 +170,13 @@ class local_search {
     nodes_ += last_;
     result<timed_programs> timed = schedules::timed(schedule_, priced);
     if (!timed) return std::move(timed).error();
-    if (first || timed.value().makespan < makespan_) {
-      makespan_ = timed.value().makespan;
+    const seconds time = timed.value().makespan;
+    if (first || time < makespan_) {
+      makespan_ = time;
       answer_.partition = std::move(packs);
       answer_.programs = std::move(timed.value().programs);
     }
-    return std::nullopt;
+    return time;
   }
 
   result<void> fill_pass(micropacks& packs, pass p, const candidate& c) const {
@@ -195,7 +198,7 @@ class local_search {
     for (const sequence& s : order_) {
       const double time = time_of(s, p);
       const auto length = static_cast<double>(s.length.value);
-      if (length > crowding * wanted_) size.turn(backward ? before : before + time, 1 - length / wanted_);
+      if (length > c.crowding * wanted_) size.turn(backward ? before : before + time, 1 - length / wanted_);
       before += time;
     }
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
@@ -210,58 +213,77 @@ class local_search {
   /// Nothing fits: smaller packs need less memory beside the longest sequence. Packs of one slice need the least, since
   /// then, with one chunk, no sequence waits for another: whatever fits alone fits.
   /// No sequence is cut into more than 2^16 slices: more take gigabytes, to save a few tokens of millions.
-  std::optional<error> shrink(const sizes& start, std::optional<error> failure) {
+  result<seconds> shrink(const sizes& start, result<seconds> made) {
     const std::int64_t quanta = rising_.back().length.value / batch_.shape.quantum.value;
     const tokens quantum = batch_.shape.quantum * (1 + quanta / (1 << 16));
-    for (double share = 0.5; failure && failure->code == errc::out_of_memory; share *= 0.25) {
+    for (double share = 0.5; !made && made.error().code == errc::out_of_memory; share *= 0.25) {
       const bool least = share * share_ < 0.01;  // short sequences share packs of less than a quantum
       candidate small{.sizes = start, .front = 1, .quantum = quantum};
       for (solvers::pack_sizes* p : {&small.sizes.forward, &small.sizes.backward})
         for (double* size : {&p->steady, &p->turn_least, &p->before, &p->after}) *size *= least ? 0 : share;
-      failure = consider(small);
+      made = consider(small);
       if (least) break;
     }
-    return failure;
+    return made;
+  }
+
+  /// A long search begins anew a few times, since a walk ends where chance led it, and goes on from the best.
+  void evolve() {
+    if (spent()) return;
+    splitmix random;
+    const candidate first = *best_;
+    const seconds of_first = makespan_;
+    const solvers::search_budget begun{nodes_, candidates_};
+    const std::uint64_t starts = std::min<std::uint64_t>(4, budget_.candidates / 5000);
+    for (std::uint64_t i = 1; i <= starts; ++i) {  // of the budget each takes 3 parts of 20
+      until_ = {begun.nodes + (budget_.nodes - begun.nodes) / 20 * 3 * i,
+                begun.candidates + (budget_.candidates - begun.candidates) / 20 * 3 * i};
+      walk(first, of_first, 0.3, random);
+    }
+    until_ = budget_;
+    walk(*best_, makespan_, starts > 0 ? 0.1 : 0.3, random);
   }
 
   /// An evolution strategy of one parent and one child: a child differs in up to three of the parent's ratios, by
   /// factors that grow with success and shrink with failure; what has helped is done again.
   /// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
-  void evolve() {
+  void walk(candidate parent, seconds of_parent, double step, splitmix& random) {
     constexpr std::size_t ratios = 2 * solvers::pack_sizes::all().size();
-    splitmix random;
     // No exp: libraries choose among implementations by processor, and plans must not.
     const auto factor = [](double up) { return up < 0 ? 1 / (1 - up) : 1 + up; };
     std::array<double, ratios + 1> change{};  // of ratios, what factor takes; of the front, a difference
-    double step = 0.3;
     for (bool better = false; !spent();) {
+      candidate child = parent;
       if (!better) {
         change = {};
         for (int some = 1 + static_cast<int>(3 * random.uniform()); some > 0; --some) {
           const auto which = static_cast<std::size_t>(random.uniform() * static_cast<double>(change.size()));
           change[which] = (2 * random.uniform() - 1) * step * (which == ratios ? 0.3 : 1.0);
         }
+        if (random.uniform() < 0.05) child.crowding = 0.1 + 0.6 * random.uniform();
       }
-      candidate child = *best_;
       std::size_t at = 0;
       for (solvers::pack_sizes sizes::*side : {&sizes::forward, &sizes::backward})
         for (double solvers::pack_sizes::*ratio : solvers::pack_sizes::all())
           child.sizes.*side.*ratio *= factor(change[at++]);
       child.front = std::clamp(child.front + change[ratios], 0.0, 1.0);
       const bool again = better;
-      const seconds before = makespan_;
-      static_cast<void>(consider(child));
-      better = makespan_ < before;
-      if (better) step = std::min(0.6, step * 1.3);
-      else if (!again) step = std::max(0.05, step * 0.975);
+      const result<seconds> time = consider(child);
+      better = time && time.value() < of_parent;
+      if (better) {
+        parent = child;
+        of_parent = time.value();
+        step = std::min(0.6, step * 1.3);
+      } else if (!again) {
+        step = std::max(0.05, step * 0.975);
+      }
     }
   }
 
   /// Changes single packs of the best so far. Where packs are few that finds what no ratios describe; it is not counted
   /// in plans, which cost next to nothing there.
   /// Source    (1+1) evolutionary algorithm: random moves, one plan after the other, the faster kept
-  void move(solvers::search_budget budget) {
-    budget_ = budget;
+  void move() {
     std::vector<sequence> own(rising_.size());
     for (const sequence& s : rising_) own[s.id.value] = s;
     const pack_moves moves(std::span<const sequence>(own), slicer_, cost_,
@@ -295,8 +317,6 @@ class local_search {
 
   static constexpr std::uint64_t moving = 32;  // moves of packs take one of so many parts of the nodes, beside the rest
 
-  static constexpr double crowding = 0.3;  // of the room: a sequence of more, at its turn, leaves others short of it
-
   static constexpr pass passes[] = {pass::forward, pass::backward};
 
   struct work {
@@ -319,7 +339,8 @@ class local_search {
   double wanted_{};  // tokens of it that packs are sized for
   double share_{};   // quanta of a stage's share of them
 
-  solvers::search_budget budget_{};
+  solvers::search_budget budget_{};  // of the whole search
+  solvers::search_budget until_{};   // of the part of it that is under way
   std::uint64_t nodes_{};
   std::uint64_t last_{};  // nodes of the last candidate, about as many as the next will have
   std::uint64_t candidates_{};
