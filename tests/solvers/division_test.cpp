@@ -136,6 +136,26 @@ TEST(Division, SharesAllThatMemoryForcesWhereAnyGroupsCan) {
   EXPECT_GT(possible, 500);
 }
 
+// Mean 10 of 4: 14 takes two replicas, 7 each; none has room for 6, a pair of them has.
+TEST(Division, SharesWhatNoReplicaHasRoomFor) {
+  const detail::division units = divided({14, 14, 6, 6}, {}, 4, 1);
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_EQ(ids(units[0].shared), (std::vector<std::uint32_t>{0, 2}));
+  EXPECT_EQ(ids(units[1].shared), (std::vector<std::uint32_t>{1, 3}));
+}
+
+// Mean 10 of 2; light is at most 0.2.
+TEST(Division, LetsGroupsShareAllThatIsNotLight) {
+  const std::vector<double> work{10, 9.9, 0.1};
+  const std::vector<sequence> batch = solvers::sequences_of(std::vector<tokens>(3, tokens{4096}));
+  detail::division units{{{0, 1}, {batch[0]}, {batch[1], batch[2]}}};
+  EXPECT_FALSE(detail::share_more(units, work, std::vector<detail::sharers_range>(3, {1, 1})));
+  EXPECT_TRUE(detail::share_more(units, work, std::vector<detail::sharers_range>(3, {1, 2})));
+  detail::share_out(units, batch, work, {0, 0});
+  EXPECT_EQ(ids(units[0].shared), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(ids(units[0].own), (std::vector<std::uint32_t>{2}));
+}
+
 TEST(Division, GivesTheLightestGroupWhatComesWhenReplicasRunOut) {
   // Mean 10 of 4: each of 14, 12, 11 and 3 wants two.
   const detail::division units = divided({14, 12, 11, 3}, {}, 4, 1);

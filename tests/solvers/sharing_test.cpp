@@ -51,9 +51,24 @@ TEST(SharedSequences, TakeAsManyReplicasAsMemoryNeeds) {
   shape on{.stages = 2, .replicas = 6};
   on.memory = memory_limit{memory_unit::token, 21000};
   const plan made = planner{on, slicers::equal_cost{}, pipeline_cost}(tests::lengths_of({100000, 3000, 2000, 1000})).value();
-  ASSERT_EQ(made.merges.size(), 1u);
+  ASSERT_FALSE(made.merges.empty());
+  EXPECT_EQ(made.merges[0].sequence.value, 0u);
   EXPECT_GE(made.merges[0].replicas.size(), 5u);
   EXPECT_TRUE(testing::plan_laws(made, pipeline_cost));
+}
+
+// 31 quanta for 3 lanes: 10 each, and one over, which is in the first row; the second has 5 quanta a lane.
+TEST(SharedSequences, HaveWhatLanesCannotHaveAlikeInTheirFirstRow) {
+  const tokens quantum{128};
+  const sequence whole{{0}, quantum * 31};
+  const detail::lanes on(3, quantum, std::span(&whole, 1), {});
+  EXPECT_EQ(on.row({{0}, {0}, quantum * 5}), (slice{{0}, {0}, quantum * 16}));
+  const slice second{{0}, quantum * 5, quantum * 5};
+  EXPECT_EQ(on.row(second), (slice{{0}, quantum * 16, quantum * 15}));
+  for (std::size_t lane = 0; lane < 3; ++lane) {
+    const detail::row_pieces own = on.pieces(second, lane);
+    EXPECT_EQ(own.head.length + own.tail.length, quantum * 5) << "lane " << lane;
+  }
 }
 
 TEST(SharedSequences, AreNoneWhereNoReplicasMayShare) {

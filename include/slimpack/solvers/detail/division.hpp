@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,22 +30,27 @@ struct sharers_range {
   std::uint32_t most{1};   ///< it has so many quanta, or the shape so many replicas
 };
 
+/// What weighs so little, as a share of a replica's mean work, can be balanced whole.
+inline constexpr double light = 0.02;
+
 /// A batch's sequences divided among replicas.
 using division = std::vector<planning_unit>;
 
-/// Groups for what weighs more than `share` of a replica's mean work, each sequence among so many replicas that no more
-/// than that is one's part. Where replicas run out, the lightest group takes what is left. A group opens only where those
-/// that memory forces to be shared keep replicas enough for what no group there is suits.
+/// Groups for what weighs more than `share` of a replica's mean work, or more than any replica has room for, each
+/// sequence among so many replicas that no more than that share is one's part. Where replicas run out, it goes to the
+/// group that it fills best, and to the lightest where it fits nowhere. A group opens only where those that memory forces
+/// to be shared keep replicas enough for what no group there is suits.
 /// Shapes    work, sharers: one per sequence
 /// Returns   units of all replicas, groups first, that have their shared sequences only
-/// Requires  least <= most <= replicas            Complexity  O(n log n + shared * groups)
+/// Requires  least <= most <= replicas            Complexity  O(n log n + heavy * replicas)
 [[nodiscard]] inline division grouped(std::span<const sequence> batch, std::span<const double> work,
                                       std::span<const sharers_range> sharers, std::size_t replicas, double share) {
-  double part = 0;  // of one replica, at most
-  for (const double w : work) part += share * w / static_cast<double>(replicas);
+  double mean = 0;  // work of a replica
+  for (const double w : work) mean += w / static_cast<double>(replicas);
+  const double part = share * mean;  // of one replica, at most
   std::vector<std::size_t> heavy;
   for (std::size_t i = 0; i < batch.size(); ++i)
-    if (sharers[i].least > 1 || (sharers[i].most > 1 && work[i] > part)) heavy.push_back(i);
+    if (sharers[i].least > 1 || work[i] > light * mean) heavy.push_back(i);
   // Who needs the most replicas comes first, and leaves a group that is large enough for those after it.
   std::stable_sort(heavy.begin(), heavy.end(), [&](std::size_t a, std::size_t b) {
     return sharers[a].least != sharers[b].least ? sharers[a].least > sharers[b].least : work[a] > work[b];
@@ -62,36 +68,68 @@ using division = std::vector<planning_unit>;
     return needed;
   };
 
-  struct group {
-    planning_unit unit{};
-    double load{};  // of each replica
-  };
-  std::vector<group> groups;
+  std::vector<double> load(replicas, 0.0);
+  division units;
   std::uint32_t taken = 0;
   std::size_t narrowest = replicas + 1;  // group
   for (std::size_t h = 0; h < heavy.size(); ++h) {
     const std::size_t i = heavy[h];
+    const auto lightest = std::min_element(load.begin(), load.end());
+    const bool is_whole = sharers[i].least == 1 && work[i] <= part && *lightest + work[i] <= (std::max(1.0, share) + light) * mean;
+    if (is_whole || sharers[i].most == 1) {
+      *lightest += work[i];
+      continue;
+    }
     const double parts = part > 0 ? std::min<double>(std::ceil(work[i] / part), sharers[i].most) : 1;
     const std::size_t wanted = std::max<std::size_t>({2, sharers[i].least, static_cast<std::size_t>(parts)});
-    group* into = nullptr;
-    if (taken + wanted <= replicas && taken + wanted + reserved(h, std::min(narrowest, wanted)) <= replicas) {
+    const auto fullest = [&](const planning_unit& u) {
+      return *std::max_element(load.begin() + u.replicas.front(), load.begin() + u.replicas.back() + 1);
+    };
+    planning_unit* into = nullptr;
+    planning_unit next;
+    if (taken + wanted + reserved(h, std::min(narrowest, wanted)) <= replicas)
+      for (std::size_t k = 0; k < wanted; ++k) next.replicas.push_back(taken + static_cast<std::uint32_t>(k));
+    const double whole = next.replicas.empty() ? 0 : fullest(next);  // what its replicas may run beside
+    if (!next.replicas.empty() && (whole <= 0 || whole + work[i] / static_cast<double>(wanted) <= mean)) {
+      taken += static_cast<std::uint32_t>(wanted);
       narrowest = std::min(narrowest, wanted);
-      into = &groups.emplace_back();
-      for (std::size_t k = 0; k < wanted; ++k) into->unit.replicas.push_back(taken++);
+      into = &units.emplace_back(std::move(next));
     } else {
-      for (group& g : groups) {
-        const std::size_t lanes = g.unit.replicas.size();
-        if (lanes >= sharers[i].least && lanes <= sharers[i].most && (!into || g.load < into->load)) into = &g;
+      double best = 0;  // work that is left to the group, or by how much it is over
+      for (planning_unit& u : units) {
+        const std::size_t lanes = u.replicas.size();
+        if (lanes < sharers[i].least || lanes > sharers[i].most) continue;
+        const double left = mean - fullest(u) - work[i] / static_cast<double>(lanes);
+        const double rank = left >= 0 ? -left * static_cast<double>(lanes) : left - static_cast<double>(replicas) * mean;
+        if (!into || rank > best) into = &u, best = rank;
       }
     }
     if (!into) continue;  // too few quanta for any group: a replica may hold it, or phase 2 tells what is missing
-    into->unit.shared.push_back(batch[i]);
-    into->load += work[i] / static_cast<double>(into->unit.replicas.size());
+    into->shared.push_back(batch[i]);
+    for (const std::uint32_t r : into->replicas) load[r] += work[i] / static_cast<double>(into->replicas.size());
   }
-  division units;
-  for (group& g : groups) units.push_back(std::move(g.unit));
   while (taken < replicas) units.push_back({{taken++}, {}, {}});
   return units;
+}
+
+/// Lets groups share all that is not light among their own sequences: whole ones of unlike work leave lanes waiting.
+/// Shapes    work, sharers: one per sequence of the batch
+/// Returns   whether there are such; they are still among the own ones, until share_out
+[[nodiscard]] inline bool share_more(division& units, std::span<const double> work,
+                                     std::span<const sharers_range> sharers) {
+  std::size_t replicas = 0;
+  for (const planning_unit& u : units) replicas += u.replicas.size();
+  const double least = light * std::accumulate(work.begin(), work.end(), 0.0) / static_cast<double>(replicas);
+  bool any = false;
+  for (planning_unit& u : units) {
+    if (u.shared.empty()) continue;
+    for (const sequence& s : u.own) {
+      if (work[s.id.value] <= least || sharers[s.id.value].most < u.replicas.size()) continue;
+      u.shared.push_back(s);
+      any = true;
+    }
+  }
+  return any;
 }
 
 /// Gives every sequence that is not shared to a replica, by balance.

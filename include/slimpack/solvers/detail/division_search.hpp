@@ -28,8 +28,9 @@
 namespace slimpack::detail {
 
 /// Phase 1: which sequences which replicas run, alone or shared. Where there is but one division, it is planned with all
-/// of the effort. Of several, each is planned with the least effort and simulated; the fastest is balanced anew twice, by
-/// what its replicas took, each time planned with half of the effort, and the fastest of all these plans is the answer.
+/// of the effort. Of several, each is planned with the least effort and simulated, and the fastest also with more shared in
+/// its groups; the faster is balanced anew twice, by what its replicas took, each time planned with half of the effort, and
+/// the fastest of all these plans is the answer.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 template <class Slicer, class Cost, class Schedule>
 class division_search {
@@ -70,6 +71,12 @@ class division_search {
         fastest = std::move(trial).value();
     }
     if (!fastest) return *std::move(why);
+    division all_shared = fastest->units;
+    if (share_more(all_shared, work_, sharers) && !batch_.stop.stop_requested()) {
+      share_out(all_shared, all_, work_, std::vector<double>(replicas(), 0.0));
+      result<outcome> trial = tried(std::move(all_shared), {0, 1});
+      if (trial && trial.value().end() < fastest->end()) fastest = std::move(trial).value();
+    }
     // Half of the effort for each balance by what the one before took; who fails or is slower than the fastest is left out.
     outcome last = *fastest;
     for (int round = 0; round < 2 && !batch_.stop.stop_requested(); ++round) {

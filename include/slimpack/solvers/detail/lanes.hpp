@@ -47,12 +47,16 @@ class lanes {
   [[nodiscard]] bool is_shared(const slice& s) const noexcept { return s.sequence.value < shared_.size(); }
   [[nodiscard]] tokens quantum() const noexcept { return quantum_; }
 
-  /// The row that a slice of a shared sequence's stand-in means.
+  /// The row that a slice of a shared sequence's stand-in means. Quanta that lanes cannot have alike are in the first,
+  /// where causal attention makes them cheapest.
   [[nodiscard]] slice row(const slice& s) const noexcept {
     const sequence& whole = shared_[s.sequence.value];
     const tokens length = stand_ins_[s.sequence.value].length;
-    const tokens end = s.end() == length ? whole.length : s.end() * count_;
-    return {whole.id, s.begin * count_, end - s.begin * count_};
+    const std::int64_t quanta = (whole.length.value + quantum_.value - 1) / quantum_.value;
+    const tokens uneven = quantum_ * (quanta % count_);
+    const tokens begin = s.begin > tokens{0} ? uneven + s.begin * count_ : tokens{0};
+    const tokens end = s.end() == length ? whole.length : uneven + s.end() * count_;
+    return {whole.id, begin, end - begin};
   }
 
   /// What a lane runs of a row, or of a run of tokens of one.
