@@ -1,8 +1,8 @@
 // How close to the best possible are plans of real batches, and how long does planning take?
 //
 // Cost of uniform_pipeline.hpp, 8 stages, one replica, the first 512 lengths of each list in file order, cut at 262144
-// tokens, memory limit 1.25 x the longest, at least 65536 tokens. Beside it, on the same batch and limit: whole sequences packed first-fit decreasing
-// under 1F1B (megatron), and equal token chunks with a lead of 2 (chunked).
+// tokens, memory limit 1.25 x the longest, at least 65536 tokens. Beside it, on the same batch and limit: whole
+// sequences packed first-fit decreasing under 1F1B (megatron), and equal token chunks with a lead of 2 (chunked).
 //
 //   slimpack-bench-plan_batch [LIST.txt ...]     default: every list in examples/data/lengths, from the project's root
 #include "median_time.hpp"

@@ -18,8 +18,8 @@ inline constexpr tokens longest{262144};
 [[nodiscard]] std::vector<tokens> log_normal(std::size_t sequences, std::uint64_t seed);
 
 /// 19 of 20 lengths around 1,024 tokens, the others around 50,000 (log-normal with deviations of 0.5 and 1), clamped to
-/// [shortest, longest]. With the wider deviation 512 sequences are 1.0 to 1.2 times the work of as many of log_normal,
-/// and their longest alone would keep 8 stages idle for a fifth of a step that cuts nothing.
+/// [shortest, longest]. The wide long mode makes 512 sequences about as much work as as many of log_normal; with a
+/// deviation of 0.5 it would be half of that, and memory for the longest would hold smaller packs.
 [[nodiscard]] std::vector<tokens> bimodal(std::size_t sequences, std::uint64_t seed);
 
 /// A law by its name, and how many sequences of it are a batch.

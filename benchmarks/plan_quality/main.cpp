@@ -3,10 +3,10 @@
 //   slimpack-bench-plan_quality [--only table,bounds,balance,realistic,time,growth,ablation] [--quick] [--seeds 1,2,3]
 //   [--models mixtral-8x22b,deepseek-v3] [FOLDER]
 //
-// --models: of the realistic part, which takes an hour for each of its four.
+// --models: of the realistic part, which takes about half an hour for each of its four.
 // FOLDER holds lengths/, models/, profiles/ as examples/data does, which is the default. Everything but times is the
-// same on every machine with the same C library. The exit status is 1 when a goal is missed
-// that known_misses.hpp does not list.
+// same on every machine with the same C library. The exit status is 1 when a goal is missed that
+// known_misses.hpp does not list.
 
 #include "parts.hpp"
 

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -142,6 +143,8 @@ void realistic(const options& o, scoreboard&) {
   std::printf("  %-28s %9s %-16s %9s %-16s %6s %6s %-14s %6s %6s %6s %6s %6s %6s\n", "batch", "slimpack", "layout",
               "megatron", "layout", "over", "over", "fastest", "same", "bubble", "its", "cut", "long.", "uncut");
   std::vector<comparison> all;
+  if (std::none_of(std::begin(models), std::end(models), [&](const char* m) { return benchmarks::chosen(o.models, m); }))
+    std::printf("  --models %s names none of them\n", o.models.c_str());
   for (const char* name : models) {
     if (o.quick && name != models[0]) break;
     if (!benchmarks::chosen(o.models, name)) continue;

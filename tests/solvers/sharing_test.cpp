@@ -51,7 +51,7 @@ TEST(SharedSequences, TakeAsManyReplicasAsMemoryNeeds) {
   shape on{.stages = 2, .replicas = 6};
   on.memory = memory_limit{memory_unit::token, 21000};
   const plan made = planner{on, slicers::equal_cost{}, pipeline_cost}(tests::lengths_of({100000, 3000, 2000, 1000})).value();
-  ASSERT_FALSE(made.merges.empty());
+  ASSERT_EQ(made.merges.size(), 3u);  // where all replicas run together it pays to share all that is not light
   EXPECT_EQ(made.merges[0].sequence.value, 0u);
   EXPECT_GE(made.merges[0].replicas.size(), 5u);
   EXPECT_TRUE(testing::plan_laws(made, pipeline_cost));

@@ -16,9 +16,9 @@ namespace slimpack::costs {
 /// Source    states and activations as the table of saved tensors counts them; by default weights and gradients 6 B a
 ///           parameter (bf16 + fp32 gradient), optimizer 12 B (fp32 copy, two moments); logits 4 B (fp32) of the
 ///           running pack: the loss gradient is taken while they are there, since the normaliser, the valid tokens
-///           of the whole batch, is known before the first forward; dK and dV in bf16. Fully sharded states (ZeRO-3, FSDP), derived: one stage
-///           gathers the weights of the running layer and the next and has the gradients of one; a pipeline gathers a
-///           stage's weights once a step and sums its gradients unsharded, as torchtitan does
+///           of the whole batch, is known before the first forward; dK and dV in bf16. Fully sharded states (ZeRO-3,
+///           FSDP), derived: one stage gathers the weights of the running layer and the next and has the gradients of
+///           one; a pipeline gathers a stage's weights once a step and sums its gradients unsharded, as torchtitan does
 /// Limits    dense attention that is computed again holds one layer's scores for a moment: not counted
 struct memory {
   bool distributed_optimizer{true};  ///< optimizer states over replicas and context ranks; a table may shard them all
