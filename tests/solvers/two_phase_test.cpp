@@ -48,6 +48,16 @@ struct waits_for_prefix : costs::quadratic {
   }
 };
 
+/// A pack takes at least the time to read its part's weights, as thin packs of mixtures of experts do.
+struct reads_weights : costs::quadratic {
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return costs::quadratic::time(s, p, part); }
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
+    seconds sum{};
+    for (const slice& s : pack) sum += time(s, p, part);
+    return std::max(sum, seconds{2e-3});
+  }
+};
+
 seconds step_time(const std::vector<tokens>& lengths, const shape& on, solvers::search_budget effort) {
   return planner{on, slicers::equal_cost{}, costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}},
                  solvers::two_phase{.effort = effort}}(lengths)
@@ -73,6 +83,48 @@ TEST(TwoPhase, CutsNothingWhereCuttingCostsMoreThanSlicesTell) {
   const std::vector<tokens> lengths{{65536}, {4096}, {4096}};
   const planner uncut{on, slicers::whole{}, waits_for_prefix{}};
   EXPECT_LE(plan_batch(lengths).value().step_time, uncut(lengths).value().step_time);
+}
+
+// A launch costs the time of up to a hundred quanta, so that cuts, and packs that ramp, are dear.
+TEST(TwoPhase, IsNoSlowerThanWholePacksOnTheSameSchedule) {
+  int faster = 0;
+  const auto compare = [&](testing::generator& random, const shape& on, const auto& schedule) {
+    const auto quantum = static_cast<double>(on.quantum.value);
+    const costs::quadratic cost{
+        .linear = 1, .attention = 1e-3 / quantum, .per_pack = {quantum * random.ratio() * 100}, .hop = {quantum}};
+    const std::vector<tokens> lengths = tests::random_lengths(random, 40, on.quantum * random.between(1, 300));
+    const solvers::two_phase search{.effort = random.once_in(2) ? solvers::search_budget{0, 2}
+                                                                : solvers::search_budget::fast()};
+    const plan ours = planner{on, slicers::equal_cost{}, cost, search, schedule}(lengths).value();
+    const plan whole = planner{on, slicers::whole{}, cost, solvers::megatron{}, schedule}(lengths).value();
+    EXPECT_LE(ours.step_time, whole.step_time) << "seed 95, " << lengths.size() << " sequences, " << on.stages
+                                               << " stages, " << on.chunks << " chunks, " << search;
+    faster += ours.step_time < whole.step_time;
+  };
+  testing::generator random(95);
+  for (int i = tests::cases(60); i > 0; --i) {
+    shape on{.stages = static_cast<int>(random.between(1, 6)), .quantum = {std::int64_t{1} << random.between(0, 8)}};
+    compare(random, on, schedules::list{});
+    compare(random, on, schedules::one_f_one_b{});
+    on.chunks = static_cast<int>(random.between(2, 4));
+    compare(random, on, schedules::one_f_one_b{});
+  }
+  EXPECT_GT(faster, 0);
+}
+
+// Reading weights takes the time of 2000 tokens forward and 1000 backward, 15 and 7 sequences. Packs that are the same in
+// both passes leave time unused in one of them, or take longer than they must in the other.
+TEST(TwoPhase, IsFasterThanWholePacksOfAnyLengthWherePacksReadWeights) {
+  const std::vector<tokens> lengths(512, tokens{134});
+  const reads_weights cost{{.linear = 1e-6, .attention = 0, .hop = {1e-5}}};
+  const shape on{.stages = 32};
+  const seconds ours =
+      planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = solvers::search_budget::fast()}}(lengths)
+          .value()
+          .step_time;
+  for (std::int64_t pack = 134; pack <= 134 * 32; pack += 134)
+    EXPECT_LT(ours, planner(on, slicers::whole{}, cost, solvers::megatron{{pack}})(lengths).value().step_time)
+        << pack << " tokens";
 }
 
 // Sequences may run one after the other, so a limit that holds the longest holds them all.

@@ -13,6 +13,7 @@
 #include <slimpack/solvers/detail/pack_moves.hpp>
 #include <slimpack/solvers/detail/pack_size_curve.hpp>
 #include <slimpack/solvers/detail/splitmix.hpp>
+#include <slimpack/solvers/detail/whole_packs.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
@@ -31,6 +32,8 @@ namespace slimpack::detail {
 /// Phase 2 on one replica: an evolution strategy over pack sizes and the order of sequences, then moves of single packs,
 /// each candidate filled, priced, scheduled and simulated. Works on local sequence ids (0, 1, ...) and translates its
 /// answer.
+/// Law       with two candidates or more, never slower than the whole packs of solvers::megatron on the same schedule,
+///           unless they are so many that the quickest search could not simulate them
 template <class Slicer, class Cost, class Schedule>
 class local_search {
  public:
@@ -56,13 +59,19 @@ class local_search {
     result<seconds> first = consider({.sizes = start, .quantum = batch_.shape.quantum});
     if (!first) first = shrink(start, std::move(first).error());
     if (!first) return std::move(first).error();
-    // Some steps that the strategy would take long to find. Times may not add up: then fewer cuts may be faster.
-    if (cutting_costs())
+    // Some steps that the strategy would take long to find. Where packs cost more than their slices tell, or are cut up
+    // among chunks, they had better be of one size; and where times do not add up, fewer cuts may be faster.
+    const bool chunked = batch_.shape.chunks > 1;
+    const bool cuts_cost = cutting_costs();
+    if (prices_packs || chunked) consider_even(batch_.shape.quantum);
+    if (cuts_cost || chunked) consider_even(longest_supported);
+    if (cuts_cost)
       for (const tokens coarse : {batch_.shape.quantum * 8, batch_.shape.quantum * 64, longest_supported})
         vary([&](candidate& c) { c.quantum = std::min(coarse, longest_supported); });
     vary([](candidate& c) { c.sizes.backward.steady *= 1.6; });
     vary([](candidate& c) { c.front = 1; });
     evolve();
+    if (budget.candidates > 1) consider_whole();
     until_ = {nodes_ + budget.nodes / moving, std::numeric_limits<std::uint64_t>::max()};
     move();
     return translated();
@@ -76,6 +85,9 @@ class local_search {
     tokens quantum;        ///< sequences are cut at its multiples
   };
 
+  static constexpr bool prices_packs =
+      requires(const Cost& cost, std::span<const slice> pack) { cost.time(pack, pass::forward, 0); };
+
   [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
   [[nodiscard]] bool spent() const {
     return nodes_ + last_ > until_.nodes || candidates_ >= until_.candidates || batch_.stop.stop_requested();
@@ -88,6 +100,64 @@ class local_search {
     candidate next = *best_;
     change(next);
     static_cast<void>(consider(next));
+  }
+
+  /// Tries the packs of solvers::megatron, and be it beyond the budget, unless they are more than the quickest search
+  /// could simulate or surely too slow: a stage runs them all, and the longest sequence, which is what a pack may hold and
+  /// so has one of its own, passes every stage there and back.
+  void consider_whole() {
+    if (batch_.stop.stop_requested()) return;
+    const sequence& longest = rising_.back();
+    const slice alone{longest.id, {0}, longest.length};
+    const seconds limit = makespan_ * (1 + 1e-9);  // sums in another order are rounded otherwise
+    seconds chain{};
+    for (const pass p : passes)
+      for (int part = 0; part < batch_.shape.parts(); ++part) chain += pack_time(cost_, std::span(&alone, 1), p, part);
+    if (chain > limit) return;
+    partition packs = symmetric(first_fit_decreasing(rising_, longest.length));
+    if (static_cast<double>(packs.forward.size()) > packs_within(solvers::search_budget::fast().nodes)) return;
+    seconds busy{};
+    for (const pass p : passes)
+      for (int part = part_ % batch_.shape.stages; part < batch_.shape.parts(); part += batch_.shape.stages)
+        for (std::size_t i = 0; i < packs.forward.size(); ++i) busy += pack_time(cost_, packs.forward[i], p, part);
+    if (busy <= limit) static_cast<void>(score(std::move(packs)));
+  }
+
+  /// Tries packs of about equal work, of the size that takes each pass the least: M packs of time c on a part occupy a
+  /// stage of k chunks for k M c, and (p - 1) c pass before the last stage has its first, or the first its last. Less
+  /// ramps, the two passes end no sooner, so nothing is tried where that is longer than the best has taken.
+  void consider_even(tokens quantum) {
+    if (spent()) return;
+    candidate next{.sizes = {}, .crowding = 1, .quantum = quantum};
+    arrange(next.front);
+    double both = 0;
+    for (const pass p : passes) {
+      const work& all = work_[p == pass::backward];
+      solvers::pack_sizes& ratios = p == pass::backward ? next.sizes.backward : next.sizes.forward;
+      double least = std::numeric_limits<double>::infinity();
+      double chosen = 0;
+      // From all work, or as much as a stage has room for beside p packs on their way, down to well below the best.
+      const double room = room_ / static_cast<double>(batch_.shape.quantum.value) / (batch_.shape.stages + 1) * all.grain;
+      for (double size = std::min(all.total, room); size > chosen / 4; size *= 0.7) {
+        ratios.steady = size / (share_ * all.grain);
+        ratios.ramp_least = size / all.grain;
+        micropacks packs;
+        if (!fill_pass(packs, p, next)) return;
+        nodes_ += packs.slices().size();
+        double sum = 0;
+        for (std::size_t i = 0; i < packs.size(); ++i) sum += pack_time(cost_, packs[i], p, part_).value;
+        const double time = sum * (batch_.shape.chunks + (batch_.shape.stages - 1) / static_cast<double>(packs.size()));
+        if (time < least) least = time, chosen = size;
+      }
+      ratios.steady = chosen / (share_ * all.grain);
+      ratios.ramp_least = chosen / all.grain;
+      both += least;
+    }
+    const seconds before = of_best_;
+    if (both < before.value) static_cast<void>(consider(next));
+    if (of_best_ == before) return;
+    vary([](candidate& c) { c.sizes.forward.ramp_least *= 0.3, c.sizes.backward.ramp_least *= 0.3; });
+    vary([](candidate& c) { c.crowding = 0.3; });
   }
 
   /// Whether the longest sequence may take less time uncut than its cuts tell.
@@ -155,9 +225,8 @@ class local_search {
       if (result<void> filled = fill_pass(p == pass::forward ? packs.forward : packs.backward, p, c); !filled)
         return std::move(filled).error();
     const bool first = !best_;
-    const seconds before = makespan_;
     result<seconds> time = score(std::move(packs), first);
-    if (time && (first || time.value() < before)) best_ = c;
+    if (time && (first || time.value() < of_best_)) best_ = c, of_best_ = time.value();
     return time;
   }
 
@@ -185,14 +254,12 @@ class local_search {
     const solvers::pack_sizes& ratios = backward ? c.sizes.backward : c.sizes.forward;
     const bool flowing = ratios.steady * share_ * all.grain > 0;
     // A candidate of more packs than the quickest search can simulate would take too long.
-    const auto parts = static_cast<double>(batch_.shape.parts());
-    const std::uint64_t nodes = std::max(budget_.nodes, solvers::search_budget::fast().nodes);
-    const double packs_at_most = static_cast<double>(nodes) / (6 * parts);
+    const double packs_at_most = packs_within(std::max(budget_.nodes, solvers::search_budget::fast().nodes));
     pack_size_curve size(ratios, {.total = all.total,
                                   .share = share_ * all.grain,
                                   .grain = all.grain,
                                   .overhead = all.overhead,
-                                  .depth = parts - 1,
+                                  .depth = batch_.shape.parts() - 1.0,
                                   .least = flowing ? all.total / packs_at_most : 0});
     double before = 0;
     for (const sequence& s : order_) {
@@ -204,6 +271,11 @@ class local_search {
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
     const auto apart = [&](const sequence& s) { return !flowing || static_cast<double>(s.length.value) > room_ / 2; };
     return fill(packs, order_, p, slicer_, cost_, {{}, cap(), c.quantum, part_, true}, size, apart);
+  }
+
+  /// Packs of a pass that so many nodes simulate.
+  [[nodiscard]] double packs_within(std::uint64_t nodes) const {
+    return static_cast<double>(nodes) / (6.0 * batch_.shape.parts());
   }
 
   [[nodiscard]] tokens cap() const {
@@ -232,7 +304,7 @@ class local_search {
     if (spent()) return;
     splitmix random;
     const candidate first = *best_;
-    const seconds of_first = makespan_;
+    const seconds of_first = of_best_;
     const solvers::search_budget begun{nodes_, candidates_};
     const std::uint64_t starts = std::min<std::uint64_t>(4, budget_.candidates / 5000);
     for (std::uint64_t i = 1; i <= starts; ++i) {  // of the budget each takes 3 parts of 20
@@ -241,7 +313,7 @@ class local_search {
       walk(first, of_first, 0.3, random);
     }
     until_ = budget_;
-    walk(*best_, makespan_, starts > 0 ? 0.1 : 0.3, random);
+    walk(*best_, of_best_, starts > 0 ? 0.1 : 0.3, random);
   }
 
   /// An evolution strategy of one parent and one child: a child differs in up to three of the parent's ratios, by
@@ -345,8 +417,9 @@ class local_search {
   std::uint64_t last_{};  // nodes of the last candidate, about as many as the next will have
   std::uint64_t candidates_{};
   std::vector<sequence> order_;
-  std::optional<candidate> best_;
-  seconds makespan_{};
+  std::optional<candidate> best_;  // of pack sizes; whole packs and moved ones are none
+  seconds of_best_{};
+  seconds makespan_{};  // of the answer
   replica_solution answer_;
 };
 

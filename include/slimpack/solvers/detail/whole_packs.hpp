@@ -2,12 +2,14 @@
 #define SLIMPACK_SOLVERS_DETAIL_WHOLE_PACKS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/partition.hpp>
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/solution.hpp>
 #include <slimpack/costs/price.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -35,6 +37,38 @@ using whole_pack = std::vector<sequence>;
   return context;
 }
 
+/// First-fit decreasing: each sequence, the longest first, goes to the first pack with room for it.
+/// Requires  no sequence longer than the limit
+/// Complexity O(n log n): a tournament tree finds the pack
+[[nodiscard]] inline std::vector<whole_pack> first_fit_decreasing(std::vector<sequence> falling, tokens limit) {
+  std::stable_sort(falling.begin(), falling.end(), [](const sequence& a, const sequence& b) { return a.length > b.length; });
+  std::vector<whole_pack> packs;
+  // Leaves hold each pack's room, inner nodes the most room below them; unopened packs have all of it.
+  const std::size_t leaves = std::bit_ceil(falling.size());
+  std::vector<tokens> room(2 * leaves, limit);
+  for (const sequence& s : falling) {
+    std::size_t node = 1;
+    while (node < leaves) node = 2 * node + (room[2 * node] >= s.length ? 0 : 1);
+    const std::size_t at = node - leaves;
+    if (at >= packs.size()) packs.resize(at + 1);
+    packs[at].push_back(s);
+    room[node] -= s.length;
+    while (node /= 2) room[node] = std::max(room[2 * node], room[2 * node + 1]);
+  }
+  return packs;
+}
+
+/// The same packs forward and backward, in that order.
+[[nodiscard]] inline partition symmetric(const std::vector<whole_pack>& packs) {
+  partition made;
+  for (const whole_pack& pack : packs) {
+    for (const sequence& s : pack) made.forward.push({s.id, {0}, s.length});
+    made.forward.close();
+  }
+  made.backward = made.forward;
+  return made;
+}
+
 /// A solution from each replica's packs of uncut sequences: the same packs forward and backward, in that order.
 /// Errors    those of the schedule
 template <class Cost, class Schedule>
@@ -45,14 +79,9 @@ result<solution> symmetric_solution(const problem& batch, const Cost& cost, cons
   solution found;
   for (const std::vector<whole_pack>& packs : replicas) {
     replica_solution r;
-    for (const whole_pack& pack : packs) {
-      for (const sequence& s : pack) {
-        r.sequences.push_back(s.id);
-        r.partition.forward.push({s.id, {0}, s.length});
-      }
-      r.partition.forward.close();
-    }
-    r.partition.backward = r.partition.forward;
+    for (const whole_pack& pack : packs)
+      for (const sequence& s : pack) r.sequences.push_back(s.id);
+    r.partition = symmetric(packs);
     result<std::vector<program>> programs = schedule.programs(
           price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
     if (!programs) return std::move(programs).error();
