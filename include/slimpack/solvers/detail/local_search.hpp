@@ -124,8 +124,8 @@ class local_search {
   }
 
   /// Tries packs of about equal work, of the size that takes each pass the least: M packs of time c on a part occupy a
-  /// stage of k chunks for k M c, and (p - 1) c pass before the last stage has its first, or the first its last. Less
-  /// ramps, the two passes end no sooner, so nothing is tried where that is longer than the best has taken.
+  /// stage of k chunks for k M c, and p - 1 of them and of their messages pass before the last stage has its first, or
+  /// the first its last. Less ramps, the two passes end no sooner, so nothing is tried where the best has taken less.
   void consider_even(tokens quantum) {
     if (spent()) return;
     candidate next{.sizes = {}, .crowding = 1, .quantum = quantum};
@@ -146,7 +146,10 @@ class local_search {
         nodes_ += packs.slices().size();
         double sum = 0;
         for (std::size_t i = 0; i < packs.size(); ++i) sum += pack_time(cost_, packs[i], p, part_).value;
-        const double time = sum * (batch_.shape.chunks + (batch_.shape.stages - 1) / static_cast<double>(packs.size()));
+        const auto count = static_cast<double>(packs.size());
+        double time = sum * (batch_.shape.chunks + (batch_.shape.stages - 1) / count);
+        for (int r = 1; r < batch_.shape.stages; ++r)
+          time += message_time(cost_, tokens{static_cast<std::int64_t>(tokens_ / count)}, p, p == pass::forward ? r - 1 : r).value;
         if (time < least) least = time, chosen = size;
       }
       ratios.steady = chosen / (share_ * all.grain);
@@ -175,8 +178,7 @@ class local_search {
     const double longest = static_cast<double>(rising_.back().length.value);
     const double quantum = static_cast<double>(batch_.shape.quantum.value);
     const slice least{{}, {0}, batch_.shape.quantum};
-    double total = 0;
-    for (const sequence& s : rising_) total += static_cast<double>(s.length.value);
+    for (const sequence& s : rising_) tokens_ += static_cast<double>(s.length.value);
     for (const pass p : passes) {
       work& w = work_[p == pass::backward];
       for (const sequence& s : rising_) w.total += time_of(s, p);
@@ -192,7 +194,7 @@ class local_search {
     const work& forward = work_[0];
     const double quiet =
         forward.grain > 0 ? 50 * forward.overhead / forward.grain * quantum * batch_.shape.stages : 0;
-    wanted_ = std::min(room_, std::max({2 * longest, total / batch_.shape.stages, quiet}));
+    wanted_ = std::min(room_, std::max({2 * longest, tokens_ / batch_.shape.stages, quiet}));
     share_ = wanted_ / quantum / (batch_.shape.stages + 1);
   }
 
@@ -405,6 +407,7 @@ class local_search {
   std::vector<memory_rates> rates_;
   std::vector<sequence> rising_;  // the group under local ids, shortest first
 
+  double tokens_{};  // of the batch
   int part_{};    // the busiest
   work work_[2];  // on it, by pass
   double room_{std::numeric_limits<double>::infinity()};  // tokens that the fullest stage can hold
