@@ -112,8 +112,8 @@ TEST(TwoPhase, IsNoSlowerThanWholePacksOnTheSameSchedule) {
   EXPECT_GT(faster, 0);
 }
 
-// Reading weights takes the time of 2000 tokens forward and 1000 backward, 15 and 7 sequences. Packs that are the same in
-// both passes leave time unused in one of them, or take longer than they must in the other.
+// Reading weights takes the time of 2000 tokens forward and 1000 backward, 15 and 7 sequences. Packs that are the same
+// in both passes leave time unused in one of them, or take longer than they must in the other.
 TEST(TwoPhase, IsFasterThanWholePacksOfAnyLengthWherePacksReadWeights) {
   const std::vector<tokens> lengths(512, tokens{134});
   const reads_weights cost{{.linear = 1e-6, .attention = 0, .hop = {1e-5}}};

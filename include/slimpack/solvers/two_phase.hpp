@@ -25,7 +25,9 @@ namespace slimpack::solvers {
 /// and sequences, every candidate ordered by the schedule and scored by the simulator.
 /// Source    the two phases of SlimPack (arXiv:2509.26246) and its candidates checked by a simulator; the paper's
 ///           MILP is not public, and the search is derived: pack_sizes explains the shapes it searches over
-/// Law       never worse than its own first candidate; equal problems give equal solutions
+/// Law       never worse than its own first candidate; with two candidates or more, nor than the packs that
+///           solvers::megatron makes of what a replica gets, on the same schedule, where the slicer allows them and they
+///           are no more than the quickest search could simulate; equal problems give equal solutions
 /// Errors    out_of_memory: a sequence does not fit, or no candidate's programs do; the detail has the shortfall
 /// Complexity O(effort) for each replica
 struct two_phase {

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_LOCAL_SEARCH_HPP
 #define SLIMPACK_SOLVERS_DETAIL_LOCAL_SEARCH_HPP
 
+#include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/problem.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -32,8 +33,8 @@ namespace slimpack::detail {
 /// Phase 2 on one replica: an evolution strategy over pack sizes and the order of sequences, then moves of single packs,
 /// each candidate filled, priced, scheduled and simulated. Works on local sequence ids (0, 1, ...) and translates its
 /// answer.
-/// Law       with two candidates or more, never slower than the whole packs of solvers::megatron on the same schedule,
-///           unless they are so many that the quickest search could not simulate them
+/// Law       with two candidates or more, never slower than the whole packs of solvers::megatron on the same schedule
+///           that the slicer allows, unless they are more than the quickest search could simulate
 template <class Slicer, class Cost, class Schedule>
 class local_search {
  public:
@@ -102,13 +103,15 @@ class local_search {
     static_cast<void>(consider(next));
   }
 
-  /// Tries the packs of solvers::megatron, and be it beyond the budget, unless they are more than the quickest search
-  /// could simulate or surely too slow: a stage runs them all, and the longest sequence, which is what a pack may hold and
-  /// so has one of its own, passes every stage there and back.
+  /// Tries the packs of solvers::megatron, and be it beyond the budget, unless the slicer insists on cuts, they are more
+  /// than the quickest search could simulate, or they are surely too slow: a stage runs them all, and the longest
+  /// sequence, which is what a pack may hold and so has one of its own, passes every stage there and back.
   void consider_whole() {
     if (batch_.stop.stop_requested()) return;
     const sequence& longest = rising_.back();
     const slice alone{longest.id, {0}, longest.length};
+    const cut_budget all{{std::numeric_limits<double>::infinity()}, cap(), batch_.shape.quantum, part_, true};
+    if (slicer_.next(longest, {0}, pass::forward, all, cost_) != alone) return;
     const seconds limit = makespan_ * (1 + 1e-9);  // sums in another order are rounded otherwise
     seconds chain{};
     for (const pass p : passes)
@@ -137,8 +140,8 @@ class local_search {
       double least = std::numeric_limits<double>::infinity();
       double chosen = 0;
       // From all work, or as much as a stage has room for beside p packs on their way, down to well below the best.
-      const double room = room_ / static_cast<double>(batch_.shape.quantum.value) / (batch_.shape.stages + 1) * all.grain;
-      for (double size = std::min(all.total, room); size > chosen / 4; size *= 0.7) {
+      const double quanta = room_ / static_cast<double>(batch_.shape.quantum.value) / (batch_.shape.stages + 1);
+      for (double size = std::min(all.total, quanta * all.grain); size > chosen / 4; size *= 0.7) {
         ratios.steady = size / (share_ * all.grain);
         ratios.ramp_least = size / all.grain;
         micropacks packs;
@@ -148,8 +151,9 @@ class local_search {
         for (std::size_t i = 0; i < packs.size(); ++i) sum += pack_time(cost_, packs[i], p, part_).value;
         const auto count = static_cast<double>(packs.size());
         double time = sum * (batch_.shape.chunks + (batch_.shape.stages - 1) / count);
+        const tokens mean{static_cast<std::int64_t>(tokens_ / count)};
         for (int r = 1; r < batch_.shape.stages; ++r)
-          time += message_time(cost_, tokens{static_cast<std::int64_t>(tokens_ / count)}, p, p == pass::forward ? r - 1 : r).value;
+          time += message_time(cost_, mean, p, p == pass::forward ? r - 1 : r).value;
         if (time < least) least = time, chosen = size;
       }
       ratios.steady = chosen / (share_ * all.grain);
