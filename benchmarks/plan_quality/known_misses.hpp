@@ -10,8 +10,6 @@ namespace slimpack::plan_quality {
 inline constexpr std::string_view known_misses[] = {
     "bounds: gsm8k_sft 512, p 8, dp 1, cap 65536",
     "bounds: geometric mean of long-tailed, 512, p 8, dp 1",
-    "balance: bimodal 512, 32 ranks, seed 1",
-    "balance: bimodal 512, 64 ranks, seed 1",
 };
 
 }  // namespace slimpack::plan_quality

@@ -2,6 +2,9 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/solvers/assign.hpp>
+#include <slimpack/solvers/detail/lanes.hpp>
+#include <slimpack/solvers/detail/row_pieces.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include "batches.hpp"
@@ -10,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 /// Plans whose replicas share sequences.
@@ -61,13 +65,91 @@ TEST(SharedSequences, TakeAsManyReplicasAsMemoryNeeds) {
 TEST(SharedSequences, HaveWhatLanesCannotHaveAlikeInTheirFirstRow) {
   const tokens quantum{128};
   const sequence whole{{0}, quantum * 31};
-  const detail::lanes on(3, quantum, std::span(&whole, 1), {});
+  const detail::lanes on(3, quantum, std::span(&whole, 1));
   EXPECT_EQ(on.row({{0}, {0}, quantum * 5}), (slice{{0}, {0}, quantum * 16}));
   const slice second{{0}, quantum * 5, quantum * 5};
   EXPECT_EQ(on.row(second), (slice{{0}, quantum * 16, quantum * 15}));
   for (std::size_t lane = 0; lane < 3; ++lane) {
-    const detail::row_pieces own = on.pieces(second, lane);
-    EXPECT_EQ(own.head.length + own.tail.length, quantum * 5) << "lane " << lane;
+    tokens own{};
+    for (const slice& piece : on.pieces(second, lane)) own += piece.length;
+    EXPECT_EQ(own, quantum * 5) << "lane " << lane;
+  }
+}
+
+// 7, 7 and 7 quanta on 3 lanes: 2 each and one over, which falls to another lane each time: 7 each.
+TEST(SharedSequences, GiveWhatLanesCannotHaveAlikeToAllInTurn) {
+  const tokens quantum{128};
+  const std::vector<sequence> shared = solvers::sequences_of(std::vector<tokens>(3, quantum * 7));
+  const detail::lanes on(3, quantum, shared);
+  for (std::size_t lane = 0; lane < 3; ++lane) {
+    tokens own{};
+    for (const sequence& s : on.stand_ins())
+      for (const slice& piece : on.pieces({s.id, {0}, s.length}, lane)) own += piece.length;
+    EXPECT_EQ(own, quantum * 7) << "lane " << lane;
+  }
+}
+
+TEST(RowPieces, TileTheRunWithSomeForEachSharer) {
+  for (std::int64_t sharers = 1; sharers <= 7; ++sharers) {
+    for (std::int64_t quanta = sharers; quanta <= 5 * sharers; ++quanta) {
+      for (const std::int64_t missing : {0, 1}) {  // tokens of the last quantum
+        const slice run{{3}, {500}, {128 * quanta - missing}};
+        std::vector<slice> pieces;
+        for (std::int64_t j = 0; j < sharers; ++j) {
+          tokens own{};
+          for (const slice& piece : detail::pieces_of(run, j, sharers, {128})) {
+            own += piece.length;
+            if (piece.length > tokens{0}) pieces.push_back(piece);
+          }
+          EXPECT_GT(own, tokens{0}) << quanta << " quanta, sharer " << j << " of " << sharers;
+        }
+        std::sort(pieces.begin(), pieces.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
+        tokens at = run.begin;
+        for (const slice& piece : pieces) {
+          EXPECT_EQ(piece.begin, at) << quanta << " quanta of " << sharers << " sharers";
+          at = piece.end();
+        }
+        EXPECT_EQ(at, run.end());
+      }
+    }
+  }
+}
+
+// 28 quanta of 3 sharers: the first 4 in turn, 2, 1 and 1; of 6 pieces of 4 each has two, with as many pairs.
+TEST(RowPieces, HaveAsManyPairsButForTheFirstQuanta) {
+  std::vector<double> pairs;
+  for (std::int64_t j = 0; j < 3; ++j) {
+    const detail::row_pieces own = detail::pieces_of({{0}, {1280}, {128 * 28}}, j, 3, {128});
+    EXPECT_EQ(own[0].length, tokens{j == 0 ? 256 : 128});
+    EXPECT_LE(own[0].end(), tokens{1280 + 4 * 128});
+    pairs.push_back(own[1].pairs() + own[2].pairs());
+  }
+  EXPECT_EQ(pairs[0], pairs[1]);
+  EXPECT_EQ(pairs[0], pairs[2]);
+}
+
+// One of 6000 among 90 near 1000, 30 to a lane: neighbours by length beside it differ by no more than 1500 in all.
+TEST(DealtInTuples, LevelLanesWhereNeighboursAloneCannot) {
+  testing::generator random(21);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<tokens> lengths{{6000}};
+    for (int i = 0; i < 90; ++i) lengths.push_back({random.between(500, 1500)});
+    const std::vector<sequence> own = solvers::sequences_of(lengths);
+    std::vector<double> work;
+    for (const sequence& s : own) work.push_back(static_cast<double>(s.length.value));
+    std::vector<double> load{100000, 100000, 100000};
+    std::vector<int> times(own.size(), 0);
+    for (const std::vector<sequence>& tuple : detail::dealt_in_tuples(own, work, load)) {
+      ASSERT_EQ(tuple.size(), 3u);
+      for (std::size_t lane = 0; lane < 3; ++lane) {
+        if (tuple[lane].length == tokens{0}) continue;
+        ++times[tuple[lane].id.value];
+        load[lane] += static_cast<double>(tuple[lane].length.value);
+      }
+    }
+    EXPECT_EQ(times, std::vector<int>(own.size(), 1)) << "seed 21, round " << round;
+    const auto [least, most] = std::minmax_element(load.begin(), load.end());
+    EXPECT_LE(*most - *least, detail::level_enough * *most * 1.1) << "seed 21, round " << round;
   }
 }
 
@@ -75,6 +157,31 @@ TEST(SharedSequences, AreNoneWhereNoReplicasMayShare) {
   const plan made = planner{shape{.stages = 2, .replicas = 3}, slicers::equal_cost{}, pipeline_cost,
                             solvers::two_phase{.most_sharers = 1}}(giants()).value();
   EXPECT_TRUE(made.merges.empty());
+}
+
+// 95 of 100 sequences near 1000 tokens, the others of up to 150000, on 8 to 24 replicas: some of those are more than a
+// replica's mean work, and short ones level the rest.
+TEST(SharedSequences, LevelReplicasOfShortAndLongSequences) {
+  const costs::quadratic free{};
+  testing::generator random(22);
+  for (int round = 0; round < 4; ++round) {
+    const int replicas = static_cast<int>(random.between(8, 24));
+    std::vector<tokens> lengths;
+    double tokens_of_all = 0;
+    double work = 0;
+    for (int i = 0; i < 300; ++i) {
+      lengths.push_back({i % 20 == 0 ? random.between(20000, 150000) : random.between(500, 2000)});
+      const auto n = static_cast<double>(lengths.back().value);
+      tokens_of_all += n;
+      work += 3 * free.linear * n + 3.5 * free.attention * n * (n + 1) / 2;
+    }
+    const shape on{.replicas = replicas, .memory = memory_limit{memory_unit::token, 1.25 * tokens_of_all / replicas}};
+    const solvers::two_phase solver{.effort = solvers::search_budget::fast()};
+    const plan made = planner{on, slicers::equal_cost{}, free, solver}(lengths).value();
+    EXPECT_LE(made.step_time.value * replicas / work, 1.003) << "seed 22, round " << round;
+    EXPECT_TRUE(testing::plan_laws(made, free)) << "seed 22, round " << round;
+    for (const replica_plan& r : made.replicas) EXPECT_LE(r.peak_memory.front(), on.memory->amount);
+  }
 }
 
 TEST(SharedSequences, MakeStepsShorter) {

@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_SOLVERS_BALANCE_HPP
 #define SLIMPACK_SOLVERS_BALANCE_HPP
 
+#include <slimpack/solvers/detail/exchange.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -36,45 +38,7 @@ namespace slimpack::solvers {
     loads[b] += weight[i];
     lightest.push({loads[b], b});
   }
-  while (rounds-- > 0) {
-    const auto heavy = static_cast<std::size_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
-    const auto light = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
-    const double gap = loads[heavy] - loads[light];
-    // The exchange whose shift is closest to half the gap; nothing for an item is a move. Both bins are kept
-    // sorted by falling weight, so the partner of each item is found by bisection.
-    std::size_t give = 0;
-    std::size_t take = 0;
-    double best = 0;
-    for (std::size_t g = 0; g < items[heavy].size(); ++g) {
-      const double w = weight[items[heavy][g]];
-      const double wanted = w - gap / 2;
-      const auto& others = items[light];
-      auto at = static_cast<std::size_t>(std::lower_bound(others.begin(), others.end(), wanted,
-                                                          [&](std::uint32_t i, double x) { return weight[i] > x; }) -
-                                         others.begin());
-      for (const std::size_t t : {at, at == 0 ? others.size() : at - 1, others.size()}) {
-        const double shift = w - (t < others.size() ? weight[others[t]] : 0.0);
-        const double gain = std::min(shift, gap - shift);
-        if (gain > best) best = gain, give = g, take = t;
-      }
-    }
-    if (best <= gap * 1e-6) break;
-    const std::uint32_t given = items[heavy][give];
-    items[heavy].erase(items[heavy].begin() + static_cast<std::ptrdiff_t>(give));
-    loads[heavy] -= weight[given], loads[light] += weight[given];
-    const auto insert = [&](std::vector<std::uint32_t>& bin, std::uint32_t i) {
-      bin.insert(std::lower_bound(bin.begin(), bin.end(), i, [&](std::uint32_t a, std::uint32_t b) {
-                   return weight[a] != weight[b] ? weight[a] > weight[b] : a < b;
-                 }), i);
-    };
-    if (take < items[light].size()) {
-      const std::uint32_t taken = items[light][take];
-      items[light].erase(items[light].begin() + static_cast<std::ptrdiff_t>(take));
-      loads[light] -= weight[taken], loads[heavy] += weight[taken];
-      insert(items[heavy], taken);
-    }
-    insert(items[light], given);
-  }
+  detail::exchange(weight, items, loads, rounds);
   for (std::uint32_t b = 0; b < bins; ++b)
     for (const std::uint32_t i : items[b]) bin_of[i] = b;
   return bin_of;

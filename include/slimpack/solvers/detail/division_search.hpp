@@ -28,8 +28,8 @@
 namespace slimpack::detail {
 
 /// Phase 1: which sequences which replicas run, alone or shared. Where there is but one division, it is planned with all
-/// of the effort. Of several, each is planned with the least effort and simulated, and the fastest also with more shared in
-/// its groups; the faster is balanced anew twice, by what its replicas took, each time planned with half of the effort, and
+/// of the effort. Of several, each is planned with the least effort and simulated, as it is and with more shared in its
+/// groups; the fastest is balanced anew twice, by what its replicas took, each time planned with half of the effort, and
 /// the fastest of all these plans is the answer.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 template <class Slicer, class Cost, class Schedule>
@@ -42,7 +42,7 @@ class division_search {
       : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), start_(start),
         most_sharers_(most_sharers), threads_(threads), all_(solvers::sequences_of(batch.lengths)) {
     part_ = solvers::busiest_part(cost, all_, batch.shape.parts());
-    for (const sequence& s : all_) work_.push_back(work_of(s));
+    for (const sequence& s : all_) work_.push_back(work_of(slice{s.id, {0}, s.length}));
   }
 
   result<solution> best(solvers::search_budget effort) {
@@ -57,31 +57,32 @@ class division_search {
       division next = grouped(all_, work_, sharers, replicas(), share);
       if (std::find(choices.begin(), choices.end(), next) == choices.end()) choices.push_back(std::move(next));
     }
-    for (division& choice : choices) share_out(choice, all_, work_, std::vector<double>(replicas(), 0.0));
-    if (choices.size() == 1) return planned(choices.front(), effort);
+    const std::vector<double> idle(replicas(), 0.0);
+    for (division& choice : choices) share_out(choice, all_, work_, idle);
+    if (choices.size() == 1) return planned(choices.front(), start_, effort);
+    for (std::size_t i = 0, given = choices.size(); i < given; ++i) {
+      division all_shared = choices[i];
+      if (!share_more(all_shared, work_, sharers)) continue;
+      share_out(all_shared, all_, work_, idle);
+      choices.push_back(std::move(all_shared));
+    }
 
     std::optional<outcome> fastest;
     std::optional<error> why;
     for (division& choice : choices) {
       if (fastest && batch_.stop.stop_requested()) break;
-      result<outcome> trial = tried(std::move(choice), {0, 1});
+      result<outcome> trial = tried_once(choice);
       if (!trial)
         why = why ? std::move(why) : trial.error();
       else if (!fastest || trial.value().end() < fastest->end())
         fastest = std::move(trial).value();
     }
     if (!fastest) return *std::move(why);
-    division all_shared = fastest->units;
-    if (share_more(all_shared, work_, sharers) && !batch_.stop.stop_requested()) {
-      share_out(all_shared, all_, work_, std::vector<double>(replicas(), 0.0));
-      result<outcome> trial = tried(std::move(all_shared), {0, 1});
-      if (trial && trial.value().end() < fastest->end()) fastest = std::move(trial).value();
-    }
     // Half of the effort for each balance by what the one before took; who fails or is slower than the fastest is left out.
     outcome last = *fastest;
     for (int round = 0; round < 2 && !batch_.stop.stop_requested(); ++round) {
       rebalance(last.units, last.ends);
-      result<outcome> next = tried(last.units, {effort.nodes / 2, effort.candidates / 2});
+      result<outcome> next = tried(last.units, start_, {effort.nodes / 2, effort.candidates / 2});
       if (!next) break;
       last = std::move(next).value();
       if (last.end() < fastest->end()) fastest = last;
@@ -94,9 +95,8 @@ class division_search {
   static constexpr std::array<double, 5> shares{1e9, 1.0, 0.67, 0.5, 0.35};
 
   [[nodiscard]] std::size_t replicas() const { return static_cast<std::size_t>(batch_.shape.replicas); }
-  [[nodiscard]] double work_of(const sequence& s) const {
-    const slice whole{s.id, {0}, s.length};
-    return (cost_.time(whole, pass::forward, part_) + cost_.time(whole, pass::backward, part_)).value;
+  [[nodiscard]] double work_of(const slice& s) const {
+    return (cost_.time(s, pass::forward, part_) + cost_.time(s, pass::backward, part_)).value;
   }
 
   /// A sequence's least sharers are the fewest replicas whose memory holds their parts of it.
@@ -119,11 +119,12 @@ class division_search {
   }
 
   /// Every unit planned by phase 2.
-  result<solution> planned(const division& units, solvers::search_budget effort) const {
+  result<solution> planned(const division& units, const sizes& start, solvers::search_budget effort) const {
     solution found{std::vector<replica_solution>(replicas())};
     std::vector<solution> of_unit(units.size());
     result<void> done = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
-      result<solution> one = units[u].shared.empty() ? alone(units[u], effort) : together(units[u], effort);
+      const bool is_alone = units[u].shared.empty();
+      result<solution> one = is_alone ? alone(units[u], start, effort) : together(units[u], start, effort);
       if (!one) return std::move(one).error();
       of_unit[u] = std::move(one).value();
       return success();
@@ -137,20 +138,20 @@ class division_search {
     return found;
   }
 
-  result<solution> alone(const planning_unit& unit, solvers::search_budget effort) const {
+  result<solution> alone(const planning_unit& unit, const sizes& start, solvers::search_budget effort) const {
     local_search search(unit.own, batch_, slicer_, cost_, schedule_, rates_);
-    result<replica_solution> one = search.best(start_, effort);
+    result<replica_solution> one = search.best(start, effort);
     if (!one) return std::move(one).error();
     solution made;
     made.replicas.push_back(std::move(one).value());
     return made;
   }
 
-  result<solution> together(const planning_unit& unit, solvers::search_budget effort) const {
+  result<solution> together(const planning_unit& unit, const sizes& start, solvers::search_budget effort) const {
     std::vector<double> work;
     for (const sequence& s : unit.own) work.push_back(work_[s.id.value]);
-    const lanes on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared,
-                   dealt_in_tuples(unit.own, work, unit.replicas.size()));
+    lanes on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
+    for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on))) on.add(tuple);
     const lane_cost cost(cost_, on, unit.replicas);
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
@@ -159,7 +160,7 @@ class division_search {
     error why;
     for (int tries = 0; tries < 4; ++tries) {
       local_search search(on.stand_ins(), as_one, slicer_, cost, schedule_, rates_);
-      result<replica_solution> one = search.best({start_.forward, start_.backward}, effort);
+      result<replica_solution> one = search.best({start.forward, start.backward}, effort);
       if (!one && tries > 0) return why;  // not with the limit lowered here
       if (!one) return std::move(one).error();
       const partition& packs = one.value().partition;
@@ -174,6 +175,16 @@ class division_search {
       why = {errc::out_of_memory, "replicas that share a sequence hold " + amount(over, batch_.shape.memory->unit) + " more than the limit"};
     }
     return why;
+  }
+
+  /// What each lane does of shared sequences.
+  [[nodiscard]] std::vector<double> shared_work(const lanes& on) const {
+    std::vector<double> load(on.count());
+    for (const sequence& s : on.stand_ins().first(on.shared().size()))
+      for (std::size_t lane = 0; lane < load.size(); ++lane)
+        for (const slice& piece : on.pieces({s.id, {0}, s.length}, lane))
+          if (piece.length > tokens{0}) load[lane] += work_of(piece);
+    return load;
   }
 
   /// By how much the fullest stage of any lane is over the limit.        Requires  a limit
@@ -215,8 +226,19 @@ class division_search {
     [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
   };
 
-  result<outcome> tried(division units, solvers::search_budget effort) const {
-    result<solution> solved = planned(units, effort);
+  /// The faster of a division's plans from packs of the start sizes and from half as large ones: groups may be far from
+  /// their best with either, and others must not be chosen for that.
+  result<outcome> tried_once(const division& units) const {
+    sizes half = start_;
+    half.forward.steady /= 2;
+    half.backward.steady /= 2;
+    result<outcome> whole = tried(units, start_, {0, 1});
+    result<outcome> small = tried(units, half, {0, 1});
+    return small && (!whole || small.value().end() < whole.value().end()) ? std::move(small) : std::move(whole);
+  }
+
+  result<outcome> tried(division units, const sizes& start, solvers::search_budget effort) const {
+    result<solution> solved = planned(units, start, effort);
     if (!solved) return std::move(solved).error();
     result<std::vector<seconds>> ends = ends_of(units, solved.value());
     if (!ends) return std::move(ends).error();

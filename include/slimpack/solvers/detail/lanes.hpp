@@ -3,13 +3,14 @@
 
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/solvers/detail/exchange.hpp>
 #include <slimpack/solvers/detail/row_pieces.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
@@ -18,27 +19,29 @@ namespace slimpack::detail {
 /// slices are on each replica (lane).
 ///
 /// A sequence shared by m lanes stands as one of near L / m tokens; a slice of it is a row, m times as long, of which
-/// each lane runs two pieces. The lanes' other sequences stand in tuples, one of near equal length from each lane, as
-/// the longest of them, and all are cut at the same fractions. unfold.hpp has what the packs of stand-ins are on each lane.
+/// each lane runs its pieces. The lanes' other sequences stand in tuples, one of near equal length from each lane, as
+/// the longest of them, and all are cut at the same fractions. unfold.hpp has what packs of stand-ins are on each lane.
 /// Source    derived
 class lanes {
  public:
-  /// One replica's part of a stand-in: its own sequence of a tuple, or its share.
-  /// Requires  shared sequences of at least `count` quanta
-  /// Complexity O(n log n)
-  lanes(std::int64_t count, tokens quantum, std::span<const sequence> shared,
-        const std::vector<std::vector<sequence>>& tuples)
+  /// Requires  sequences of at least `count` quanta
+  lanes(std::int64_t count, tokens quantum, std::span<const sequence> shared)
       : count_(count), quantum_(quantum), shared_(shared.begin(), shared.end()) {
+    std::int64_t uneven = 0;
     for (const sequence& s : shared) {
       const std::int64_t quanta = (s.length.value + quantum.value - 1) / quantum.value;
+      first_.push_back(uneven % count);
+      uneven += quanta % count;
       add({quantum.value * (quanta / count)});
     }
-    for (const std::vector<sequence>& tuple : tuples) {
-      tokens longest{};
-      for (const sequence& s : tuple) longest = std::max(longest, s.length);
-      members_.insert(members_.end(), tuple.begin(), tuple.end());
-      add(longest);
-    }
+  }
+
+  /// Adds the lanes' own sequences, one of each lane, of no tokens where it has none.
+  void add(std::span<const sequence> tuple) {
+    tokens longest{};
+    for (const sequence& s : tuple) longest = std::max(longest, s.length);
+    members_.insert(members_.end(), tuple.begin(), tuple.end());
+    add(longest);
   }
 
   [[nodiscard]] std::size_t count() const noexcept { return static_cast<std::size_t>(count_); }
@@ -59,9 +62,11 @@ class lanes {
     return {whole.id, begin, end - begin};
   }
 
-  /// What a lane runs of a row, or of a run of tokens of one.
+  /// What a lane runs of a row, or of a run of tokens of one. The first sharer is the lane after the last that had a
+  /// quantum more of the sequence before, so that all have as many.
   [[nodiscard]] row_pieces pieces(const slice& s, std::size_t lane) const noexcept {
-    return pieces_of(row(s), static_cast<std::int64_t>(lane), count_, quantum_);
+    const std::int64_t sharer = static_cast<std::int64_t>(lane) + count_ - first_[s.sequence.value];
+    return pieces_of(row(s), sharer % count_, count_, quantum_);
   }
 
   /// What a lane runs of a slice of a tuple: the same fraction of its own sequence, of 0 tokens where it has none.
@@ -77,7 +82,7 @@ class lanes {
   }
 
   /// The mean over the lanes of what a slice of a stand-in is, as value(slice) says. Of a row it is the first lane's
-  /// pieces, since pairs of head and tail make all alike.
+  /// part, since all are nearly alike.
   template <class Value>
   [[nodiscard]] auto mean(const slice& s, const Value& value) const {
     decltype(value(s)) sum{};
@@ -85,9 +90,7 @@ class lanes {
       if (own.length > tokens{0}) sum += value(own);
     };
     if (is_shared(s)) {
-      const row_pieces own = pieces(s, 0);
-      add(own.head);
-      add(own.tail);
+      for (const slice& piece : pieces(s, 0)) add(piece);
       return sum;
     }
     for (std::size_t lane = 0; lane < count(); ++lane) add(fraction(s, lane));
@@ -109,28 +112,42 @@ class lanes {
   std::int64_t count_;
   tokens quantum_;
   std::vector<sequence> shared_;
+  std::vector<std::int64_t> first_;  // lane of each
   std::vector<sequence> members_;    // [tuple * count + lane]; of length 0 where a lane has none
   std::vector<sequence> stand_ins_;  // shared ones first
 };
 
-/// Deals sequences, longest work first, into tuples of one for each lane: within a tuple the heaviest goes to the lane
-/// with the least so far. The last tuple is filled up with sequences of no tokens.
-/// Shapes    work: one per sequence            Complexity  O(n log n)
+/// What lanes may differ by, as a share of their work: more exchange makes tuples of unlike sequences, which cost more.
+inline constexpr double level_enough = 0.0005;
+
+/// Deals sequences, most work first, one to each lane in turn, the heaviest to the lane with the least so far, and
+/// levels the lanes by exchange. Tuples have one of each lane, by falling work; where it has no more, one of no tokens.
+/// Shapes    work: one per sequence; load: what each lane does besides
+/// Complexity O(n log n + lanes n)
 [[nodiscard]] inline std::vector<std::vector<sequence>> dealt_in_tuples(std::span<const sequence> sequences,
-                                                                        std::span<const double> work, std::size_t lanes) {
-  std::vector<std::size_t> order(sequences.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return work[a] > work[b]; });
-  std::vector<std::pair<double, std::size_t>> load;  // and lane
-  for (std::size_t lane = 0; lane < lanes; ++lane) load.push_back({0.0, lane});
-  std::vector<std::vector<sequence>> tuples;
+                                                                        std::span<const double> work,
+                                                                        std::vector<double> load) {
+  const std::size_t lanes = load.size();
+  std::vector<std::uint32_t> order(sequences.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return work[a] > work[b]; });
+  std::vector<std::size_t> lightest(lanes);
+  std::iota(lightest.begin(), lightest.end(), std::size_t{0});
+  std::vector<std::vector<std::uint32_t>> of_lane(lanes);
   for (std::size_t at = 0; at < order.size(); at += lanes) {
-    std::sort(load.begin(), load.end());
-    std::vector<sequence>& tuple = tuples.emplace_back(lanes);
+    std::sort(lightest.begin(), lightest.end(), [&](std::size_t a, std::size_t b) {
+      return load[a] != load[b] ? load[a] < load[b] : a < b;
+    });
     for (std::size_t k = 0; k < lanes && at + k < order.size(); ++k) {
-      tuple[load[k].second] = sequences[order[at + k]];
-      load[k].first += work[order[at + k]];
+      of_lane[lightest[k]].push_back(order[at + k]);
+      load[lightest[k]] += work[order[at + k]];
     }
+  }
+  exchange(work, of_lane, load, 4 * lanes, level_enough * load.front());
+  std::vector<std::vector<sequence>> tuples;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    if (tuples.size() < of_lane[lane].size()) tuples.resize(of_lane[lane].size(), std::vector<sequence>(lanes));
+    for (std::size_t t = 0; t < of_lane[lane].size(); ++t) tuples[t][lane] = sequences[of_lane[lane][t]];
   }
   return tuples;
 }

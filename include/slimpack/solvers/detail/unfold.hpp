@@ -6,6 +6,7 @@
 #include <slimpack/core/refine.hpp>
 #include <slimpack/solvers/detail/lanes.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -43,9 +44,9 @@ struct lane_packs {
           continue;
         }
         cuts.each_piece(s, p, [&](const slice& run) {
-          const row_pieces pieces = on.pieces(run, lane);
-          push(p == pass::forward ? pieces.head : pieces.tail);
-          push(p == pass::forward ? pieces.tail : pieces.head);
+          row_pieces pieces = on.pieces(run, lane);
+          if (p == pass::backward) std::reverse(pieces.begin(), pieces.end());
+          for (const slice& piece : pieces) push(piece);
         });
       }
       const auto pack = static_cast<std::uint32_t>(to.size());
