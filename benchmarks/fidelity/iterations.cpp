@@ -50,7 +50,7 @@ costs::stage_options megatron(bool sequence_parallel, const std::string& recompu
 }
 
 /// One run as a paper describes it; what it does not print is empty.
-struct run {
+struct paper_run {
   std::string name;
   std::string file;
   std::string gpu;
@@ -78,7 +78,7 @@ struct prediction {
 
 /// What was not printed is chosen as its authors would: the fastest of 1, 2, 4, 8 sequences a micro-batch, and of the
 /// chunks that divide a stage's layers, in whole rounds of the pipeline and within memory.
-prediction predicted(const run& r, machines& cluster) {
+prediction predicted(const paper_run& r, machines& cluster) {
   const machine& m = cluster.of(r.gpu);
   prediction best;
   const int of_stage = r.model.layers / r.on.stages;
@@ -106,8 +106,8 @@ costs::model_shape gpt_of(const cells& c, int layers, std::int64_t vocabulary) {
   return decoder("GPT", layers, c.count("hidden"), c.count("heads"), 4 * c.count("hidden"), vocabulary, false);
 }
 
-run run_of(const cells& c, const std::string& file, const std::string& label) {
-  run r;
+paper_run run_of(const cells& c, const std::string& file, const std::string& label) {
+  paper_run r;
   r.name = c.text("row_id") + " " + label;
   r.file = file;
   r.gpu = c.text("gpu");
@@ -118,9 +118,9 @@ run run_of(const cells& c, const std::string& file, const std::string& label) {
 }
 
 /// Rows of Korthikanti et al.: all printed. Tensor-parallel traffic of backward runs under the weight gradients.
-void add_recompute_rows(const std::filesystem::path& data, std::vector<run>& to) {
+void add_recompute_rows(const std::filesystem::path& data, std::vector<paper_run>& to) {
   each_row(data / "published/recompute_iteration_time.csv", [&](const cells& c) {
-    run r = run_of(c, "recompute", c.text("model") + " " + c.text("recompute"));
+    paper_run r = run_of(c, "recompute", c.text("model") + " " + c.text("recompute"));
     r.on = {.stages = c.count("pp"),
             .replicas = c.count("dp"),
             .tensor = c.count("tp"),
@@ -134,15 +134,15 @@ void add_recompute_rows(const std::filesystem::path& data, std::vector<run>& to)
 }
 
 /// Rows of Narayanan et al., SC21: full recompute, by an earlier Megatron-LM, which waits for tensor-parallel traffic.
-void add_sc21_rows(const std::filesystem::path& data, std::vector<run>& to, std::vector<std::string>& notes) {
-  const auto add = [&](run r, const cells& c) {
+void add_sc21_rows(const std::filesystem::path& data, std::vector<paper_run>& to, std::vector<std::string>& notes) {
+  const auto add = [&](paper_run r, const cells& c) {
     r.with = megatron(false, "full");
     r.with.hides_tensor_traffic = false;
     r.measured = {c.number("derived_iteration_s")};
     to.push_back(std::move(r));
   };
   each_row(data / "published/megatron_sc21_weak_scaling.csv", [&](const cells& c) {
-    run r = run_of(c, "weak scaling", c.text("params_b") + "B");
+    paper_run r = run_of(c, "weak scaling", c.text("params_b") + "B");
     r.on = {.stages = c.count("pp"), .replicas = c.count("dp"), .tensor = c.count("tp")};
     add(std::move(r), c);
   });
@@ -153,7 +153,7 @@ void add_sc21_rows(const std::filesystem::path& data, std::vector<run>& to, std:
       ++sharded;
       return;
     }
-    run r = run_of(c, "PTD", c.text("params_b") + "B");
+    paper_run r = run_of(c, "PTD", c.text("params_b") + "B");
     r.on = {.stages = stages, .replicas = c.count("dp"), .tensor = tensor};
     r.micro_batch = c.count("micro_batch");
     add(std::move(r), c);
@@ -164,9 +164,9 @@ void add_sc21_rows(const std::filesystem::path& data, std::vector<run>& to, std:
         " ZeRO-3 rows left out: their weights are gathered layer by layer, which no shape of the library does");
 }
 
-score iteration_score(const std::vector<run>& runs, machines& cluster) {
+score iteration_score(const std::vector<paper_run>& runs, machines& cluster) {
   score s{.id = "F6", .claim = "seconds of a training iteration, GPT on A100, 8 to 3072 GPUs", .fitted = fitted_text};
-  for (const run& r : runs) {
+  for (const paper_run& r : runs) {
     const prediction p = predicted(r, cluster);
     s.rows.push_back(
         {r.name + ", " + std::to_string(p.micro_batch) + " a pack, " + std::to_string(p.chunks) + " chunks",
@@ -179,7 +179,7 @@ score iteration_score(const std::vector<run>& runs, machines& cluster) {
     s.notes.push_back(summary_of(std::string("rows of ") + file, own));
   }
   std::vector<measured_run> known;
-  for (const run& r : runs) known.push_back({r.name, r.file, r.flops(), r.measured.value});
+  for (const paper_run& r : runs) known.push_back({r.name, r.file, r.flops(), r.measured.value});
   for (std::string& line : dumb_baselines(known)) s.notes.push_back(std::move(line));
   const summary all = summarise(s);
   s.goals = {{"mean error", all.mean, 0.08}, {"worst error", std::abs(all.worst), 0.20}};
@@ -230,11 +230,11 @@ std::vector<timed_layer> layers_of(const std::filesystem::path& data, machines& 
 }
 
 /// What the constant is worth on rows that it was not chosen on: leaves out each file in turn.
-std::string cross_validated(const std::filesystem::path& data, const std::vector<run>& runs, machines& cluster) {
+std::string cross_validated(const std::filesystem::path& data, const std::vector<paper_run>& runs, machines& cluster) {
   std::vector<std::map<std::string, std::vector<double>>> errors;  // of each candidate, by file
   for (const double slowdown : candidates) {
     std::map<std::string, std::vector<double>>& of = errors.emplace_back();
-    for (run r : runs) {
+    for (paper_run r : runs) {
       r.with.slowdown.compute = slowdown;
       of[r.file].push_back(std::abs(predicted(r, cluster).time / r.measured - 1));
     }
@@ -283,11 +283,12 @@ std::vector<score> layer_scores(const std::vector<timed_layer>& layers) {
 
 std::vector<score> iterations(const std::filesystem::path& data) {
   machines cluster(data);
-  std::vector<run> runs;
+  std::vector<paper_run> runs;
   std::vector<std::string> notes;
   add_recompute_rows(data, runs);
   add_sc21_rows(data, runs, notes);
-  if (const std::size_t left = std::erase_if(runs, [&](const run& r) { return !cluster.describes(r.gpu); }); left > 0)
+  const auto unknown = [&](const paper_run& r) { return !cluster.describes(r.gpu); };
+  if (const std::size_t left = std::erase_if(runs, unknown); left > 0)
     notes.push_back(std::to_string(left) + " rows left out: their GPUs have no description in gpus/");
   score whole = iteration_score(runs, cluster);
   whole.notes.insert(whole.notes.end(), notes.begin(), notes.end());

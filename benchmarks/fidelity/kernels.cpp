@@ -91,10 +91,10 @@ seconds modelled(const wave_model& m, const product_sample& s) {
   return m.product(s.m, s.n, s.k);
 }
 
-attention_table table_of(const wave_model& m, const std::vector<attention_sample>& rows) {
+attention_table tabulated(const wave_model& m, const std::vector<attention_sample>& rows) {
   return attention_table::make(m, rows).value();
 }
-product_table table_of(const wave_model& m, const std::vector<product_sample>& rows) {
+product_table tabulated(const wave_model& m, const std::vector<product_sample>& rows) {
   return product_table::make(m, rows).value();
 }
 seconds looked_up(const attention_table& t, const attention_sample& s) {
@@ -318,11 +318,11 @@ score from_the_rest(const std::vector<kernel<Sample>>& all, removed which, const
     for (const bool second : {false, true}) {
       const std::vector<Sample> others = k.half(!second);
       const wave_model model = fitted(wave_model(k.device), others);
-      const auto rest = table_of(model, others);
+      const auto rest = tabulated(model, others);
       for (const Sample& asked : k.half(second))
         own.rows.push_back(row_of(asked, which == removed::every_second
                                              ? looked_up(rest, asked)
-                                             : looked_up(table_of(model, without(k.rows, asked)), asked)));
+                                             : looked_up(tabulated(model, without(k.rows, asked)), asked)));
     }
     const summary of_kernel = summarise(own);
     s.notes.push_back(k.name + ": mean error " + in_percent(of_kernel.mean) + ", 95th percentile " +
@@ -353,7 +353,7 @@ score backward_from_other_lengths(const std::vector<attention_sample>& all, cons
       if (shape_of(other) == shape_of(asked)) other.backward.reset();
     const wave_model sheet(*device);
     const result<calibrated> made = fit(sheet, kernel);
-    const attention_table table = table_of(made ? made.value().model() : sheet, kernel);
+    const attention_table table = tabulated(made ? made.value().model() : sheet, kernel);
     if (!table.has_backward()) continue;
     const seconds predicted =
         table(pass::backward, asked.queries, asked.keys, asked.heads, asked.kv_heads, asked.head_dim, asked.batch).time;

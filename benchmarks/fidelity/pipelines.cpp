@@ -243,7 +243,7 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
 }
 
 /// An iteration that the authors measured, and what the simulator says of it.
-struct iteration {
+struct timed_step {
   std::string name{};
   std::string schedule{};
   std::string synchronisation{};
@@ -257,20 +257,20 @@ struct iteration {
 };
 
 /// What cannot be simulated is said in `notes`.
-std::vector<iteration> iterations_in(const std::filesystem::path& data, const catalogue& known,
-                                     std::vector<std::string>& notes) {
-  std::vector<iteration> all;
+std::vector<timed_step> iterations_in(const std::filesystem::path& data, const catalogue& known,
+                                      std::vector<std::string>& notes) {
+  std::vector<timed_step> all;
   const std::optional<io::csv_table> rows = table(data, "throughput");
   for (std::size_t i = 0; rows && i < rows->rows(); ++i) {
     const auto count = [&](const char* column) { return static_cast<int>(rows->number(i, column).value()); };
     const std::optional<setting> s =
         known.nearest(rows->text(i, "model").value(), count("micro_batch"), count("microbatches"));
     if (!s) continue;
-    iteration made{.schedule = rows->text(i, "schedule").value(),
-                   .synchronisation = rows->text(i, "optimizer_sync").value(),
-                   .at = *s,
-                   .profiled = known.profiled(*s),
-                   .measured = rows->number(i, "derived_iteration_s").value()};
+    timed_step made{.schedule = rows->text(i, "schedule").value(),
+                    .synchronisation = rows->text(i, "optimizer_sync").value(),
+                    .at = *s,
+                    .profiled = known.profiled(*s),
+                    .measured = rows->number(i, "derived_iteration_s").value()};
     const model& m = known.models.at(s->model);
     if (!can_simulate(made.schedule, *s, m)) {
       notes.push_back("left out: " + rows->where(i) + ", schedule " + made.schedule);
@@ -282,7 +282,7 @@ std::vector<iteration> iterations_in(const std::filesystem::path& data, const ca
     made.operations = m.operations() * m.length * made.samples / s->stages;
     // Post-validation lets the optimizer step of a stage run beside others' last W; otherwise all wait for the last.
     for (const auto& [how, time] :
-         {std::pair{sends::beside, &iteration::beside}, {sends::blocking, &iteration::blocking}}) {
+         {std::pair{sends::beside, &timed_step::beside}, {sends::blocking, &timed_step::blocking}}) {
       const outcome got = simulate(made.schedule, *s, m, how);
       made.*time = made.synchronisation == "post-validation" ? got.span : got.makespan;
     }
@@ -293,19 +293,19 @@ std::vector<iteration> iterations_in(const std::filesystem::path& data, const ca
 
 /// The factor between what is simulated and measured: the geometric mean over rows of other models than `without`.
 template <class Time>
-double factor(const std::vector<iteration>& rows, const std::string& without, const Time& time) {
+double factor(const std::vector<timed_step>& rows, const std::string& without, const Time& time) {
   double sum = 0;
   int count = 0;
-  for (const iteration& r : rows)
+  for (const timed_step& r : rows)
     if (r.profiled && r.at.model != without) sum += std::log(r.measured / time(r)), ++count;
   return count > 0 ? std::exp(sum / count) : 1;
 }
 
 /// The seconds that every iteration takes besides, of least relative error over the same rows.
-double seconds_besides(const std::vector<iteration>& rows, const std::string& without) {
+double seconds_besides(const std::vector<timed_step>& rows, const std::string& without) {
   double error = 0;
   double weight = 0;
-  for (const iteration& r : rows)
+  for (const timed_step& r : rows)
     if (r.profiled && r.at.model != without)
       error += (1 - r.beside / r.measured) / r.measured, weight += 1 / (r.measured * r.measured);
   return weight > 0 ? error / weight : 0;
@@ -313,9 +313,9 @@ double seconds_besides(const std::vector<iteration>& rows, const std::string& wi
 
 /// "mean x %, worst y %" of predictions of the scored rows.
 template <class Prediction>
-std::string errors_of(const std::vector<iteration>& rows, const Prediction& predict) {
+std::string errors_of(const std::vector<timed_step>& rows, const Prediction& predict) {
   score s;
-  for (const iteration& r : rows)
+  for (const timed_step& r : rows)
     if (r.profiled) s.rows.push_back({r.name, predict(r), r.measured});
   const summary all = summarise(s);
   return "mean " + shown("%.2f %%", 100 * all.mean) + ", worst " + shown("%.2f %%", 100 * all.worst) + " (" +
@@ -323,34 +323,34 @@ std::string errors_of(const std::vector<iteration>& rows, const Prediction& pred
 }
 
 /// F4: seconds of an iteration.
-score iteration_times(const std::vector<iteration>& rows, const std::vector<iteration>& shipped) {
-  const auto blocking = [](const iteration& r) { return r.blocking; };
-  const auto beside = [](const iteration& r) { return r.beside; };
+score iteration_times(const std::vector<timed_step>& rows, const std::vector<timed_step>& shipped) {
+  const auto blocking = [](const timed_step& r) { return r.blocking; };
+  const auto beside = [](const timed_step& r) { return r.beside; };
   score s{.id = "F4", .claim = "seconds of zero-bubble iterations, from profiled times and one factor"};
   s.fitted = "the factor, for each row on the shipped rows of other models; over all of them it is " +
              shown("%.4f", factor(shipped, "", blocking));
-  for (const iteration& r : rows)
+  for (const timed_step& r : rows)
     s.rows.push_back({r.name, factor(shipped, r.at.model, blocking) * r.blocking, r.measured, r.profiled});
   const summary all = summarise(s);
   s.goals = {{"mean error", all.mean, 0.03}, {"largest error", std::abs(all.worst), 0.08}};
   s.notes.push_back(
       "rows without profiled times take those of the nearest number of micro-batches, scaled, and are not scored");
   s.notes.push_back("sends stop their stage for T_comm, as Megatron-LM's do; otherwise, each constant fitted alike:");
-  s.notes.push_back("  messages beside compute, a factor: " + errors_of(rows, [&](const iteration& r) {
+  s.notes.push_back("  messages beside compute, a factor: " + errors_of(rows, [&](const timed_step& r) {
                       return factor(shipped, r.at.model, beside) * r.beside;
                     }));
-  s.notes.push_back("  messages beside compute, seconds an iteration: " + errors_of(rows, [&](const iteration& r) {
+  s.notes.push_back("  messages beside compute, seconds an iteration: " + errors_of(rows, [&](const timed_step& r) {
                       return seconds_besides(shipped, r.at.model) + r.beside;
                     }));
-  const auto operations = [](const iteration& r) { return r.operations; };
-  s.notes.push_back("baseline, operations at one rate: " + errors_of(rows, [&](const iteration& r) {
+  const auto operations = [](const timed_step& r) { return r.operations; };
+  s.notes.push_back("baseline, operations at one rate: " + errors_of(rows, [&](const timed_step& r) {
                       return factor(shipped, r.at.model, operations) * r.operations;
                     }));
   s.notes.push_back("baseline, samples at the rate of the model's other rows: " +
-                    errors_of(rows, [&](const iteration& r) {
+                    errors_of(rows, [&](const timed_step& r) {
                       double rate = 0;
                       int count = 0;
-                      for (const iteration& other : rows)
+                      for (const timed_step& other : rows)
                         if (other.profiled && other.at.model == r.at.model && other.name != r.name)
                           rate += other.samples / other.measured, ++count;
                       return r.samples * count / rate;
@@ -359,7 +359,7 @@ score iteration_times(const std::vector<iteration>& rows, const std::vector<iter
 }
 
 /// F5: which of two schedules of a setting is faster.
-score order_of_schedules(const std::vector<iteration>& rows) {
+score order_of_schedules(const std::vector<timed_step>& rows) {
   score s{.id = "F5", .claim = "time of one schedule over another's in the same setting, and which is faster"};
   int pairs = 0;
   int right = 0;
@@ -392,8 +392,8 @@ std::vector<score> pipelines(const std::filesystem::path& data) {
   const catalogue known(data);
   std::vector<score> all = bubbles(data, known);
   std::vector<std::string> notes, unused;
-  const std::vector<iteration> rows = iterations_in(data, known, notes);
-  const std::vector<iteration> shipped = iterations_in(SLIMPACK_DATA, catalogue(SLIMPACK_DATA), unused);
+  const std::vector<timed_step> rows = iterations_in(data, known, notes);
+  const std::vector<timed_step> shipped = iterations_in(SLIMPACK_DATA, catalogue(SLIMPACK_DATA), unused);
   all.push_back(iteration_times(rows, shipped));
   all.back().notes.insert(all.back().notes.end(), notes.begin(), notes.end());
   all.push_back(order_of_schedules(rows));

@@ -18,7 +18,7 @@
 namespace slimpack::plan_quality {
 namespace {
 
-struct setting {
+struct timed_batch {
   std::size_t sequences;
   int replicas;
   double goals[std::size(efforts)];  ///< milliseconds
@@ -39,14 +39,14 @@ double million_nodes_a_second(const plan& p) {
 }  // namespace
 
 void planning(const options& o, scoreboard& board) {
-  constexpr setting settings[] = {{512, 1, {10, 100, 5000}}, {4096, 8, {60, 600, 30000}}};
+  constexpr timed_batch timed[] = {{512, 1, {10, 100, 5000}}, {4096, 8, {60, 600, 30000}}};
   const std::uint64_t seed = o.seeds.front();
   std::printf(
       "time: planning, lengths in memory to certified plan, p 8, uniform pipeline, batches as in bounds (processor "
       "time, median\n"
       "  of 5 fast, 3 normal, 1 high)\n");
   std::printf("  %-34s %-6s %11s %10s %-6s\n", "batch", "effort", "planning ms", "goal", "");
-  for (const setting& at : settings) {
+  for (const timed_batch& at : timed) {
     if (o.quick && at.sequences > 512) continue;
     for (const batch& b : batches(o.data, at.sequences, seed)) {
       shape on{.stages = 8, .replicas = at.replicas, .memory = times_longest(1.25, b.lengths)};

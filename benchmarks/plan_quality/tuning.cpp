@@ -45,10 +45,10 @@ sequence longest_of(std::span<const tokens> lengths) {
 }
 
 seconds uncut_floor(const costs::transformer& cost, const shape& on, std::span<const tokens> lengths) {
-  const sequence longest = longest_of(lengths);
+  const sequence giant = longest_of(lengths);
   shape whole = on;
-  whole.quantum = longest.length;
-  return simulator::chain_bound(cost, whole, longest);
+  whole.quantum = giant.length;
+  return simulator::chain_bound(cost, whole, giant);
 }
 
 cluster cluster::of(costs::model_shape model, int gpus) {
@@ -91,7 +91,7 @@ std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std:
   return best;
 }
 
-std::string cluster::shortfall(tokens longest) const {
+std::string cluster::shortfall(tokens length) const {
   double least = std::numeric_limits<double>::infinity();
   shapes::layout where{};
   for (const shapes::layout& on : layouts) {
@@ -100,7 +100,7 @@ std::string cluster::shortfall(tokens longest) const {
     double need = 0;
     for (int r = 0; r < on.shape.stages; ++r) {
       const memory_rates rates = *cost.value().memory(r);
-      need = std::max(need, rates.fixed + rates.live_token * static_cast<double>(longest.value) / on.shape.replicas);
+      need = std::max(need, rates.fixed + rates.live_token * static_cast<double>(length.value) / on.shape.replicas);
     }
     if (need < least) least = need, where = on;
   }

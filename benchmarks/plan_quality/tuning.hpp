@@ -38,7 +38,7 @@ struct cluster {
 
   /// What the fullest GPU lacks on the layout where it lacks least: for its weights and optimizer, and an even share of
   /// a sequence of that length.
-  [[nodiscard]] std::string shortfall(tokens longest) const;
+  [[nodiscard]] std::string shortfall(tokens length) const;
 };
 
 [[nodiscard]] sequence longest_of(std::span<const tokens> lengths);

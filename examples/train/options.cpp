@@ -72,7 +72,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   const CLI::Range amount(0.0, 1e12);
   const CLI::IsMember planner(cli::planner_names());
 
-  const char* documents = "Documents";
+  const char* texts = "Documents";
   const char* model = "Model";
   const char* optimizer = "Optimizer (AdamW)";
   const char* ranks = "Ranks";
@@ -81,11 +81,11 @@ std::variant<options, int> parse(int argc, char** argv) {
   const auto add = [&](const char* group, const char* name, auto& value, const char* type, const char* help) {
     return app.add_option(name, value, help)->type_name(type)->group(group);
   };
-  add(documents, "--documents", o.documents, "DIR", "Folder whose text files are learnt [the project's own]");
-  add(documents, "--max-context", o.max_context.value, "TOKENS", "Longer files become several documents [2048]")
+  add(texts, "--documents", o.documents, "DIR", "Folder whose text files are learnt [the project's own]");
+  add(texts, "--max-context", o.max_context.value, "TOKENS", "Longer files become several documents [2048]")
       ->check(CLI::Range(2, 1 << 24));
-  add(documents, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
-  add(documents, "--seed", o.seed, "S", "Of the documents' order and the first weights [1]");
+  add(texts, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
+  add(texts, "--seed", o.seed, "S", "Of the documents' order and the first weights [1]");
 
   add(model, "--layers", o.model.layers, "N", "Transformer layers [4]")->check(size);
   add(model, "--hidden", o.model.hidden, "N", "Width between layers [128]")->check(size);

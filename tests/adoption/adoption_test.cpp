@@ -59,7 +59,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::adoption_test {
 namespace {
 
 const std::filesystem::path examples = std::filesystem::path(SLIMPACK_TEST_DATA).parent_path();
@@ -357,4 +357,4 @@ TEST(Adoption, GivesEveryRankTheSameLossBeforeTheOptimizer) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::adoption_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace slimpack {
+namespace slimpack::error_test {
 namespace {
 
 result<int> half(int n) {
@@ -42,4 +42,4 @@ TEST(Result, OfNothingThrowsToo) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::error_test

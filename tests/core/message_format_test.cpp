@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::message_format_test {
 namespace {
 
 static_assert(element_of<float> == element_type::float32 && element_of<double> == element_type::float64);
@@ -22,4 +22,4 @@ TEST(MessageFormat, NamesItsElements) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::message_format_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::micropack_test {
 namespace {
 
 std::vector<slice> pack(const micropacks& packs, std::size_t i) {
@@ -86,4 +86,4 @@ TEST(Partition, GivesThePacksOfAPass) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::micropack_test

@@ -15,7 +15,7 @@ struct tensor {
 };
 }  // namespace trainer
 
-namespace slimpack {
+namespace slimpack::outgoing_test {
 namespace {
 
 struct Outgoing : ::testing::Test {
@@ -60,4 +60,4 @@ TEST(OutgoingAtTheEndOfThePipeline, WantsNothingAndTakesAnything) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::outgoing_test

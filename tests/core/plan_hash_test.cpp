@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::plan_hash_test {
 namespace {
 
 plan example() {
@@ -124,4 +124,4 @@ TEST(PlanHash, MixesWordsInOrder) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::plan_hash_test

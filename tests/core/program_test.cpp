@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::program_test {
 namespace {
 
 TEST(Instruction, IsNamedByWhatItRunsAndItsPack) {
@@ -21,4 +21,4 @@ TEST(Instruction, OfWeightsIsNotItsBackward) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::program_test

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::refine_test {
 namespace {
 
 using packs_of_slices = std::vector<std::vector<slice>>;
@@ -90,4 +90,4 @@ TEST(CommonRefinement, ObeysItsLawsOnRandomPartitions) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::refine_test

@@ -9,7 +9,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace slimpack {
+namespace slimpack::units_test {
 namespace {
 
 template <class A, class B>
@@ -83,4 +83,4 @@ TEST(MemoryRates, CountWhatRunsOnlyWhileItRuns) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::units_test

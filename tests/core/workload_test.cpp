@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::workload_test {
 namespace {
 
 TEST(WeightTiming, OfNoneSplitsNothing) {
@@ -103,4 +103,4 @@ TEST(Workload, CountsWhatIsKeptBesideTokens) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::workload_test

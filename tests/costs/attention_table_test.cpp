@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::attention_table_test {
 namespace {
 
 using costs::attention_sample;
@@ -209,4 +209,4 @@ TEST(AttentionTable, NamesASampleThatIsNone) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::attention_table_test

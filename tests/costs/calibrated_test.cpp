@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::calibrated_test {
 namespace {
 
 using costs::attention_sample;
@@ -178,4 +178,4 @@ TEST(Calibrated, RefusesTimesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::calibrated_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::collective_table_test {
 namespace {
 
 using costs::collective;
@@ -185,4 +185,4 @@ TEST(CollectiveTable, RefusesWhatIsNoMeasurement) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::collective_table_test

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::hooks_test {
 namespace {
 
 const slice ten{{0}, {0}, {10}};
@@ -69,4 +69,4 @@ TEST(CostHooks, AddTheOverheadOncePerPack) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::hooks_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::kernel_times_test {
 namespace {
 
 using costs::attention_sample;
@@ -65,4 +65,4 @@ TEST(KernelTimes, KnowThatThinSlicesWithFewHeadsLeaveMultiprocessorsIdle) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::kernel_times_test

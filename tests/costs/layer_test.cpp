@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::layer_test {
 namespace {
 
 using costs::layer;
@@ -97,4 +97,4 @@ TEST(Parameters, AreThePublishedCounts) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::layer_test

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::memory_test {
 namespace {
 
 using costs::layer;
@@ -179,4 +179,4 @@ TEST(SlimPipeTables, GiveActivationsOfInterleaved1F1B) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::memory_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::network_test {
 namespace {
 
 using costs::collective;
@@ -192,4 +192,4 @@ TEST(Network, NeverFallsWithSize) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::network_test

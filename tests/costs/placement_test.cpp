@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::placement_test {
 namespace {
 
 using costs::rank_group;
@@ -120,4 +120,4 @@ TEST(Placement, KnowsWhichRanksAreWiredInPairs) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::placement_test

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::price_test {
 namespace {
 
 /// A second a token, and 100 more on each later part; messages take a tenth of a second a token.
@@ -141,4 +141,4 @@ TEST(SequenceNumbers, CountTheSequencesThatOccur) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::price_test

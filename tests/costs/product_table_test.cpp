@@ -8,7 +8,7 @@
 #include <iostream>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::product_table_test {
 namespace {
 
 using costs::origin;
@@ -79,4 +79,4 @@ TEST(ProductTable, NamesASampleThatIsNone) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::product_table_test

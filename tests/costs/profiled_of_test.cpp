@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::profiled_of_test {
 namespace {
 
 using costs::profiled;
@@ -255,4 +255,4 @@ TEST(ProfiledOf, RefusesShapesThatTheModelCannotTake) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::profiled_of_test

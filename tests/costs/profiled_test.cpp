@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::profiled_test {
 namespace {
 
 using costs::profiled;
@@ -279,4 +279,4 @@ TEST(Profiled, PrintsWhatItIs) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::profiled_test

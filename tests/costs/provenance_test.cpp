@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+namespace provenance_test {
 namespace {
 
 using slimpack::seconds;
@@ -49,3 +50,4 @@ TEST(Provenance, IsPrintedInHundredths) {
 }
 
 }  // namespace
+}  // namespace provenance_test

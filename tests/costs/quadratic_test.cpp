@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-namespace slimpack {
+namespace slimpack::quadratic_test {
 namespace {
 
 using costs::quadratic;
@@ -48,4 +48,4 @@ TEST(Quadratic, PrintsWhatWouldBuildIt) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::quadratic_test

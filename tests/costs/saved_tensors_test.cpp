@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace slimpack {
+namespace slimpack::saved_tensors_test {
 namespace {
 
 using costs::layer;
@@ -85,4 +85,4 @@ TEST(SavedTensors, CountScoresPerPairAndNotPerToken) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::saved_tensors_test

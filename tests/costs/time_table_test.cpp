@@ -12,7 +12,7 @@
 #include <iostream>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::time_table_test {
 namespace {
 
 using costs::time_table;
@@ -132,4 +132,4 @@ TEST(TimeTable, OfOneMeasurementGrowsWithTheQueries) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::time_table_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::token_table_test {
 namespace {
 
 using costs::token_table;
@@ -77,4 +77,4 @@ TEST(TokenTable, SaysHowMuchItChangedMeasurementsThatFall) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::token_table_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::traffic_test {
 namespace {
 
 using costs::exchange;
@@ -81,4 +81,4 @@ TEST(Traffic, SlowsOnlyWhatIsWaitedForUnlessTold) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::traffic_test

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::transformer_test {
 namespace {
 
 using costs::recompute;
@@ -304,4 +304,4 @@ TEST(Gpus, AreFoundByName) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::transformer_test

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <iostream>
 
-namespace slimpack {
+namespace slimpack::wave_model_test {
 namespace {
 
 using costs::wave_model;
@@ -167,4 +167,4 @@ TEST(WaveModel, SustainsWhatTheDataSheetFiguresSay) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::wave_model_test

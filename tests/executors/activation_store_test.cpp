@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::activation_store_test {
 namespace {
 
 using store = executors::activation_store<float>;
@@ -304,4 +304,4 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::activation_store_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-namespace slimpack {
+namespace slimpack::packflow_failure_test {
 namespace {
 
 using tests::diary;
@@ -419,4 +419,4 @@ TEST(PackflowOrder, RefusesAPlanThatLeavesTokensOut) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::packflow_failure_test

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::packflow_stream_test {
 namespace {
 
 /// A compute that only launches work, as one on a GPU does: when a call returns, nothing has been computed, read or
@@ -72,4 +72,4 @@ TEST(PackflowOverStreams, GivesTheSameBitsWhereWorkRunsLaterThanItsCalls) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::packflow_stream_test

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::packflow_test {
 namespace {
 
 using tests::diary;
@@ -278,4 +278,4 @@ TEST(Packflow, KeepsMessagesInTheComputesOwnTensorsAndUsesThemAgain) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::packflow_test

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::packflow_weights_test {
 namespace {
 
 using tests::run_everywhere;
@@ -202,4 +202,4 @@ TEST(PackflowWeightsPlan, DiscardsWhatWaitsForItsWeightsWhenAStepFails) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::packflow_weights_test

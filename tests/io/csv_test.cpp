@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+namespace csv_test {
 namespace {
 
 using slimpack::errc;
@@ -142,3 +143,4 @@ TEST(CsvTable, ReadsNumbersBackExactly) {
 }
 
 }  // namespace
+}  // namespace csv_test

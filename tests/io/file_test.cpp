@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+namespace file_test {
 namespace {
 
 using slimpack::errc;
@@ -101,3 +102,4 @@ TEST(WriteFile, ReportsAFullDiskAndKeepsDevicesInPlace) {
 }
 
 }  // namespace
+}  // namespace file_test

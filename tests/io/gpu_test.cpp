@@ -9,6 +9,7 @@
 
 #include <string>
 
+namespace gpu_test {
 namespace {
 
 using slimpack::errc;
@@ -87,3 +88,4 @@ TEST(Gpus, OfUnknownNameAreNone) {
 }
 
 }  // namespace
+}  // namespace gpu_test

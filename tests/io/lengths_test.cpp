@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+namespace lengths_test {
 namespace {
 
 using slimpack::errc;
@@ -202,3 +203,4 @@ TEST(IndexLengths, AreRecognisedByTheirMagicBytesOnly) {
 }
 
 }  // namespace
+}  // namespace lengths_test

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+namespace model_config_test {
 namespace {
 
 using nlohmann::json;
@@ -219,3 +220,4 @@ TEST(ModelConfig, ThatIsNoJsonObjectIsRefused) {
 }
 
 }  // namespace
+}  // namespace model_config_test

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+namespace plan_json_test {
 namespace {
 
 using namespace slimpack;
@@ -352,3 +353,4 @@ TEST(PlanJson, ToAStreamThatFailsIsUnwritable) {
 }
 
 }  // namespace
+}  // namespace plan_json_test

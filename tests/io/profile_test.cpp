@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+namespace profile_test {
 namespace {
 
 using slimpack::bytes;
@@ -316,3 +317,4 @@ TEST(GpuFamily, IsWhatStandsBeforeTheFirstSeparatorInSmallLetters) {
 }
 
 }  // namespace
+}  // namespace profile_test

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+namespace saved_tensors_test {
 namespace {
 
 using slimpack::errc;
@@ -153,3 +154,4 @@ TEST(ShippedTables, KeepNoMoreTheMoreIsComputedAgain) {
 }
 
 }  // namespace
+}  // namespace saved_tensors_test

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::timeline_test {
 
 using io::write_timeline;
 namespace {
@@ -409,4 +409,4 @@ TEST(TimelinePage, ReportsAFailedStream) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::timeline_test

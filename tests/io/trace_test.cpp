@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::trace_test {
 
 using io::write_trace;
 namespace {
@@ -250,4 +250,4 @@ TEST(Trace, ReportsAFailedStream) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::trace_test

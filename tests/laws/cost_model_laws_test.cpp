@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::cost_model_laws_test {
 namespace {
 
 template <class Cost>
@@ -51,4 +51,4 @@ TEST(ProfiledCostModelLaws, HoldForAnyTable) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::cost_model_laws_test

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::kept_memory_laws_test {
 namespace {
 
 const testing::dense_cost dense{{.per_pack = {6.4e-5}, .hop = {2.4e-5}}, {1}};
@@ -56,4 +56,4 @@ TEST(KeptMemoryLaws, FindNegativeBytes) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::kept_memory_laws_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::schedule_laws_test {
 namespace {
 
 template <class Schedule>
@@ -57,4 +57,4 @@ TEST(InterleavedScheduleLaws, HoldWithVirtualStages) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::schedule_laws_test

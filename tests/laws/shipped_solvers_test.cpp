@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::shipped_solvers_test {
 namespace {
 
 /// A solver with the slicer and the schedule that it is meant for, or that it must put up with.
@@ -69,4 +69,4 @@ TYPED_TEST(ShippedSolvers, ObeyTheLaws) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::shipped_solvers_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::slicer_laws_test {
 namespace {
 
 template <class Slicer>
@@ -44,4 +44,4 @@ TYPED_TEST(SlicerLaws, HoldUnderEveryCostModel) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::slicer_laws_test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::solver_laws_test {
 namespace {
 
 TEST(SolverLaws, HoldForTheSimplestSolver) {
@@ -30,4 +30,4 @@ TEST(SolverLaws, HoldForTheSimplestSolver) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::solver_laws_test

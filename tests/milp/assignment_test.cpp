@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::assignment_test {
 namespace {
 
 const costs::quadratic by_tokens{.linear = 1, .attention = 0, .backward_linear = 1};  // work is 2 s a token
@@ -99,4 +99,4 @@ TEST(MilpAssignment, SaysHowManySequencesAreTooMany) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::assignment_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::instances_test {
 namespace {
 
 /// A line of instances.txt, where the columns are explained.
@@ -79,4 +79,4 @@ TEST(MilpInstances, CertifyTheDefaultPlannerWithinOnePercent) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::instances_test

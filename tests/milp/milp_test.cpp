@@ -19,7 +19,7 @@
 #include <stop_token>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::milp_test {
 namespace {
 
 using solvers::milp;
@@ -158,4 +158,4 @@ TEST(Milp, ObeysTheLawsOfSolvers) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::milp_test

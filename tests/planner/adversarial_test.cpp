@@ -25,7 +25,7 @@
 // Batches that break planners: one length over and over, giants that dwarf the rest, counts and lengths at their limits;
 // under every shipped solver and schedule, without a memory limit and under one that the longest sequence just fits.
 
-namespace slimpack {
+namespace slimpack::adversarial_test {
 namespace {
 
 struct batch {
@@ -193,4 +193,4 @@ TEST(HardBatches, AskTheCostModelInProportionToTheirSequences) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::adversarial_test

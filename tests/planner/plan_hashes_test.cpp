@@ -33,7 +33,7 @@
 //
 // writes plan_hashes.txt anew.
 
-namespace slimpack {
+namespace slimpack::plan_hashes_test {
 namespace {
 
 /// Integers only, so that every library draws the same: lengths of 64 to 65,536 tokens, most of them short.
@@ -138,4 +138,4 @@ TEST(PlanHashes, AreThoseOfOtherCompilersAndBuilds) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::plan_hashes_test

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::planner_test {
 namespace {
 
 const std::vector<tokens> mixed = tests::lengths_of({65536, 300, 9000, 2000, 128, 700, 40000, 1});
@@ -348,4 +348,4 @@ TEST(Planner, BoundsEachReplicaByItsOwnSequences) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::planner_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::list_test {
 namespace {
 
 using schedules::list;
@@ -188,4 +188,4 @@ TEST(ListSchedule, PrintsWhatWouldBuildIt) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::list_test

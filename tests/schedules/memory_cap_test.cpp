@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::memory_cap_test {
 namespace {
 
 using schedules::memory_cap;
@@ -111,4 +111,4 @@ TEST(MemoryCap, HoldsInEveryStateThatItAllows) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::memory_cap_test

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::one_f_one_b_test {
 namespace {
 
 using schedules::one_f_one_b;
@@ -166,4 +166,4 @@ TEST(OneFOneB, PrintsWhatWouldBuildIt) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::one_f_one_b_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::published_bubbles_test {
 namespace {
 
 /// A row of the tables of SlimPipe's planner (arXiv:2504.14519): m sequences of n equal slices on p stages of v chunks.
@@ -60,4 +60,4 @@ TEST(SlimPipeTables, GiveWhatIsInFlight) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::published_bubbles_test

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::timed_test {
 namespace {
 
 // (m + p - 1)(f + b) = (8 + 3 - 1) * 3
@@ -40,4 +40,4 @@ TEST(TimedSchedule, SaysWhatTheScheduleRefuses) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::timed_test

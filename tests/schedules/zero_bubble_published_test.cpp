@@ -21,7 +21,7 @@
 #include <vector>
 
 /// Bubbles that Qi et al. (arXiv:2401.10241) computed, table 5, from the times that they profiled, table 6.
-namespace slimpack {
+namespace slimpack::zero_bubble_published_test {
 namespace {
 
 using schedules::one_f_one_b;
@@ -168,4 +168,4 @@ TEST(PublishedBubbles, OfZb2pAreMetInTwiceThatMemoryAndNotClaimedToBeSmaller) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::zero_bubble_published_test

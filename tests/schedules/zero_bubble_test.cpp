@@ -20,7 +20,7 @@
 #include <tuple>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::zero_bubble_test {
 namespace {
 
 using schedules::one_f_one_b;
@@ -254,4 +254,4 @@ TEST(ZeroBubble, PrintsWhatWouldBuildIt) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::zero_bubble_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::shape_search_test {
 namespace {
 
 using shapes::candidate;
@@ -230,4 +230,4 @@ TEST(ShapeSearch, EndsWhenItIsStopped) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::shape_search_test

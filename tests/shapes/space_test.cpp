@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-namespace slimpack {
+namespace slimpack::space_test {
 namespace {
 
 using shapes::layout;
@@ -65,4 +65,4 @@ TEST(ShapeLayout, CountsWhatWasChanged) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::space_test

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::bgl_test {
 namespace {
 
 BOOST_CONCEPT_ASSERT((boost::concepts::VertexListGraphConcept<simulator::task_graph>));
@@ -72,4 +72,4 @@ TEST(BoostGraph, ListsEdgesAsTheGraphDoes) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::bgl_test

@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::bounds_test {
 namespace {
 
 /// A second a token, two backward; two a pack, one a message.
@@ -394,4 +394,4 @@ TEST(LowerBounds, AreFiniteAndNoLessThanTheWorkOfHardLists) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::bounds_test

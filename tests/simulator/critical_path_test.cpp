@@ -10,7 +10,7 @@
 
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::critical_path_test {
 namespace {
 
 // p = 2, m = 1, f = 1, b = 2, hop 0.5: F0 1 -> hop .5 -> F0 1 -> B0 2 -> hop .5 -> B0 2, which is all there is.
@@ -59,4 +59,4 @@ TEST(CriticalPath, HasNoGapsAndAddsUpToTheMakespan) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::critical_path_test

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::graph_test {
 namespace {
 
 seconds makespan(const workload& work, const std::vector<program>& programs) {
@@ -262,4 +262,4 @@ TEST(TaskGraph, NamesTheChunksOfProgramsThatWaitForEachOther) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::graph_test

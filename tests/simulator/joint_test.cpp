@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::joint_test {
 namespace {
 
 const costs::quadratic per_token{.linear = 1, .attention = 0, .per_pack = {0}, .hop = {10}};
@@ -282,4 +282,4 @@ TEST(PlanLawsOfMerges, FindTokensThatChangeTheirReplica) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::joint_test

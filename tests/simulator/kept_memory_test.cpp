@@ -18,7 +18,7 @@
 #include <optional>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::kept_memory_test {
 namespace {
 
 using testing::dense_cost;
@@ -124,4 +124,4 @@ TEST(KeptMemory, LeavesPlansOfTheSameTimesUnlimitedAlone) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::kept_memory_test

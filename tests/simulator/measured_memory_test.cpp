@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::measured_memory_test {
 namespace {
 
 /// A stage of a trainer with dense attention: floats for each token, and all scores of a piece. It counts what it
@@ -98,4 +98,4 @@ TEST(MeasuredMemory, CapsPlansInTheTrainersBytes) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::measured_memory_test

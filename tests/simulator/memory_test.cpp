@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::memory_test {
 namespace {
 
 /// Token by token: every token is put into a set and taken out of it.
@@ -141,4 +141,4 @@ TEST(PeakMemory, CountsARunningTokenWholeOnEveryChunk) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::memory_test

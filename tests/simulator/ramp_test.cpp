@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace slimpack {
+namespace slimpack::ramp_test {
 namespace {
 
 using simulator::ramp;
@@ -92,4 +92,4 @@ TEST(Ramp, LosesMoreForMore) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::ramp_test

@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::residence_test {
 namespace {
 
 double overhead_of(const costs::quadratic& cost, const shape& on, const std::vector<tokens>& lengths, double step) {
@@ -65,4 +65,4 @@ TEST(Residence, CountsMessagesAndOverheadOnTheWay) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::residence_test

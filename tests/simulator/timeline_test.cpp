@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::timeline_test {
 namespace {
 
 // p = 4, m = 8: every stage works for 8 of 11 rounds, so 3/11 of the step is bubble.
@@ -58,4 +58,4 @@ TEST(Timeline, PassesOnWhatIsWrongWithThePrograms) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::timeline_test

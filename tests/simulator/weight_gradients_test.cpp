@@ -16,7 +16,7 @@
 #include <deque>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::weight_gradients_test {
 namespace {
 
 /// 1F1B with each W somewhere after its backward, in run order.
@@ -127,4 +127,4 @@ TEST(WeightGradients, AreRefusedOfAPackThatKeepsThem) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::weight_gradients_test

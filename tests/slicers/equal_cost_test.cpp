@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <sstream>
 
-namespace slimpack {
+namespace slimpack::equal_cost_test {
 namespace {
 
 const costs::quadratic second_a_token{.linear = 1, .attention = 0, .backward_linear = 1};
@@ -83,4 +83,4 @@ TEST(EqualCostSlicer, PrintsWhatWouldBuildIt) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::equal_cost_test

@@ -6,7 +6,7 @@
 #include <limits>
 #include <sstream>
 
-namespace slimpack {
+namespace slimpack::uniform_test {
 namespace {
 
 using slicers::uniform;
@@ -54,4 +54,4 @@ TEST(UniformSlicer, PrintsWhatWouldBuildIt) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::uniform_test

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-namespace slimpack {
+namespace slimpack::whole_test {
 namespace {
 
 const sequence s{{7}, {1000}};
@@ -38,4 +38,4 @@ TEST(WholeSlicer, PrintsWhatWouldBuildIt) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::whole_test

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::assign_test {
 namespace {
 
 /// Forward and backward take a second a token on part 0 and three on part 1.
@@ -109,4 +109,4 @@ TEST(Assign, RefusesNoBatchThatFits) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::assign_test

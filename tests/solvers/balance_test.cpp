@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::balance_test {
 namespace {
 
 double heaviest(const std::vector<double>& weight, const std::vector<std::uint32_t>& bin_of, std::size_t bins) {
@@ -114,4 +114,4 @@ TEST(Balance, TakesWeightlessItems) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::balance_test

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::chunked_test {
 namespace {
 
 using packing = std::vector<std::vector<std::int64_t>>;
@@ -100,4 +100,4 @@ TEST(Chunked, RefusesASliceLongerThanItsChunk) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::chunked_test

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::division_test {
 namespace {
 
 constexpr double never = 1e9;
@@ -166,4 +166,4 @@ TEST(Division, GivesTheLightestGroupWhatComesWhenReplicasRunOut) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::division_test

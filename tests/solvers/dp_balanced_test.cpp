@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::dp_balanced_test {
 namespace {
 
 using packing = std::vector<std::vector<std::int64_t>>;
@@ -77,4 +77,4 @@ TEST(DpBalanced, RefusesASequenceLongerThanItsContext) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::dp_balanced_test

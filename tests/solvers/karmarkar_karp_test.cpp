@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::karmarkar_karp_test {
 namespace {
 
 std::vector<double> sums(const std::vector<double>& weight, std::size_t bins) {
@@ -125,4 +125,4 @@ TEST(KarmarkarKarp, LeavesReplicasEmptyWhenSequencesAreFew) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::karmarkar_karp_test

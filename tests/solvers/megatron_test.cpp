@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::megatron_test {
 namespace {
 
 using packing = std::vector<std::vector<std::int64_t>>;
@@ -85,4 +85,4 @@ TEST(Megatron, RefusesASequenceLongerThanItsContext) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::megatron_test

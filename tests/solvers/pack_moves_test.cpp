@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::pack_moves_test {
 namespace {
 
 const costs::quadratic cost{.per_pack = {6e-5}, .hop = {2e-5}};
@@ -139,4 +139,4 @@ TEST(PackMoves, ReachTheBestPlanOfTinyBatches) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::pack_moves_test

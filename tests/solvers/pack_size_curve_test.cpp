@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace slimpack {
+namespace slimpack::pack_size_curve_test {
 namespace {
 
 /// Ratios that are easy to work with by hand.
@@ -64,4 +64,4 @@ TEST(PackSizeCurve, KeepsPacksFewOutsideOfRamps) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::pack_size_curve_test

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::refined_test {
 namespace {
 
 const std::vector<tokens> mixed = tests::lengths_of({65536, 300, 9000, 2000, 128, 700, 40000, 1});
@@ -73,4 +73,4 @@ TEST(RefinedSolver, PrintsTheSolverInside) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::refined_test

@@ -17,7 +17,7 @@
 #include <vector>
 
 /// Plans whose replicas share sequences.
-namespace slimpack {
+namespace slimpack::sharing_test {
 namespace {
 
 const costs::quadratic pipeline_cost{.per_pack = {6e-5}, .hop = {2e-5}};
@@ -193,4 +193,4 @@ TEST(SharedSequences, MakeStepsShorter) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::sharing_test

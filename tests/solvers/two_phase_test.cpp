@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::two_phase_test {
 namespace {
 
 /// A quadratic model that also knows bytes.
@@ -322,4 +322,4 @@ TEST(TwoPhase, PrintsWhatWouldBuildIt) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::two_phase_test

@@ -24,7 +24,7 @@
 
 // What each concept takes and refuses, decided at compile time: this file proves its claims by compiling.
 
-namespace slimpack {
+namespace slimpack::concepts_test {
 namespace {
 
 // slicer
@@ -341,4 +341,4 @@ static_assert(!executor_for<any_executor, any_transport, any_transport>);
 static_assert(!executor_for<any_executor, any_compute, any_compute>);
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::concepts_test

@@ -10,7 +10,7 @@
 #include <span>
 #include <sstream>
 
-namespace slimpack {
+namespace slimpack::cost_model_laws_test {
 namespace {
 
 /// Obeys every law; the others below break one.
@@ -190,4 +190,4 @@ TEST(CostModelLawsReport, IsTheSameForTheSameSeed) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::cost_model_laws_test

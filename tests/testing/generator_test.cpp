@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::generator_test {
 namespace {
 
 using testing::generator;
@@ -70,4 +70,4 @@ TEST(LawGenerator, AlwaysTriesTheEdgeLengths) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::generator_test

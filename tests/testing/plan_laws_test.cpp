@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::plan_laws_test {
 namespace {
 
 const costs::quadratic cost{.per_pack = {1e-5}, .hop = {2e-6}};
@@ -154,4 +154,4 @@ TEST(PlanLawsReport, FindsAWrongHash) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::plan_laws_test

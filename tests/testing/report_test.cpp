@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-namespace slimpack {
+namespace slimpack::report_test {
 namespace {
 
 std::string text(const testing::report& r) {
@@ -46,4 +46,4 @@ TEST(LawReport, CountsAllFailuresAndListsTheFirstOfEachLaw) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::report_test

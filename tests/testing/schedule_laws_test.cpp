@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::schedule_laws_test {
 namespace {
 
 /// Exactly the laws given are broken.
@@ -119,4 +119,4 @@ TEST(ScheduleLawsReport, AcceptsALawfulSchedule) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::schedule_laws_test

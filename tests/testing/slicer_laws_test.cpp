@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <memory>
 
-namespace slimpack {
+namespace slimpack::slicer_laws_test {
 namespace {
 
 /// Exactly the laws given are broken.
@@ -110,4 +110,4 @@ TEST(SlicerLawsReport, AcceptsALawfulSlicer) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::slicer_laws_test

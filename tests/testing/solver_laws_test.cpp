@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-namespace slimpack {
+namespace slimpack::solver_laws_test {
 namespace {
 
 /// Exactly the laws given are broken.
@@ -176,4 +176,4 @@ TEST(SolverLawsReport, FindsAnswersThatChange) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::solver_laws_test

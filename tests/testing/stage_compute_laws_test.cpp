@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace slimpack {
+namespace slimpack::stage_compute_laws_test {
 namespace {
 
 using numbers = tests::keyed<adopt::attention>;
@@ -147,4 +147,4 @@ TEST(StageComputeLawsReport, IsTheSameForTheSameSeed) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::stage_compute_laws_test

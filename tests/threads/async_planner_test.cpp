@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::async_planner_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -217,4 +217,4 @@ TEST(AsyncPlanner, TakesBatchesFromSeveralThreads) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::async_planner_test

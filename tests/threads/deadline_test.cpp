@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <thread>
 
-namespace slimpack {
+namespace slimpack::deadline_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -49,4 +49,4 @@ TEST(Deadline, TakesTheLongestTimes) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::deadline_test

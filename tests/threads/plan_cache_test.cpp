@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::plan_cache_test {
 namespace {
 
 using tests::lengths_of;
@@ -127,4 +127,4 @@ TEST(PlanCache, AnswersManyThreads) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::plan_cache_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::planning_threads_test {
 namespace {
 
 /// Replicas enough for several threads, and a sequence that some of them share.
@@ -50,4 +50,4 @@ TEST(PlanningThreads, TellTheErrorOfOne) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::planning_threads_test

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-namespace slimpack {
+namespace slimpack::exactness_test {
 namespace {
 
 using tests::exact_batch;
@@ -60,4 +60,4 @@ TEST(Exactness, LossAndGradientsAreThoseOfUncutSequences) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::exactness_test

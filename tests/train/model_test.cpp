@@ -35,6 +35,7 @@
 #include <vector>
 
 namespace train {
+namespace model_test {
 namespace {
 
 using namespace slimpack;
@@ -394,4 +395,5 @@ TEST(Model, HoldsNothingAfterADiscardOrAnAbort) {
 }
 
 }  // namespace
+}  // namespace model_test
 }  // namespace train

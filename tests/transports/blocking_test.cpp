@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::blocking_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -370,4 +370,4 @@ TEST(BlockingTransportOverSockets, RefusesBytesThatAreNoMessage) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::blocking_test

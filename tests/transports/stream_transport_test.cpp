@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::stream_transport_test {
 namespace {
 
 static_assert(transport<stream_transport>);
@@ -95,4 +95,4 @@ TEST(StreamTransport, TellsErrorsOfStreamsAtFinish) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::stream_transport_test

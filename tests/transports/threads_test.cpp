@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::threads_test {
 namespace {
 
 using transports::threads;
@@ -355,4 +355,4 @@ TEST(ThreadsTransport, HopLatency) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::threads_test

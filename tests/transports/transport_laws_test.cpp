@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack {
+namespace slimpack::transport_laws_test {
 namespace {
 
 constexpr double time_out = 0.5;
@@ -280,4 +280,4 @@ TEST(TransportLaws, FindSumsThatDiffer) {
 }
 
 }  // namespace
-}  // namespace slimpack
+}  // namespace slimpack::transport_laws_test
