@@ -47,6 +47,10 @@ template <class Schedule>
 inline constexpr weight_gradients weight_gradients_of =
     detail::splits_weight_gradients<Schedule> ? weight_gradients::apart : weight_gradients::with_inputs;
 
+/// Whether solvers may change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps it.
+template <class Schedule>
+inline constexpr bool starts_orders = requires { requires Schedule::is_start; };
+
 /// The weight gradients of backward packs, where they run apart (W instructions).
 /// Shapes    apart: empty, or one per backward pack; time: empty, or [pack * parts + part]
 struct weight_timing {

@@ -11,6 +11,7 @@
 #include <slimpack/schedules/timed.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/detail/fill.hpp>
+#include <slimpack/solvers/detail/order_search.hpp>
 #include <slimpack/solvers/detail/pack_moves.hpp>
 #include <slimpack/solvers/detail/pack_size_curve.hpp>
 #include <slimpack/solvers/detail/splitmix.hpp>
@@ -60,6 +61,9 @@ class local_search {
     result<seconds> first = consider({.sizes = start, .quantum = batch_.shape.quantum});
     if (!first) first = shrink(start, std::move(first).error());
     if (!first) return std::move(first).error();
+    const std::uint64_t settling = nodes_for_order();
+    budget_.nodes -= settling;
+    until_ = budget_;
     // Some steps that the strategy would take long to find. Where packs cost more than their slices tell, or are cut up
     // among chunks, they had better be of one size; and where times do not add up, fewer cuts may be faster.
     const bool chunked = batch_.shape.chunks > 1;
@@ -75,6 +79,7 @@ class local_search {
     if (budget.candidates > 1) consider_whole();
     until_ = {nodes_ + budget.nodes / moving, std::numeric_limits<std::uint64_t>::max()};
     move();
+    settle(settling);
     return translated();
   }
 
@@ -373,6 +378,30 @@ class local_search {
         static_cast<void>(score(*std::move(next)));
       else
         nodes_ += last_;
+    }
+  }
+
+  /// Of a schedule whose orders may change, half of the nodes are for that, if they are enough for some sweeps.
+  [[nodiscard]] std::uint64_t nodes_for_order() const {
+    if constexpr (!starts_orders<Schedule>) return 0;
+    const std::size_t packs = answer_.partition.forward.size() + answer_.partition.backward.size();
+    const std::uint64_t nodes = budget_.nodes / 2;
+    return nodes < 16 * packs * stages() ? 0 : nodes;
+  }
+
+  /// Improves the order of the best, and its packs in that order.
+  void settle(std::uint64_t nodes) {
+    if constexpr (starts_orders<Schedule>) {
+      if (nodes == 0) return;
+      const workload work = price(answer_.partition, cost_, batch_.shape, rates_);
+      if (!work.forward.kept.empty()) return;  // it depends on common cuts of both passes, which changes would move
+      std::vector<sequence> own(rising_.size());
+      for (const sequence& s : rising_) own[s.id.value] = s;
+      order_search search(answer_.partition, answer_.programs, work, std::span<const sequence>(own), slicer_, cost_,
+                          {{}, cap(), batch_.shape.quantum, part_, true});
+      search.run(nodes, batch_.stop);
+      answer_.partition = search.packs();
+      answer_.programs = search.programs();
     }
   }
 
