@@ -96,8 +96,7 @@ class changing_order {
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
   [[nodiscard]] instruction operator[](std::size_t rank) const { return instruction_of(order_[rank]); }
 
-  /// Whether it is what its pack runs first.
-  [[nodiscard]] bool is_first(std::size_t rank) const { return fed_from(order_[rank]) == none; }
+  [[nodiscard]] std::size_t stage(std::size_t rank) const { return nodes_[order_[rank]].stage; }
 
   /// The next pack of a pass; none past the last.
   [[nodiscard]] node next_pack(pass p, node pack) const { return packs_[p == pass::backward][pack].next; }
@@ -206,7 +205,7 @@ class changing_order {
     node stage{};
     bool backward{}, gone{};
   };
-  struct pack {
+  struct state {
     std::int64_t size{};
     std::int64_t before{};  // forward: tokens that run earlier
     node previous{none}, next{none};
@@ -422,7 +421,7 @@ class changing_order {
       (t.previous == none ? first_[stage] : nodes_[t.previous].next) = t.next;
       if (t.next != none) nodes_[t.next].previous = t.previous;
     }
-    const pack& p = packs_[b][dropped];
+    const state& p = packs_[b][dropped];
     if (p.previous != none) packs_[b][p.previous].next = p.next;
     if (p.next != none) packs_[b][p.next].previous = p.previous;
   }
@@ -434,7 +433,7 @@ class changing_order {
       (t.previous == none ? first_[stage] : nodes_[t.previous].next) = n;
       if (t.next != none) nodes_[t.next].previous = n;
     }
-    const pack& p = packs_[b][dropped];
+    const state& p = packs_[b][dropped];
     if (p.previous != none) packs_[b][p.previous].next = dropped;
     if (p.next != none) packs_[b][p.next].previous = dropped;
   }
@@ -531,7 +530,7 @@ class changing_order {
     for (std::size_t i = 0; i < change.needs.size(); ++i) {
       node n = nodes_[at(1, change.places[first + i], last)].previous;
       while (n != none && is_backward(n)) n = nodes_[n].previous;
-      const pack* const forward = n == none ? nullptr : &packs_[0][pack_of(n)];
+      const state* const forward = n == none ? nullptr : &packs_[0][pack_of(n)];
       if (change.needs[i] > (forward == nullptr ? 0 : forward->before + forward->size)) return false;
     }
     return true;
@@ -563,7 +562,7 @@ class changing_order {
   std::vector<memory_rates> rates_;
   std::array<node, 2> base_{};  // the first node of each pass
   std::vector<task> nodes_;     // [pass][pack][stage]
-  std::array<std::vector<pack>, 2> packs_;
+  std::array<std::vector<state>, 2> packs_;
   std::vector<std::int64_t> needs_;
   std::vector<std::int64_t> gradient_running_;
   std::vector<std::int64_t> gradient_after_;

@@ -393,11 +393,11 @@ class local_search {
   void settle(std::uint64_t nodes) {
     if constexpr (starts_orders<Schedule>) {
       if (nodes == 0) return;
-      const workload work = price(answer_.partition, cost_, batch_.shape, rates_);
-      if (!work.forward.kept.empty()) return;  // it depends on common cuts of both passes, which changes would move
+      const workload priced = price(answer_.partition, cost_, batch_.shape, rates_);
+      if (!priced.forward.kept.empty()) return;  // it depends on common cuts of both passes, which changes would move
       std::vector<sequence> own(rising_.size());
       for (const sequence& s : rising_) own[s.id.value] = s;
-      order_search search(answer_.partition, answer_.programs, work, std::span<const sequence>(own), slicer_, cost_,
+      order_search search(answer_.partition, answer_.programs, priced, std::span<const sequence>(own), slicer_, cost_,
                           {{}, cap(), batch_.shape.quantum, part_, true});
       search.run(nodes, batch_.stop);
       answer_.partition = search.packs();

@@ -63,6 +63,8 @@ class order_search {
     }
   }
 
+  [[nodiscard]] seconds makespan() const noexcept { return order_.makespan(); }
+
   /// The packs and programs as they are now.
   [[nodiscard]] partition packs() const {
     partition made;
@@ -111,9 +113,9 @@ class order_search {
   template <class Spent>
   void change_some(double share, const Spent& spent) {
     for (std::size_t rank = 0; rank < order_.size() && !spent(); ++rank) {
-      if (!order_.is_first(rank)) continue;
       const instruction i = order_[rank];
-      if (order_.has(i.pass, i.pack.value) && random_.uniform() < share) change(i.pass, i.pack.value);
+      const std::size_t first = i.pass == pass::forward ? 0 : static_cast<std::size_t>(parts_) - 1;
+      if (order_.stage(rank) == first && order_.has(i.pass, i.pack.value) && random_.uniform() < share) change(i.pass, i.pack.value);
     }
     order_.begin();
   }

@@ -1,0 +1,167 @@
+#include <slimpack/costs/price.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/simulator/changing_order.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/testing/random_replica.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace slimpack::changing_order_test {
+namespace {
+
+// Whole numbers, so that sums are exact in any order.
+const costs::quadratic cost{.linear = 1, .attention = 0, .backward_linear = 2, .per_pack = {8}, .hop = {40}};
+
+/// A replica's packs in an order, counted again from nothing.
+struct replica {
+  partition packs;
+  shape on;
+  std::vector<memory_rates> rates;
+  std::vector<program> programs;
+
+  [[nodiscard]] workload work() const { return price(packs, cost, on, rates); }
+  /// Nothing where programs wait for each other or hold more than the limit.
+  [[nodiscard]] std::optional<seconds> makespan() const {
+    const workload priced = work();
+    simulator::task_graph graph;
+    if (!graph.assign(priced, programs)) return std::nullopt;
+    for (const double peak : simulator::peak_memory(priced, programs))
+      if (peak > on.memory->amount) return std::nullopt;
+    std::vector<seconds> start;
+    return graph.sweep(start);
+  }
+  [[nodiscard]] std::vector<std::int64_t> needs() const {
+    const workload priced = work();
+    std::vector<std::int64_t> tokens;
+    for (const std::uint32_t turn : priced.turn) tokens.push_back(priced.forward.before[turn + 1]);
+    return tokens;
+  }
+};
+
+/// As list orders it, under a limit that leaves it little.
+replica any(testing::generator& random) {
+  const testing::random_replica drawn = testing::any_replica({.longest = {2000}, .quantum = {64}, .chunks = 1}, random);
+  replica made{drawn.packs, drawn.work.shape, drawn.work.rates, {}};
+  made.programs = schedules::list{}.programs(made.work()).value();
+  const std::vector<double> peak = simulator::peak_memory(made.work(), made.programs);
+  made.on.memory = {memory_unit::token, *std::max_element(peak.begin(), peak.end()) + static_cast<double>(random.between(0, 300))};
+  return made;
+}
+
+// The oracle runs the changed programs through the task graph and the memory account.
+TEST(ChangingOrder, SwapsWhatTakesNoLongerAndFitsAndNothingElse) {
+  constexpr std::uint64_t seed = 7;
+  testing::generator random(seed);
+  int kept = 0, refused = 0;
+  for (int i = 0; i < 150; ++i) {
+    replica r = any(random);
+    simulator::changing_order order(r.work(), r.programs, r.needs());
+    for (int sweep = 0; sweep < 3; ++sweep) {
+      for (std::size_t rank = 0; rank < order.size(); ++rank) {
+        const seconds before = r.makespan().value();
+        ASSERT_EQ(order.makespan(), before) << "seed " << seed << ", replica " << i;
+        program& code = r.programs[order.stage(rank)];
+        const auto at = std::find(code.begin(), code.end(), order[rank]);
+        bool right = at + 1 != code.end() && at->pass != at[1].pass;
+        if (right) {
+          std::iter_swap(at, at + 1);
+          const std::optional<seconds> after = r.makespan();
+          right = after && *after <= before;
+          if (!right) std::iter_swap(at, at + 1);
+        }
+        ASSERT_EQ(order.swap(rank), right) << "seed " << seed << ", replica " << i << ", rank " << rank;
+        ++(right ? kept : refused);
+      }
+      order.begin();
+      ASSERT_EQ(order.programs(), r.programs);
+    }
+  }
+  std::cout << kept << " swaps stay, " << refused << " do not\n";
+  EXPECT_GT(kept, 1000);
+}
+
+/// Packs `at` and the next as one, at the place that changing_order leaves.
+replica joined(const replica& of, pass p, std::size_t at) {
+  replica made = of;
+  micropacks& packs = p == pass::forward ? made.packs.forward : made.packs.backward;
+  micropacks fewer;
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    for (const slice& s : packs[i]) fewer.push(s);
+    if (i != at) fewer.close();
+  }
+  packs = std::move(fewer);
+  for (program& code : made.programs) {
+    const std::size_t gone = p == pass::forward ? at + 1 : at;
+    std::erase_if(code, [&](const instruction& i) { return i.pass == p && i.pack.value == gone; });
+    for (instruction& i : code)
+      if (i.pass == p && i.pack.value > gone) --i.pack.value;
+  }
+  return made;
+}
+
+simulator::pack_change change_of(const replica& after, pass p, std::size_t at, std::vector<std::uint32_t> places) {
+  const workload work = after.work();
+  const pass_timing& t = work.of(p);
+  const auto stages = static_cast<std::size_t>(after.on.stages);
+  simulator::pack_change change{p, std::move(places), {}, {}, {t.before[at + 1] - t.before[at]}, {}, {}, {}};
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    change.time.push_back(t.time[at * stages + stage].value);
+    change.message.push_back(t.message[at * stages + stage].value);
+  }
+  if (p == pass::backward) {
+    change.needs = {after.needs()[at]};
+    change.gradient_running = {work.gradient_running[at]};
+    change.gradient_after = {work.gradient_before[at + 1]};
+  }
+  return change;
+}
+
+// What the search gives up early it may miss, so a few that would do are refused.
+TEST(ChangingOrder, JoinsPacksThatTakeNoLongerTogetherAndFit) {
+  constexpr std::uint64_t seed = 11;
+  testing::generator random(seed);
+  int kept = 0, missed = 0, refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    replica r = any(random);
+    simulator::changing_order order(r.work(), r.programs, r.needs());
+    std::vector<std::uint32_t> places[2];  // that the packs of r are at
+    for (std::uint32_t pack = 0; pack < r.packs.forward.size(); ++pack) places[0].push_back(pack);
+    for (std::uint32_t pack = 0; pack < r.packs.backward.size(); ++pack) places[1].push_back(pack);
+    for (std::size_t rank = 0; rank < order.size(); ++rank) {
+      const instruction first = order[rank];
+      std::vector<std::uint32_t>& mine = places[first.pass == pass::backward];
+      const auto at = static_cast<std::size_t>(std::find(mine.begin(), mine.end(), first.pack.value) - mine.begin());
+      const std::size_t enters = first.pass == pass::forward ? 0 : static_cast<std::size_t>(r.on.stages) - 1;
+      if (order.stage(rank) != enters || at + 1 >= mine.size()) continue;
+      const seconds before = r.makespan().value();
+      ASSERT_EQ(order.makespan(), before) << "seed " << seed << ", replica " << i;
+      replica after = joined(r, first.pass, at);
+      const std::optional<seconds> time = after.makespan();
+      const bool right = time && *time <= before;
+      const bool stays = order.recut(change_of(after, first.pass, at, {mine[at], mine[at + 1]}));
+      ASSERT_TRUE(right || !stays) << "seed " << seed << ", replica " << i << ", rank " << rank;
+      ++(stays ? kept : right ? missed : refused);
+      if (!stays) continue;
+      mine.erase(mine.begin() + static_cast<std::ptrdiff_t>(first.pass == pass::forward ? at + 1 : at));
+      r = std::move(after);
+    }
+    order.begin();
+    ASSERT_EQ(order.programs(), r.programs) << "seed " << seed << ", replica " << i;
+    ASSERT_EQ(order.makespan(), r.makespan().value()) << "seed " << seed << ", replica " << i;
+  }
+  std::cout << kept << " joins stay, " << missed << " are missed, " << refused << " do not\n";
+  EXPECT_GT(kept, 200);
+  EXPECT_LT(missed, kept / 5);
+}
+
+}  // namespace
+}  // namespace slimpack::changing_order_test

@@ -1,0 +1,96 @@
+#include <slimpack/costs/price.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/memory.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/slicers/uniform.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/assign.hpp>
+#include <slimpack/solvers/detail/fill.hpp>
+#include <slimpack/solvers/detail/order_search.hpp>
+#include <slimpack/testing/generator.hpp>
+
+#include "batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+namespace slimpack::order_search_test {
+namespace {
+
+/// Bytes that are no whole numbers, accumulators among them.
+struct with_bytes : costs::quadratic {
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
+    return memory_rates{1e9 / 3, 100.0 / 3 + stage, 10.0 / 3, 5.0 / 3, 7.0 / 3};
+  }
+};
+
+/// Whether packs run each token once, from the fronts of sequences forward and from their ends backward.
+bool complete(const micropacks& packs, pass p, const std::vector<sequence>& own) {
+  std::vector<tokens> done(own.size());
+  for (const slice& s : packs.slices()) {
+    tokens& ran = done[s.sequence.value];
+    if (ran != (p == pass::forward ? s.begin : own[s.sequence.value].length - s.end())) return false;
+    ran += s.length;
+  }
+  return std::all_of(own.begin(), own.end(), [&](const sequence& s) { return done[s.id.value] == s.length; });
+}
+
+/// What a search makes of packs of equal work, checked by the task graph and the memory account.
+template <class Slicer>
+void improve(const Slicer& slicer, std::uint64_t seed) {
+  testing::generator random(seed);
+  double before = 0, after = 0;
+  for (int i = 0; i < 30; ++i) {
+    const with_bytes cost{{.per_pack = {6e-5}, .hop = {2e-5}}};
+    const std::vector<sequence> own = solvers::sequences_of(tests::random_lengths(random, 40, {6000}));
+    shape on{.stages = static_cast<int>(random.between(1, 6))};
+    const cut_budget base{{}, {7000}, on.quantum, 0, true};
+    partition packs;
+    for (const pass p : {pass::forward, pass::backward}) {
+      const seconds size{1e-3 * static_cast<double>(random.between(1, 4))};
+      ASSERT_TRUE(detail::fill(p == pass::forward ? packs.forward : packs.backward, own, p, slicer, cost, base,
+                               [&](seconds) { return size; }, [](const sequence&) { return false; }));
+    }
+    const std::vector<memory_rates> rates = rates_of(cost, on).value();
+    const auto priced = [&](const partition& of) { return price(of, cost, on, rates); };
+    const timed_programs start = schedules::list{}.timed(priced(packs)).value();
+    const std::vector<double> held = simulator::peak_memory(priced(packs), start.programs);
+    on.memory = {memory_unit::byte, 1.02 * *std::max_element(held.begin(), held.end())};
+
+    detail::order_search search(packs, start.programs, priced(packs), std::span<const sequence>(own), slicer, cost, base);
+    search.run(200'000, std::stop_token{});
+    const partition made = search.packs();
+    EXPECT_TRUE(complete(made.forward, pass::forward, own)) << "seed " << seed << ", batch " << i;
+    EXPECT_TRUE(complete(made.backward, pass::backward, own)) << "seed " << seed << ", batch " << i;
+    for (const micropacks* side : {&made.forward, &made.backward})
+      for (std::size_t pack = 0; pack < side->size(); ++pack) EXPECT_LE(size_of((*side)[pack]), base.size);
+    const workload work = priced(made);
+    const std::vector<program> programs = search.programs();
+    simulator::task_graph graph;
+    const result<void> built = graph.assign(work, programs);
+    ASSERT_TRUE(built) << built.error().detail << ", seed " << seed << ", batch " << i;
+    std::vector<seconds> starts;
+    const seconds makespan = graph.sweep(starts);
+    EXPECT_NEAR(makespan.value, search.makespan().value, 1e-9 * makespan.value) << "seed " << seed << ", batch " << i;
+    EXPECT_LE(makespan.value, start.makespan.value * (1 + 1e-9)) << "seed " << seed << ", batch " << i;
+    for (const double peak : simulator::peak_memory(work, programs)) EXPECT_LE(peak, on.memory->amount);
+    before += start.makespan.value, after += makespan.value;
+  }
+  std::cout << "seed " << seed << ": steps of " << before << " s before, " << after << " s after\n";
+  EXPECT_LT(after, 0.99 * before);
+}
+
+TEST(OrderSearch, ShortensStepsWithinMemoryWhereSlicesAreOfEqualCost) { improve(slicers::equal_cost{}, 3); }
+TEST(OrderSearch, ShortensStepsWithinMemoryWhereSlicesAreOfOneLength) { improve(slicers::uniform{{512}}, 4); }
+TEST(OrderSearch, ShortensStepsWithinMemoryWhereNothingIsCut) { improve(slicers::whole{}, 5); }
+
+}  // namespace
+}  // namespace slimpack::order_search_test
