@@ -82,6 +82,8 @@ class mpi;
 }  // namespace transports
 
 namespace simulator {
+class changing_order;
+struct pack_change;
 class task_graph;
 struct timeline;
 }  // namespace simulator

@@ -87,6 +87,7 @@
 #include <slimpack/simulator/bounds/ramp.hpp>
 #include <slimpack/simulator/bounds/residence.hpp>
 #include <slimpack/simulator/bounds/stage_packs.hpp>
+#include <slimpack/simulator/changing_order.hpp>
 #include <slimpack/simulator/critical_path.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/group_run.hpp>

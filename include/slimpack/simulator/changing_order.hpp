@@ -53,15 +53,18 @@ class changing_order {
  public:
   using node = std::uint32_t;
 
-  /// Shapes    needs: per backward pack, the forward tokens, in run order, that must have run before it
+  /// Shapes    tokens: per forward pack, above 0; needs: per backward pack, how many of those tokens, in run order, must
+  ///           have run before it
   /// Complexity O(instructions log instructions)
-  changing_order(const workload& work, std::span<const program> programs, std::vector<std::int64_t> needs)
+  changing_order(const workload& work, std::span<const program> programs, std::span<const std::int64_t> tokens,
+                 std::vector<std::int64_t> needs)
       : stages_(programs.size()), rates_(work.rates), needs_(std::move(needs)) {
     SLIMPACK_ASSERT(work.shape.chunks == 1 && work.weight.apart.empty() && work.forward.kept.empty(),
                     "orders change for one chunk, whole backwards and tokens alone");
     base_[1] = static_cast<node>(work.forward.size() * stages_);
     nodes_.resize(base_[1] + work.backward.size() * stages_);
     for (const pass p : {pass::forward, pass::backward}) gather(work, p);
+    for (std::size_t i = 0; i < tokens.size(); ++i) packs_[0][i].tokens = tokens[i];
     gradient_running_ = work.gradient_running;
     gradient_after_.assign(work.gradient_before.begin() + 1, work.gradient_before.end());
     link(work, programs);
@@ -85,7 +88,7 @@ class changing_order {
     std::int64_t before = 0;
     for (node pack = 0; pack < packs_[0].size(); ++pack) {
       packs_[0][pack].before = before;
-      if (!nodes_[pack * stages_].gone) before += packs_[0][pack].size;
+      if (!nodes_[pack * stages_].gone) before += packs_[0][pack].tokens;
     }
     up_to_date_ = passed_ = 0;
     front_ = {std::vector<node>(stages_, none), {std::vector<node>(stages_, none), std::vector<node>(stages_, none)}};
@@ -206,8 +209,8 @@ class changing_order {
     bool backward{}, gone{};
   };
   struct state {
-    std::int64_t size{};
-    std::int64_t before{};  // forward: tokens that run earlier
+    std::int64_t size{};  // tokens, as memory counts them
+    std::int64_t tokens{}, before{};  // forward: those that run, and run earlier
     node previous{none}, next{none};
   };
   /// How far a part of the order has come: the last instruction of each stage, and its last pack of each pass.
@@ -251,7 +254,7 @@ class changing_order {
       t.backward = p == pass::backward;
     }
     for (std::size_t i = 0; i < timing.size(); ++i)
-      packs_[b].push_back({timing.before[i + 1] - timing.before[i], timing.before[i], i == 0 ? none : static_cast<node>(i - 1),
+      packs_[b].push_back({timing.before[i + 1] - timing.before[i], 0, 0, i == 0 ? none : static_cast<node>(i - 1),
                            i + 1 == timing.size() ? none : static_cast<node>(i + 1)});
   }
 
@@ -531,7 +534,7 @@ class changing_order {
       node n = nodes_[at(1, change.places[first + i], last)].previous;
       while (n != none && is_backward(n)) n = nodes_[n].previous;
       const state* const forward = n == none ? nullptr : &packs_[0][pack_of(n)];
-      if (change.needs[i] > (forward == nullptr ? 0 : forward->before + forward->size)) return false;
+      if (change.needs[i] > (forward == nullptr ? 0 : forward->before + forward->tokens)) return false;
     }
     return true;
   }
@@ -541,7 +544,7 @@ class changing_order {
     const std::int64_t before = packs_[b][change.places.front()].before;
     for (std::size_t i = 0; i < change.size.size(); ++i) {
       const node place = change.places[first + i];
-      packs_[b][place].size = change.size[i];
+      packs_[b][place].size = packs_[b][place].tokens = change.size[i];
       if (b == 0) {
         packs_[b][place].before = before + (i == 0 ? 0 : then_[i - 1].tokens);
       } else {

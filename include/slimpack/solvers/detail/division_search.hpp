@@ -29,8 +29,8 @@ namespace slimpack::detail {
 
 /// Phase 1: which sequences which replicas run, alone or shared. Where there is but one division, it is planned with all
 /// of the effort. Of several, each is planned with the least effort and simulated, as it is and with more shared in its
-/// groups; the fastest is balanced anew twice, by what its replicas took, each time planned with half of the effort, and
-/// the fastest of all these plans is the answer.
+/// groups; the fastest three are balanced anew by what their replicas took and planned with half of the effort together, the
+/// fastest of these so again with the other half, and the fastest of all these plans is the answer.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 template <class Slicer, class Cost, class Schedule>
 class division_search {
@@ -69,23 +69,33 @@ class division_search {
 
     std::optional<outcome> fastest;
     std::optional<error> why;
+    std::vector<contender> tried_so_far;
+    const auto keep = [&](outcome&& made) {
+      tried_so_far.push_back({made.units, made.ends});
+      if (!fastest || made.end() < fastest->end()) fastest = std::move(made);
+    };
     for (division& choice : choices) {
       if (fastest && batch_.stop.stop_requested()) break;
       result<outcome> trial = tried_once(choice);
-      if (!trial)
+      if (trial)
+        keep(std::move(trial).value());
+      else
         why = why ? std::move(why) : trial.error();
-      else if (!fastest || trial.value().end() < fastest->end())
-        fastest = std::move(trial).value();
     }
     if (!fastest) return *std::move(why);
-    // Half of the effort for each balance by what the one before took; who fails or is slower than the fastest is left out.
-    outcome last = *fastest;
-    for (int round = 0; round < 2 && !batch_.stop.stop_requested(); ++round) {
-      rebalance(last.units, last.ends);
-      result<outcome> next = tried(last.units, start_, {effort.nodes / 2, effort.candidates / 2});
-      if (!next) break;
-      last = std::move(next).value();
-      if (last.end() < fastest->end()) fastest = last;
+    // First candidates do not tell well who ends first: half of the effort is for the fastest three, balanced by what
+    // their replicas took, and half for who is then the fastest, balanced anew.
+    for (const std::size_t most : {3, 1}) {
+      std::vector<contender> next = std::exchange(tried_so_far, {});
+      std::stable_sort(next.begin(), next.end(), [](const contender& x, const contender& y) { return x.end() < y.end(); });
+      next.resize(std::min(next.size(), most));
+      const std::uint64_t share = 2 * next.size();
+      for (contender& c : next) {
+        if (batch_.stop.stop_requested()) break;
+        rebalance(c.units, c.ends);
+        result<outcome> made = tried(std::move(c.units), start_, {effort.nodes / share, effort.candidates / share});
+        if (made) keep(std::move(made).value());
+      }
     }
     return std::move(fastest->solved);
   }
@@ -217,6 +227,13 @@ class division_search {
     }
     return made;
   }
+
+  /// A division, and when each of its units ended as it was planned last.
+  struct contender {
+    division units;
+    std::vector<seconds> ends;
+    [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
+  };
 
   /// A division as phase 2 plans it.
   struct outcome {

@@ -15,7 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <numeric>
 #include <span>
 #include <stop_token>
 #include <utility>
@@ -47,7 +47,7 @@ class order_search {
   order_search(const partition& packs, std::span<const program> programs, const workload& work,
                std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base)
       : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()),
-        ends_(ends_of(packs.forward, sequences.size())), order_(work, programs, needs_of(packs.backward, work)) {
+        ends_(ends_of(packs.forward, sequences.size())), order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)) {
     for (const pass p : {pass::forward, pass::backward})
       for (std::size_t i = 0; i < packs.of(p).size(); ++i) slices(p).emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
   }
@@ -97,10 +97,21 @@ class order_search {
     for (const slice& s : pack) most = std::max(most, ends_[s.sequence.value]);
     return most;
   }
-  [[nodiscard]] std::vector<std::int64_t> needs_of(const micropacks& backward, const workload& work) const {
+  static std::vector<std::int64_t> sizes_of(const micropacks& packs) {
+    std::vector<std::int64_t> sizes;
+    for (std::size_t i = 0; i < packs.size(); ++i) sizes.push_back(size_of(packs[i]).value);
+    return sizes;
+  }
+  /// Where packs are priced together, they stand for several that need different forwards: what any needs.
+  [[nodiscard]] std::vector<std::int64_t> needs_of(const partition& packs, const workload& work) const {
     std::vector<std::int64_t> needs;
-    for (std::size_t i = 0; i < backward.size(); ++i)
-      needs.push_back(prices_together<Cost> ? work.forward.before[work.turn[i] + 1] : needs_of(backward[i]));
+    if constexpr (prices_together<Cost>) {
+      std::vector<std::int64_t> ends = sizes_of(packs.forward);
+      std::partial_sum(ends.begin(), ends.end(), ends.begin());
+      for (const std::uint32_t turn : work.turn) needs.push_back(ends[turn]);
+    } else {
+      for (std::size_t i = 0; i < packs.backward.size(); ++i) needs.push_back(needs_of(packs.backward[i]));
+    }
     return needs;
   }
   [[nodiscard]] double time_of(std::span<const slice> pack, pass p) const {
