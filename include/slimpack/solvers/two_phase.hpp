@@ -43,7 +43,8 @@ struct two_phase {
                                        const Schedule& schedule) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    detail::division_search search(batch, slicer, cost, schedule, rates.value(), {forward, backward},
+    detail::division_search search(batch, slicer, cost, schedule, rates.value(),
+                                   {.forward = forward, .backward = backward, .quantum = batch.shape.quantum},
                                    most_sharers, threads);
     return search.best(effort);
   }

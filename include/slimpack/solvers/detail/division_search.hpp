@@ -12,6 +12,7 @@
 #include <slimpack/solvers/detail/lane_cost.hpp>
 #include <slimpack/solvers/detail/lanes.hpp>
 #include <slimpack/solvers/detail/local_search.hpp>
+#include <slimpack/solvers/detail/packing.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/detail/unfold.hpp>
 #include <slimpack/solvers/search_budget.hpp>
@@ -35,10 +36,8 @@ namespace slimpack::detail {
 template <class Slicer, class Cost, class Schedule>
 class division_search {
  public:
-  using sizes = typename local_search<Slicer, Cost, Schedule>::sizes;
-
   division_search(const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
-                  const std::vector<memory_rates>& rates, const sizes& start, std::uint32_t most_sharers, std::size_t threads)
+                  const std::vector<memory_rates>& rates, const packing& start, std::uint32_t most_sharers, std::size_t threads)
       : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), start_(start),
         most_sharers_(most_sharers), threads_(threads), all_(solvers::sequences_of(batch.lengths)) {
     part_ = solvers::busiest_part(cost, all_, batch.shape.parts());
@@ -129,7 +128,7 @@ class division_search {
   }
 
   /// Every unit planned by phase 2.
-  result<solution> planned(const division& units, const sizes& start, solvers::search_budget effort) const {
+  result<solution> planned(const division& units, const packing& start, solvers::search_budget effort) const {
     solution found{std::vector<replica_solution>(replicas())};
     std::vector<solution> of_unit(units.size());
     result<void> done = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
@@ -148,7 +147,7 @@ class division_search {
     return found;
   }
 
-  result<solution> alone(const planning_unit& unit, const sizes& start, solvers::search_budget effort) const {
+  result<solution> alone(const planning_unit& unit, const packing& start, solvers::search_budget effort) const {
     local_search search(unit.own, batch_, slicer_, cost_, schedule_, rates_);
     result<replica_solution> one = search.best(start, effort);
     if (!one) return std::move(one).error();
@@ -157,7 +156,7 @@ class division_search {
     return made;
   }
 
-  result<solution> together(const planning_unit& unit, const sizes& start, solvers::search_budget effort) const {
+  result<solution> together(const planning_unit& unit, const packing& start, solvers::search_budget effort) const {
     std::vector<double> work;
     for (const sequence& s : unit.own) work.push_back(work_[s.id.value]);
     lanes on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
@@ -170,7 +169,7 @@ class division_search {
     error why;
     for (int tries = 0; tries < 4; ++tries) {
       local_search search(on.stand_ins(), as_one, slicer_, cost, schedule_, rates_);
-      result<replica_solution> one = search.best({start.forward, start.backward}, effort);
+      result<replica_solution> one = search.best(start, effort);
       if (!one && tries > 0) return why;  // not with the limit lowered here
       if (!one) return std::move(one).error();
       const partition& packs = one.value().partition;
@@ -246,7 +245,7 @@ class division_search {
   /// The faster of a division's plans from packs of the start sizes and from half as large ones: groups may be far from
   /// their best with either, and others must not be chosen for that.
   result<outcome> tried_once(const division& units) const {
-    sizes half = start_;
+    packing half = start_;
     half.forward.steady /= 2;
     half.backward.steady /= 2;
     result<outcome> whole = tried(units, start_, {0, 1});
@@ -254,7 +253,7 @@ class division_search {
     return small && (!whole || small.value().end() < whole.value().end()) ? std::move(small) : std::move(whole);
   }
 
-  result<outcome> tried(division units, const sizes& start, solvers::search_budget effort) const {
+  result<outcome> tried(division units, const packing& start, solvers::search_budget effort) const {
     result<solution> solved = planned(units, start, effort);
     if (!solved) return std::move(solved).error();
     result<std::vector<seconds>> ends = ends_of(units, solved.value());
@@ -293,7 +292,7 @@ class division_search {
   const Cost& cost_;
   const Schedule& schedule_;
   const std::vector<memory_rates>& rates_;
-  sizes start_;
+  packing start_;
   std::uint32_t most_sharers_;
   std::size_t threads_;
   std::vector<sequence> all_;
