@@ -84,7 +84,7 @@ class division_search {
     if (!fastest) return *std::move(why);
     // First candidates do not tell well who ends first: half of the effort is for the fastest three, balanced by what
     // their replicas took, and half for who is then the fastest, balanced anew.
-    for (const std::size_t most : {3, 1}) {
+    for (const std::size_t most : {std::size_t{3}, std::size_t{1}}) {
       std::vector<contender> next = std::exchange(tried_so_far, {});
       std::stable_sort(next.begin(), next.end(), [](const contender& x, const contender& y) { return x.end() < y.end(); });
       next.resize(std::min(next.size(), most));
