@@ -94,6 +94,7 @@
 #include <slimpack/simulator/joint.hpp>
 #include <slimpack/simulator/measured.hpp>
 #include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/pack_change.hpp>
 #include <slimpack/simulator/plan_graphs.hpp>
 #include <slimpack/simulator/timeline.hpp>
 #include <slimpack/simulator/workload_of.hpp>

@@ -3,6 +3,7 @@
 #include <slimpack/simulator/changing_order.hpp>
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulator/pack_change.hpp>
 #include <slimpack/testing/random_replica.hpp>
 
 #include <gtest/gtest.h>

@@ -9,6 +9,7 @@
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/simulator/changing_order.hpp>
+#include <slimpack/simulator/pack_change.hpp>
 #include <slimpack/solvers/detail/splitmix.hpp>
 
 #include <algorithm>
@@ -145,7 +146,6 @@ class order_search {
     const std::size_t all = change_.places.size();
     if (all < 2) return;
     const std::size_t left = shift ? all : all - 1;
-    const std::size_t first = p == pass::forward ? 0 : all - left;
 
     targets_.clear();
     double total = 0;
@@ -165,7 +165,8 @@ class order_search {
     describe(p);
     if (!order_.recut(change_)) return;
     for (const node place : change_.places) slices(p)[place].clear();
-    for (std::size_t i = 0; i < left; ++i) slices(p)[change_.places[first + i]].assign(made_[i].begin(), made_[i].end());
+    for (std::size_t i = 0; i < left; ++i)
+      slices(p)[change_.places[change_.first_left() + i]].assign(made_[i].begin(), made_[i].end());
   }
 
   /// Cuts what is at the places anew, by the targets; false where the slicer does not cut so.
