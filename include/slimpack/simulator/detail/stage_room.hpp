@@ -143,7 +143,8 @@ class stage_room {
   }
 
   /// What it holds more between the i-th place and the next.
-  [[nodiscard]] double more_after(const simulator::pack_change& change, std::size_t i, const memory_rates& rates) const {
+  [[nodiscard]] double more_after(const simulator::pack_change& change, std::size_t i,
+                                  const memory_rates& rates) const {
     const std::int64_t tokens = then_[i].tokens - now_[i].tokens;
     return rates.live_token * static_cast<double>(change.pass == pass::forward ? tokens : -tokens) +
            rates.gradient_token * static_cast<double>(then_[i].gradient - now_[i].gradient);
