@@ -1,6 +1,7 @@
 #include "uniform.hpp"
 
 #include <slimpack/planner.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulator/bgl.hpp>
 
 #include <ctime>
@@ -9,10 +10,12 @@
 namespace slimpack::plan_quality {
 
 result<plan> planned(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
-                     const solvers::search_budget& effort) {
-  const planner plan_batch{on, slicers::equal_cost{}, cost, solvers::two_phase{.effort = effort}};
+                     const solvers::search_budget& effort, weight_gradients weights) {
+  const solvers::two_phase solver{.effort = effort};
   const std::clock_t begin = std::clock();
-  result<plan> made = plan_batch(lengths);
+  result<plan> made = weights == weight_gradients::with_inputs
+                          ? planner{on, slicers::equal_cost{}, cost, solver}(lengths)
+                          : planner{on, slicers::equal_cost{}, cost, solver, schedules::zero_bubble{}}(lengths);
   if (!made) return made;
   if (result<void> same = simulator::certify(made.value()); !same) return std::move(same).error();
   made.value().planning_time = {static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC};

@@ -6,6 +6,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/workload.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
@@ -24,10 +25,11 @@ inline constexpr effort efforts[] = {{"fast", solvers::search_budget::fast()},
                                      {"normal", solvers::search_budget::normal()},
                                      {"high", solvers::search_budget::high()}};
 
-/// The default planner, its plan certified by Boost.Graph too. planning_time includes that, and is processor time of
-/// all threads, so that what else the machine does counts little.
+/// The default planner, or one whose schedule may run weight gradients apart, its plan certified by Boost.Graph too.
+/// planning_time includes that, and is processor time of all threads, so that what else the machine does counts little.
 [[nodiscard]] result<plan> planned(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
-                                   const solvers::search_budget& effort);
+                                   const solvers::search_budget& effort,
+                                   weight_gradients weights = weight_gradients::with_inputs);
 
 /// Useful work over rank-time, the work from nothing but the plan's lengths.
 [[nodiscard]] double useful_share(const plan& p, const costs::quadratic& cost);
