@@ -209,7 +209,7 @@ class local_search {
     if constexpr (!starts_orders<Schedule>) return 0;
     const std::size_t packs = answer_.partition.forward.size() + answer_.partition.backward.size();
     const std::uint64_t nodes = budget_.nodes / 2;
-    return nodes < 16 * packs * stages() ? 0 : nodes;
+    return nodes < 32 * packs * stages() ? 0 : nodes;
   }
 
   /// Improves the order of the best, and its packs in that order.
