@@ -49,7 +49,7 @@ inline constexpr weight_gradients weight_gradients_of =
 
 /// Whether solvers may change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps it.
 template <class Schedule>
-inline constexpr bool starts_orders = requires { requires Schedule::is_start; };
+inline constexpr bool orders_may_change_of = requires { requires Schedule::orders_may_change; };
 
 /// The weight gradients of backward packs, where they run apart (W instructions).
 /// Shapes    apart: empty, or one per backward pack; time: empty, or [pack * parts + part]

@@ -28,7 +28,7 @@ namespace slimpack::schedules {
 /// Errors    out_of_memory: the packs themselves do not fit; the detail has the shortfall
 /// Complexity O(passes * packs * stages)
 struct list {
-  static constexpr bool is_start = true;  ///< of solvers, which may improve its orders (starts_orders, core/workload.hpp)
+  static constexpr bool orders_may_change = true;  ///< solvers may improve what it found (orders_may_change_of)
 
   int passes{3};  ///< runs of the rule; 1: the plain rule, once
 

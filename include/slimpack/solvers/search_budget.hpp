@@ -8,8 +8,8 @@ namespace slimpack::solvers {
 
 /// How long a search may be on each replica, in counts, so that a plan does not depend on the machine's speed.
 /// The search of pack sizes ends when either is used up; its first candidate is always made, however large. Moves of
-/// single packs from there may take a 32nd of the nodes more. Where the order may change too (starts_orders), that takes
-/// half of the nodes, if these are enough for some sweeps over the plan.
+/// single packs from there may take a 32nd of the nodes more. Where the order may change too (orders_may_change_of), that
+/// takes half of the nodes, if these are enough for several sweeps over the plan.
 struct search_budget {
   std::uint64_t nodes{};       ///< simulated task-graph nodes and priced slices
   std::uint64_t candidates{};  ///< pack sizes tried

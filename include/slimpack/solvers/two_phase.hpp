@@ -21,8 +21,9 @@ namespace slimpack::solvers {
 
 /// The default solver. Phase 1 balances sequences over replicas, and lets several share those that are too heavy or too
 /// large for one (DP-Merge) where the simulator says that it pays; phase 2 builds each replica's forward and backward
-/// packs independently, searches their sizes, ramps and the order of sequences, and at last moves single packs' borders
-/// and sequences, every candidate ordered by the schedule and scored by the simulator.
+/// packs independently, searches their sizes, ramps and the order of sequences, and moves single packs' borders and
+/// sequences, every candidate ordered by the schedule and scored by the simulator. At last, where the schedule lets it
+/// (orders_may_change), it changes that order by swaps, and packs within it.
 /// Source    the two phases of SlimPack (arXiv:2509.26246) and its candidates checked by a simulator; the paper's
 ///           MILP is not public, and the search is derived: pack_sizes explains the shapes it searches over
 /// Law       never worse than its own first candidate; with two candidates or more, nor than the packs that

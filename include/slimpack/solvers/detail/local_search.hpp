@@ -206,7 +206,7 @@ class local_search {
 
   /// Of a schedule whose orders may change, half of the nodes are for that, if they are enough for some sweeps.
   [[nodiscard]] std::uint64_t nodes_for_order() const {
-    if constexpr (!starts_orders<Schedule>) return 0;
+    if constexpr (!orders_may_change_of<Schedule>) return 0;
     const std::size_t packs = answer_.partition.forward.size() + answer_.partition.backward.size();
     const std::uint64_t nodes = budget_.nodes / 2;
     return nodes < 32 * packs * stages() ? 0 : nodes;
@@ -214,7 +214,7 @@ class local_search {
 
   /// Improves the order of the best, and its packs in that order.
   void settle(std::uint64_t nodes) {
-    if constexpr (starts_orders<Schedule>) {
+    if constexpr (orders_may_change_of<Schedule>) {
       if (nodes == 0) return;
       const workload priced = price(answer_.partition, cost_, batch_.shape, rates_);
       if (!priced.forward.kept.empty()) return;  // it depends on common cuts of both passes, which changes would move
