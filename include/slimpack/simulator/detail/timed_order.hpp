@@ -60,6 +60,7 @@ class timed_order {
       look_ahead(order_[i]);
       makespan_ = std::max(makespan_, chains_[order_[i]].tail);
     }
+    shortest_ = std::min(shortest_, makespan_);
     up_to_date_ = passed_ = 0;
     const std::vector<node> nobody(chains_.stages(), none);
     front_ = {nobody, {nobody, nobody}};
@@ -128,7 +129,8 @@ class timed_order {
     std::array<std::vector<node>, 2> packs;
   };
 
-  [[nodiscard]] double limit() const { return makespan_ * (1 + 1e-12); }  // sums in another order round differently
+  /// Sums in another order round differently; of the shortest, so that roundings do not add up.
+  [[nodiscard]] double limit() const { return shortest_ * (1 + 1e-12); }
   [[nodiscard]] double end_of(node n) const { return n == none ? 0 : chains_[n].head + chains_[n].duration; }
   [[nodiscard]] double arrival(node from) const { return from == none ? 0 : end_of(from) + chains_[from].message; }
   [[nodiscard]] double tail_of(node n) const { return n == none ? 0 : chains_[n].tail; }
@@ -205,6 +207,7 @@ class timed_order {
     const double longest = longest_across(ahead_, most);
     if (longest > most) return false;
     makespan_ = std::min(makespan_, longest);
+    shortest_ = std::min(shortest_, makespan_);
     return true;
   }
 
@@ -265,6 +268,7 @@ class timed_order {
   stage_chains chains_;
   std::vector<node> order_;  // topological
   double makespan_{};
+  double shortest_{std::numeric_limits<double>::infinity()};  // of all makespans so far
   std::uint64_t visited_{};
   node up_to_date_{};  // heads of smaller ranks are
   node passed_{};      // by the front
