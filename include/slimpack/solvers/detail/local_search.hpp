@@ -216,7 +216,8 @@ class local_search {
   void settle(std::uint64_t nodes) {
     if constexpr (orders_may_change_of<Schedule>) {
       if (nodes == 0) return;
-      const workload priced = price(answer_.partition, cost_, batch_.shape, rates_);
+      workload priced = price(answer_.partition, cost_, batch_.shape, rates_);
+      if (!batch_.shape.memory) priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it
       if (!priced.forward.kept.empty()) return;  // it depends on common cuts of both passes, which changes would move
       order_search search(answer_.partition, answer_.programs, priced, packer_->sequences(), slicer_, cost_,
                           packer_->limits(batch_.shape.quantum));

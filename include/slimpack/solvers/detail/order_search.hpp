@@ -53,14 +53,19 @@ class order_search {
       for (std::size_t i = 0; i < packs.of(p).size(); ++i) slices(p).emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
   }
 
-  /// Goes on until about so many instructions have been timed, or the planner is told to stop.
+  /// Goes on until about so many instructions have been timed, many sweeps have found nothing, or the planner is told
+  /// to stop.
   void run(std::uint64_t nodes, const std::stop_token& stop) {
     const auto spent = [&] { return order_.visited() + priced_ >= nodes || stop.stop_requested(); };
     // Many packs are larger than they need be at first; what is left then takes swaps to find.
-    for (double share = 1; !spent(); share = 0.2) {
+    double share = 1;
+    for (int idle = 0; idle < 50 && !spent(); ++idle) {
+      const seconds before = order_.makespan();
       if constexpr (!prices_together<Cost>) change_some(share, spent);
       for (std::size_t rank = 0; rank < order_.size() && !spent(); ++rank) order_.swap(rank);
       order_.begin();
+      share = 0.2;
+      if (order_.makespan() < before * (1 - 1e-9)) idle = -1;
     }
   }
 
