@@ -42,7 +42,7 @@ void measure(const batch& b, const setting& at, double floor_tokens, const effor
   on.memory->amount = std::max(on.memory->amount, floor_tokens);
   result<plan> made = planned(on, uniform_cost, b.lengths, search.budget);
   bool apart = false;
-  if (made && !b.long_tailed) {
+  if (made && !b.long_tailed && at.replicas == 1) {
     result<plan> split = planned(on, uniform_cost, b.lengths, search.budget, weight_gradients::apart);
     apart = split && split.value().step_time < made.value().step_time;
     if (apart) made = std::move(split);
@@ -78,8 +78,8 @@ void bounds(const options& o, scoreboard& board) {
   std::printf(
       "bounds: efficiency, the proven least step time over the plan's; %s effort, uniform pipeline as in table\n"
       "  lists in file order, linux_source shuffled and laws drawn with seed %llu, lengths cut to 262,144 tokens;\n"
-      "  cap 1.25 x the longest sequence, and at least 65,536 tokens unless `strict`; times in ms; short lists also with\n"
-      "  weight gradients apart (W), where that is faster\n",
+      "  cap 1.25 x the longest sequence, and at least 65,536 tokens unless `strict`; times in ms; short lists on one\n"
+      "  replica also with weight gradients apart (W), where that is faster\n",
       search.name, static_cast<unsigned long long>(seed));
   std::printf("  %-52s %8s %8s %10s %10s %8s  %-7s %s\n", "batch", "useful", "effic.", "step", "bound", "gap", "goal",
               "binding bound");
