@@ -1,15 +1,18 @@
 // How many task-graph nodes a second does the simulator build and sweep on one core, beside Boost.Graph on the same graph?
+// And how many small changes of that order can it time?
 //
 // 512 sequences of 16384 tokens, forward packs of 2048 tokens and backward packs of 1024, 1F1B with a lead of 2,
-// 8 stages; no randomness. The items of a row are graph nodes (instructions and messages).
+// 8 stages; no randomness. The items of a row are graph nodes (instructions and messages), of the last swaps tried.
 #include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/bgl.hpp>
+#include <slimpack/simulator/changing_order.hpp>
 #include <slimpack/simulator/graph.hpp>
 
 #include <benchmark/benchmark.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -72,6 +75,23 @@ void boost_graph_sorts_and_paths(benchmark::State& state) {
   count(state, graph);
 }
 BENCHMARK(boost_graph_sorts_and_paths)->Unit(benchmark::kMillisecond);
+
+void try_swaps(benchmark::State& state) {
+  std::vector<std::int64_t> tokens;
+  std::vector<std::int64_t> needs;
+  const std::vector<std::int64_t>& before = step().work.forward.before;
+  for (std::size_t i = 1; i < before.size(); ++i) tokens.push_back(before[i] - before[i - 1]);
+  for (const std::uint32_t turn : step().work.turn) needs.push_back(before[turn + 1]);
+  simulator::changing_order order(step().work, step().programs, tokens, needs);
+  for (auto _ : state) {
+    for (std::size_t rank = 0; rank < order.size(); ++rank) order.swap(rank);
+    order.begin();
+  }
+  benchmark::DoNotOptimize(order.makespan());
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(order.size()));
+  state.counters["instructions"] = static_cast<double>(order.size());
+}
+BENCHMARK(try_swaps)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 
