@@ -15,6 +15,7 @@
 #include <slimpack/solvers/detail/milp_division.hpp>
 #include <slimpack/solvers/detail/milp_instance.hpp>
 #include <slimpack/solvers/detail/milp_pipeline.hpp>
+#include <slimpack/solvers/detail/milp_pipeline_plans.hpp>
 #include <slimpack/solvers/milp_answer.hpp>
 #include <slimpack/solvers/milp_assignment.hpp>
 #include <slimpack/solvers/milp_limits.hpp>
