@@ -165,5 +165,63 @@ TEST(Division, GivesTheLightestGroupWhatComesWhenReplicasRunOut) {
   EXPECT_EQ(ids(units[0].own), (std::vector<std::uint32_t>{3}));
 }
 
+/// Units of random sizes and own sequences, and when they end.
+struct ended_units {
+  detail::division units;
+  std::vector<double> ends;
+  std::vector<double> work;
+};
+ended_units any_ended_units(testing::generator& random) {
+  ended_units made;
+  std::uint32_t replica = 0;
+  for (std::int64_t n = random.between(1, 6); n > 0; --n) {
+    detail::planning_unit& u = made.units.emplace_back();
+    for (std::int64_t m = random.between(1, 4); m > 0; --m) u.replicas.push_back(replica++);
+    for (std::int64_t own = random.between(0, 12); own > 0; --own) {
+      u.own.push_back({{static_cast<std::uint32_t>(made.work.size())}, {128}});
+      made.work.push_back(static_cast<double>(random.between(1, 50)));
+    }
+    made.ends.push_back(static_cast<double>(random.between(500, 700)));
+  }
+  return made;
+}
+
+TEST(Level, LetsTheLastEndSoonerAndKeepsEachSequence) {
+  testing::generator random(23);
+  int sooner = 0;
+  for (int round = 0; round < 200; ++round) {
+    const ended_units before = any_ended_units(random);
+    ended_units after = before;
+    detail::level(after.units, before.ends, before.work);
+    std::vector<std::uint32_t> seen;
+    for (std::size_t u = 0; u < after.units.size(); ++u) {
+      const std::vector<sequence>& own = after.units[u].own;
+      for (const std::uint32_t s : ids(own)) seen.push_back(s);
+      EXPECT_TRUE(std::is_sorted(own.begin(), own.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; }));
+      double more = 0;
+      for (const sequence& s : own) more += before.work[s.id.value];
+      for (const sequence& s : before.units[u].own) more -= before.work[s.id.value];
+      after.ends[u] += more / static_cast<double>(after.units[u].replicas.size());
+    }
+    std::sort(seen.begin(), seen.end());
+    std::vector<std::uint32_t> all(before.work.size());
+    std::iota(all.begin(), all.end(), 0u);
+    EXPECT_EQ(seen, all) << "seed 23, round " << round;
+    const double last = *std::max_element(before.ends.begin(), before.ends.end());
+    const double now = *std::max_element(after.ends.begin(), after.ends.end());
+    EXPECT_LE(now, last * (1 + 1e-12)) << "seed 23, round " << round;
+    sooner += now < last * (1 - 1e-6);
+  }
+  EXPECT_GT(sooner, 100);
+}
+
+// To hand over 30 would leave them at 90 and 130; against 20 both end at 110.
+TEST(Level, SwapsWhereAMoveIsTooMuch) {
+  detail::division units{{{0}, {}, {{{0}, {128}}}}, {{1}, {}, {{{1}, {128}}}}};
+  detail::level(units, {120, 100}, std::vector<double>{30, 20});
+  EXPECT_EQ(ids(units[0].own), std::vector<std::uint32_t>{1});
+  EXPECT_EQ(ids(units[1].own), std::vector<std::uint32_t>{0});
+}
+
 }  // namespace
 }  // namespace slimpack::division_test

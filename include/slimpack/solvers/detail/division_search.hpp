@@ -14,6 +14,7 @@
 #include <slimpack/solvers/detail/local_search.hpp>
 #include <slimpack/solvers/detail/packing.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/detail/place_groups.hpp>
 #include <slimpack/solvers/detail/unfold.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
@@ -30,8 +31,9 @@ namespace slimpack::detail {
 
 /// Phase 1: which sequences which replicas run, alone or shared. Where there is but one division, it is planned with all
 /// of the effort. Of several, each is planned with the least effort and simulated, as it is and with more shared in its
-/// groups; the fastest three are balanced anew by what their replicas took and planned with half of the effort together, the
-/// fastest of these so again with the other half, and the fastest of all these plans is the answer.
+/// groups; the fastest three are balanced anew by what their replicas took and planned with a third of the effort
+/// together, the fastest of these so again with as much; of the fastest then who ends last hands a few sequences to who
+/// ends first, and that is planned with all of the effort. The fastest of all these plans is the answer.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 template <class Slicer, class Cost, class Schedule>
 class division_search {
@@ -54,6 +56,7 @@ class division_search {
     std::vector<division> choices;
     for (const double share : shares) {
       division next = grouped(all_, work_, sharers, replicas(), share);
+      place_groups(next, cost_, batch_.shape.quantum, part_);
       if (std::find(choices.begin(), choices.end(), next) == choices.end()) choices.push_back(std::move(next));
     }
     const std::vector<double> idle(replicas(), 0.0);
@@ -70,7 +73,7 @@ class division_search {
     std::optional<error> why;
     std::vector<contender> tried_so_far;
     const auto keep = [&](outcome&& made) {
-      tried_so_far.push_back({made.units, made.ends});
+      tried_so_far.push_back(made);  // without its plan
       if (!fastest || made.end() < fastest->end()) fastest = std::move(made);
     };
     for (division& choice : choices) {
@@ -82,20 +85,29 @@ class division_search {
         why = why ? std::move(why) : trial.error();
     }
     if (!fastest) return *std::move(why);
-    // First candidates do not tell well who ends first: half of the effort is for the fastest three, balanced by what
-    // their replicas took, and half for who is then the fastest, balanced anew.
-    for (const std::size_t most : {std::size_t{3}, std::size_t{1}}) {
+    // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
+    const auto plan_again = [&](std::size_t most, std::uint64_t share, const auto& change) {
       std::vector<contender> next = std::exchange(tried_so_far, {});
       std::stable_sort(next.begin(), next.end(), [](const contender& x, const contender& y) { return x.end() < y.end(); });
       next.resize(std::min(next.size(), most));
-      const std::uint64_t share = 2 * next.size();
       for (contender& c : next) {
         if (batch_.stop.stop_requested()) break;
-        rebalance(c.units, c.ends);
-        result<outcome> made = tried(std::move(c.units), start_, {effort.nodes / share, effort.candidates / share});
+        change(c);
+        const std::uint64_t plans = share * next.size();
+        result<outcome> made = tried(std::move(c.units), start_, {effort.nodes / plans, effort.candidates / plans});
         if (made) keep(std::move(made).value());
       }
-    }
+    };
+    const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
+    const auto levelled = [&](contender& c) {
+      std::vector<double> ends;
+      for (const seconds end : c.ends) ends.push_back(end.value);
+      level(c.units, std::move(ends), work_);
+    };
+    plan_again(3, 3, balanced);
+    plan_again(1, 3, balanced);
+    tried_so_far.assign(1, *fastest);
+    plan_again(1, 1, levelled);
     return std::move(fastest->solved);
   }
 
@@ -234,12 +246,9 @@ class division_search {
     [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
   };
 
-  /// A division as phase 2 plans it.
-  struct outcome {
-    division units;
+  /// A division with its plan.
+  struct outcome : contender {
     solution solved;
-    std::vector<seconds> ends;  // of units
-    [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
   };
 
   /// The faster of a division's plans from packs of the start sizes and from half as large ones: groups may be far from
@@ -258,7 +267,7 @@ class division_search {
     if (!solved) return std::move(solved).error();
     result<std::vector<seconds>> ends = ends_of(units, solved.value());
     if (!ends) return std::move(ends).error();
-    return outcome{std::move(units), std::move(solved).value(), std::move(ends).value()};
+    return outcome{{std::move(units), std::move(ends).value()}, std::move(solved).value()};
   }
 
   /// When each unit ends.
