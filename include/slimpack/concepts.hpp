@@ -177,8 +177,8 @@ concept cost_model = std::copyable<C> &&
 ///  3. the workload's memory limit holds, or the answer is errc::out_of_memory
 ///  4. one that also offers result<timed_programs> timed(const W&) const tells the same programs, and the makespan
 ///     that the task graph tells, to the bit: so that a search need not build the graph (schedules/timed.hpp)
-///  5. one that has a constant orders_may_change = true leaves solvers free to go on from its order
-/// testing/schedule_laws.hpp checks them.
+/// testing/schedule_laws.hpp checks them. A constant orders_may_change = true lets solvers go on from its order;
+/// longer() is itself at more effort, which long searches take.
 /// Shipped   schedules::list (default) event-driven under the memory limit; schedules::one_f_one_b any lead, where the
 ///           trainer's order is fixed, and for virtual stages; schedules::zero_bubble where the trainer can run weight
 ///           gradients apart

@@ -93,6 +93,8 @@ result<plan> planned(const shape& on, std::span<const tokens> lengths, Slicer sl
       {"megatron", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::megatron{}, one_f_one_b{.lead = 1}); }},
       {"dp_balanced", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::dp_balanced{}, one_f_one_b{.lead = 1}); }},
       {"karmarkar_karp", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::karmarkar_karp{}, list{}); }},
+      {"two_phase, first candidate", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = {0, 1}, .most_sharers = 1}, list{}); }},
       {"chunked", [](const shape& on, lengths l) { return planned(on, l, slicers::equal_cost{}, solvers::chunked{}, one_f_one_b{}); }},
   };
 }

@@ -37,15 +37,12 @@ struct classic : schedules::one_f_one_b {
 struct quick : solvers::two_phase {  // laws hold for any budget
   quick() : two_phase{.effort = {30'000, 6}} {}
 };
-struct thorough : solvers::two_phase {
-  thorough() : two_phase{.effort = {500'000, 60}} {}
-};
 struct narrow : slicers::uniform {
   narrow() : uniform{.at_most = {512}} {}
 };
 
 using combinations = ::testing::Types<
-    combination<thorough, slicers::equal_cost, list>,
+    combination<solvers::two_phase, slicers::equal_cost, list>,
     combination<quick, slicers::equal_cost, schedules::one_f_one_b>, combination<quick, narrow, list>,
     combination<quick, slicers::whole, classic>, combination<solvers::megatron, slicers::whole, classic>,
     combination<solvers::megatron, slicers::whole, list>, combination<solvers::dp_balanced, slicers::whole, classic>,

@@ -184,7 +184,7 @@ TEST(ListSchedule, GivesEmptyProgramsForNoPacks) {
 TEST(ListSchedule, PrintsWhatWouldBuildIt) {
   std::ostringstream text;
   text << list{};
-  EXPECT_EQ(text.str(), "schedules::list{.passes = 3}");
+  EXPECT_EQ(text.str(), "schedules::list{.passes = 2}");
 }
 
 }  // namespace

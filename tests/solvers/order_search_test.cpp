@@ -48,6 +48,7 @@ bool complete(const micropacks& packs, pass p, const std::vector<sequence>& own)
 template <class Slicer>
 void improve(const Slicer& slicer, std::uint64_t seed, double most) {
   testing::generator random(seed);
+  detail::splitmix choices;
   double before = 0, after = 0;
   for (int i = 0; i < 30; ++i) {
     const with_bytes cost{{.per_pack = {6e-5}, .hop = {2e-5}}};
@@ -66,7 +67,8 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most) {
     const std::vector<double> held = simulator::peak_memory(priced(packs), start.programs);
     on.memory = {memory_unit::byte, 1.02 * *std::max_element(held.begin(), held.end())};
 
-    detail::order_search search(packs, start.programs, priced(packs), std::span<const sequence>(own), slicer, cost, base);
+    detail::order_search search(packs, start.programs, priced(packs), std::span<const sequence>(own), slicer, cost, base,
+                                choices);
     search.run(200'000, std::stop_token{});
     const partition made = search.packs();
     EXPECT_TRUE(complete(made.forward, pass::forward, own)) << "seed " << seed << ", batch " << i;

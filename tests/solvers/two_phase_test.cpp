@@ -60,9 +60,15 @@ struct reads_weights : costs::quadratic {
   }
 };
 
+/// Whose orders a solver may not change.
+struct as_listed : schedules::list {
+  static constexpr bool orders_may_change = false;
+};
+
+template <class Schedule = schedules::list>
 seconds step_time(const std::vector<tokens>& lengths, const shape& on, solvers::search_budget effort) {
   return planner{on, slicers::equal_cost{}, costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}},
-                 solvers::two_phase{.effort = effort}}(lengths)
+                 solvers::two_phase{.effort = effort}, Schedule{}}(lengths)
       .value()
       .step_time;
 }
@@ -241,8 +247,21 @@ TEST(TwoPhase, CutsForwardAndBackwardApart) {
   EXPECT_NE(tests::members(made.replicas[0].partition.forward), tests::members(made.replicas[0].partition.backward));
 }
 
-// The search is one path, which a larger budget follows further.
-// A larger budget may lead a search elsewhere, so it is better on the whole and not of each batch.
+// Where the order is the schedule's, the search is one path, which a larger budget follows further.
+TEST(TwoPhase, IsNoWorseForALargerBudgetIfOrdersAreKept) {
+  each_batch(93, tests::cases(15), [](testing::generator&, const shape& on, const std::vector<tokens>& lengths) {
+    seconds before = step_time<as_listed>(lengths, on, {0, 1});
+    for (const solvers::search_budget effort :
+         {solvers::search_budget{0, 0}, solvers::search_budget{20'000, 5}, solvers::search_budget{100'000, 20},
+          solvers::search_budget{300'000, 80}}) {
+      const seconds after = step_time<as_listed>(lengths, on, effort);
+      EXPECT_LE(after, before) << "seed 93, " << effort;
+      before = after;
+    }
+  });
+}
+
+// What is for the order is none of the walk's, so there a larger budget is better on the whole, and not of each batch.
 TEST(TwoPhase, IsNeverWorseThanItsFirstCandidateAndBetterTheLongerItSearches) {
   const solvers::search_budget efforts[] = {{0, 0}, {20'000, 5}, {100'000, 20}, {1'000'000, 80}};
   std::vector<seconds> all(std::size(efforts));

@@ -8,15 +8,15 @@ namespace slimpack::solvers {
 
 /// How long a search may be on each replica, in counts, so that a plan does not depend on the machine's speed.
 /// The search of pack sizes ends when either is used up; its first candidate is always made, however large. Moves of
-/// single packs from there may take a 32nd of the nodes more. Where the order may change too (orders_may_change_of), that
-/// takes half of the nodes, if these are enough for several sweeps over the plan.
+/// single packs from there may take a 32nd of the nodes more. Where the order may change too (orders_may_change_of),
+/// that takes half of the nodes, or up to nine tenths of many, if these are enough for several sweeps over the plan.
 struct search_budget {
   std::uint64_t nodes{};       ///< simulated task-graph nodes and priced slices
   std::uint64_t candidates{};  ///< pack sizes tried
 
   static constexpr search_budget fast() noexcept { return {220'000, 40}; }
-  static constexpr search_budget normal() noexcept { return {4'000'000, 400}; }
-  static constexpr search_budget high() noexcept { return {200'000'000, 20'000}; }
+  static constexpr search_budget normal() noexcept { return {3'300'000, 400}; }
+  static constexpr search_budget high() noexcept { return {260'000'000, 20'000}; }
 
   friend constexpr bool operator==(const search_budget&, const search_budget&) = default;
   template <class Traits>

@@ -19,6 +19,7 @@
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -30,8 +31,8 @@
 namespace slimpack::detail {
 
 /// Phase 2 on one replica: an evolution strategy over packings, then moves of single packs, then changes of the order
-/// where the schedule lets it change, each candidate priced, scheduled and simulated. Works on local sequence ids
-/// (0, 1, ...) and translates its answer.
+/// where the schedule lets it change, and all this again while its budget lasts; each candidate priced, scheduled and
+/// simulated. Works on local sequence ids (0, 1, ...) and translates its answer.
 /// Law       with two candidates or more, never slower than the whole packs of solvers::megatron on the same schedule
 ///           that the slicer allows, unless they are more than the quickest search could simulate
 template <class Slicer, class Cost, class Schedule>
@@ -39,7 +40,7 @@ class local_search {
  public:
   local_search(std::span<const sequence> group, const problem& batch, const Slicer& slicer, const Cost& cost,
                const Schedule& schedule, std::span<const memory_rates> rates)
-      : group_(group), batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule),
+      : group_(group), batch_(batch), slicer_(slicer), cost_(cost), given_(schedule), schedule_(schedule),
         rates_(rates.begin(), rates.end()) {
     if (!group.empty()) packer_.emplace(group, batch.shape, slicer, cost, rates);
   }
@@ -48,14 +49,43 @@ class local_search {
   result<replica_solution> best(const packing& start, solvers::search_budget budget) {
     if (group_.empty()) return replica_solution{{}, {}, std::vector<program>(stages())};
     budget_ = until_ = budget;
+    if constexpr (requires { { schedule_.longer() } -> std::same_as<Schedule>; })
+      if (is_long()) schedule_ = schedule_.longer();
     result<seconds> first = consider(start);
     if (!first) first = shrink(start, std::move(first).error());
     if (!first) return std::move(first).error();
-    const std::uint64_t settling = nodes_for_order();
-    budget_.nodes -= settling;
-    until_ = budget_;
-    // Some steps that the strategy would take long to find. Where packs cost more than their slices tell, or are cut up
-    // among chunks, they had better be of one size; and where times do not add up, fewer cuts may be faster.
+    // Orders of small plans are soon found, which leaves nodes for other walks and other orders.
+    for (bool again = false;; again = true) {
+      const std::uint64_t ordering = nodes_for_order();
+      if (again && (ordering == 0 || candidates_ >= budget.candidates)) return translated();
+      until_ = {budget_.nodes - ordering, budget_.candidates};
+      if (!again) consider_kinds();
+      explore();
+      if (!again && budget.candidates > 1) consider_whole();
+      move();
+      if (ordering > 0) improve_order(ordering);
+    }
+  }
+
+ private:
+  struct ordered {
+    partition packs;
+    std::vector<program> programs;
+    seconds makespan{std::numeric_limits<double>::infinity()};
+  };
+
+  static constexpr bool prices_packs =
+      requires(const Cost& cost, std::span<const slice> pack) { cost.time(pack, pass::forward, 0); };
+
+  [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
+  [[nodiscard]] bool is_long() const { return budget_.candidates >= 5000; }
+  [[nodiscard]] bool spent() const {
+    return nodes_ + last_ > until_.nodes || candidates_ >= until_.candidates || batch_.stop.stop_requested();
+  }
+
+  /// Tries some steps that the strategy would take long to find. Where packs cost more than their slices tell, or are
+  /// cut up among chunks, they had better be of one size; and where times do not add up, fewer cuts may be faster.
+  void consider_kinds() {
     const bool chunked = batch_.shape.chunks > 1;
     const bool cuts_cost = packer_->cuts_cost();
     if (prices_packs || chunked) consider_even(batch_.shape.quantum);
@@ -65,21 +95,6 @@ class local_search {
         vary([&](packing& c) { c.quantum = std::min(coarse, longest_supported); });
     vary([](packing& c) { c.backward.steady *= 1.6; });
     vary([](packing& c) { c.front = 1; });
-    explore();
-    if (budget.candidates > 1) consider_whole();
-    until_ = {nodes_ + budget.nodes / moving, std::numeric_limits<std::uint64_t>::max()};
-    move();
-    settle(settling);
-    return translated();
-  }
-
- private:
-  static constexpr bool prices_packs =
-      requires(const Cost& cost, std::span<const slice> pack) { cost.time(pack, pass::forward, 0); };
-
-  [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
-  [[nodiscard]] bool spent() const {
-    return nodes_ + last_ > until_.nodes || candidates_ >= until_.candidates || batch_.stop.stop_requested();
   }
 
   /// Tries the best with a change, if the budget allows.
@@ -95,9 +110,9 @@ class local_search {
   /// than the quickest search could simulate.
   void consider_whole() {
     if (batch_.stop.stop_requested()) return;
-    const seconds limit = makespan_ * (1 + 1e-9);  // sums in another order are rounded otherwise
+    const seconds limit = listed_.makespan * (1 + 1e-9);  // sums in another order are rounded otherwise
     std::optional<partition> packs = packer_->whole(limit, packs_within(solvers::search_budget::fast().nodes));
-    if (packs) static_cast<void>(score(*std::move(packs)));
+    if (packs) static_cast<void>(score(*std::move(packs), given_));
   }
 
   /// Tries even packs, unless the best has taken less than they will.
@@ -118,26 +133,23 @@ class local_search {
     result<partition> packs = packer_->packs(c, most_packs());
     if (!packs) return std::move(packs).error();
     const bool first = !best_;
-    result<seconds> time = score(std::move(packs).value(), first);
+    result<seconds> time = score(std::move(packs).value(), schedule_);
     if (time && (first || time.value() < of_best_)) best_ = c, of_best_ = time.value();
     return time;
   }
 
   /// The makespan of packs as scheduled, which are kept if they are the fastest so far, or why they cannot run.
-  result<seconds> score(partition packs, bool first = false) {
+  result<seconds> score(partition packs, const Schedule& schedule) {
     const workload priced = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
+    keeps_beside_tokens_ = !priced.forward.kept.empty();
     // On each part: instructions, a message for nearly each, and slices to price.
     last_ = (2 * (packs.forward.size() + packs.backward.size()) + packs.forward.slices().size() +
              packs.backward.slices().size()) * static_cast<std::size_t>(batch_.shape.parts());
     nodes_ += last_;
-    result<timed_programs> timed = schedules::timed(schedule_, priced);
+    result<timed_programs> timed = schedules::timed(schedule, priced);
     if (!timed) return std::move(timed).error();
     const seconds time = timed.value().makespan;
-    if (first || time < makespan_) {
-      makespan_ = time;
-      answer_.partition = std::move(packs);
-      answer_.programs = std::move(timed.value().programs);
-    }
+    if (time < listed_.makespan) listed_ = {std::move(packs), std::move(timed.value().programs), time};
     return time;
   }
 
@@ -172,76 +184,84 @@ class local_search {
   /// A long search begins anew a few times, since a walk ends where chance led it, and goes on from the best.
   void explore() {
     if (spent()) return;
-    splitmix random;
     const auto walk = [&](const packing& from, seconds of_from, double step) {
-      evolve(from, of_from, step, random, [&](const packing& c) { return consider(c); }, [&] { return spent(); });
+      evolve(from, of_from, step, random_, [&](const packing& c) { return consider(c); }, [&] { return spent(); });
     };
     const packing first = *best_;
     const seconds of_first = of_best_;
-    const solvers::search_budget begun{nodes_, candidates_};
-    const std::uint64_t starts = std::min<std::uint64_t>(4, budget_.candidates / 5000);
+    const solvers::search_budget begin{nodes_, candidates_};
+    const solvers::search_budget end = until_;
+    const std::uint64_t starts = is_long() ? 4 : 0;
     for (std::uint64_t i = 1; i <= starts; ++i) {  // of the budget each takes 3 parts of 20
-      until_ = {begun.nodes + (budget_.nodes - begun.nodes) / 20 * 3 * i,
-                begun.candidates + (budget_.candidates - begun.candidates) / 20 * 3 * i};
+      until_ = {begin.nodes + (end.nodes - begin.nodes) / 20 * 3 * i,
+                begin.candidates + (end.candidates - begin.candidates) / 20 * 3 * i};
       walk(first, of_first, 0.3);
     }
-    until_ = budget_;
-    walk(*best_, of_best_, starts > 0 ? 0.1 : 0.3);
+    until_ = end;
+    walk(*best_, of_best_, is_long() ? 0.1 : 0.3);
   }
 
   /// Changes single packs of the best so far. Where packs are few that finds what no ratios describe; it is not counted
   /// in plans, which cost next to nothing there.
   /// Source    (1+1) evolutionary algorithm: random moves, one plan after the other, the faster kept
   void move() {
+    until_ = {nodes_ + budget_.nodes / moving, std::numeric_limits<std::uint64_t>::max()};
     const pack_moves moves(packer_->sequences(), slicer_, cost_, packer_->limits(batch_.shape.quantum));
-    splitmix random;
     while (!spent()) {
-      std::optional<partition> next = moves.neighbour(answer_.partition, random);
-      if (next && *next != answer_.partition)
-        static_cast<void>(score(*std::move(next)));
+      std::optional<partition> next = moves.neighbour(listed_.packs, moved_);
+      if (next && *next != listed_.packs)
+        static_cast<void>(score(*std::move(next), schedule_));
       else
         nodes_ += last_;
     }
   }
 
-  /// Of a schedule whose orders may change, half of the nodes are for that, if they are enough for some sweeps.
+  /// How much of the nodes that are left is for the order, if the schedule lets it change and they are enough for some
+  /// sweeps: half; and more, where packs change with it, once the walks have theirs.
   [[nodiscard]] std::uint64_t nodes_for_order() const {
-    if constexpr (!orders_may_change_of<Schedule>) return 0;
-    const std::size_t packs = answer_.partition.forward.size() + answer_.partition.backward.size();
-    const std::uint64_t nodes = budget_.nodes / 2;
+    if (!changes_order() || nodes_ >= budget_.nodes || batch_.stop.stop_requested()) return 0;
+    const std::uint64_t left = budget_.nodes - nodes_;
+    const std::uint64_t nodes = left - std::clamp(300 * last_, left / (prices_together<Cost> ? 2 : 10), left / 2);
+    const std::size_t packs = listed_.packs.forward.size() + listed_.packs.backward.size();
     return nodes < 32 * packs * stages() ? 0 : nodes;
   }
 
-  /// Improves the order of the best, and its packs in that order.
-  void settle(std::uint64_t nodes) {
+  /// Not where anything is kept beside tokens under a limit: it depends on common cuts of both passes, which changes of
+  /// one would move.
+  [[nodiscard]] bool changes_order() const {
+    return orders_may_change_of<Schedule> && (!batch_.shape.memory || !keeps_beside_tokens_);
+  }
+
+  /// Improves the order of the fastest that the schedule found, and its packs in that order.
+  void improve_order(std::uint64_t nodes) {
     if constexpr (orders_may_change_of<Schedule>) {
-      if (nodes == 0) return;
-      workload priced = price(answer_.partition, cost_, batch_.shape, rates_);
-      if (!batch_.shape.memory) priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it
-      if (!priced.forward.kept.empty()) return;  // it depends on common cuts of both passes, which changes would move
-      order_search search(answer_.partition, answer_.programs, priced, packer_->sequences(), slicer_, cost_,
-                          packer_->limits(batch_.shape.quantum));
+      workload priced = price(listed_.packs, cost_, batch_.shape, rates_);
+      priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
+      order_search search(listed_.packs, listed_.programs, priced, packer_->sequences(), slicer_, cost_,
+                          packer_->limits(batch_.shape.quantum), random_);
       search.run(nodes, batch_.stop);
-      answer_.partition = search.packs();
-      answer_.programs = search.programs();
+      nodes_ += search.spent();
+      if (search.makespan() < improved_.makespan) improved_ = {search.packs(), search.programs(), search.makespan()};
     }
   }
 
-  /// The answer in the batch's sequence ids.
+  /// The fastest in the batch's sequence ids.
   replica_solution translated() {
-    for (const sequence& s : group_) answer_.sequences.push_back(s.id);
-    for (micropacks* packs : {&answer_.partition.forward, &answer_.partition.backward}) {
-      micropacks renamed;
-      for (std::size_t i = 0; i < packs->size(); ++i) {
-        for (slice s : (*packs)[i]) {
+    ordered& fastest = improved_.makespan < listed_.makespan ? improved_ : listed_;
+    replica_solution answer{{}, {}, std::move(fastest.programs)};
+    for (const sequence& s : group_) answer.sequences.push_back(s.id);
+    for (const pass p : {pass::forward, pass::backward}) {
+      const micropacks& packs = fastest.packs.of(p);
+      micropacks& renamed = p == pass::forward ? answer.partition.forward : answer.partition.backward;
+      for (std::size_t i = 0; i < packs.size(); ++i) {
+        for (slice s : packs[i]) {
           s.sequence = group_[s.sequence.value].id;
           renamed.push(s);
         }
         renamed.close();
       }
-      *packs = std::move(renamed);
     }
-    return std::move(answer_);
+    return answer;
   }
 
   static constexpr std::uint64_t moving = 32;  // moves of packs take one of so many parts of the nodes, beside the rest
@@ -250,7 +270,8 @@ class local_search {
   const problem& batch_;
   const Slicer& slicer_;
   const Cost& cost_;
-  const Schedule& schedule_;
+  const Schedule& given_;
+  Schedule schedule_;
   std::vector<memory_rates> rates_;
   std::optional<packer<Slicer, Cost>> packer_;  // none of an empty group
 
@@ -261,8 +282,11 @@ class local_search {
   std::uint64_t candidates_{};
   std::optional<packing> best_;  // of pack sizes; whole packs and moved ones are none
   seconds of_best_{};
-  seconds makespan_{};  // of the answer
-  replica_solution answer_;
+  bool keeps_beside_tokens_{};
+  splitmix random_;
+  splitmix moved_;
+  ordered listed_;    // the fastest as the schedule orders it
+  ordered improved_;  // and in another order
 };
 
 }  // namespace slimpack::detail

@@ -10,6 +10,7 @@
 #include <slimpack/costs/price.hpp>
 #include <slimpack/simulator/changing_order.hpp>
 #include <slimpack/simulator/pack_change.hpp>
+#include <slimpack/solvers/detail/refill.hpp>
 #include <slimpack/solvers/detail/splitmix.hpp>
 
 #include <algorithm>
@@ -34,10 +35,12 @@ concept prices_together = requires(const Cost& c, const partition& packs, const 
 /// Changes the order of a plan and the borders of its packs by little, and keeps what makes the step no longer. What a
 /// schedule found is a start: in an order that is fixed, packs can be larger than the schedule could have placed.
 ///
-/// Moves     Two instructions of a stage change places. The border between two packs shifts. Up to eight packs become one
-///           fewer, the others larger; of forward packs the last place goes, of backward ones the first, so that none
-///           waits for what ran later. Most leave the step as long as it was: the search drifts along those until one
-///           shortens it.
+/// Moves     Two instructions of a stage change places. The border between two packs shifts. Up to eight packs become
+///           one fewer, the others larger; of forward packs the last place goes, of backward ones the first, so that
+///           none waits for what ran later. Most leave the step as long as it was: the search drifts along those until
+///           one shortens it.
+/// Drift     For some sweeps forwards run later only, which frees memory that larger packs may fill; then earlier
+///           only, so that stages behind have work in stock. Swaps both ways at once undo each other.
 /// Law       packs cover the same tokens, in legal run order, cut by the slicer, none over `base.size`; the step takes no
 ///           longer; memory stays under the limit
 /// Source    derived: (1+1) hill climbing along plateaus
@@ -46,23 +49,29 @@ class order_search {
  public:
   /// Shapes    sequences: indexed by sequence_id            Requires  what changing_order does
   order_search(const partition& packs, std::span<const program> programs, const workload& work,
-               std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base)
+               std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
+               splitmix& random)
       : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()),
-        ends_(ends_of(packs.forward, sequences.size())), order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)) {
+        ends_(ends_of(packs.forward, sequences.size())),
+        order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), random_(random) {
     for (const pass p : {pass::forward, pass::backward})
-      for (std::size_t i = 0; i < packs.of(p).size(); ++i) slices(p).emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
+      for (std::size_t i = 0; i < packs.of(p).size(); ++i)
+        slices(p).emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
   }
 
   /// Goes on until about so many instructions have been timed, many sweeps have found nothing, or the planner is told
   /// to stop.
   void run(std::uint64_t nodes, const std::stop_token& stop) {
-    const auto spent = [&] { return order_.visited() + priced_ >= nodes || stop.stop_requested(); };
-    // Many packs are larger than they need be at first; what is left then takes swaps to find.
+    const auto done = [&] { return spent() >= nodes || stop.stop_requested(); };
+    // Many packs are smaller than they need be at first; what is left then takes swaps to find.
     double share = 1;
-    for (int idle = 0; idle < 50 && !spent(); ++idle) {
+    pass first = pass::forward;  // of the two that change places
+    for (int idle = 0; idle < 200 && !done(); ++idle) {
       const seconds before = order_.makespan();
-      if constexpr (!prices_together<Cost>) change_some(share, spent);
-      for (std::size_t rank = 0; rank < order_.size() && !spent(); ++rank) order_.swap(rank);
+      if constexpr (!prices_together<Cost>) change_some(share, done);
+      if (random_.uniform() < 0.2) first = random_.below(2) == 0 ? pass::forward : pass::backward;
+      for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank)
+        if (order_[rank].pass == first) order_.swap(rank);
       order_.begin();
       share = 0.2;
       if (order_.makespan() < before * (1 - 1e-9)) idle = -1;
@@ -70,6 +79,8 @@ class order_search {
   }
 
   [[nodiscard]] seconds makespan() const noexcept { return order_.makespan(); }
+  /// Instructions timed and priced so far.
+  [[nodiscard]] std::uint64_t spent() const noexcept { return order_.visited() + priced_; }
 
   /// The packs and programs as they are now.
   [[nodiscard]] partition packs() const {
@@ -127,12 +138,13 @@ class order_search {
   }
 
   /// Tries a change at this share of all packs.
-  template <class Spent>
-  void change_some(double share, const Spent& spent) {
-    for (std::size_t rank = 0; rank < order_.size() && !spent(); ++rank) {
+  template <class Done>
+  void change_some(double share, const Done& done) {
+    for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank) {
       const instruction i = order_[rank];
       const std::size_t first = i.pass == pass::forward ? 0 : static_cast<std::size_t>(parts_) - 1;
-      if (order_.stage(rank) == first && order_.has(i.pass, i.pack.value) && random_.uniform() < share) change(i.pass, i.pack.value);
+      if (order_.stage(rank) != first || !order_.has(i.pass, i.pack.value)) continue;
+      if (random_.uniform() < share) change(i.pass, i.pack.value);
     }
     order_.begin();
   }
@@ -166,50 +178,12 @@ class order_search {
       if (!(kept > 0)) return;
       for (double& t : targets_) t *= total / kept;
     }
-    if (!cut(p) || made_.size() != left) return;
+    if (!refill(made_, joined(p), p, targets_, sequences_, slicer_, cost_, base_) || made_.size() != left) return;
     describe(p);
     if (!order_.recut(change_)) return;
     for (const node place : change_.places) slices(p)[place].clear();
     for (std::size_t i = 0; i < left; ++i)
       slices(p)[change_.places[change_.first_left() + i]].assign(made_[i].begin(), made_[i].end());
-  }
-
-  /// Cuts what is at the places anew, by the targets; false where the slicer does not cut so.
-  bool cut(pass p) {
-    made_.clear();
-    std::size_t pack = 0;
-    double left = targets_[0];
-    tokens held{};
-    bool empty = true;
-    const auto close = [&] {
-      made_.close();
-      left = targets_[++pack];
-      held = {}, empty = true;
-    };
-    for (const slice& whole : joined(p)) {
-      const sequence& s = sequences_[whole.sequence.value];
-      for (tokens rest = whole.length; rest > tokens{0};) {
-        const bool last = pack + 1 == targets_.size();
-        const double rounding = 1e-9 * targets_[pack];
-        if (!last && !empty && left <= rounding) close();
-        const tokens at = p == pass::forward ? whole.end() - rest : whole.begin + rest;
-        const slice all{whole.sequence, p == pass::forward ? at : whole.begin, rest};
-        const double budget = last ? cost_.time(all, p, base_.part).value * (1 + 1e-9) : left + rounding;
-        const slice next = slicer_.next(s, at, p, {{budget}, base_.size - held, base_.quantum, base_.part, empty}, cost_);
-        if (next.length > rest || (next.length == tokens{0} && (empty || last))) return false;
-        if (next.length == tokens{0}) {
-          close();
-          continue;
-        }
-        made_.push(next);
-        left -= cost_.time(next, p, base_.part).value;
-        held += next.length;
-        rest -= next.length;
-        empty = false;
-      }
-    }
-    made_.close();
-    return true;
   }
 
   /// What is at the places, each sequence in one piece.
@@ -250,7 +224,7 @@ class order_search {
   std::vector<std::int64_t> ends_;
   simulator::changing_order order_;
   std::array<std::vector<std::vector<slice>>, 2> slices_;  // by place
-  splitmix random_;
+  splitmix& random_;
   std::uint64_t priced_{};
   // Scratch, kept for its capacity.
   simulator::pack_change change_;

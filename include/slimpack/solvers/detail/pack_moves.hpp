@@ -4,11 +4,11 @@
 #include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/solvers/detail/refill.hpp>
 #include <slimpack/solvers/detail/splitmix.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -46,7 +46,9 @@ class pack_moves {
       micropacks& packs = p == pass::forward ? next->forward : next->backward;
       std::vector<double> sizes = times(packs, p);
       resize(sizes, random);
-      if (!refill(packs, p, sizes)) return std::nullopt;
+      micropacks stream;  // each sequence in one piece
+      for (const slice& s : packs.slices()) stream.push(s);
+      if (!refill(packs, stream.open(), p, sizes, sequences_, slicer_, cost_, base_)) return std::nullopt;
     } while (random.uniform() < 0.5);
     return next;
   }
@@ -78,47 +80,6 @@ class pack_moves {
       for (const slice& s : packs[i]) sums.back() += cost_.time(s, p, base_.part).value;
     }
     return sums;
-  }
-
-  /// The same stream in packs of other sizes; the last takes what is left. False where a slice does not fit.
-  bool refill(micropacks& packs, pass p, std::span<const double> sizes) const {
-    micropacks made;
-    std::size_t pack = 0;
-    double left = sizes[0];
-    tokens held{};
-    bool empty = true;
-    const auto rounding = [&] { return 1e-9 * sizes[pack]; };
-    const auto close = [&] {
-      made.close();
-      pack = std::min(pack + 1, sizes.size() - 1);
-      left = sizes[pack];
-      held = {}, empty = true;
-    };
-    const std::span<const slice> stream = packs.slices();
-    for (std::size_t i = 0; i < stream.size(); ++i) {
-      if (i > 0 && stream[i].sequence == stream[i - 1].sequence) continue;
-      const sequence& s = sequences_[stream[i].sequence.value];
-      for (tokens rest = s.length; rest > tokens{0};) {
-        const bool last = pack + 1 == sizes.size();
-        if (!empty && !last && left <= rounding()) close();
-        const tokens at = p == pass::forward ? s.length - rest : rest;
-        const seconds time{last ? std::numeric_limits<double>::infinity() : left + rounding()};
-        const slice next = slicer_.next(s, at, p, {time, base_.size - held, base_.quantum, base_.part, empty}, cost_);
-        if (next.length == tokens{0}) {
-          if (empty) return false;
-          close();
-          continue;
-        }
-        made.push(next);
-        left -= cost_.time(next, p, base_.part).value;
-        held += next.length;
-        rest -= next.length;
-        empty = false;
-      }
-    }
-    made.close();
-    packs = std::move(made);
-    return true;
   }
 
   /// `moved` runs before `before`, with its cuts and the border after it; last of all before itself. What it leaves
