@@ -19,7 +19,7 @@ inline constexpr tokens longest{262144};
 
 /// 19 of 20 lengths around 1,024 tokens, the others around 50,000 (log-normal with deviations of 0.5 and 1), clamped to
 /// [shortest, longest]. The wide long mode makes 512 sequences about as much work as as many of log_normal; with a
-/// deviation of 0.5 it would be half of that, and memory for the longest would hold smaller packs.
+/// deviation of 0.5 it would be half of that, in memory for as long a sequence, so overheads would weigh twice.
 [[nodiscard]] std::vector<tokens> bimodal(std::size_t sequences, std::uint64_t seed);
 
 /// A law by its name, and how many sequences of it are a batch.
