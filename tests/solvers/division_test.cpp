@@ -168,7 +168,7 @@ TEST(Division, GivesTheLightestGroupWhatComesWhenReplicasRunOut) {
 /// Units of random sizes and own sequences, and when they end.
 struct ended_units {
   detail::division units;
-  std::vector<double> ends;
+  std::vector<seconds> ends;
   std::vector<double> work;
 };
 ended_units any_ended_units(testing::generator& random) {
@@ -181,7 +181,7 @@ ended_units any_ended_units(testing::generator& random) {
       u.own.push_back({{static_cast<std::uint32_t>(made.work.size())}, {128}});
       made.work.push_back(static_cast<double>(random.between(1, 50)));
     }
-    made.ends.push_back(static_cast<double>(random.between(500, 700)));
+    made.ends.push_back({static_cast<double>(random.between(500, 700))});
   }
   return made;
 }
@@ -192,7 +192,8 @@ TEST(Level, LetsTheLastEndSoonerAndKeepsEachSequence) {
   for (int round = 0; round < 200; ++round) {
     const ended_units before = any_ended_units(random);
     ended_units after = before;
-    detail::level(after.units, before.ends, before.work);
+    const std::vector<tokens> lengths(before.work.size(), tokens{128});
+    detail::level(after.units, solvers::sequences_of(lengths), before.work, before.ends);
     std::vector<std::uint32_t> seen;
     for (std::size_t u = 0; u < after.units.size(); ++u) {
       const std::vector<sequence>& own = after.units[u].own;
@@ -201,14 +202,14 @@ TEST(Level, LetsTheLastEndSoonerAndKeepsEachSequence) {
       double more = 0;
       for (const sequence& s : own) more += before.work[s.id.value];
       for (const sequence& s : before.units[u].own) more -= before.work[s.id.value];
-      after.ends[u] += more / static_cast<double>(after.units[u].replicas.size());
+      after.ends[u] += seconds{more / static_cast<double>(after.units[u].replicas.size())};
     }
     std::sort(seen.begin(), seen.end());
     std::vector<std::uint32_t> all(before.work.size());
     std::iota(all.begin(), all.end(), 0u);
     EXPECT_EQ(seen, all) << "seed 23, round " << round;
-    const double last = *std::max_element(before.ends.begin(), before.ends.end());
-    const double now = *std::max_element(after.ends.begin(), after.ends.end());
+    const seconds last = *std::max_element(before.ends.begin(), before.ends.end());
+    const seconds now = *std::max_element(after.ends.begin(), after.ends.end());
     EXPECT_LE(now, last * (1 + 1e-12)) << "seed 23, round " << round;
     sooner += now < last * (1 - 1e-6);
   }
@@ -218,7 +219,8 @@ TEST(Level, LetsTheLastEndSoonerAndKeepsEachSequence) {
 // To hand over 30 would leave them at 90 and 130; against 20 both end at 110.
 TEST(Level, SwapsWhereAMoveIsTooMuch) {
   detail::division units{{{0}, {}, {{{0}, {128}}}}, {{1}, {}, {{{1}, {128}}}}};
-  detail::level(units, {120, 100}, std::vector<double>{30, 20});
+  const std::vector<sequence> batch = solvers::sequences_of(std::vector<tokens>(2, tokens{128}));
+  detail::level(units, batch, std::vector<double>{30, 20}, std::vector<seconds>{{120}, {100}});
   EXPECT_EQ(ids(units[0].own), std::vector<std::uint32_t>{1});
   EXPECT_EQ(ids(units[1].own), std::vector<std::uint32_t>{0});
 }

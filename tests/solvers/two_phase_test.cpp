@@ -281,6 +281,20 @@ TEST(TwoPhase, IsNeverWorseThanItsFirstCandidateAndBetterTheLongerItSearches) {
   }
 }
 
+/// What list{}.longer() is, without a longer one of its own.
+struct three_runs : schedules::list {
+  three_runs() : list{.passes = 3} {}
+};
+
+TEST(TwoPhase, TakesTheLongerScheduleIfItSearchesLong) {
+  testing::generator random(96);
+  const std::vector<tokens> lengths = tests::random_lengths(random, 60, {65536});
+  const shape on{.stages = 4};
+  const solvers::search_budget brief{300'000, 4'999}, long_one{300'000, 5'000};
+  EXPECT_EQ(step_time(lengths, on, long_one), step_time<three_runs>(lengths, on, long_one));
+  EXPECT_NE(step_time(lengths, on, brief), step_time<three_runs>(lengths, on, brief));
+}
+
 TEST(TwoPhase, FindsBetterPlansThanItsFirst) {
   testing::generator random(94);
   const std::vector<tokens> lengths = tests::random_lengths(random, 40, {65536});

@@ -93,7 +93,7 @@ struct zero_bubble {
         try_all(best, all, found.value(), limit);
       };
       try_or_say_why(one_f_one_b{}.programs(whole));
-      if (one_chunk && best) try_or_say_why(list{}.programs(whole));
+      if (one_chunk && best) try_or_say_why(list{}.longer().programs(whole));
     }
     if (!best) return *std::move(why);
     if (one_chunk)
@@ -167,7 +167,7 @@ struct zero_bubble {
     if (busiest(some) >= best->makespan) return;
     workload ordered = some;
     ordered.weight = {};
-    const result<std::vector<program>> found = list{}.programs(ordered);
+    const result<std::vector<program>> found = list{}.longer().programs(ordered);
     if (!found) return;
     filled made = detail::zero_bubble::fill(some, found.value(), budget, overrun::draining).programs();
     if (made.makespan < best->makespan) best = std::move(made);

@@ -10,6 +10,7 @@ namespace slimpack::solvers {
 /// The search of pack sizes ends when either is used up; its first candidate is always made, however large. Moves of
 /// single packs from there may take a 32nd of the nodes more. Where the order may change too (orders_may_change_of),
 /// that takes half of the nodes, or up to nine tenths of many, if these are enough for several sweeps over the plan.
+/// Where replicas could share sequences in several ways, the search is two thirds longer, to compare them.
 struct search_budget {
   std::uint64_t nodes{};       ///< simulated task-graph nodes and priced slices
   std::uint64_t candidates{};  ///< pack sizes tried

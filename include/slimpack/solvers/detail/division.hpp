@@ -2,14 +2,15 @@
 #define SLIMPACK_SOLVERS_DETAIL_DIVISION_HPP
 
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/units.hpp>
 #include <slimpack/solvers/balance.hpp>
+#include <slimpack/solvers/detail/exchange.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -164,43 +165,23 @@ inline void share_out(division& units, std::span<const sequence> batch, std::spa
 /// Lets who ends last hand own sequences, one or one against one, to who ends first, a few times, as long as the last of
 /// the two ends sooner: what is planned already changes by little.
 /// Shapes    work: one per sequence of the batch; ends: of each unit, as planned
-/// Complexity O(units * n log n)
-inline void level(division& units, std::vector<double> ends, std::span<const double> work) {
-  const auto weight = [&](const sequence& s) { return work[s.id.value]; };
-  for (std::size_t left = units.size(); left > 0; --left) {
-    const auto last = static_cast<std::size_t>(std::max_element(ends.begin(), ends.end()) - ends.begin());
-    const auto first = static_cast<std::size_t>(std::min_element(ends.begin(), ends.end()) - ends.begin());
-    std::vector<sequence>& from = units[last].own;
-    std::vector<sequence>& to = units[first].own;
-    const double gives = 1.0 / static_cast<double>(units[last].replicas.size());
-    const double takes = 1.0 / static_cast<double>(units[first].replicas.size());
-    const double wanted = (ends[last] - ends[first]) / (gives + takes);
-    std::vector<sequence> others = to;
-    std::stable_sort(others.begin(), others.end(), [&](const sequence& a, const sequence& b) { return weight(a) < weight(b); });
-    double best = ends[last] * (1 - 1e-6);
-    std::optional<sequence> given, taken;
-    double moved = 0;
-    const auto consider = [&](const sequence& s, std::optional<sequence> against) {
-      const double shift = weight(s) - (against ? weight(*against) : 0.0);
-      const double end = std::max(ends[last] - shift * gives, ends[first] + shift * takes);
-      if (shift > 0 && end < best) best = end, given = s, taken = against, moved = shift;
-    };
-    for (const sequence& s : from) {
-      consider(s, std::nullopt);
-      const auto at = std::lower_bound(others.begin(), others.end(), weight(s) - wanted,
-                                       [&](const sequence& o, double w) { return weight(o) < w; });
-      if (at != others.end()) consider(s, *at);
-      if (at != others.begin()) consider(s, *(at - 1));
-    }
-    if (!given) return;
-    const auto in_batch_order = [](const sequence& a, const sequence& b) { return a.id < b.id; };
-    const auto pass_on = [&](const sequence& s, std::vector<sequence>& giver, std::vector<sequence>& taker) {
-      giver.erase(std::find(giver.begin(), giver.end(), s));
-      taker.insert(std::lower_bound(taker.begin(), taker.end(), s, in_batch_order), s);
-    };
-    pass_on(*given, from, to);
-    if (taken) pass_on(*taken, to, from);
-    ends[last] -= moved * gives, ends[first] += moved * takes;
+/// Complexity O(units * n)
+inline void level(division& units, std::span<const sequence> batch, std::span<const double> work,
+                  std::span<const seconds> ends) {
+  std::vector<std::vector<std::uint32_t>> own;
+  std::vector<double> loads, share;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    own.emplace_back();
+    for (const sequence& s : units[u].own) own[u].push_back(s.id.value);
+    std::stable_sort(own[u].begin(), own[u].end(), [&](std::uint32_t a, std::uint32_t b) { return work[a] > work[b]; });
+    loads.push_back(ends[u].value);
+    share.push_back(1.0 / static_cast<double>(units[u].replicas.size()));
+  }
+  exchange(work, own, loads, units.size(), 0, share);
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    std::sort(own[u].begin(), own[u].end());
+    units[u].own.clear();
+    for (const std::uint32_t i : own[u]) units[u].own.push_back(batch[i]);
   }
 }
 

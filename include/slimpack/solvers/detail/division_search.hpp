@@ -99,11 +99,7 @@ class division_search {
       }
     };
     const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
-    const auto levelled = [&](contender& c) {
-      std::vector<double> ends;
-      for (const seconds end : c.ends) ends.push_back(end.value);
-      level(c.units, std::move(ends), work_);
-    };
+    const auto levelled = [&](contender& c) { level(c.units, all_, work_, c.ends); };
     plan_again(3, 3, balanced);
     plan_again(1, 3, balanced);
     tried_so_far.assign(1, *fastest);

@@ -271,7 +271,7 @@ class local_search {
   const Slicer& slicer_;
   const Cost& cost_;
   const Schedule& given_;
-  Schedule schedule_;
+  Schedule schedule_;  // that, or its longer()
   std::vector<memory_rates> rates_;
   std::optional<packer<Slicer, Cost>> packer_;  // none of an empty group
 
@@ -283,8 +283,8 @@ class local_search {
   std::optional<packing> best_;  // of pack sizes; whole packs and moved ones are none
   seconds of_best_{};
   bool keeps_beside_tokens_{};
-  splitmix random_;
-  splitmix moved_;
+  splitmix random_;  // of walks and orders
+  splitmix moved_;   // of moves, so that how many there are does not change what follows
   ordered listed_;    // the fastest as the schedule orders it
   ordered improved_;  // and in another order
 };

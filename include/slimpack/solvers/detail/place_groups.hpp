@@ -27,20 +27,20 @@ void place_groups(division& units, const Cost& cost, tokens quantum, int part) {
   std::sort(free.begin(), free.end());
   for (planning_unit& u : units) {
     const std::size_t lanes = u.replicas.size();
-    const auto price = [&](std::size_t first) {
-      seconds sum{};
-      if (u.shared.empty()) return sum;
-      const sequence& s = u.shared.front();
-      const row_pieces mine =
-          pieces_of({s.id, {0}, s.length}, 0, static_cast<std::int64_t>(lanes), quantum);
-      for (const pass p : {pass::forward, pass::backward})
-        sum += exchange_time(cost, {s.id, p, {}, s.length, std::span(free).subspan(first, lanes)}, mine, p, part);
-      return sum;
-    };
     std::size_t best = 0;
-    seconds least = price(0);
-    for (std::size_t first = 1; first + lanes <= free.size() && least > seconds{}; ++first)
-      if (const seconds found = price(first); found < least) least = found, best = first;
+    if (!u.shared.empty()) {
+      const sequence& s = u.shared.front();
+      const row_pieces mine = pieces_of({s.id, {0}, s.length}, 0, static_cast<std::int64_t>(lanes), quantum);
+      const auto price = [&](std::size_t first) {
+        seconds sum{};
+        for (const pass p : {pass::forward, pass::backward})
+          sum += exchange_time(cost, {s.id, p, {}, s.length, std::span(free).subspan(first, lanes)}, mine, p, part);
+        return sum;
+      };
+      seconds least = price(0);
+      for (std::size_t first = 1; first + lanes <= free.size() && least > seconds{}; ++first)
+        if (const seconds found = price(first); found < least) least = found, best = first;
+    }
     const auto begin = free.begin() + static_cast<std::ptrdiff_t>(best);
     u.replicas.assign(begin, begin + static_cast<std::ptrdiff_t>(lanes));
     free.erase(begin, begin + static_cast<std::ptrdiff_t>(lanes));
