@@ -5,7 +5,7 @@
 #include <slimpack/costs/memory.hpp>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/makespan.hpp>
 #include <slimpack/simulator/memory.hpp>
 
 #include <algorithm>
@@ -43,11 +43,8 @@ struct sliced_pipeline {
     const workload work =
         price(packs, equal_slices{}, on, std::vector<memory_rates>(static_cast<std::size_t>(stages)));
     const std::vector<program> programs = schedules::one_f_one_b{}.programs(work).value();
-    simulator::task_graph graph;
-    graph.assign(work, programs).value();
-    std::vector<seconds> start;
     const auto slices = static_cast<double>(n);
-    bubble = 1 - 3 * m * slices * chunks / graph.sweep(start).value;
+    bubble = 1 - 3 * m * slices * chunks / simulator::makespan(work, programs).value().value;
     in_flight = simulator::peak_memory(work, programs).front() / slices;
   }
 };

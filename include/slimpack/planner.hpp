@@ -189,15 +189,17 @@ class planner {
       return 1;
   }
 
-  /// Prices and runs the replicas of a group, which share sequences where they are several (simulator/joint.hpp).
+  /// Prices and runs the replicas of a group, which share sequences where they are several (simulator/joint.hpp), and
+  /// hands them over to the plan.
   result<void> simulate(plan& p, std::span<const std::uint32_t> group, std::span<const tokens> lengths,
-                        const solution& solved, const std::vector<bool>& shared,
+                        solution& solved, const std::vector<bool>& shared,
                         const std::vector<memory_rates>& rates) const {
     result<simulator::group_run> run =
         simulator::run_group(group, solved, cost_, shape_, rates, weight_gradients_of<Schedule>);
     if (!run) return std::move(run).error();
     for (std::size_t g = 0; g < group.size(); ++g) {
-      result<replica_plan> one = recorded(lengths, solved.replicas[group[g]], shared, std::move(run.value().works[g]), rates);
+      result<replica_plan> one = recorded(lengths, std::move(solved.replicas[group[g]]), shared,
+                                          std::move(run.value().works[g]), rates);
       if (!one) return std::move(one).error();
       one.value().makespan = run.value().ends[g];
       p.replicas[group[g]] = std::move(one).value();
@@ -206,7 +208,7 @@ class planner {
   }
 
   /// A replica of the plan, all but its makespan, with its memory checked.
-  result<replica_plan> recorded(std::span<const tokens> lengths, const replica_solution& from,
+  result<replica_plan> recorded(std::span<const tokens> lengths, replica_solution&& from,
                                 const std::vector<bool>& shared, workload&& work,
                                 const std::vector<memory_rates>& rates) const {
     replica_plan r;
@@ -224,9 +226,9 @@ class planner {
     shape alone = shape_;
     alone.replicas = 1;
     for (const bound& b : simulator::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
-    r.sequences = from.sequences;
-    r.partition = from.partition;
-    r.programs = from.programs;
+    r.sequences = std::move(from.sequences);
+    r.partition = std::move(from.partition);
+    r.programs = std::move(from.programs);
     r.forward = std::move(work.forward);
     r.backward = std::move(work.backward);
     r.weight = std::move(work.weight);

@@ -92,6 +92,7 @@
 #include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/group_run.hpp>
 #include <slimpack/simulator/joint.hpp>
+#include <slimpack/simulator/makespan.hpp>
 #include <slimpack/simulator/measured.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/simulator/pack_change.hpp>

@@ -1,6 +1,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/bgl.hpp>
+#include <slimpack/simulator/makespan.hpp>
 #include <slimpack/testing/random_replica.hpp>
 
 #include "../laws/cases.hpp"
@@ -23,7 +24,9 @@ void expect_agreement(const workload& work, const std::vector<program>& programs
   simulator::task_graph graph;
   ASSERT_TRUE(graph.assign(work, programs).has_value());
   std::vector<seconds> start;
-  EXPECT_EQ(graph.sweep(start), simulator::certified_makespan(graph).value());
+  const seconds certified = simulator::certified_makespan(graph).value();
+  EXPECT_EQ(graph.sweep(start), certified);
+  EXPECT_EQ(simulator::makespan(work, programs).value(), certified);
 }
 
 TEST(BoostGraph, FindsTheClosedFormOfUniform1F1B) {

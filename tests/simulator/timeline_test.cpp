@@ -52,6 +52,32 @@ TEST(Timeline, RunsEachProgramInOrderWithoutOverlap) {
   }
 }
 
+// What runs alone needs no graph to be timed; where a graph is made, for rows of merges or a critical path, its tasks run
+// at the same times.
+TEST(Timeline, HasTheTimesOfTheTaskGraph) {
+  testing::generator random(42);
+  for (int i = tests::cases(40); i > 0; --i) {
+    const workload work = testing::any_replica({.longest = {32768}, .chunks = 3}, random).work;
+    const std::vector<program> programs = schedules::one_f_one_b{}.programs(work).value();
+    simulator::task_graph graph;
+    graph.assign(work, programs).value();
+    std::vector<seconds> start;
+    const seconds makespan = graph.sweep(start);
+    const simulator::timeline alone = simulator::simulate(work, programs).value();
+    const simulator::timeline in_graph = simulator::lanes_of(graph, start, programs.size());
+    ASSERT_EQ(alone.makespan, makespan) << "seed 42";
+    ASSERT_EQ(in_graph.makespan, makespan) << "seed 42";
+    for (std::size_t r = 0; r < programs.size(); ++r) {
+      ASSERT_EQ(alone.stages[r].size(), in_graph.stages[r].size()) << "seed 42";
+      for (std::size_t k = 0; k < programs[r].size(); ++k) {
+        EXPECT_EQ(alone.stages[r][k].instruction, in_graph.stages[r][k].instruction) << "seed 42";
+        EXPECT_EQ(alone.stages[r][k].begin, in_graph.stages[r][k].begin) << "seed 42";
+        EXPECT_EQ(alone.stages[r][k].end, in_graph.stages[r][k].end) << "seed 42";
+      }
+    }
+  }
+}
+
 TEST(Timeline, PassesOnWhatIsWrongWithThePrograms) {
   EXPECT_EQ(simulator::simulate(tests::uniform_work(2, 1, {}), std::vector<program>(2)).error().code,
             errc::invalid_input);

@@ -2,6 +2,7 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/bgl.hpp>
 #include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/makespan.hpp>
 #include <slimpack/simulator/memory.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/random_replica.hpp>
@@ -68,6 +69,7 @@ TEST(WeightGradients, TakeTheTimeThatARunByTheRulesTakes) {
     ASSERT_FALSE(run.stuck) << *run.stuck;
     EXPECT_EQ(graph.sweep(start), run.makespan);
     EXPECT_EQ(simulator::certified_makespan(graph).value(), run.makespan);
+    EXPECT_EQ(simulator::makespan(work, programs).value(), run.makespan);
   }
 }
 

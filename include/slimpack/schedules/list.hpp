@@ -7,7 +7,7 @@
 #include <slimpack/core/workload.hpp>
 #include <slimpack/schedules/detail/greedy.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/makespan.hpp>
 
 #include <iosfwd>
 #include <string>
@@ -63,10 +63,9 @@ struct list {
     if (!of_image) return timed_programs{greedy::programs_of(step, best), {best.makespan}};
     // Here the times are those of the mirror image, as late as they may be.
     timed_programs turned{greedy::programs_of(step, greedy::mirrored(image, best)), {}};
-    simulator::task_graph graph;
-    if (result<void> built = graph.assign(work, turned.programs); !built) return std::move(built).error();
-    std::vector<seconds> start;
-    turned.makespan = graph.sweep(start);
+    const result<seconds> makespan = simulator::makespan(work, turned.programs);
+    if (!makespan) return makespan.error();
+    turned.makespan = makespan.value();
     return turned;
   }
 

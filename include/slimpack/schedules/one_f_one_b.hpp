@@ -5,7 +5,7 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/detail/amount.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/makespan.hpp>
 #include <slimpack/simulator/memory.hpp>
 
 #include <algorithm>
@@ -125,9 +125,8 @@ struct one_f_one_b {
   }
 
   static seconds makespan(const workload& work, const std::vector<program>& programs) {
-    simulator::task_graph graph;
-    std::vector<seconds> start;
-    return graph.assign(work, programs) ? graph.sweep(start) : seconds{std::numeric_limits<double>::infinity()};
+    const result<seconds> time = simulator::makespan(work, programs);
+    return time ? time.value() : seconds{std::numeric_limits<double>::infinity()};
   }
 
   /// Whether no stage waits for ever, and the memory limit holds. With one chunk none does: a stage runs no fewer
@@ -135,8 +134,8 @@ struct one_f_one_b {
   static bool fits(const workload& work, const std::vector<program>& programs) {
     if (excess(work, programs) > 0) return false;
     if (work.shape.chunks == 1) return true;
-    const result<void> built = simulator::task_graph{}.assign(work, programs);
-    return built || built.error().code != errc::cyclic_schedule;
+    const result<seconds> time = simulator::makespan(work, programs);
+    return time || time.error().code != errc::cyclic_schedule;
   }
 
   /// By how much the fullest stage exceeds the limit; not positive when all fit.

@@ -5,7 +5,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/timed_programs.hpp>
 #include <slimpack/core/workload.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/makespan.hpp>
 
 #include <concepts>
 #include <utility>
@@ -21,10 +21,10 @@ concept tells_makespan = requires(const S& s, const workload& work) {
 namespace slimpack::schedules {
 
 /// A schedule's programs and their makespan: how candidates are scored. A schedule that knows the makespan of what it
-/// decides offers `result<timed_programs> timed(const workload&) const`; of others the task graph tells it.
+/// decides offers `result<timed_programs> timed(const workload&) const`; of others the simulator tells it.
 /// Law       the makespan is the task graph's, to the bit (testing/schedule_laws.hpp)
-/// Errors    those of the schedule, and of the task graph where it must be asked
-/// Complexity that of the schedule, plus O(instructions) where the task graph must be asked
+/// Errors    those of the schedule, and of the simulator where it must be asked
+/// Complexity that of the schedule, plus O(instructions) where the simulator must be asked
 template <schedule_for Schedule>
 [[nodiscard]] result<timed_programs> timed(const Schedule& schedule, const workload& work) {
   if constexpr (slimpack::detail::tells_makespan<Schedule>) {
@@ -32,11 +32,9 @@ template <schedule_for Schedule>
   } else {
     result<std::vector<program>> programs = schedule.programs(work);
     if (!programs) return std::move(programs).error();
-    simulator::task_graph graph;
-    if (result<void> built = graph.assign(settled(work, programs.value()), programs.value()); !built) return std::move(built).error();
-    std::vector<seconds> start;
-    const seconds makespan = graph.sweep(start);
-    return timed_programs{std::move(programs).value(), makespan};
+    const result<seconds> makespan = simulator::makespan(settled(work, programs.value()), programs.value());
+    if (!makespan) return makespan.error();
+    return timed_programs{std::move(programs).value(), makespan.value()};
   }
 }
 

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/workload.hpp>
+#include <slimpack/simulator/detail/walk.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +12,6 @@
 #include <limits>
 #include <numeric>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace slimpack::simulator {
@@ -75,8 +75,6 @@ class task_graph {
  private:
   static constexpr node unknown = std::numeric_limits<node>::max();
 
-  [[nodiscard]] error stuck(std::span<const program> programs, int chunks) const;
-
   /// Adds an instruction after the last of its stage, with a slot for the one that follows.
   node append(const instruction& i, std::uint32_t stage, seconds duration, bool followed) {
     const auto self = static_cast<node>(tasks_.size());
@@ -92,106 +90,41 @@ class task_graph {
   std::vector<std::uint32_t> rows_;
   std::vector<node> targets_;
   // Scratch of assign, kept for its capacity.
-  std::vector<std::uint32_t> next_;                       // per stage, position in its program
-  std::vector<std::uint32_t> previous_;                   // per stage, slot in targets_ that waits for its next node
-  std::vector<std::uint32_t> done_[2];                    // per part, packs run, by pass
-  std::vector<std::uint32_t> weights_;                    // per part, the pack whose weight gradients are next
-  std::vector<std::uint32_t> inbox_[2];                   // per pack and part, slot that the consumer fills, by pass
-  std::vector<std::uint32_t> ready_;
+  std::vector<std::uint32_t> previous_;  // per stage, slot in targets_ that waits for its next node
+  std::vector<std::uint32_t> inbox_[2];  // per pack and part, slot that the consumer fills, by pass
 };
 
-inline error task_graph::stuck(std::span<const program> programs, int chunks) const {
-  std::string detail = "the programs wait for each other; stuck:";
-  for (std::size_t r = 0; r < programs.size(); ++r) {
-    if (next_[r] == programs[r].size()) continue;
-    const instruction& i = programs[r][next_[r]];
-    detail += " stage " + std::to_string(r) + " at " + name_of(i, chunks) + ",";
-  }
-  detail.back() = '.';
-  return {errc::cyclic_schedule, detail};
-}
-
 inline result<void> task_graph::assign(const workload& work, std::span<const program> programs) {
-  const auto stages = static_cast<std::uint32_t>(work.shape.stages);
-  const auto parts = static_cast<std::uint32_t>(work.shape.parts());
-  const std::size_t packs[2] = {work.forward.size(), work.backward.size()};
-  if (programs.size() != stages)
-    return error{errc::invalid_input, std::to_string(programs.size()) + " programs for " + std::to_string(stages) + " stages"};
-  const std::size_t of_stage = (packs[0] + packs[1] + work.weight.count()) * static_cast<std::size_t>(work.shape.chunks);
   std::size_t instructions = 0;
-  for (std::size_t r = 0; r < stages; ++r) {
-    instructions += programs[r].size();
-    if (programs[r].size() != of_stage)
-      return error{errc::invalid_input, "stage " + std::to_string(r) + " runs " + std::to_string(programs[r].size()) +
-                                            " instructions, its packs need " + std::to_string(of_stage)};
-  }
+  for (const program& code : programs) instructions += code.size();
   tasks_.clear();
   rows_.clear();
   targets_.clear();
   tasks_.reserve(2 * instructions);
   rows_.reserve(2 * instructions + 1);
   targets_.reserve(3 * instructions);
-  next_.assign(stages, 0);
-  previous_.assign(stages, unknown);
-  for (const int p : {0, 1}) {
-    done_[p].assign(parts, 0);
-    inbox_[p].assign(packs[p] * parts, unknown);
-  }
-
-  weights_.assign(parts, static_cast<std::uint32_t>(work.weight.next(0)));
-
-  ready_.clear();
-  for (std::uint32_t r = stages; r-- > 0;) ready_.push_back(r);
-  while (!ready_.empty()) {
-    const std::uint32_t stage = ready_.back();
-    ready_.pop_back();
-    const program& code = programs[stage];
-    for (std::uint32_t& at = next_[stage]; at < code.size(); ++at) {
-      const instruction& i = code[at];
-      const int p = i.pass == pass::forward ? 0 : 1;
-      const std::uint32_t part = i.chunk * stages + stage;
-      if (i.weights_only) {
-        if (p == 0 || part >= parts || i.pack.value != weights_[part] || i.pack.value >= done_[1][part] ||
-            !work.weight.splits(i.pack.value))
-          return error{errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) +
-                                                ": weight gradients must run once, in order, after their backward"};
-        weights_[part] = static_cast<std::uint32_t>(work.weight.next(weights_[part] + 1));
-        append(i, stage, work.weight.time[std::size_t{i.pack.value} * parts + part], at + 1 < code.size());
-        continue;
-      }
-      if (part >= parts || i.pack.value != done_[p][part] || i.pack.value >= packs[p])
-        return error{errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) +
-                                              ": packs must run once and in order"};
-      const bool first = p == 0 ? part == 0 : part == parts - 1;
-      const bool last = p == 0 ? part == parts - 1 : part == 0;
-      const std::size_t cell = std::size_t{i.pack.value} * parts + part;
-      if (first && p == 1 && done_[0][part] <= work.turn[i.pack.value]) break;  // waits for its own stage: never
-      if (!first && inbox_[p][cell] == unknown) break;
-      const pass_timing& timing = work.of(i.pass);
-      const node self = append(i, stage, timing.time[cell], at + 1 < code.size());
-      if (!first) targets_[inbox_[p][cell]] = self;
-      ++done_[p][part];
-      if (!last) {
-        targets_.push_back(self + 1);
-        tasks_.push_back({i, stage, true, timing.message[cell]});
-        rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
-        const std::uint32_t to = p == 0 ? part + 1 : part - 1;
-        inbox_[p][std::size_t{i.pack.value} * parts + to] = static_cast<std::uint32_t>(targets_.size());
-        targets_.push_back(unknown);
-        const std::uint32_t receiver = to % stages;
-        // The receiver resumes only if this is the very message it waits for.
-        if (next_[receiver] < programs[receiver].size() && receiver != stage) {
-          const instruction& waiting = programs[receiver][next_[receiver]];
-          if (waiting == instruction{i.pass, i.pack, to / stages})
-            ready_.push_back(receiver);
-        }
-      }
+  previous_.assign(programs.size(), unknown);
+  inbox_[0].resize(work.forward.time.size());
+  inbox_[1].resize(work.backward.time.size());
+  result<void> walked = detail::walk(work, programs, [this, &work](const detail::step_of_walk& s) {
+    const instruction& i = s.instruction;
+    if (i.weights_only) {
+      append(i, s.stage, work.weight.time[s.cell], s.is_followed);
+      return;
     }
-  }
+    const pass_timing& timing = work.of(i.pass);
+    std::vector<std::uint32_t>& inbox = inbox_[i.pass == pass::backward];
+    const node self = append(i, s.stage, timing.time[s.cell], s.is_followed);
+    if (s.has_input) targets_[inbox[s.cell]] = self;
+    if (!s.has_output()) return;
+    targets_.push_back(self + 1);
+    tasks_.push_back({i, s.stage, true, timing.message[s.cell]});
+    rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
+    inbox[s.feeds] = static_cast<std::uint32_t>(targets_.size());
+    targets_.push_back(unknown);
+  });
   rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
-  for (std::size_t r = 0; r < stages; ++r)
-    if (next_[r] != programs[r].size()) return stuck(programs, work.shape.chunks);
-  return success();
+  return walked;
 }
 
 inline result<void> task_graph::join(std::span<const task_graph> alone, std::span<const std::vector<node>> together) {

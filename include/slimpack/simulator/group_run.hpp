@@ -9,6 +9,7 @@
 #include <slimpack/core/workload.hpp>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/simulator/joint.hpp>
+#include <slimpack/simulator/makespan.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -64,6 +65,12 @@ template <class Cost>
     run.works.push_back(settled(price(solved.replicas[r].partition, cost, on, rates, weights,
                                       shared_rows(solved.merges, packs_of, r)),
                                 solved.replicas[r].programs));
+  if (group.size() == 1) {
+    const result<seconds> end = makespan(run.works.front(), solved.replicas[group.front()].programs);
+    if (!end) return end.error();
+    run.ends.push_back(end.value());
+    return run;
+  }
   const auto position = [&](std::uint32_t r) {
     return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), r) - group.begin());
   };

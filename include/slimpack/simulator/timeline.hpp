@@ -7,9 +7,11 @@
 #include <slimpack/core/timed_instruction.hpp>
 #include <slimpack/core/workload.hpp>
 #include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulator/makespan.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -46,11 +48,13 @@ struct timeline {
 /// Runs the programs of one replica in simulated time.
 /// Errors    those of task_graph::assign            Complexity  O(instructions)
 [[nodiscard]] inline result<timeline> simulate(const workload& work, std::span<const program> programs) {
-  task_graph graph;
-  if (result<void> built = graph.assign(work, programs); !built) return std::move(built).error();
-  std::vector<seconds> start;
-  graph.sweep(start);
-  return lanes_of(graph, start, programs.size());
+  timeline t;
+  for (const program& code : programs) t.stages.emplace_back().reserve(code.size());
+  const result<seconds> makespan = detail::run_in_time(
+      work, programs, [&t](std::uint32_t stage, const timed_instruction& i) { t.stages[stage].push_back(i); });
+  if (!makespan) return makespan.error();
+  t.makespan = makespan.value();
+  return t;
 }
 
 }  // namespace slimpack::simulator

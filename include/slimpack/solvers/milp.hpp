@@ -7,9 +7,9 @@
 #include <slimpack/core/solution.hpp>
 #include <slimpack/costs/price.hpp>
 #include <slimpack/simulator/bounds.hpp>
-#include <slimpack/simulator/graph.hpp>
 #include <slimpack/simulator/group_run.hpp>
 #include <slimpack/simulator/joint.hpp>
+#include <slimpack/simulator/makespan.hpp>
 #include <slimpack/solvers/assign.hpp>
 #include <slimpack/solvers/detail/milp_cbc.hpp>
 #include <slimpack/solvers/detail/milp_division.hpp>
@@ -260,11 +260,9 @@ struct milp {
                                         std::span<const memory_rates> rates) {
     const workload work = settled(
         price(replica.partition, cost, on, {rates.begin(), rates.end()}, weight_gradients_of<Schedule>), replica.programs);
-    simulator::task_graph graph;
-    std::vector<seconds> start;
-    const result<void> built = graph.assign(work, replica.programs);
-    SLIMPACK_ASSERT(built, "plans of solvers and of the mixed-integer program are free of deadlock");
-    return graph.sweep(start);
+    const result<seconds> time = simulator::makespan(work, replica.programs);
+    SLIMPACK_ASSERT(time, "plans of solvers and of the mixed-integer program are free of deadlock");
+    return time.value();
   }
 };
 

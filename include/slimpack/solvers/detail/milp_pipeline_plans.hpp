@@ -1,9 +1,11 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_MILP_PIPELINE_PLANS_HPP
 #define SLIMPACK_SOLVERS_DETAIL_MILP_PIPELINE_PLANS_HPP
 
+#include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/solution.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/core/timed_instruction.hpp>
+#include <slimpack/simulator/timeline.hpp>
 #include <slimpack/solvers/detail/milp_pipeline.hpp>
 
 #include <cstddef>
@@ -69,20 +71,19 @@ inline std::vector<double> milp_pipeline::values_of(const replica_solution& plan
         timing.message.push_back({message(p, r, i).at(values)});
       }
   }
-  simulator::task_graph graph;
-  std::vector<seconds> starts;
-  if (!graph.assign(work, plan.programs)) return {};
-  set(end_, graph.sweep(starts).value);
-  for (std::size_t n = 0; n < graph.size(); ++n) {
-    const simulator::task& t = graph.tasks()[n];
-    if (t.is_message) continue;
-    const bool back = t.what.pass == pass::backward;
-    const double at = starts[n].value;
-    set(start(t.what.pass, t.stage, t.what.pack.value + (back ? empty : 0)), at);
-    if (back && t.what.pack.value == 0)
-      for (std::size_t k = 0; k < empty; ++k) set(start(pass::backward, t.stage, k), at);
-    if (!back && t.what.pack.value + 1 == forwards)
-      for (std::size_t f = forwards; f < packs_[0]; ++f) set(start(pass::forward, t.stage, f), at + t.duration.value);
+  const result<simulator::timeline> run = simulator::simulate(work, plan.programs);
+  if (!run) return {};
+  set(end_, run.value().makespan.value);
+  for (std::size_t r = 0; r < of_.stages; ++r) {
+    for (const timed_instruction& t : run.value().stages[r]) {
+      const auto [p, pack, chunk, weights] = t.instruction;
+      const bool back = p == pass::backward;
+      set(start(p, r, pack.value + (back ? empty : 0)), t.begin.value);
+      if (back && pack.value == 0)
+        for (std::size_t k = 0; k < empty; ++k) set(start(p, r, k), t.begin.value);
+      if (!back && pack.value + 1 == forwards)
+        for (std::size_t f = forwards; f < packs_[0]; ++f) set(start(p, r, f), t.end.value);
+    }
   }
   return values;
 }
