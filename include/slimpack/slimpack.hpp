@@ -54,6 +54,7 @@
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/rank_group.hpp>
+#include <slimpack/costs/row_exchange.hpp>
 #include <slimpack/costs/saved_tensors.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/time_table.hpp>

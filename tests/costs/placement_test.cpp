@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <set>
 #include <vector>
 
@@ -104,6 +105,17 @@ TEST(Placement, FindsTheFarthestMessageOfABoundaryOfAllWithChunks) {
 }
 
 // Four pipelines of 2 stages of 4 ranks, one on each node: neither their messages nor those from chunk to chunk leave.
+TEST(Placement, FindsHowFarReplicasAreApart) {
+  for (const costs::placement& place : {on_nodes_of_8, in_pairs})
+    for (const shape& on : shapes())
+      for (int stage = 0; stage < on.stages; ++stage)
+        for (std::uint32_t last = 1; last < static_cast<std::uint32_t>(on.replicas); ++last) {
+          const std::vector<std::uint32_t> replicas{0, last};
+          EXPECT_EQ(place.between(on, replicas, stage),
+                    counted(place, {rank(on, 0, 0, stage, 0), rank(on, 0, 0, stage, static_cast<int>(last))}));
+        }
+}
+
 TEST(Placement, KeepsAPipelineThatFillsANodeInside) {
   const shape on{.stages = 2, .replicas = 4, .tensor = 4, .chunks = 2};
   EXPECT_EQ(on_nodes_of_8.boundary(on, 0), (rank_group{2, 1, 1}));

@@ -4,6 +4,8 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/rank_group.hpp>
 
+#include <cstdint>
+#include <span>
 #include <tuple>
 
 namespace slimpack::costs {
@@ -56,6 +58,12 @@ struct placement {
       if (at == r || s.chunks > 1) spread(worst, group(2, [=](int i) { return i == 0 ? from : to; }));
     }
     return worst;
+  }
+  /// One rank each of the first and the last of some replicas, on a stage.
+  /// Requires  replicas of the shape, ascending
+  [[nodiscard]] constexpr rank_group between(const shape& s, std::span<const std::uint32_t> replicas, int stage) const {
+    const auto first_of = [&](std::uint32_t r) { return (static_cast<int>(r) * s.stages + stage) * s.tensor * s.context; };
+    return group(2, [&](int i) { return first_of(i == 0 ? replicas.front() : replicas.back()); });
   }
 
  private:

@@ -4,9 +4,11 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/memory.hpp>
 #include <slimpack/costs/provenance.hpp>
+#include <slimpack/costs/row_exchange.hpp>
 #include <slimpack/costs/time_table.hpp>
 #include <slimpack/costs/token_table.hpp>
 
@@ -67,6 +69,7 @@ class profiled {
     seconds message_token{};              ///< and for each of its tokens
     std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
     std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
+    std::optional<row_exchange> exchange{};  ///< between replicas that share a sequence; without, it takes no time
     seconds reduce{};                     ///< gradient reduction and optimizer, after the step
     provenance sources{};                 ///< where the samples come from, by time; empty: not said
   };
@@ -155,6 +158,14 @@ class profiled {
   }
   [[nodiscard]] seconds message(tokens size, pass, int /*part*/) const noexcept {
     return beside_.message + beside_.message_token * static_cast<double>(size.value);
+  }
+  /// Attention covers it where it was measured apart from what runs once over a pack; else nothing is known to.
+  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
+    if (!beside_.exchange) return {};
+    seconds attention{};
+    if (!packs_.empty())
+      for (const slice& s : mine) attention += slices_[index(p, part)](s.length, s.begin);
+    return (*beside_.exchange)(row, mine, attention, p, part);
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const noexcept {
     const auto at = static_cast<std::size_t>(stage);

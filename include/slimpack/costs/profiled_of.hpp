@@ -16,6 +16,7 @@
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/costs/network.hpp>
 #include <slimpack/costs/profiled.hpp>
+#include <slimpack/costs/row_exchange.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/traffic.hpp>
 
@@ -66,6 +67,7 @@ namespace slimpack::costs {
   slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule);
   profiled::extras beside{.memory = std::move(states.memory),
                           .pair_bytes = std::move(states.pair_bytes),
+                          .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),
                           .reduce = slimpack::detail::step_of(states.heaviest, on, wires, with)};
   const slimpack::detail::message_line message = slimpack::detail::message_line::of(model, on, wires, with);
   const bool waits = with.messages == messages::waited_for;

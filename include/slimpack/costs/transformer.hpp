@@ -12,12 +12,12 @@
 #include <slimpack/costs/model_shape.hpp>
 #include <slimpack/costs/network.hpp>
 #include <slimpack/costs/rank_group.hpp>
+#include <slimpack/costs/row_exchange.hpp>
 #include <slimpack/costs/saved_tensors.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <span>
@@ -48,8 +48,7 @@ struct transformer_options {
 ///                   slice and its prefix, or of the slice's queries and outputs, whichever are fewer; backward with
 ///                   the gradients: keys and values twice; queries twice and gradients of outputs
 ///           pack  = launches + max(sum of slices, weight bytes / memory bandwidth)
-///           exchange of a row that m replicas share: (m - 1) (layers latency + max(0, bytes / m / bandwidth - attention
-///                   / m)) likewise, the bytes those of keys and values up to the row's end, or m times the own queries'
+///           exchange of a row that replicas share: costs::row_exchange
 /// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries
 ///           that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
 /// Law       analytic: cutting a sequence conserves its times, but for the exchange: later slices need the keys and
@@ -81,20 +80,10 @@ class transformer {
     for (const slice& s : pack) sum += priced(r, s) + exchanged(r, s);
     return r.overhead + std::max(sum, r.floor);
   }
-  /// Keys and values of the row and what lies before it, or the sharers' queries, go round the sharers as they do round
-  /// context-parallel ranks, over the slowest link between two of them.
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
-    double queries = 0;
     double pairs = 0;
-    for (const slice& s : mine) queries += static_cast<double>(s.length.value), pairs += s.pairs();
-    const auto sharers = static_cast<double>(row.sharers.size());
-    const double keys = static_cast<double>(row.end.value) / sharers;
-    const link& between = link_between(row.sharers, part % shape_.stages);
-    double hop = 0;
-    for (const travel& t : at(part).of(p).travels)
-      hop += t.layers * between.latency.value +
-             std::max(0.0, std::min(t.key * keys, t.query * queries) / between.bandwidth - t.pair * pairs / sharers);
-    return {hop * (sharers - 1)};
+    for (const slice& s : mine) pairs += s.pairs();
+    return exchange_(row, mine, {at(part).of(p).pair * pairs}, p, part);
   }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
     return {at(part).weight_token * static_cast<double>(s.length.value)};
@@ -126,14 +115,7 @@ class transformer {
     double query{};    // and for a token of the slice, where queries do
     double covered{};  // seconds of attention that run meanwhile, for a pair
   };
-  struct travel {  // round replicas that share a sequence
-    double key{};     // bytes of a token's keys and values, for one GPU
-    double query{};   // of its queries and what comes back
-    double pair{};    // seconds of attention, for a pair
-    double layers{};  // that exchange
-  };
   struct rates {
-    std::array<travel, 2> travels{};  // of the pass, and of what it computes again
     double token{};     // seconds
     double pair{};      // seconds
     std::array<ring, 2> rings{};  // of the pass, and of what it computes again
@@ -149,7 +131,8 @@ class transformer {
   };
 
   transformer(model_shape model, gpu device, const shape& on, options with)
-      : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(with.layers)), hop_(with.hop) {
+      : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(with.layers)), hop_(with.hop),
+        exchange_(model_, on, layers_, with.recompute, network(device_)) {
     const network net(device_);
     message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
     for (int r = 0; r < on.stages; ++r) links_.push_back(net.link_of(net.place().boundary(on, r)));
@@ -197,22 +180,18 @@ class transformer {
     r.forward.token = (linear + head) / gemm + traffic;
     r.forward.pair = pair / attention;
     r.forward.rings[0] = {element * keys, element * (queries + outputs), hops / shape_.context * r.forward.pair};
-    const double of_one = 2.0 / shape_.context;
-    r.forward.travels[0] = {of_one * keys, of_one * (queries + outputs), r.forward.pair, count};
     r.forward.overhead = {count * with.launch.value + waits + turns};
     r.forward.floor = {2 * weights / device_.memory_bandwidth};
     r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic;
     r.useful_backward.pair = device_.backward_attention_ratio * r.forward.pair;
     r.useful_backward.rings[0] = {2 * element * keys, element * (2 * queries + outputs),
                                   hops / shape_.context * r.useful_backward.pair};
-    r.useful_backward.travels[0] = {2 * of_one * keys, of_one * (2 * queries + outputs), r.useful_backward.pair, count};
     r.useful_backward.overhead = {2 * count * with.launch.value + 1.5 * waits + turns};
     r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
     r.backward = r.useful_backward;
     if (with.recompute == recompute::attention || with.recompute == recompute::full) {
       r.backward.pair += r.forward.pair;
       r.backward.rings[1] = r.forward.rings[0];
-      r.backward.travels[1] = r.forward.travels[0];
     }
     if (with.recompute == recompute::selective) r.backward.token += up / gemm;
     if (with.recompute == recompute::full) {
@@ -221,15 +200,6 @@ class transformer {
     }
     r.weight_token = (linear + head) / gemm;
     return r;
-  }
-
-  /// Ranks fill nodes stage by stage, then replica by replica.
-  [[nodiscard]] const link& link_between(std::span<const std::uint32_t> replicas, int stage) const noexcept {
-    const std::int64_t of_stage = std::int64_t{shape_.tensor} * shape_.context;
-    const auto node = [&](std::uint32_t replica) {
-      return (std::int64_t{replica} * shape_.stages + stage) * of_stage / device_.gpus_per_node;
-    };
-    return node(replicas.front()) == node(replicas.back()) ? device_.inside : device_.between;
   }
 
   [[nodiscard]] const part_rates& at(int part) const { return parts_[static_cast<std::size_t>(part)]; }
@@ -250,6 +220,7 @@ class transformer {
   shape shape_;
   std::vector<int> layers_;
   std::optional<seconds> hop_;
+  row_exchange exchange_;
   double message_token_{};  // bytes
   std::vector<link> links_;
   std::vector<part_rates> parts_;
