@@ -47,7 +47,7 @@ class row_exchange {
       const double bytes_of_one = 2.0 / on.context / std::max(count, 1);  // of a layer, for one GPU
       const round forward{bytes_of_one * keys, bytes_of_one * (queries + outputs), 1};
       const round backward{bytes_of_one * 2 * keys, bytes_of_one * (2 * queries + outputs), 1};
-      part made{static_cast<double>(count), {forward}, {backward}};
+      layers_of_part made{static_cast<double>(count), {forward}, {backward}};
       if (again) {
         made.backward.push_back(forward);
         made.backward[0].attention = ratio / (ratio + 1);
@@ -81,7 +81,7 @@ class row_exchange {
     double query{};      // of its queries and what comes back
     double attention{};  // that runs with it, of the pass's
   };
-  struct part {
+  struct layers_of_part {
     double layers{};
     std::vector<round> forward;
     std::vector<round> backward;
@@ -90,7 +90,7 @@ class row_exchange {
   network net_;
   shape shape_;
   double exposed_;
-  std::vector<part> parts_;
+  std::vector<layers_of_part> parts_;
 };
 
 }  // namespace slimpack::costs
