@@ -62,10 +62,13 @@ struct replica {
   }
 };
 
-/// As list orders it, under a limit that leaves it little.
+/// As list orders it, under a limit that leaves it little. Of every other one, gradients of keys and values take twice
+/// what tokens do, so that a backward may leave more behind than it releases.
 replica any(testing::generator& random, bool shared = false) {
   const testing::random_replica drawn = testing::any_replica({.longest = {2000}, .quantum = {64}, .chunks = 1}, random);
   replica made{drawn.packs, drawn.work.shape, drawn.work.rates, {}, shared};
+  if (random.once_in(2))
+    for (memory_rates& r : made.rates) r.gradient_token = 2 * r.live_token;
   made.programs = schedules::list{}.programs(made.work()).value();
   const std::vector<double> peak = simulator::peak_memory(made.work(), made.programs);
   made.on.memory = {memory_unit::token, *std::max_element(peak.begin(), peak.end()) + static_cast<double>(random.between(0, 300))};

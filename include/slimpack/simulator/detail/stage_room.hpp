@@ -52,16 +52,19 @@ class stage_room {
   /// Lets x and the y of the other pass that follows it on its stage change places, if there is room.
   /// Returns   whether there is            Complexity  O(1)
   bool swap(const stage_chains& chains, node x, node y) {
-    // A forward that runs before a backward finds what this releases held, and the other way about.
+    // A forward that runs before a backward finds what this releases held, and the other way about; a backward that
+    // opens more gradients than it releases is better run later.
     const bool backward_first = chains[x].backward;
     const node forward = backward_first ? y : x;
     const node backward = backward_first ? x : y;
     const std::size_t stage = chains[x].stage;
     const double of_backward = released(chains, stage, chains[backward].pack);
     const double of_forward = rates_[stage].live_token * static_cast<double>(size_[0][chains[forward].pack]);
-    if (backward_first && !(has(forward, of_backward) && has(backward, of_forward))) return false;
-    room_[forward] -= backward_first ? of_backward : -of_backward;
-    room_[backward] -= backward_first ? of_forward : -of_forward;
+    const double forward_more = backward_first ? of_backward : -of_backward;
+    const double backward_more = backward_first ? of_forward : -of_forward;
+    if (!has(forward, forward_more) || !has(backward, backward_more)) return false;
+    room_[forward] -= forward_more;
+    room_[backward] -= backward_more;
     return true;
   }
 
