@@ -127,10 +127,8 @@ void realistic(const options& o, scoreboard&) {
   const char* const models[] = {"llama-3.1-8b", "llama-3.1-70b", "mixtral-8x22b", "deepseek-v3"};
   std::printf(
       "realistic: steps of 512 sequences on H100s, transformer cost; 80 GB a GPU less 4 GiB, everything included\n"
-      "  every planner on the layout that is fastest for it, of every dp x pp x tp x cp without, with selective and "
-      "with\n"
-      "  full recomputation; baselines also with 2 and 4 virtual stages, and those that pack to a length over 1, 4, 16 "
-      "x\n"
+      "  every planner on the layout that is fastest for it, of every dp x pp x tp x cp with 1, 2 and 4 virtual stages,\n"
+      "  without, with selective and with full recomputation; those that pack to a length over 1, 4, 16 x\n"
       "  the longest sequence within the context. Makespans with the reduction of gradients, s; layouts are\n"
       "  dp/pp/tp/cp/vpp, s or f: recomputation. Lists as in bounds, lengths cut to the context, seed %llu; short ones "
       "do\n"

@@ -52,15 +52,12 @@ seconds uncut_floor(const costs::transformer& cost, const shape& on, std::span<c
 }
 
 cluster cluster::of(costs::model_shape model, int gpus) {
-  shapes::space space{.gpus = gpus,
-                      .gpus_per_node = h100().gpus_per_node,
-                      .layers = model.layers,
-                      .heads = model.heads,
-                      .memory = memory_limit{memory_unit::byte, h100().memory.value - 0x1p32}};
-  cluster made{std::move(model), gpus, space.layouts(), {}};
-  space.chunks = {1};
-  made.unchunked = space.layouts();
-  return made;
+  const shapes::space space{.gpus = gpus,
+                            .gpus_per_node = h100().gpus_per_node,
+                            .layers = model.layers,
+                            .heads = model.heads,
+                            .memory = memory_limit{memory_unit::byte, h100().memory.value - 0x1p32}};
+  return {std::move(model), gpus, space.layouts()};
 }
 
 result<costs::transformer> cluster::cost_on(const shapes::layout& on) const {
@@ -83,7 +80,7 @@ std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std:
   const auto cost_of = [&](const shapes::layout& on) { return cost_on(on); };
   std::optional<shapes::candidate> best;
   for (tokens pack = longest_of(lengths).length; pack <= context; pack = {4 * pack.value}) {
-    const result<shapes::ranking> ranked = search(own ? unchunked : layouts, batches, cost_of, named{planner, pack});
+    const result<shapes::ranking> ranked = search(layouts, batches, cost_of, named{planner, pack});
     const shapes::candidate* found = ranked.value().best();
     if (found && (!best || found->step_time < best->step_time)) best = *found;
     if (cli::cuts(planner)) break;

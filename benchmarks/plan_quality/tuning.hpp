@@ -21,8 +21,7 @@ namespace slimpack::plan_quality {
 struct cluster {
   costs::model_shape model;
   int gpus{};
-  std::vector<shapes::layout> layouts;    ///< with 1, 2 and 4 virtual stages
-  std::vector<shapes::layout> unchunked;  ///< with 1: slimpack's, whose own schedule leaves nothing to fill
+  std::vector<shapes::layout> layouts;  ///< with 1, 2 and 4 virtual stages
 
   [[nodiscard]] static cluster of(costs::model_shape model, int gpus);
   [[nodiscard]] result<costs::transformer> cost_on(const shapes::layout& on) const;

@@ -74,8 +74,7 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
                     .stages = degree(given.stages, on.stages),
                     .tensor = degree(given.tensor, on.tensor),
                     .context = degree(given.context, on.context)};
-  // Packs of any size leave virtual stages no bubble to fill, only more messages.
-  if (given.chunks || planner == "slimpack" || planner == "milp") all.chunks = {on.chunks};
+  if (given.chunks || planner == "milp") all.chunks = {on.chunks};
   if (given.recompute) all.recompute = {s.layout.recompute};
   return all.layouts();
 }

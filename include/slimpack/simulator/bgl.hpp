@@ -9,7 +9,7 @@
 #include <boost/graph/dag_shortest_paths.hpp>
 #include <boost/graph/graph_traits.hpp>
 #include <boost/graph/properties.hpp>
-#include <boost/graph/topological_sort.hpp>
+#include <boost/graph/topological_sort.hpp>  // not_a_dag
 #include <boost/iterator/counting_iterator.hpp>
 #include <boost/iterator/iterator_facade.hpp>
 #include <boost/property_map/function_property_map.hpp>
@@ -84,40 +84,36 @@ namespace slimpack::simulator {
 /// When each task starts, by Boost.Graph: dag_shortest_paths with the order of distances reversed, which makes longest
 /// paths of shortest ones, from every source of the graph.
 /// Law       equals task_graph::sweep exactly: both add the same durations in the same order along the longest path
-/// Errors    cyclic_schedule: boost::topological_sort finds a cycle            Complexity  O(nodes + edges)
+/// Errors    cyclic_schedule: boost::topological_sort, which is part of it, finds a cycle; or no source leads to a task
+/// Complexity O(sources * (nodes + edges)); a plan's graph has a source for each replica
 [[nodiscard]] inline result<std::vector<seconds>> certified_starts(const task_graph& graph) {
   using node = task_graph::node;
   const auto size = static_cast<node>(graph.size());
-  if (size == 0) return std::vector<seconds>{};
   const boost::identity_property_map index;
-  std::vector<node> order;
-  order.reserve(size);
-  std::vector<boost::default_color_type> colors(size, boost::white_color);
+  std::vector<boost::default_color_type> colors(size);
   const auto color = boost::make_iterator_property_map(colors.begin(), index);
-  try {
-    boost::topological_sort(graph, std::back_inserter(order), boost::color_map(color).vertex_index_map(index));
-  } catch (const boost::not_a_dag&) {
-    return error{errc::cyclic_schedule, "Boost.Graph finds a cycle in the task graph"};
-  }
-  std::vector<bool> has_predecessor(size, false);
+  std::vector<char> has_predecessor(size, 0);
   for (node n = 0; n < size; ++n)
-    for (const node m : graph.successors(n)) has_predecessor[m] = true;
+    for (const node m : graph.successors(n)) has_predecessor[m] = 1;
   const auto weight = boost::make_function_property_map<task_edge>(
       [&](const task_edge& e) { return graph.tasks()[e.from].duration.value; });
   const double unreached = -std::numeric_limits<double>::infinity();
   std::vector<double> start(size, unreached);
   const auto distance = boost::make_iterator_property_map(start.begin(), index);
-  std::vector<node> predecessor(size);
-  const auto parent = boost::make_iterator_property_map(predecessor.begin(), index);
   std::vector<seconds> latest(size, seconds{unreached});
-  // Boost's algorithm has one source; a task graph has one per stage that starts by itself, in practice stage 0 only.
+  const error cycle{errc::cyclic_schedule, "Boost.Graph finds a cycle in the task graph"};
   for (node n = 0; n < size; ++n) {
     if (has_predecessor[n]) continue;
     std::fill(colors.begin(), colors.end(), boost::white_color);
-    boost::dag_shortest_paths(graph, n, distance, weight, color, parent, boost::dijkstra_visitor<>(),
-                              std::greater<double>(), [](double a, double b) { return a + b; }, unreached, 0.0);
+    try {
+      boost::dag_shortest_paths(graph, n, distance, weight, color, boost::dummy_property_map(), boost::dijkstra_visitor<>(),
+                                std::greater<double>(), [](double a, double b) { return a + b; }, unreached, 0.0);
+    } catch (const boost::not_a_dag&) {
+      return cycle;
+    }
     for (node m = 0; m < size; ++m) latest[m] = std::max(latest[m], seconds{start[m]});
   }
+  if (std::find(latest.begin(), latest.end(), seconds{unreached}) != latest.end()) return cycle;
   return latest;
 }
 

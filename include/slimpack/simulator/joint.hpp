@@ -10,11 +10,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,7 +52,7 @@ namespace slimpack::simulator {
 /// work_of(replica), programs_of(replica): workload and programs of a replica of the plan
 /// Errors    those of task_graph::assign; invalid_input: a row that names no pack; cyclic_schedule: replicas that run the
 ///           rows of what they share in different orders
-/// Complexity O((instructions + rows * sharers) * log packs)
+/// Complexity O(instructions + rows * sharers)
 template <class WorkOf, class ProgramsOf>
 [[nodiscard]] result<task_graph> joint_graph(std::span<const std::uint32_t> group, const WorkOf& work_of,
                                              const ProgramsOf& programs_of, std::span<const merge> merges) {
@@ -67,12 +66,23 @@ template <class WorkOf, class ProgramsOf>
   }
   if (group.size() == 1) return std::move(alone.front());
 
-  // Which packs run together: the smallest set that holds each, with union by representative.
-  using pack = std::tuple<pass, std::size_t, std::uint32_t>;  // pass, position in the group, pack
-  std::map<pack, pack> tied;
-  const auto representative = [&](pack p) {
-    for (auto up = tied.find(p); up != tied.end() && up->second != p; up = tied.find(p)) p = up->second;
-    return p;
+  // Packs of both passes of all replicas in one row of numbers; of those that run together the smallest stands for all.
+  std::vector<std::uint32_t> first_of;  // by position and pass: its first pack's number
+  std::uint32_t packs = 0;
+  for (const std::uint32_t r : group)
+    for (const pass p : {pass::forward, pass::backward}) {
+      first_of.push_back(packs);
+      packs += static_cast<std::uint32_t>(work_of(r).of(p).size());
+    }
+  const auto number = [&](std::size_t position, pass p, pack_id pack) {
+    return first_of[2 * position + (p == pass::backward)] + pack.value;
+  };
+  std::vector<std::uint32_t> tied(packs);
+  std::iota(tied.begin(), tied.end(), 0u);
+  std::vector<bool> has_row(packs, false);
+  const auto representative = [&](std::uint32_t pack) {
+    while (tied[pack] != pack) pack = tied[pack] = tied[tied[pack]];
+    return pack;
   };
   for (const merge& m : merges) {
     const auto position = [&](std::size_t k) {
@@ -87,25 +97,31 @@ template <class WorkOf, class ProgramsOf>
             return error{errc::invalid_input, "a row of sequence " + std::to_string(m.sequence.value) + " names pack " +
                                                   std::to_string(row[k].value) + " of replica " +
                                                   std::to_string(m.replicas[k]) + ", which has no such pack"};
-          const pack first = representative({p, position(0), row[0].value});
-          const pack other = representative({p, position(k), row[k].value});
+          const std::uint32_t own = number(position(k), p, row[k]);
+          const std::uint32_t other = representative(own);
+          const std::uint32_t first = representative(number(position(0), p, row[0]));
           tied[std::max(first, other)] = std::min(first, other);
-          tied.try_emplace(std::min(first, other), std::min(first, other));
+          has_row[own] = true;
         }
       }
     }
   }
-  using place = std::tuple<pack, std::uint32_t, std::uint32_t>;  // of a set: its representative, stage, chunk
-  std::map<place, std::size_t> set_at;
+  // A set for each pack that stands for others, on each part.
+  const auto parts = static_cast<std::size_t>(work_of(group.front()).shape.parts());
+  const auto stages = static_cast<std::size_t>(work_of(group.front()).shape.stages);
+  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> set_at(packs * parts, none);
   std::vector<std::vector<node>> together;
   node n = 0;
   for (std::size_t g = 0; g < group.size(); ++g) {
     for (const task& t : alone[g].tasks()) {
-      const pack own{t.what.pass, g, t.what.pack.value};
-      if (t.is_instruction() && !t.what.weights_only && tied.contains(own)) {
-        const auto [at, added] = set_at.try_emplace({representative(own), t.stage, t.what.chunk}, together.size());
-        if (added) together.emplace_back();
-        together[at->second].push_back(n);
+      if (t.is_instruction() && !t.what.weights_only) {
+        const std::uint32_t own = number(g, t.what.pass, t.what.pack);
+        if (has_row[own]) {
+          std::uint32_t& set = set_at[representative(own) * parts + t.what.chunk * stages + t.stage];
+          if (set == none) set = static_cast<std::uint32_t>(together.size()), together.emplace_back();
+          together[set].push_back(n);
+        }
       }
       ++n;
     }

@@ -43,14 +43,17 @@ class plan_graphs {
         [&](std::uint32_t r) -> std::span<const program> { return plan_->replicas[r].programs; }, plan_->merges);
     if (!made) return std::move(made).error();
     graph_ = std::move(made).value();
-    graph_.sweep(start_);
+    start_.clear();
     selected_ = group_of_[replica];
     return success();
   }
 
   /// Of the group that is there: its graph, the starts of its tasks, and the workload of a replica.
   [[nodiscard]] const task_graph& graph() const noexcept { return graph_; }
-  [[nodiscard]] std::span<const seconds> start() const noexcept { return start_; }
+  [[nodiscard]] std::span<const seconds> start() {
+    if (start_.empty()) graph_.sweep(start_);
+    return start_;
+  }
   [[nodiscard]] const workload& work(std::size_t replica) const noexcept { return works_[position(replica)]; }
 
   /// A replica's place in its group: task::replica of its tasks.
@@ -66,7 +69,7 @@ class plan_graphs {
   std::size_t selected_{static_cast<std::size_t>(-1)};  // group, or none
   std::vector<workload> works_;
   task_graph graph_;
-  std::vector<seconds> start_;
+  std::vector<seconds> start_;  // empty until somebody asks
 };
 
 }  // namespace slimpack::simulator

@@ -22,6 +22,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -31,9 +32,10 @@ namespace slimpack::detail {
 
 /// Phase 1: which sequences which replicas run, alone or shared. Where there is but one division, it is planned with all
 /// of the effort. Of several, each is planned with the least effort and simulated, as it is and with more shared in its
-/// groups; the fastest three are balanced anew by what their replicas took and planned with a third of the effort
-/// together, the fastest of these so again with as much; of the fastest then who ends last hands a few sequences to who
-/// ends first, and that is planned with all of the effort. The fastest of all these plans is the answer.
+/// groups, until one comes near the mean work of a replica; the fastest three are balanced anew by what their replicas
+/// took and planned with a quarter of the effort together, the fastest of these so again with as much; of the fastest then
+/// who ends last hands a few sequences to who ends first, and that is planned with three quarters. The fastest of all
+/// these plans is the answer.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 template <class Slicer, class Cost, class Schedule>
 class division_search {
@@ -61,7 +63,11 @@ class division_search {
     }
     const std::vector<double> idle(replicas(), 0.0);
     for (division& choice : choices) share_out(choice, all_, work_, idle);
-    if (choices.size() == 1) return planned(choices.front(), start_, effort);
+    if (choices.size() == 1) {
+      result<outcome> only = planned(std::move(choices.front()), start_, effort);
+      if (!only) return std::move(only).error();
+      return std::move(only.value().solved);
+    }
     for (std::size_t i = 0, given = choices.size(); i < given; ++i) {
       division all_shared = choices[i];
       if (!share_more(all_shared, work_, sharers)) continue;
@@ -76,8 +82,11 @@ class division_search {
       tried_so_far.push_back(made);  // without its plan
       if (!fastest || made.end() < fastest->end()) fastest = std::move(made);
     };
+    // No division beats the mean work of a replica. Who has little effort is content with 1 % more, others with less.
+    const double mean = std::accumulate(work_.begin(), work_.end(), 0.0) / static_cast<double>(replicas());
+    const seconds near{mean * (1 + 0.4 / static_cast<double>(std::max<std::uint64_t>(1, effort.candidates)))};
     for (division& choice : choices) {
-      if (fastest && batch_.stop.stop_requested()) break;
+      if (fastest && (batch_.stop.stop_requested() || fastest->end() <= near)) break;
       result<outcome> trial = tried_once(choice);
       if (trial)
         keep(std::move(trial).value());
@@ -86,24 +95,25 @@ class division_search {
     }
     if (!fastest) return *std::move(why);
     // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
-    const auto plan_again = [&](std::size_t most, std::uint64_t share, const auto& change) {
+    const auto plan_again = [&](std::size_t most, std::uint64_t quarters, const auto& change) {
       std::vector<contender> next = std::exchange(tried_so_far, {});
       std::stable_sort(next.begin(), next.end(), [](const contender& x, const contender& y) { return x.end() < y.end(); });
       next.resize(std::min(next.size(), most));
+      const std::uint64_t parts = 4 * next.size();
       for (contender& c : next) {
         if (batch_.stop.stop_requested()) break;
         change(c);
-        const std::uint64_t plans = share * next.size();
-        result<outcome> made = tried(std::move(c.units), start_, {effort.nodes / plans, effort.candidates / plans});
+        result<outcome> made = planned(std::move(c.units), start_,
+                                       {effort.nodes / parts * quarters, effort.candidates / parts * quarters});
         if (made) keep(std::move(made).value());
       }
     };
     const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
     const auto levelled = [&](contender& c) { level(c.units, all_, work_, c.ends); };
-    plan_again(3, 3, balanced);
-    plan_again(1, 3, balanced);
+    plan_again(3, 1, balanced);
+    plan_again(1, 1, balanced);
     tried_so_far.assign(1, *fastest);
-    plan_again(1, 1, levelled);
+    plan_again(1, 3, levelled);
     return std::move(fastest->solved);
   }
 
@@ -135,30 +145,55 @@ class division_search {
                                  held(*full), full->fixed);
   }
 
+  /// A division, and when each of its units ended as it was planned last.
+  struct contender {
+    division units;
+    std::vector<seconds> ends;
+    [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
+  };
+
+  /// A division with its plan.
+  struct outcome : contender {
+    solution solved;
+  };
+
   /// Every unit planned by phase 2.
-  result<solution> planned(const division& units, const packing& start, solvers::search_budget effort) const {
-    solution found{std::vector<replica_solution>(replicas())};
+  result<outcome> planned(division units, const packing& start, solvers::search_budget effort) const {
     std::vector<solution> of_unit(units.size());
+    std::vector<seconds> ends(units.size());
     result<void> done = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
       const bool is_alone = units[u].shared.empty();
-      result<solution> one = is_alone ? alone(units[u], start, effort) : together(units[u], start, effort);
+      result<solution> one = is_alone ? alone(units[u], start, effort, ends[u]) : together(units[u], start, effort);
       if (!one) return std::move(one).error();
       of_unit[u] = std::move(one).value();
       return success();
     });
     if (!done) return std::move(done).error();
+    solution found{std::vector<replica_solution>(replicas())};
     for (std::size_t u = 0; u < units.size(); ++u) {
       for (std::size_t lane = 0; lane < units[u].replicas.size(); ++lane)
         found.replicas[units[u].replicas[lane]] = std::move(of_unit[u].replicas[lane]);
       for (merge& m : of_unit[u].merges) found.merges.push_back(std::move(m));
     }
-    return found;
+    result<void> timed = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
+      if (units[u].shared.empty()) return success();
+      result<simulator::group_run> run =
+          simulator::run_group(units[u].replicas, found, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
+      if (!run) return std::move(run).error();
+      ends[u] = run.value().end();
+      return success();
+    });
+    if (!timed) return std::move(timed).error();
+    return outcome{{std::move(units), std::move(ends)}, std::move(found)};
   }
 
-  result<solution> alone(const planning_unit& unit, const packing& start, solvers::search_budget effort) const {
+  /// end: when it ends
+  result<solution> alone(const planning_unit& unit, const packing& start, solvers::search_budget effort,
+                         seconds& end) const {
     local_search search(unit.own, batch_, slicer_, cost_, schedule_, rates_);
     result<replica_solution> one = search.best(start, effort);
     if (!one) return std::move(one).error();
+    end = search.makespan();
     solution made;
     made.replicas.push_back(std::move(one).value());
     return made;
@@ -235,49 +270,15 @@ class division_search {
     return made;
   }
 
-  /// A division, and when each of its units ended as it was planned last.
-  struct contender {
-    division units;
-    std::vector<seconds> ends;
-    [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
-  };
-
-  /// A division with its plan.
-  struct outcome : contender {
-    solution solved;
-  };
-
   /// The faster of a division's plans from packs of the start sizes and from half as large ones: groups may be far from
   /// their best with either, and others must not be chosen for that.
   result<outcome> tried_once(const division& units) const {
     packing half = start_;
     half.forward.steady /= 2;
     half.backward.steady /= 2;
-    result<outcome> whole = tried(units, start_, {0, 1});
-    result<outcome> small = tried(units, half, {0, 1});
+    result<outcome> whole = planned(units, start_, {0, 1});
+    result<outcome> small = planned(units, half, {0, 1});
     return small && (!whole || small.value().end() < whole.value().end()) ? std::move(small) : std::move(whole);
-  }
-
-  result<outcome> tried(division units, const packing& start, solvers::search_budget effort) const {
-    result<solution> solved = planned(units, start, effort);
-    if (!solved) return std::move(solved).error();
-    result<std::vector<seconds>> ends = ends_of(units, solved.value());
-    if (!ends) return std::move(ends).error();
-    return outcome{{std::move(units), std::move(ends).value()}, std::move(solved).value()};
-  }
-
-  /// When each unit ends.
-  result<std::vector<seconds>> ends_of(const division& units, const solution& solved) const {
-    std::vector<seconds> ends(units.size());
-    result<void> done = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
-      result<simulator::group_run> run = simulator::run_group(units[u].replicas, solved, cost_, batch_.shape, rates_,
-                                                             weight_gradients_of<Schedule>);
-      if (!run) return std::move(run).error();
-      ends[u] = run.value().end();
-      return success();
-    });
-    if (!done) return std::move(done).error();
-    return ends;
   }
 
   /// Balances anew, by what units took beside their work: who came out slow hands some to who came out fast.

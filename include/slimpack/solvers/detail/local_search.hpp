@@ -47,7 +47,10 @@ class local_search {
 
   /// The best of the candidates that the budget allows, and at least the first.
   result<replica_solution> best(const packing& start, solvers::search_budget budget) {
-    if (group_.empty()) return replica_solution{{}, {}, std::vector<program>(stages())};
+    if (group_.empty()) {
+      listed_.makespan = {};
+      return replica_solution{{}, {}, std::vector<program>(stages())};
+    }
     budget_ = until_ = budget;
     if constexpr (requires { { schedule_.longer() } -> std::same_as<Schedule>; })
       if (is_long()) schedule_ = schedule_.longer();
@@ -66,6 +69,9 @@ class local_search {
       if (ordering > 0) improve_order(ordering);
     }
   }
+
+  /// Of what best() has found.
+  [[nodiscard]] seconds makespan() const noexcept { return std::min(listed_.makespan, improved_.makespan); }
 
  private:
   struct ordered {
@@ -142,9 +148,13 @@ class local_search {
   result<seconds> score(partition packs, const Schedule& schedule) {
     const workload priced = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
     keeps_beside_tokens_ = !priced.forward.kept.empty();
-    // On each part: instructions, a message for nearly each, and slices to price.
-    last_ = (2 * (packs.forward.size() + packs.backward.size()) + packs.forward.slices().size() +
-             packs.backward.slices().size()) * static_cast<std::size_t>(batch_.shape.parts());
+    // On each part: instructions, a message for nearly each, and slices to price; in a long search those of each lane, too.
+    std::size_t lanes = 1;
+    if constexpr (prices_together<Cost>)
+      if (is_long()) lanes += cost_.count();
+    last_ = (2 * (packs.forward.size() + packs.backward.size()) +
+             lanes * (packs.forward.slices().size() + packs.backward.slices().size())) *
+            static_cast<std::size_t>(batch_.shape.parts());
     nodes_ += last_;
     result<timed_programs> timed = schedules::timed(schedule, priced);
     if (!timed) return std::move(timed).error();
