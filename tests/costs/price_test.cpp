@@ -121,7 +121,7 @@ partition renamed(sequence_id first, sequence_id second) {
 
 TEST(Price, FollowsSequencesWhateverTheirIds) {
   const workload near = price(example(), by_part{}, {}, {memory_rates{}});
-  for (const auto& [first, second] : {std::pair<std::uint32_t, std::uint32_t>{65535, 40}, {1, 0}, {7, 4000000000}}) {
+  for (const auto& [first, second] : {std::pair<std::uint32_t, std::uint32_t>{65535, 40}, {1, 0}, {7, 40}, {7, 4000000000}}) {
     const workload far = price(renamed({first}, {second}), by_part{}, {}, {memory_rates{}});
     EXPECT_EQ(far.turn, near.turn) << first;
     EXPECT_EQ(far.gradient_running, near.gradient_running) << first;
@@ -138,6 +138,14 @@ TEST(SequenceNumbers, CountTheSequencesThatOccur) {
   const detail::sequence_numbers near(example().forward);
   EXPECT_EQ(near.count(), 2u);
   EXPECT_EQ(near({1}), 1u);
+}
+
+// Three slices: up to 48 cells are fewer steps than sorting and searching, and those of no sequence stay unused.
+TEST(SequenceNumbers, AreIdsWhereTheseAreNear) {
+  const detail::sequence_numbers near(renamed({7}, {47}).forward);
+  EXPECT_EQ(near.count(), 48u);
+  EXPECT_EQ(near({47}), 47u);
+  EXPECT_EQ(detail::sequence_numbers(renamed({7}, {48}).forward).count(), 2u);
 }
 
 }  // namespace

@@ -66,9 +66,10 @@ struct as_listed : schedules::list {
 };
 
 template <class Schedule = schedules::list>
-seconds step_time(const std::vector<tokens>& lengths, const shape& on, solvers::search_budget effort) {
+seconds step_time(const std::vector<tokens>& lengths, const shape& on, solvers::search_budget effort,
+                  std::uint32_t most_sharers = solvers::two_phase{}.most_sharers) {
   return planner{on, slicers::equal_cost{}, costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}},
-                 solvers::two_phase{.effort = effort}, Schedule{}}(lengths)
+                 solvers::two_phase{.effort = effort, .most_sharers = most_sharers}, Schedule{}}(lengths)
       .value()
       .step_time;
 }
@@ -247,15 +248,15 @@ TEST(TwoPhase, CutsForwardAndBackwardApart) {
   EXPECT_NE(tests::members(made.replicas[0].partition.forward), tests::members(made.replicas[0].partition.backward));
 }
 
-// Where the order is the schedule's, a replica's search is one path, which a larger budget follows further.
+// Where the order is the schedule's and replicas share nothing, the search is one path, which a larger budget follows
+// further. Where they may share, budgets are split among divisions.
 TEST(TwoPhase, IsNoWorseForALargerBudgetIfOrdersAreKept) {
-  each_batch(93, tests::cases(15), [](testing::generator&, shape on, const std::vector<tokens>& lengths) {
-    on.replicas = 1;
-    seconds before = step_time<as_listed>(lengths, on, {0, 1});
+  each_batch(93, tests::cases(15), [](testing::generator&, const shape& on, const std::vector<tokens>& lengths) {
+    seconds before = step_time<as_listed>(lengths, on, {0, 1}, 1);
     for (const solvers::search_budget effort :
          {solvers::search_budget{0, 0}, solvers::search_budget{20'000, 5}, solvers::search_budget{100'000, 20},
           solvers::search_budget{300'000, 80}}) {
-      const seconds after = step_time<as_listed>(lengths, on, effort);
+      const seconds after = step_time<as_listed>(lengths, on, effort, 1);
       EXPECT_LE(after, before) << "seed 93, " << effort;
       before = after;
     }

@@ -7,9 +7,9 @@
 #include <slimpack/simulator/plan_graphs.hpp>
 
 #include <boost/graph/dag_shortest_paths.hpp>
+#include <boost/graph/exception.hpp>
 #include <boost/graph/graph_traits.hpp>
 #include <boost/graph/properties.hpp>
-#include <boost/graph/topological_sort.hpp>  // not_a_dag
 #include <boost/iterator/counting_iterator.hpp>
 #include <boost/iterator/iterator_facade.hpp>
 #include <boost/property_map/function_property_map.hpp>
@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>

@@ -82,7 +82,7 @@ class division_search {
       tried_so_far.push_back(made);  // without its plan
       if (!fastest || made.end() < fastest->end()) fastest = std::move(made);
     };
-    // No division beats the mean work of a replica. Who has little effort is content with 1 % more, others with less.
+    // No division beats the mean work of a replica. The fast effort is content with 1 % more, normal with 0.1 %.
     const double mean = std::accumulate(work_.begin(), work_.end(), 0.0) / static_cast<double>(replicas());
     const seconds near{mean * (1 + 0.4 / static_cast<double>(std::max<std::uint64_t>(1, effort.candidates)))};
     for (division& choice : choices) {

@@ -44,6 +44,7 @@ class lane_cost {
   [[nodiscard]] seconds message(tokens size, pass p, int part) const { return message_time(*cost_, size, p, part); }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_of(*cost_, stage); }
 
+  /// Lanes, of which each is priced.
   [[nodiscard]] std::size_t count() const noexcept { return lanes_->count(); }
 
   /// Packs of stand-ins as those of each lane.

@@ -47,10 +47,7 @@ class local_search {
 
   /// The best of the candidates that the budget allows, and at least the first.
   result<replica_solution> best(const packing& start, solvers::search_budget budget) {
-    if (group_.empty()) {
-      listed_.makespan = {};
-      return replica_solution{{}, {}, std::vector<program>(stages())};
-    }
+    if (group_.empty()) return replica_solution{{}, {}, std::vector<program>(stages())};
     budget_ = until_ = budget;
     if constexpr (requires { { schedule_.longer() } -> std::same_as<Schedule>; })
       if (is_long()) schedule_ = schedule_.longer();
@@ -71,7 +68,9 @@ class local_search {
   }
 
   /// Of what best() has found.
-  [[nodiscard]] seconds makespan() const noexcept { return std::min(listed_.makespan, improved_.makespan); }
+  [[nodiscard]] seconds makespan() const noexcept {
+    return group_.empty() ? seconds{} : std::min(listed_.makespan, improved_.makespan);
+  }
 
  private:
   struct ordered {
@@ -148,7 +147,8 @@ class local_search {
   result<seconds> score(partition packs, const Schedule& schedule) {
     const workload priced = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
     keeps_beside_tokens_ = !priced.forward.kept.empty();
-    // On each part: instructions, a message for nearly each, and slices to price; in a long search those of each lane, too.
+    // On each part: instructions, a message for nearly each, and slices to price. Those of lanes take their time, too; a
+    // short search does not count them, or it would try too few candidates to tell one division from another.
     std::size_t lanes = 1;
     if constexpr (prices_together<Cost>)
       if (is_long()) lanes += cost_.count();
