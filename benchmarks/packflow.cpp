@@ -5,7 +5,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/uniform.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <algorithm>

@@ -13,8 +13,8 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/bgl.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/chunked.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -53,9 +53,9 @@ void measure(const std::filesystem::path& list) {
 
   const plan p = plan_batch(lengths).value();
   const replica_plan& r = p.replicas[0];
-  const double planning = median_time(5, [&] { simulator::certify(plan_batch(lengths).value()).value(); });
-  const workload work = simulator::workload_of(p, 0);
-  simulator::task_graph graph;
+  const double planning = median_time(5, [&] { simulators::certify(plan_batch(lengths).value()).value(); });
+  const workload work = simulators::workload_of(p, 0);
+  simulators::task_graph graph;
   std::vector<seconds> start;
   const double simulation = median_time(21, [&] {
     graph.assign(work, r.programs).value();

@@ -3,12 +3,12 @@
 //
 // 512 sequences of 16384 tokens, forward packs of 2048 tokens and backward packs of 1024, 1F1B with a lead of 2,
 // 8 stages; no randomness. The items of a row are graph nodes (instructions and messages), of the last swaps tried.
-#include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulator/bgl.hpp>
-#include <slimpack/simulator/changing_order.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/order/changing_order.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -43,13 +43,13 @@ const uniform_step& step() {
   return one;
 }
 
-void count(benchmark::State& state, const simulator::task_graph& graph) {
+void count(benchmark::State& state, const simulators::task_graph& graph) {
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(graph.size()));
   state.counters["nodes"] = static_cast<double>(graph.size());
 }
 
 void build_and_sweep(benchmark::State& state) {
-  simulator::task_graph graph;
+  simulators::task_graph graph;
   std::vector<seconds> start;
   for (auto _ : state) {
     graph.assign(step().work, step().programs).value();
@@ -60,7 +60,7 @@ void build_and_sweep(benchmark::State& state) {
 BENCHMARK(build_and_sweep)->Unit(benchmark::kMillisecond);
 
 void sweep(benchmark::State& state) {
-  simulator::task_graph graph;
+  simulators::task_graph graph;
   graph.assign(step().work, step().programs).value();
   std::vector<seconds> start;
   for (auto _ : state) benchmark::DoNotOptimize(graph.sweep(start));
@@ -69,9 +69,9 @@ void sweep(benchmark::State& state) {
 BENCHMARK(sweep)->Unit(benchmark::kMillisecond);
 
 void boost_graph_sorts_and_paths(benchmark::State& state) {
-  simulator::task_graph graph;
+  simulators::task_graph graph;
   graph.assign(step().work, step().programs).value();
-  for (auto _ : state) benchmark::DoNotOptimize(simulator::certified_makespan(graph).value());
+  for (auto _ : state) benchmark::DoNotOptimize(simulators::certified_makespan(graph).value());
   count(state, graph);
 }
 BENCHMARK(boost_graph_sorts_and_paths)->Unit(benchmark::kMillisecond);
@@ -82,7 +82,7 @@ void try_swaps(benchmark::State& state) {
   const std::vector<std::int64_t>& before = step().work.forward.before;
   for (std::size_t i = 1; i < before.size(); ++i) tokens.push_back(before[i] - before[i - 1]);
   for (const std::uint32_t turn : step().work.turn) needs.push_back(before[turn + 1]);
-  simulator::changing_order order(step().work, step().programs, tokens, needs);
+  simulators::changing_order order(step().work, step().programs, tokens, needs);
   for (auto _ : state) {
     for (std::size_t rank = 0; rank < order.size(); ++rank) order.swap(rank);
     order.begin();

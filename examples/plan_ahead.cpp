@@ -1,8 +1,8 @@
 // Plans batch n + 1 while batch n trains, and plans no batch twice: an async_planner around a plan_cache.
 
-#include <slimpack/async_planner.hpp>
-#include <slimpack/plan_cache.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/service/async_planner.hpp>
+#include <slimpack/service/plan_cache.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -2,8 +2,8 @@
 
 #include "scores.hpp"
 
-#include <slimpack/costs/collective_table.hpp>
-#include <slimpack/costs/network.hpp>
+#include <slimpack/costs/network/collective_table.hpp>
+#include <slimpack/costs/network/network.hpp>
 #include <slimpack/io/profile.hpp>
 
 #include <algorithm>

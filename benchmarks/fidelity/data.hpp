@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_BENCHMARKS_FIDELITY_DATA_HPP
 #define SLIMPACK_BENCHMARKS_FIDELITY_DATA_HPP
 
-#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/saved_tensors.hpp>
 

@@ -7,9 +7,9 @@
 #include "scores.hpp"
 #include "trainings.hpp"
 
-#include <slimpack/costs/layer.hpp>
-#include <slimpack/costs/price.hpp>
+#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/profiled_of.hpp>
+#include <slimpack/pricing/price.hpp>
 
 #include <algorithm>
 #include <cmath>

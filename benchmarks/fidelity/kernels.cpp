@@ -5,11 +5,11 @@
 #include "data.hpp"
 #include "scores.hpp"
 
-#include <slimpack/costs/attention_table.hpp>
 #include <slimpack/costs/calibrated.hpp>
-#include <slimpack/costs/kernel_samples.hpp>
-#include <slimpack/costs/product_table.hpp>
-#include <slimpack/costs/wave_model.hpp>
+#include <slimpack/costs/kernels/attention_table.hpp>
+#include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/kernels/product_table.hpp>
+#include <slimpack/costs/kernels/wave_model.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/profile.hpp>
 

@@ -7,7 +7,7 @@
 #include "scores.hpp"
 #include "trainings.hpp"
 
-#include <slimpack/costs/layer.hpp>
+#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 
 #include "data.hpp"
 
-#include <slimpack/costs/kernel_samples.hpp>
-#include <slimpack/costs/kernel_times.hpp>
-#include <slimpack/costs/network.hpp>
+#include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/kernels/kernel_times.hpp>
+#include <slimpack/costs/network/network.hpp>
 #include <slimpack/io/profile.hpp>
 
 #include <filesystem>

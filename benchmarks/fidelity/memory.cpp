@@ -6,13 +6,13 @@
 #include "memory_tables.hpp"
 #include "scores.hpp"
 
-#include <slimpack/costs/memory.hpp>
-#include <slimpack/costs/price.hpp>
+#include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/io/model_config.hpp>
 #include <slimpack/io/saved_tensors.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulators/memory.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -104,7 +104,7 @@ double largest(const std::vector<double>& of_stages) { return *std::max_element(
 double peak_of_1f1b(const trainer& stack, const shape& on, const partition& packs) {
   const workload work = stack.priced(packs, weight_gradients::with_inputs);
   const schedules::one_f_one_b schedule{.lead = on.chunks > 1 ? 2 : 1};
-  return largest(simulator::peak_memory(work, schedule.programs(work).value()));
+  return largest(simulators::peak_memory(work, schedule.programs(work).value()));
 }
 
 /// The fullest GPU under ZB-1p (multiple 1) or ZB-2p (2): the order is searched as its authors do, under a limit of
@@ -115,7 +115,7 @@ double peak_of_zero_bubble(const trainer& stack, int stages, const partition& pa
   workload uniform = searched.priced(packs, weight_gradients::apart);
   uniform.shape.memory = memory_limit{memory_unit::byte, multiple * stages * searched.kept_by_pack(0, batch, length)};
   const std::vector<program> programs = schedules::zero_bubble{}.programs(uniform).value();
-  return largest(simulator::peak_memory(settled(stack.priced(packs, weight_gradients::apart), programs), programs));
+  return largest(simulators::peak_memory(settled(stack.priced(packs, weight_gradients::apart), programs), programs));
 }
 
 std::vector<row> zero_bubble_rows(const std::filesystem::path& data, const costs::saved_tensors& table,

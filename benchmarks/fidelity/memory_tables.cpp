@@ -2,11 +2,11 @@
 
 #include "data.hpp"
 
-#include <slimpack/costs/memory.hpp>
-#include <slimpack/costs/price.hpp>
+#include <slimpack/costs/memory/memory.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/makespan.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulators/graph/makespan.hpp>
+#include <slimpack/simulators/memory.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -44,8 +44,8 @@ struct sliced_pipeline {
         price(packs, equal_slices{}, on, std::vector<memory_rates>(static_cast<std::size_t>(stages)));
     const std::vector<program> programs = schedules::one_f_one_b{}.programs(work).value();
     const auto slices = static_cast<double>(n);
-    bubble = 1 - 3 * m * slices * chunks / simulator::makespan(work, programs).value().value;
-    in_flight = simulator::peak_memory(work, programs).front() / slices;
+    bubble = 1 - 3 * m * slices * chunks / simulators::makespan(work, programs).value().value;
+    in_flight = simulators::peak_memory(work, programs).front() / slices;
   }
 };
 

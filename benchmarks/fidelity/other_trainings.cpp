@@ -6,7 +6,7 @@
 #include "data.hpp"
 #include "trainings.hpp"
 
-#include <slimpack/costs/layer.hpp>
+#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/io/model_config.hpp>
 

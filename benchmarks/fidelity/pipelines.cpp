@@ -6,13 +6,13 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/workload.hpp>
-#include <slimpack/costs/price.hpp>
 #include <slimpack/io/csv.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/timeline.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -120,10 +120,10 @@ outcome run(const Schedule& schedule, profile cost, double limit, sends how) {
   const std::vector<program> programs = schedule.programs(priced()).value();
   const workload planned = settled(priced(), programs);
   cost.how = how;
-  const simulator::timeline lanes = simulator::simulate(settled(priced(), programs), programs).value();
+  const simulators::timeline lanes = simulators::simulate(settled(priced(), programs), programs).value();
   outcome out{.makespan = lanes.makespan.value, .limit = limit};
   for (const auto& lane : lanes.stages) out.span = std::max(out.span, (lane.back().end - lane.front().begin).value);
-  for (const double held : simulator::peak_memory(planned, programs))
+  for (const double held : simulators::peak_memory(planned, programs))
     out.memory = std::max(out.memory, held / micro_batch);
   return out;
 }

@@ -4,12 +4,12 @@
 #include "../median_time.hpp"
 #include "scores.hpp"
 
-#include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 
 #include <cstddef>
@@ -49,7 +49,7 @@ struct timed {
 };
 
 /// Building and sweeping the task graph of programs that are there.
-timed simulate(const workload& work, const std::vector<program>& programs, simulator::task_graph& graph) {
+timed simulate(const workload& work, const std::vector<program>& programs, simulators::task_graph& graph) {
   timed found;
   std::vector<seconds> start;
   found.median = median_time(repeats, [&] {
@@ -62,14 +62,14 @@ timed simulate(const workload& work, const std::vector<program>& programs, simul
 /// From packs to a judged plan: prices, programs, makespan, memory.
 timed evaluate(const partition& made, const shape& on, const std::vector<memory_rates>& rates) {
   timed found;
-  simulator::task_graph graph;
+  simulators::task_graph graph;
   std::vector<seconds> start;
   found.median = median_time(repeats, [&] {
     const workload work = price(made, cost, on, rates);
     const std::vector<program> programs = schedule.programs(work).value();
     graph.assign(work, programs).value();
     found.makespan = graph.sweep(start);
-    found.peak = simulator::peak_memory(work, programs).front();
+    found.peak = simulators::peak_memory(work, programs).front();
   });
   return found;
 }
@@ -88,7 +88,7 @@ std::vector<score> speed(const std::filesystem::path&) {
   const partition made = equal_packs();
   const std::vector<memory_rates> rates = rates_of(cost, on).value();
   const workload work = price(made, cost, on, rates);
-  simulator::task_graph graph;
+  simulators::task_graph graph;
   const timed simulated = simulate(work, schedule.programs(work).value(), graph);
   const timed evaluated = evaluate(made, on, rates);
   const std::vector<tokens> lengths(packs, {4096});

@@ -4,10 +4,10 @@
 #include "score.hpp"
 
 #include <slimpack/core/partition.hpp>
-#include <slimpack/costs/price.hpp>
 #include <slimpack/costs/profiled.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/timeline.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -31,7 +31,7 @@ inline std::optional<slimpack::seconds> iteration(const slimpack::costs::profile
   const workload work = price(replica, cost, on, rates_of(cost, on).value());
   const result<std::vector<program>> programs = schedules::one_f_one_b{.lead = on.chunks > 1 ? 2 : 1}.programs(work);
   if (!programs) return std::nullopt;
-  return simulator::simulate(work, programs.value()).value().makespan + cost.reduce_time();
+  return simulators::simulate(work, programs.value()).value().makespan + cost.reduce_time();
 }
 
 /// Trainings of flash attention on other GPUs, in bf16 and FP8. Nothing is fitted to them, and no goal is set.

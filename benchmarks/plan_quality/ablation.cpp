@@ -6,10 +6,10 @@
 #include "uniform.hpp"
 
 #include <slimpack/costs/calibrated.hpp>
-#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/kernels/wave_model.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/costs/wave_model.hpp>
 #include <slimpack/io/model_config.hpp>
 #include <slimpack/io/profile.hpp>
 #include <slimpack/planner.hpp>

@@ -1,12 +1,12 @@
 #ifndef SLIMPACK_BENCHMARKS_PLAN_QUALITY_FLAT_HPP
 #define SLIMPACK_BENCHMARKS_PLAN_QUALITY_FLAT_HPP
 
-#include <slimpack/core/cut_budget.hpp>
-#include <slimpack/core/problem.hpp>
-#include <slimpack/core/solution.hpp>
-#include <slimpack/costs/price.hpp>
-#include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/detail/fill.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
 #include <cstddef>

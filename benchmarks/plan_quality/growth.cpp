@@ -10,8 +10,8 @@
 #include "uniform.hpp"
 
 #include <slimpack/io/plan_json.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/workload_of.hpp>
+#include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <sys/resource.h>
 
@@ -92,10 +92,10 @@ void largest(const options& o) {
   const plan& p = made.value();
   std::size_t nodes = 0;
   const double simulating = median_processor_time(1, [&] {
-    simulator::task_graph graph;
+    simulators::task_graph graph;
     std::vector<seconds> start;
     for (std::size_t r = 0; r < p.replicas.size(); ++r) {
-      graph.assign(simulator::workload_of(p, r), p.replicas[r].programs).value();
+      graph.assign(simulators::workload_of(p, r), p.replicas[r].programs).value();
       graph.sweep(start);
       nodes += graph.size();
     }

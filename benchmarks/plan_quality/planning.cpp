@@ -5,8 +5,8 @@
 #include "parts.hpp"
 #include "uniform.hpp"
 
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/workload_of.hpp>
+#include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,8 +31,8 @@ struct timed_batch {
 
 /// Million task-graph nodes a second, built and swept, of a replica's programs.
 double million_nodes_a_second(const plan& p) {
-  const workload work = simulator::workload_of(p, 0);
-  simulator::task_graph graph;
+  const workload work = simulators::workload_of(p, 0);
+  simulators::task_graph graph;
   std::vector<seconds> start;
   const double time = median_time(21, [&] {
     graph.assign(work, p.replicas[0].programs).value();

@@ -2,10 +2,10 @@
 
 #include "../../examples/plan/planners.hpp"
 
-#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/space.hpp>
-#include <slimpack/simulator/bounds.hpp>
+#include <slimpack/simulators/bounds/lower_bounds.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -48,7 +48,7 @@ seconds uncut_floor(const costs::transformer& cost, const shape& on, std::span<c
   const sequence giant = longest_of(lengths);
   shape whole = on;
   whole.quantum = giant.length;
-  return simulator::chain_bound(cost, whole, giant);
+  return simulators::chain_bound(cost, whole, giant);
 }
 
 cluster cluster::of(costs::model_shape model, int gpus) {

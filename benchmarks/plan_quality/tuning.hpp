@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/shapes/candidate.hpp>
 #include <slimpack/shapes/layout.hpp>

@@ -17,7 +17,7 @@ result<plan> planned(const shape& on, const costs::quadratic& cost, std::span<co
                           ? planner{on, slicers::equal_cost{}, cost, solver}(lengths)
                           : planner{on, slicers::equal_cost{}, cost, solver, schedules::zero_bubble{}}(lengths);
   if (!made) return made;
-  if (result<void> same = simulator::certify(made.value()); !same) return std::move(same).error();
+  if (result<void> same = simulators::certify(made.value()); !same) return std::move(same).error();
   made.value().planning_time = {static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC};
   return made;
 }

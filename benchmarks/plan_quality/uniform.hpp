@@ -6,8 +6,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/workload.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/pricing/workload.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <span>

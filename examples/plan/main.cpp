@@ -10,15 +10,15 @@
 #include "setting.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/deadline.hpp>
 #include <slimpack/io/file.hpp>
 #include <slimpack/io/plan_json.hpp>
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
-#include <slimpack/simulator/bgl.hpp>
+#include <slimpack/service/deadline.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/simulator/bgl.hpp>
 
 #include <unistd.h>
 
@@ -77,7 +77,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
   if (r.plan) {
     plan& p = r.plan.value();
     const auto begin = std::chrono::steady_clock::now();
-    if (result<void> same = simulator::certify(p); !same) {
+    if (result<void> same = simulators::certify(p); !same) {
       r.plan = std::move(same).error();
       return r;
     }

@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 #define SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 
-#include <slimpack/core/workload.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/io/lengths.hpp>
+#include <slimpack/pricing/workload.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 

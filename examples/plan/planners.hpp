@@ -6,7 +6,7 @@
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/simulator/bounds.hpp>
+#include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<co
   slimpack::seconds floor{};
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     on.quantum = lengths[i];
-    floor = std::max(floor, slimpack::simulator::chain_bound(cost, on, {{static_cast<std::uint32_t>(i)}, lengths[i]}));
+    floor = std::max(floor, slimpack::simulators::chain_bound(cost, on, {{static_cast<std::uint32_t>(i)}, lengths[i]}));
   }
   return floor;
 }

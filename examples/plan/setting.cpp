@@ -1,9 +1,9 @@
 #include "setting.hpp"
 
 #include <slimpack/costs/calibrated.hpp>
-#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/kernels/wave_model.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled_of.hpp>
-#include <slimpack/costs/wave_model.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/model_config.hpp>

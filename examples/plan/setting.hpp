@@ -5,12 +5,12 @@
 #include "planners.hpp"
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/costs/gpu.hpp>
-#include <slimpack/costs/kernel_samples.hpp>
-#include <slimpack/costs/kernel_times.hpp>
-#include <slimpack/costs/model_shape.hpp>
-#include <slimpack/costs/network.hpp>
-#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/kernels/kernel_times.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
+#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/network/network.hpp>
 #include <slimpack/shapes/layout.hpp>
 
 #include <optional>

@@ -3,8 +3,8 @@
 
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/costs/saved_tensors.hpp>
 #include <slimpack/shapes/layout.hpp>
 
 #include <iosfwd>

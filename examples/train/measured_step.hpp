@@ -4,9 +4,9 @@
 #include "journal.hpp"
 
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/step_report.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/workload_of.hpp>
+#include <slimpack/executors/step_report.hpp>
+#include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/simulators/memory.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ struct measured_step {
   }
 
   /// Compared with the plan. Requires   rates: of activations alone, by stage
-  /// Bubble    the share of the ranks' time in which they run no instruction. The plan's (simulator/measured.hpp) counts
+  /// Bubble    the share of the ranks' time in which they run no instruction. The plan's (executors/measured.hpp) counts
   ///           work by its least measured time, so that slow thin slices are bubble to it, too
   [[nodiscard]] step_figures figures(const slimpack::plan& p, const std::vector<slimpack::memory_rates>& rates) const {
     step_figures f{
@@ -65,9 +65,9 @@ struct measured_step {
     double busy = 0;
     for (std::size_t replica = 0; replica < p.replicas.size(); ++replica) {
       const slimpack::replica_plan& r = p.replicas[replica];
-      slimpack::workload work = slimpack::simulator::workload_of(p, replica);
+      slimpack::workload work = slimpack::simulators::workload_of(p, replica);
       work.rates = rates;
-      const std::vector<double> predicted = slimpack::simulator::peak_memory(work, r.programs);
+      const std::vector<double> predicted = slimpack::simulators::peak_memory(work, r.programs);
       for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
         const std::size_t rank = replica * r.programs.size() + stage;
         for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;

@@ -4,11 +4,11 @@
 #include "model/model_stage.hpp"
 #include "model/random.hpp"
 
-#include <slimpack/core/outgoing.hpp>
-#include <slimpack/core/piece.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/executors/outgoing.hpp>
+#include <slimpack/executors/piece.hpp>
 
 #include <algorithm>
 #include <chrono>

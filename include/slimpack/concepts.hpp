@@ -1,19 +1,19 @@
 #ifndef SLIMPACK_CONCEPTS_HPP
 #define SLIMPACK_CONCEPTS_HPP
 
-#include <slimpack/core/backward_cuts.hpp>
-#include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/message_format.hpp>
-#include <slimpack/core/outgoing.hpp>
-#include <slimpack/core/piece.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/problem.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/core/solution.hpp>
-#include <slimpack/core/step_report.hpp>
-#include <slimpack/core/workload.hpp>
 #include <slimpack/detail/unmet.hpp>
+#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/message_format.hpp>
+#include <slimpack/executors/outgoing.hpp>
+#include <slimpack/executors/piece.hpp>
+#include <slimpack/executors/step_report.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -234,7 +234,7 @@ concept transport = detail::moves_bytes<T> ||
     detail::unmet<"a transport offers a type handle, rank(), size(), send(peer, channel, bytes), receive(peer, channel, bytes), test(handle), wait(handle), abort(reason)">();
 
 /// A stage compute is the trainer's own model on one stage. Messages are spans of bytes, valid during the call: what came
-/// from the previous part (`in`, empty at the ends of the pipeline) and what goes to the next (core/outgoing.hpp). It
+/// from the previous part (`in`, empty at the ends of the pipeline) and what goes to the next (executors/outgoing.hpp). It
 /// takes one of four forms: by piece or, with spans of pieces, by pack; with a `state` that the runtime keeps per forward
 /// piece, or without one, where it keeps what it needs itself. Callbacks return their value, or a result that holds it.
 ///  1. a state that forward gave comes back exactly once, to backward or to discard; without states, each forwarded token
@@ -245,7 +245,7 @@ concept transport = detail::moves_bytes<T> ||
 ///     weights_apart to a later call of weights(piece), or of weights(span of pieces); the piece's memory is its own
 ///     until then, and discard may come between the two
 ///  5. with cuts = backward_cuts::any (only without states) backward pieces are cut as the plan says; otherwise each is one
-///     forward piece, since the runtime cuts both passes at the cuts of either (core/refine.hpp)
+///     forward piece, since the runtime cuts both passes at the cuts of either (pricing/refine.hpp)
 /// testing/stage_compute_laws.hpp checks 2; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
 concept stage_compute =

@@ -81,12 +81,12 @@ class threads;
 class mpi;
 }  // namespace transports
 
-namespace simulator {
+namespace simulators {
 class changing_order;
 struct pack_change;
 class task_graph;
 struct timeline;
-}  // namespace simulator
+}  // namespace simulators
 
 }  // namespace slimpack
 

@@ -6,17 +6,17 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/detail/amount.hpp>
-#include <slimpack/detail/solution_check.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
-#include <slimpack/simulator/bounds.hpp>
-#include <slimpack/simulator/group_run.hpp>
-#include <slimpack/simulator/joint.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulators/bounds/lower_bounds.hpp>
+#include <slimpack/simulators/graph/joint.hpp>
+#include <slimpack/simulators/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/detail/solution_check.hpp>
+#include <slimpack/solvers/divide/group_run.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ namespace slimpack {
 ///           and schedule are called from several at once, as const objects
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
 ///           model for another shape or with times that are no times; a solution that does not run each sequence once
-///           (detail/solution_check.hpp); what solver and schedule refuse
+///           (solvers/detail/solution_check.hpp); what solver and schedule refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
           schedule_for<workload> Schedule = schedules::list>
@@ -153,7 +153,7 @@ class planner {
     p.replicas.resize(solved.replicas.size());
     std::vector<bool> shared(lengths.size());
     for (const merge& m : solved.merges) shared[m.sequence.value] = true;
-    const std::vector<std::vector<std::uint32_t>> groups = simulator::joint_groups(solved.merges, p.replicas.size());
+    const std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(solved.merges, p.replicas.size());
     result<void> run = detail::for_each_index(groups.size(), threads(), [&](std::size_t g) {
       return simulate(p, groups[g], lengths, solved, shared, rates.value());
     });
@@ -163,7 +163,7 @@ class planner {
     if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost_);  // between copies of the weights
     p.step_time += p.reduce_time;
     const std::vector<sequence> batch = solvers::sequences_of(lengths);
-    p.bounds = simulator::lower_bounds(cost_, shape_, batch, rates.value());
+    p.bounds = simulators::lower_bounds(cost_, shape_, batch, rates.value());
     for (bound& b : p.bounds) {
       b.time += p.reduce_time;
       // A bound that a plan meets may come out an ulp above it, since its sum is taken in another order.
@@ -189,13 +189,13 @@ class planner {
       return 1;
   }
 
-  /// Prices and runs the replicas of a group, which share sequences where they are several (simulator/joint.hpp), and
+  /// Prices and runs the replicas of a group, which share sequences where they are several (simulators/graph/joint.hpp), and
   /// hands them over to the plan.
   result<void> simulate(plan& p, std::span<const std::uint32_t> group, std::span<const tokens> lengths,
                         solution& solved, const std::vector<bool>& shared,
                         const std::vector<memory_rates>& rates) const {
-    result<simulator::group_run> run =
-        simulator::run_group(group, solved, cost_, shape_, rates, weight_gradients_of<Schedule>);
+    result<simulators::group_run> run =
+        simulators::run_group(group, solved, cost_, shape_, rates, weight_gradients_of<Schedule>);
     if (!run) return std::move(run).error();
     for (std::size_t g = 0; g < group.size(); ++g) {
       result<replica_plan> one = recorded(lengths, std::move(solved.replicas[group[g]]), shared,
@@ -212,7 +212,7 @@ class planner {
                                 const std::vector<bool>& shared, workload&& work,
                                 const std::vector<memory_rates>& rates) const {
     replica_plan r;
-    r.peak_memory = simulator::peak_memory(work, from.programs);
+    r.peak_memory = simulators::peak_memory(work, from.programs);
     if (shape_.memory) {
       const double peak = *std::max_element(r.peak_memory.begin(), r.peak_memory.end());
       if (peak > shape_.memory->amount)
@@ -225,7 +225,7 @@ class planner {
       if (!shared[id.value]) own.push_back({id, lengths[id.value]});
     shape alone = shape_;
     alone.replicas = 1;
-    for (const bound& b : simulator::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
+    for (const bound& b : simulators::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
     r.sequences = std::move(from.sequences);
     r.partition = std::move(from.partition);
     r.programs = std::move(from.programs);

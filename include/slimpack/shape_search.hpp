@@ -20,7 +20,7 @@ namespace slimpack {
 ///   shapes::space all{.gpus = 64, .layers = 32, .heads = 32, .memory = limit};
 ///   shapes::ranking found = shape_search{}(all.layouts(), batches, cost_of, plan_of).value();
 ///
-/// Branch and bound. Each layout has a proven lower bound, the same for every planner (simulator/bounds.hpp and the
+/// Branch and bound. Each layout has a proven lower bound, the same for every planner (simulators/bounds/lower_bounds.hpp and the
 /// reduction of gradients). In rising order of it layouts are planned with a small budget, until the next bound is no
 /// less than the time of the last finalist: neither that layout nor any after it can be one. A layout whose first
 /// batches already cost it that place is left. The finalists are planned once more, with the whole budget.

@@ -1,4 +1,4 @@
-#include <slimpack/plan_cache.hpp>
+#include <slimpack/service/plan_cache.hpp>
 
 #include <span>
 #include <stop_token>

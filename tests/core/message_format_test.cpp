@@ -1,4 +1,4 @@
-#include <slimpack/core/message_format.hpp>
+#include <slimpack/executors/message_format.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <slimpack/core/outgoing.hpp>
+#include <slimpack/executors/outgoing.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <slimpack/core/refine.hpp>
+#include <slimpack/pricing/refine.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/random_replica.hpp>
 

@@ -1,5 +1,5 @@
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/workload.hpp>
+#include <slimpack/pricing/workload.hpp>
 
 #include <gtest/gtest.h>
 

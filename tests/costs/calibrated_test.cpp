@@ -1,5 +1,5 @@
 #include <slimpack/costs/calibrated.hpp>
-#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include <slimpack/costs/collective_table.hpp>
+#include <slimpack/costs/network/collective_table.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-#include <slimpack/costs/gpus.hpp>
-#include <slimpack/costs/kernel_times.hpp>
+#include <slimpack/costs/kernels/kernel_times.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 
 #include <gtest/gtest.h>
 

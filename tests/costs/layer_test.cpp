@@ -1,4 +1,4 @@
-#include <slimpack/costs/layer.hpp>
+#include <slimpack/costs/model/layer.hpp>
 
 #include "models.hpp"
 

@@ -1,4 +1,4 @@
-#include <slimpack/costs/memory.hpp>
+#include <slimpack/costs/memory/memory.hpp>
 
 #include "models.hpp"
 

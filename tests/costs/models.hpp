@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTS_COSTS_MODELS_HPP
 #define SLIMPACK_TESTS_COSTS_MODELS_HPP
 
-#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 
 /// Published models, as their config.json files have them; and the shapes that SlimPipe's evaluation names by size,
 /// with the vocabulary that its figures imply.

@@ -1,4 +1,4 @@
-#include <slimpack/costs/network.hpp>
+#include <slimpack/costs/network/network.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include <slimpack/costs/price.hpp>
+#include <slimpack/pricing/price.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <slimpack/costs/profiled_of.hpp>
 
-#include <slimpack/costs/gpus.hpp>
-#include <slimpack/costs/layer.hpp>
+#include <slimpack/costs/model/gpus.hpp>
+#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/testing/cost_model_laws.hpp>
 #include <slimpack/testing/plan_laws.hpp>

@@ -1,6 +1,6 @@
-#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/model/gpus.hpp>
+#include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/profiled_of.hpp>
-#include <slimpack/costs/row_exchange.hpp>
 #include <slimpack/costs/transformer.hpp>
 
 #include "models.hpp"

@@ -1,4 +1,4 @@
-#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
 
 #include "models.hpp"
 

@@ -1,4 +1,4 @@
-#include <slimpack/costs/time_table.hpp>
+#include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "../laws/cases.hpp"

@@ -1,4 +1,4 @@
-#include <slimpack/costs/token_table.hpp>
+#include <slimpack/costs/kernels/token_table.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include <slimpack/costs/traffic.hpp>
+#include <slimpack/costs/network/traffic.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/testing/cost_model_laws.hpp>
 

@@ -1,10 +1,10 @@
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/workload_of.hpp>
-#include <slimpack/solvers/karmarkar_karp.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "../laws/cases.hpp"
@@ -258,9 +258,9 @@ void compare(const shape& on, const std::vector<tokens>& lengths,
   }
   for (const replica_plan& r : made.value().replicas) {
     so_far.asymmetric += !same_slices(r.partition.forward, r.partition.backward);
-    workload work = simulator::workload_of(made.value(), static_cast<std::size_t>(&r - made.value().replicas.data()));
+    workload work = simulators::workload_of(made.value(), static_cast<std::size_t>(&r - made.value().replicas.data()));
     for (memory_rates& rate : work.rates) rate.gradient_token = 0;
-    const std::vector<double> without = simulator::peak_memory(work, r.programs);
+    const std::vector<double> without = simulators::peak_memory(work, r.programs);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
       store s(layouts[stage], on.quantum);
       replay(s, r, lengths, stage);

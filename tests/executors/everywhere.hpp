@@ -4,12 +4,12 @@
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/solvers/chunked.hpp>
-#include <slimpack/solvers/dp_balanced.hpp>
-#include <slimpack/solvers/karmarkar_karp.hpp>
-#include <slimpack/solvers/megatron.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/dp_balanced.hpp>
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/threads.hpp>
 

@@ -1,7 +1,7 @@
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/solvers/chunked.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
 
 #include "../laws/cases.hpp"
 #include "diary.hpp"

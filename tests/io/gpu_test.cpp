@@ -1,4 +1,4 @@
-#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/io/gpu.hpp>
 
 #include "scratch.hpp"

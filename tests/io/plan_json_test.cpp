@@ -1,5 +1,5 @@
-#include <slimpack/core/refine.hpp>
 #include <slimpack/io/plan_json.hpp>
+#include <slimpack/pricing/refine.hpp>
 
 #include "scratch.hpp"
 

@@ -4,11 +4,11 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/timeline.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -64,8 +64,8 @@ inline plan sample_plan(std::vector<tokens> lengths, const shape& s, seconds pac
     replica.rates = rates_of(cost, s).value();
     workload work = price(replica.partition, cost, s, replica.rates);
     replica.programs = schedules::list{}.programs(work).value();
-    replica.peak_memory = simulator::peak_memory(work, replica.programs);
-    replica.makespan = simulator::simulate(work, replica.programs).value().makespan;
+    replica.peak_memory = simulators::peak_memory(work, replica.programs);
+    replica.makespan = simulators::simulate(work, replica.programs).value().makespan;
     replica.forward = std::move(work.forward);
     replica.backward = std::move(work.backward);
     for (const pass direction : {pass::forward, pass::backward})

@@ -1,8 +1,8 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/costs/layer.hpp>
-#include <slimpack/costs/memory.hpp>
-#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/memory/memory.hpp>
+#include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/io/saved_tensors.hpp>
 
 #include "scratch.hpp"

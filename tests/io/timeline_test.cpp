@@ -2,11 +2,11 @@
 
 #include "sample_plan.hpp"
 
-#include <slimpack/core/step_report.hpp>
+#include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/file.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/timeline.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -64,7 +64,7 @@ std::vector<step_report> run_of(plan p, Factor factor, seconds reduce = {}) {
   for (std::size_t r = 0; r < p.replicas.size(); ++r) {
     for (std::vector<seconds>* times : {&p.replicas[r].forward.time, &p.replicas[r].backward.time, &p.replicas[r].weight.time})
       for (seconds& t : *times) t = t * factor();
-    const simulator::timeline t = simulator::simulate(simulator::workload_of(p, r), p.replicas[r].programs).value();
+    const simulators::timeline t = simulators::simulate(simulators::workload_of(p, r), p.replicas[r].programs).value();
     for (std::size_t stage = 0; stage < t.stages.size(); ++stage) {
       step_report report;
       report.timeline = t.stages[stage];
@@ -141,8 +141,8 @@ TEST(TimelinePage, StartsAreThoseOfTheSimulator) {
   const plan p = small_plan();
   const nlohmann::json data = data_of(page_of({p}));
   for (std::size_t r = 0; r < p.replicas.size(); ++r) {
-    const workload work = simulator::workload_of(p, r);
-    const simulator::timeline t = simulator::simulate(work, p.replicas[r].programs).value();
+    const workload work = simulators::workload_of(p, r);
+    const simulators::timeline t = simulators::simulate(work, p.replicas[r].programs).value();
     for (std::size_t stage = 0; stage < t.stages.size(); ++stage) {
       const std::vector<std::int64_t> start = unpacked(data["plans"][0]["replicas"][r], stage);
       ASSERT_EQ(start.size(), t.stages[stage].size());

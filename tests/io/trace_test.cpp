@@ -2,10 +2,10 @@
 
 #include "sample_plan.hpp"
 
-#include <slimpack/core/step_report.hpp>
+#include <slimpack/executors/step_report.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/timeline.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -36,7 +36,7 @@ plan two_replicas() {
 std::vector<step_report> slower(const plan& p, double factor) {
   std::vector<step_report> ranks;
   for (std::size_t r = 0; r < p.replicas.size(); ++r) {
-    const simulator::timeline t = simulator::simulate(simulator::workload_of(p, r), p.replicas[r].programs).value();
+    const simulators::timeline t = simulators::simulate(simulators::workload_of(p, r), p.replicas[r].programs).value();
     for (const auto& lane : t.stages) {
       step_report report;
       for (const timed_instruction& s : lane)

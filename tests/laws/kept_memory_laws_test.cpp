@@ -2,8 +2,8 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/chunked.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/testing/cost_model_laws.hpp>

@@ -2,9 +2,9 @@
 #define SLIMPACK_TESTS_LAWS_ROUND_ROBIN_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/problem.hpp>
-#include <slimpack/core/solution.hpp>
-#include <slimpack/costs/price.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
 
 #include <cstddef>
 #include <cstdint>

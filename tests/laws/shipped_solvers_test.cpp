@@ -4,10 +4,10 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/chunked.hpp>
-#include <slimpack/solvers/dp_balanced.hpp>
-#include <slimpack/solvers/karmarkar_karp.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/dp_balanced.hpp>
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/testing/solver_laws.hpp>

@@ -1,8 +1,8 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
-#include <slimpack/simulator/bounds.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulators/bounds/lower_bounds.hpp>
+#include <slimpack/simulators/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/milp.hpp>
 #include <slimpack/testing/generator.hpp>
@@ -98,7 +98,7 @@ TEST(Milp, KeepsMemoryInBytesBelowTheLimit) {
     const milp_answer found = solver.certify({lengths, on}, slicers::equal_cost{}, known, schedules::list{}).value();
     const replica_solution& plan = found.best.replicas.front();
     const workload work = price(plan.partition, known, on, rates_of(known, on).value());
-    for (const double peak : simulator::peak_memory(work, plan.programs)) EXPECT_LE(peak, limit);
+    for (const double peak : simulators::peak_memory(work, plan.programs)) EXPECT_LE(peak, limit);
     EXPECT_TRUE(found.proven) << limit;
     EXPECT_GE(found.makespan, previous) << "less memory cannot help";
     previous = found.makespan;
@@ -136,7 +136,7 @@ TEST(Milp, BoundsSeveralReplicasByTheirAssignment) {
   const milp<> solver{.start = {.most_sharers = 1}, .limits = {.gap = 1e-4}};
   const milp_answer found = solver.certify({lengths, on}, slicers::equal_cost{}, cost, schedules::list{}).value();
   const std::vector<sequence> two = {{{0}, {512}}, {{1}, {512}}};
-  EXPECT_GE(found.bound, simulator::stage_bound(cost, two_stages, two, 0) * (1 - 1e-3));
+  EXPECT_GE(found.bound, simulators::stage_bound(cost, two_stages, two, 0) * (1 - 1e-3));
   EXPECT_LE(found.bound, tests::shortest_step(cost, on, solvers::sequences_of(lengths), false));
 }
 

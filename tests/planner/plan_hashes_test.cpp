@@ -1,4 +1,4 @@
-#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/planner.hpp>
@@ -6,10 +6,10 @@
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/chunked.hpp>
-#include <slimpack/solvers/dp_balanced.hpp>
-#include <slimpack/solvers/karmarkar_karp.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/dp_balanced.hpp>
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/refined.hpp>
 
 #include "../costs/models.hpp"

@@ -3,10 +3,10 @@
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/chunked.hpp>
-#include <slimpack/solvers/dp_balanced.hpp>
-#include <slimpack/solvers/karmarkar_karp.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/dp_balanced.hpp>
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include "../laws/cases.hpp"
@@ -341,7 +341,7 @@ TEST(Planner, BoundsEachReplicaByItsOwnSequences) {
       if (std::none_of(made.merges.begin(), made.merges.end(), [&](const merge& m) { return m.sequence == s; }))
         own.push_back({s, mixed[s.value]});
     seconds largest{};
-    for (const bound& b : simulator::lower_bounds(costs::quadratic{}, {.stages = 2}, own, r.rates))
+    for (const bound& b : simulators::lower_bounds(costs::quadratic{}, {.stages = 2}, own, r.rates))
       largest = std::max(largest, b.time);
     EXPECT_EQ(r.lower_bound, largest);
   }

@@ -1,12 +1,12 @@
-#include <slimpack/core/timed_programs.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/memory.hpp>
 #include <slimpack/testing/random_replica.hpp>
 
 #include "../laws/cases.hpp"
-#include "../simulator/workloads.hpp"
+#include "../simulators/workloads.hpp"
 #include "../support/plain_list.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 using schedules::list;
 
 seconds makespan(const workload& work, const list& rule) {
-  simulator::task_graph graph;
+  simulators::task_graph graph;
   graph.assign(work, rule.programs(work).value()).value();
   std::vector<seconds> start;
   return graph.sweep(start);
@@ -72,12 +72,12 @@ TEST(ListSchedule, KeepsALimitThatItMeetsExactly) {
   for (int i = tests::cases(60); i > 0; --i) {
     workload work = testing::any_replica({.longest = {16384}}, random).work;
     const schedules::one_f_one_b least{.lead = 0};  // holds what the turns need and nothing more
-    const std::vector<double> peak = simulator::peak_memory(work, least.programs(work).value());
+    const std::vector<double> peak = simulators::peak_memory(work, least.programs(work).value());
     const double cap = *std::max_element(peak.begin(), peak.end());
     work.shape.memory = memory_limit{memory_unit::byte, cap};
     const result<std::vector<program>> at_cap = list{}.programs(work);
     ASSERT_TRUE(at_cap.has_value()) << at_cap.error().detail << " (seed 63)";
-    for (const double held : simulator::peak_memory(work, at_cap.value())) EXPECT_LE(held, cap) << "seed 63";
+    for (const double held : simulators::peak_memory(work, at_cap.value())) EXPECT_LE(held, cap) << "seed 63";
   }
 }
 
@@ -105,8 +105,8 @@ TEST(ListSchedule, KeepsItsOrderWherePacksTakeNoTime) {
   work.shape.memory = memory_limit{memory_unit::token, 3 * 128};
   for (const int passes : {1, 2, 3, 4}) {
     const std::vector<program> programs = list{.passes = passes}.programs(work).value();
-    EXPECT_TRUE(simulator::task_graph{}.assign(work, programs).has_value());
-    for (const double held : simulator::peak_memory(work, programs)) EXPECT_LE(held, 3 * 128);
+    EXPECT_TRUE(simulators::task_graph{}.assign(work, programs).has_value());
+    for (const double held : simulators::peak_memory(work, programs)) EXPECT_LE(held, 3 * 128);
   }
 }
 
@@ -143,7 +143,7 @@ TEST(ListSchedule, TellsTheMakespanOfTheTaskGraphToTheBit) {
     if (random.once_in(2)) work = limited(std::move(work), random);
     for (const int passes : {1, 2, 3}) {
       const timed_programs found = list{.passes = passes}.timed(work).value();
-      simulator::task_graph graph;
+      simulators::task_graph graph;
       graph.assign(work, found.programs).value();
       std::vector<seconds> start;
       EXPECT_EQ(found.makespan, graph.sweep(start)) << passes << " passes (seed 66)";

@@ -2,7 +2,7 @@
 #include <slimpack/testing/random_replica.hpp>
 
 #include "../laws/cases.hpp"
-#include "../simulator/workloads.hpp"
+#include "../simulators/workloads.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/testing/random_replica.hpp>
 
 #include "../laws/cases.hpp"
-#include "../simulator/workloads.hpp"
+#include "../simulators/workloads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::size_t warm_up(const program& code) {
 
 template <class Schedule>
 seconds makespan(const workload& work, const Schedule& schedule) {
-  simulator::task_graph graph;
+  simulators::task_graph graph;
   graph.assign(work, schedule.programs(work).value()).value();
   std::vector<seconds> start;
   return graph.sweep(start);
@@ -154,7 +154,7 @@ TEST(OneFOneB, RunsAnyNumberOfPacksWhenInterleaved) {
   for (std::uint32_t m = 1; m <= 9; ++m)
     for (const int p : {2, 3, 4}) {
       const workload work = tests::uniform_work(p, m, {}, 3);
-      EXPECT_TRUE(simulator::task_graph{}.assign(work, one_f_one_b{}.programs(work).value()).has_value())
+      EXPECT_TRUE(simulators::task_graph{}.assign(work, one_f_one_b{}.programs(work).value()).has_value())
           << p << ' ' << m;
     }
 }

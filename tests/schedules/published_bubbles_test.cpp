@@ -1,8 +1,8 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/memory.hpp>
 
-#include "../simulator/workloads.hpp"
+#include "../simulators/workloads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ const std::vector<setting> published{{"13B", 8, 16, 8, 5, 1.08},  {"13B", 8, 8, 
 // printed.
 TEST(SlimPipeTables, GiveBubbles) {
   for (const setting& s : published) {
-    simulator::task_graph graph;
+    simulators::task_graph graph;
     graph.assign(s.work(), s.programs()).value();
     std::vector<seconds> start;
     const double busy = 3.0 * s.sequences * static_cast<double>(s.slices) * s.chunks;
@@ -49,7 +49,7 @@ TEST(SlimPipeTables, GiveBubbles) {
 TEST(SlimPipeTables, GiveWhatIsInFlight) {
   for (const setting& s : published) {
     const workload work = s.work();
-    const std::vector<double> peak = simulator::peak_memory(work, s.programs());
+    const std::vector<double> peak = simulators::peak_memory(work, s.programs());
     const double unit = static_cast<double>(tests::slice_tokens.value) / s.chunks;
     for (int r = 0; r < s.stages; ++r) {
       const std::int64_t first = s.slices == 1 ? (s.chunks - 1) * s.stages + 1 : s.slices * s.chunks;

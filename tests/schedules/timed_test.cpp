@@ -2,7 +2,7 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed.hpp>
 
-#include "../simulator/workloads.hpp"
+#include "../simulators/workloads.hpp"
 
 #include <gtest/gtest.h>
 

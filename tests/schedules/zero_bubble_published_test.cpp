@@ -1,12 +1,12 @@
 #include <slimpack/concepts.hpp>
-#include <slimpack/costs/price.hpp>
 #include <slimpack/io/csv.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/timeline.hpp>
 
-#include "../simulator/workloads.hpp"
+#include "../simulators/workloads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -65,9 +65,9 @@ struct published {
     const workload work = price(tests::sliced(static_cast<std::uint32_t>(microbatches), 1), stage, on, rates,
                                 weight_gradients_of<Schedule>);
     const std::vector<program> programs = rule.programs(work).value();
-    for (const double held : simulator::peak_memory(settled(work, programs), programs))
+    for (const double held : simulators::peak_memory(settled(work, programs), programs))
       EXPECT_LE(held, on.memory->amount) << name << ' ' << schedule;
-    const simulator::timeline lanes = simulator::simulate(settled(work, programs), programs).value();
+    const simulators::timeline lanes = simulators::simulate(settled(work, programs), programs).value();
     seconds longest{};
     for (const auto& lane : lanes.stages) longest = std::max(longest, lane.back().end - lane.front().begin);
     const double busy = microbatches * (stage.forward + stage.inputs + stage.weights);

@@ -1,15 +1,15 @@
 #include <slimpack/concepts.hpp>
-#include <slimpack/core/timed_programs.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/timeline.hpp>
 #include <slimpack/testing/random_replica.hpp>
 
 #include "../laws/cases.hpp"
-#include "../simulator/workloads.hpp"
+#include "../simulators/workloads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ workload limited(workload work, double packs) {
 }
 
 seconds makespan(const workload& work, const std::vector<program>& programs) {
-  simulator::task_graph graph;
+  simulators::task_graph graph;
   graph.assign(settled(work, programs), programs).value();
   std::vector<seconds> start;
   return graph.sweep(start);
@@ -67,14 +67,14 @@ seconds makespan(const workload& work, const std::vector<program>& programs) {
 /// The longest time from a stage's first to its last instruction.
 seconds span(const workload& work, const std::vector<program>& programs) {
   seconds longest{};
-  const simulator::timeline run = simulator::simulate(settled(work, programs), programs).value();
+  const simulators::timeline run = simulators::simulate(settled(work, programs), programs).value();
   for (const auto& lane : run.stages) longest = std::max(longest, lane.back().end - lane.front().begin);
   return longest;
 }
 
 /// Packs that the fullest stage holds.
 double packs_held(const workload& work, const std::vector<program>& programs) {
-  const std::vector<double> peak = simulator::peak_memory(settled(work, programs), programs);
+  const std::vector<double> peak = simulators::peak_memory(settled(work, programs), programs);
   return *std::max_element(peak.begin(), peak.end()) / 128;
 }
 
@@ -167,9 +167,9 @@ TEST(ZeroBubble, HoldsNoMoreThanTheOrderItFills) {
     const workload whole = made.work;  // 1F1B's order and memory do not depend on times
     for (const auto& [rule, lead] : {std::tuple{h1, 1}, {h2, 2}}) {
       const std::vector<program> programs = rule.programs(made.work).value();
-      const std::vector<double> peak = simulator::peak_memory(settled(made.work, programs), programs);
+      const std::vector<double> peak = simulators::peak_memory(settled(made.work, programs), programs);
       const std::vector<double> order =
-          simulator::peak_memory(whole, one_f_one_b{.lead = lead}.programs(whole).value());
+          simulators::peak_memory(whole, one_f_one_b{.lead = lead}.programs(whole).value());
       EXPECT_LE(*std::max_element(peak.begin(), peak.end()), *std::max_element(order.begin(), order.end()))
           << rule << " (seed 82)";
     }

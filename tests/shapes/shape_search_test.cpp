@@ -4,7 +4,7 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/shapes/space.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTS_SIMGRID_EXPERIMENT_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/costs/gpu.hpp>
+#include <slimpack/costs/model/gpu.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <slimpack/costs/gpus.hpp>
+#include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/planner.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTS_SIMGRID_RANDOM_PROGRAMS_HPP
 
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/workload.hpp>
+#include <slimpack/pricing/workload.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 #include <slimpack/core/plan.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>
 
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphs, ::testing::Range<std::uint64_t>(1,
 struct random_step {
   testing::random_replica replica;
   std::vector<program> programs;
-  simulator::task_graph graph;
+  simulators::task_graph graph;
 
   explicit random_step(std::uint64_t seed) {
     testing::generator random(seed);
@@ -50,10 +50,10 @@ struct random_step {
   /// The simulator's nodes and edges, as they are.
   [[nodiscard]] tests::experiment as_graph() const {
     tests::experiment made(replica.work.shape.stages);
-    for (const simulator::task& t : graph.tasks())
+    for (const simulators::task& t : graph.tasks())
       t.is_message ? made.carry(t.duration) : made.compute(t.stage, t.duration);
-    for (simulator::task_graph::node n = 0; n < graph.size(); ++n)
-      for (const simulator::task_graph::node next : graph.successors(n)) made.order(n, next);
+    for (simulators::task_graph::node n = 0; n < graph.size(); ++n)
+      for (const simulators::task_graph::node next : graph.successors(n)) made.order(n, next);
     return made;
   }
 
@@ -101,7 +101,7 @@ TEST_P(RandomGraphs, TakeAsLongAsTheirProgramsInSimGrid) {
 }
 
 /// When the last predecessor of a node other than `left_out` ends.
-seconds ready_without(const simulator::task_graph& graph, const std::vector<seconds>& ends, std::uint32_t left_out,
+seconds ready_without(const simulators::task_graph& graph, const std::vector<seconds>& ends, std::uint32_t left_out,
                       std::uint32_t of) {
   seconds ready{};
   for (std::uint32_t n = 0; n < graph.size(); ++n)
@@ -116,7 +116,7 @@ TEST(OneRandomGraph, DiffersFromSimGridWhenAnEdgeIsMissing) {
   std::size_t matter = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const random_step step(seed);
-    const std::span<const simulator::task> tasks = step.graph.tasks();
+    const std::span<const simulators::task> tasks = step.graph.tasks();
     std::vector<seconds> ends;
     const seconds makespan = step.graph.sweep(ends);
     for (std::size_t n = 0; n < ends.size(); ++n) ends[n] += tasks[n].duration;

@@ -2,8 +2,8 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include "batches.hpp"

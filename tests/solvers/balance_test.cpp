@@ -1,4 +1,4 @@
-#include <slimpack/solvers/balance.hpp>
+#include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "../laws/cases.hpp"

@@ -1,10 +1,10 @@
 #ifndef SLIMPACK_TESTS_SOLVERS_BATCHES_HPP
 #define SLIMPACK_TESTS_SOLVERS_BATCHES_HPP
 
-#include <slimpack/core/problem.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/core/solution.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulators/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
-#include <slimpack/solvers/chunked.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
 
 #include "../laws/cases.hpp"
 #include "batches.hpp"
@@ -29,7 +29,7 @@ result<solution> solved(const std::vector<tokens>& lengths, const shape& on, tok
 
 std::vector<double> peaks(const replica_solution& r, const shape& on) {
   const std::vector<memory_rates> rates = rates_of(costs::quadratic{}, on).value();
-  return simulator::peak_memory(price(r.partition, costs::quadratic{}, on, rates), r.programs);
+  return simulators::peak_memory(price(r.partition, costs::quadratic{}, on, rates), r.programs);
 }
 
 // A quantum of one token: packs are exactly full. Backward, each sequence runs from its end.

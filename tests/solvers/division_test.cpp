@@ -1,5 +1,5 @@
-#include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/detail/division.hpp>
+#include <slimpack/solvers/divide/division.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
 
 #include "batches.hpp"
 

@@ -1,6 +1,6 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/dp_balanced.hpp>
+#include <slimpack/solvers/baselines/dp_balanced.hpp>
 
 #include "../laws/cases.hpp"
 #include "batches.hpp"

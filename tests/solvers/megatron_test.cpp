@@ -1,6 +1,6 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 
 #include "../laws/cases.hpp"
 #include "batches.hpp"

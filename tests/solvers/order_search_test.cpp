@@ -1,13 +1,13 @@
-#include <slimpack/costs/price.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/detail/fill.hpp>
-#include <slimpack/solvers/detail/order_search.hpp>
+#include <slimpack/solvers/improve/order_search.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "batches.hpp"
@@ -64,7 +64,7 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most) {
     const std::vector<memory_rates> rates = rates_of(cost, on).value();
     const auto priced = [&](const partition& of) { return price(of, cost, on, rates); };
     const timed_programs start = schedules::list{}.timed(priced(packs)).value();
-    const std::vector<double> held = simulator::peak_memory(priced(packs), start.programs);
+    const std::vector<double> held = simulators::peak_memory(priced(packs), start.programs);
     on.memory = {memory_unit::byte, 1.02 * *std::max_element(held.begin(), held.end())};
 
     detail::order_search search(packs, start.programs, priced(packs), std::span<const sequence>(own), slicer, cost, base,
@@ -77,14 +77,14 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most) {
       for (std::size_t pack = 0; pack < side->size(); ++pack) EXPECT_LE(size_of((*side)[pack]), base.size);
     const workload work = priced(made);
     const std::vector<program> programs = search.programs();
-    simulator::task_graph graph;
+    simulators::task_graph graph;
     const result<void> built = graph.assign(work, programs);
     ASSERT_TRUE(built) << built.error().detail << ", seed " << seed << ", batch " << i;
     std::vector<seconds> starts;
     const seconds makespan = graph.sweep(starts);
     EXPECT_NEAR(makespan.value, search.makespan().value, 1e-9 * makespan.value) << "seed " << seed << ", batch " << i;
     EXPECT_LE(makespan.value, start.makespan.value * (1 + 1e-9)) << "seed " << seed << ", batch " << i;
-    for (const double peak : simulator::peak_memory(work, programs)) EXPECT_LE(peak, on.memory->amount);
+    for (const double peak : simulators::peak_memory(work, programs)) EXPECT_LE(peak, on.memory->amount);
     before += start.makespan.value, after += makespan.value;
   }
   std::cout << "seed " << seed << ": steps of " << before << " s before, " << after << " s after\n";

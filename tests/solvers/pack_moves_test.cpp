@@ -2,8 +2,8 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/detail/pack_moves.hpp>
+#include <slimpack/solvers/improve/pack_moves.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
 
 #include "../support/every_plan.hpp"
 #include "batches.hpp"

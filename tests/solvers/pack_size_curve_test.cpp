@@ -1,4 +1,4 @@
-#include <slimpack/solvers/detail/pack_size_curve.hpp>
+#include <slimpack/solvers/pack/pack_size_curve.hpp>
 
 #include <gtest/gtest.h>
 

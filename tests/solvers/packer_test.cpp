@@ -2,8 +2,8 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/detail/packer.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/packer.hpp>
 
 #include <gtest/gtest.h>
 

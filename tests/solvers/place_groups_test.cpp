@@ -1,6 +1,6 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
-#include <slimpack/solvers/detail/place_groups.hpp>
+#include <slimpack/solvers/divide/place_groups.hpp>
 
 #include "batches.hpp"
 

@@ -2,9 +2,9 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/detail/fill.hpp>
-#include <slimpack/solvers/detail/refill.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/refill.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "batches.hpp"

@@ -2,9 +2,9 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/detail/lanes.hpp>
-#include <slimpack/solvers/detail/row_pieces.hpp>
+#include <slimpack/solvers/divide/lanes.hpp>
+#include <slimpack/solvers/divide/row_pieces.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include "batches.hpp"

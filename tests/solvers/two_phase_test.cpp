@@ -2,7 +2,7 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 

@@ -1,17 +1,17 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/plan_cache.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/service/plan_cache.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/chunked.hpp>
-#include <slimpack/solvers/dp_balanced.hpp>
-#include <slimpack/solvers/karmarkar_karp.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/dp_balanced.hpp>
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <cstddef>

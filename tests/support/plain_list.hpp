@@ -3,7 +3,7 @@
 
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/workload.hpp>
+#include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
 
 #include <algorithm>

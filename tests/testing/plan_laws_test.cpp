@@ -1,10 +1,10 @@
-#include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/solvers/detail/fill.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/timeline.hpp>
 #include <slimpack/slicers/uniform.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include <gtest/gtest.h>
@@ -53,8 +53,8 @@ plan example() {
     r.forward = work.forward;
     r.backward = work.backward;
     r.programs = schedules::one_f_one_b{}.programs(work).value();
-    r.peak_memory = simulator::peak_memory(work, r.programs);
-    r.makespan = simulator::simulate(work, r.programs).value().makespan;
+    r.peak_memory = simulators::peak_memory(work, r.programs);
+    r.makespan = simulators::simulate(work, r.programs).value().makespan;
     p.step_time = std::max(p.step_time, r.makespan);
     p.replicas.push_back(std::move(r));
   }

@@ -1,6 +1,6 @@
-#include <slimpack/async_planner.hpp>
-#include <slimpack/plan_cache.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/service/async_planner.hpp>
+#include <slimpack/service/plan_cache.hpp>
 
 #include "../solvers/batches.hpp"
 

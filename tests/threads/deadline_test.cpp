@@ -1,4 +1,4 @@
-#include <slimpack/deadline.hpp>
+#include <slimpack/service/deadline.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include <slimpack/plan_cache.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/service/plan_cache.hpp>
 
 #include "../solvers/batches.hpp"
 

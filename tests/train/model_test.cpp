@@ -8,8 +8,8 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/chunked.hpp>
-#include <slimpack/solvers/megatron.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/threads.hpp>
 

@@ -10,14 +10,14 @@
 #include "parameters.hpp"
 
 #include <slimpack/core/assert.hpp>
-#include <slimpack/core/backward_cuts.hpp>
 #include <slimpack/core/memory_rates.hpp>
-#include <slimpack/core/message_format.hpp>
-#include <slimpack/core/outgoing.hpp>
-#include <slimpack/core/piece.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/step_outline.hpp>
 #include <slimpack/executors/activation_store.hpp>
+#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/message_format.hpp>
+#include <slimpack/executors/outgoing.hpp>
+#include <slimpack/executors/piece.hpp>
+#include <slimpack/executors/step_outline.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,8 @@
 
 #include "matrix.hpp"
 
-#include <slimpack/core/piece.hpp>
 #include <slimpack/executors/activation_store.hpp>
+#include <slimpack/executors/piece.hpp>
 
 #include <cstddef>
 #include <span>

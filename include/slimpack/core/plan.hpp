@@ -6,7 +6,7 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/workload.hpp>
+#include <slimpack/pricing/workload.hpp>
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace slimpack {
 
-/// A proven least step time, with the name of the argument that proves it (simulator/bounds.hpp).
+/// A proven least step time, with the name of the argument that proves it (simulators/bounds/lower_bounds.hpp).
 struct bound {
   std::string name;
   seconds time;

@@ -2,10 +2,10 @@
 #define SLIMPACK_COSTS_CALIBRATED_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/costs/detail/kernel_scales.hpp>
 #include <slimpack/costs/detail/least_squares.hpp>
-#include <slimpack/costs/kernel_samples.hpp>
-#include <slimpack/costs/wave_model.hpp>
+#include <slimpack/costs/kernels/detail/kernel_scales.hpp>
+#include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/kernels/wave_model.hpp>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>

@@ -35,7 +35,7 @@
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
 /// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and with
 /// chunks means all of a stage's together. It need not add up when a slice is cut, so it is asked about the pieces of
-/// the common refinement (core/refine.hpp): what forward packs acquire is what backward packs release, at the end of B
+/// the common refinement (pricing/refine.hpp): what forward packs acquire is what backward packs release, at the end of B
 /// where weight gradients run apart, since W needs a token's activations only. A model of which the longest
 /// sequence keeps nothing as one piece is not asked about others.
 namespace slimpack {

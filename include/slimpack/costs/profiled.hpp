@@ -6,11 +6,11 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/costs/memory.hpp>
+#include <slimpack/costs/kernels/time_table.hpp>
+#include <slimpack/costs/kernels/token_table.hpp>
+#include <slimpack/costs/memory/memory.hpp>
+#include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/provenance.hpp>
-#include <slimpack/costs/row_exchange.hpp>
-#include <slimpack/costs/time_table.hpp>
-#include <slimpack/costs/token_table.hpp>
 
 #include <algorithm>
 #include <cmath>

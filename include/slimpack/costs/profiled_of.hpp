@@ -10,15 +10,15 @@
 #include <slimpack/costs/detail/part_times.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/detail/step_traffic.hpp>
-#include <slimpack/costs/kernel_samples.hpp>
-#include <slimpack/costs/kernel_times.hpp>
-#include <slimpack/costs/memory.hpp>
-#include <slimpack/costs/model_shape.hpp>
-#include <slimpack/costs/network.hpp>
+#include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/kernels/kernel_times.hpp>
+#include <slimpack/costs/memory/memory.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/network/network.hpp>
+#include <slimpack/costs/network/row_exchange.hpp>
+#include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/profiled.hpp>
-#include <slimpack/costs/row_exchange.hpp>
 #include <slimpack/costs/stage_options.hpp>
-#include <slimpack/costs/traffic.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ namespace slimpack::costs {
 ///
 /// A part is its layers (dense, mixture of experts, MLA), with the embedding on the first and logits and loss on the
 /// last; a step has the reduction of gradients and the optimizer besides. Detail headers list every kernel, byte and
-/// message: detail/layer_times.hpp, detail/part_times.hpp, costs/traffic.hpp. `layers`: where the model's own layer was
+/// message: detail/layer_times.hpp, detail/part_times.hpp, costs/network/traffic.hpp. `layers`: where the model's own layer was
 /// measured on as many tensor-parallel ranks, these times replace its products and element-wise kernels.
 ///
 /// Slices are tabulated twice, among so many others as fill the device, and alone. Weight gradients (W) are their

@@ -2,8 +2,8 @@
 #define SLIMPACK_COSTS_PROVENANCE_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/costs/origin.hpp>
-#include <slimpack/costs/work.hpp>
+#include <slimpack/costs/kernels/origin.hpp>
+#include <slimpack/costs/kernels/work.hpp>
 
 #include <array>
 #include <cmath>

@@ -2,8 +2,8 @@
 #define SLIMPACK_COSTS_STAGE_OPTIONS_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/costs/saved_tensors.hpp>
-#include <slimpack/costs/traffic.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
+#include <slimpack/costs/network/traffic.hpp>
 
 #include <optional>
 #include <vector>

@@ -6,14 +6,14 @@
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
-#include <slimpack/costs/gpu.hpp>
-#include <slimpack/costs/layer.hpp>
-#include <slimpack/costs/memory.hpp>
-#include <slimpack/costs/model_shape.hpp>
-#include <slimpack/costs/network.hpp>
-#include <slimpack/costs/rank_group.hpp>
-#include <slimpack/costs/row_exchange.hpp>
-#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/costs/memory/memory.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
+#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/network/network.hpp>
+#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/row_exchange.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,9 +4,9 @@
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
-#include <slimpack/core/piece.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/piece.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -33,7 +33,7 @@ namespace slimpack::executors {
 ///           (tokens, width) for each layer and field; accumulators have pages of their own
 /// Units     held(), peak() and rates() count the bytes of pages as they are allocated and freed; the tables that find
 ///           pages (under 100 bytes a page) are not counted
-/// Law       the peak of a program is what simulator::peak_memory says with rates(). With several chunks on a stage, if
+/// Law       the peak of a program is what simulators::peak_memory says with rates(). With several chunks on a stage, if
 ///           they hold equally much: a (token, chunk) counts 1 / chunks token there
 /// Errors    out_of_order, naming sequence and tokens: a forward that does not continue its sequence, a backward that
 ///           does not end where the last one began, tokens that are not held

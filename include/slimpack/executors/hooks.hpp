@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/step_outline.hpp>
+#include <slimpack/executors/step_outline.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #define SLIMPACK_IO_GPU_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/costs/gpu.hpp>
+#include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
 

@@ -2,7 +2,7 @@
 #define SLIMPACK_IO_MODEL_CONFIG_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
 

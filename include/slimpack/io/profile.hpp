@@ -2,8 +2,8 @@
 #define SLIMPACK_IO_PROFILE_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/costs/collective_sample.hpp>
-#include <slimpack/costs/kernel_samples.hpp>
+#include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/csv_forms.hpp>
 #include <slimpack/io/detail/csv_samples.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_IO_SAVED_TENSORS_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
 

@@ -4,18 +4,18 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/core/step_report.hpp>
+#include <slimpack/executors/measured.hpp>
+#include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/timeline_drawing.hpp>
 #include <slimpack/io/detail/timeline_input.hpp>
 #include <slimpack/io/detail/timeline_page.hpp>
 #include <slimpack/io/detail/timeline_panels.hpp>
 #include <slimpack/io/detail/timeline_script.hpp>
-#include <slimpack/simulator/critical_path.hpp>
-#include <slimpack/simulator/measured.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/plan_graphs.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/graph/critical_path.hpp>
+#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/timeline.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -79,7 +79,7 @@ class timeline_writer {
       json_.close('}');
     }
     json_.close(']').key("replicas").open('[');
-    simulator::plan_graphs graphs(p);
+    simulators::plan_graphs graphs(p);
     for (std::size_t r = 0; r < p.replicas.size(); ++r)
       if (result<void> written = write_replica(p, r, graphs); !written) return written;
     json_.close(']');
@@ -91,12 +91,12 @@ class timeline_writer {
   /// Ranks in order, each with its reduction (begin, end), its peak in tokens, and for each instruction the pause
   /// before it and its duration. Instants are rounded, not durations, so that they add up.
   void write_measured(const plan& p, std::span<const step_report> ranks) {
-    const simulator::measured_figures f = simulator::figures_of(p, ranks);
+    const executors::measured_figures f = executors::figures_of(p, ranks);
     json_.key("measured").open('{').field("step", ticks(f.step)).field("bubble", f.bubble).field("off", f.off);
     json_.key("ranks").open('[');
     for (std::size_t k = 0; k < ranks.size(); ++k) {
       const step_report& rank = ranks[k];
-      const seconds reduction = simulator::reduction_begin(p, ranks, k % static_cast<std::size_t>(p.shape.stages));
+      const seconds reduction = executors::reduction_begin(p, ranks, k % static_cast<std::size_t>(p.shape.stages));
       json_.line();
       json_.open('{').field("peak", rank.peak_tokens.value).key("reduce").open('[').value(ticks(reduction));
       json_.value(ticks(std::max(reduction, rank.elapsed + rank.reduce))).close(']').key("run").open('[');
@@ -111,12 +111,12 @@ class timeline_writer {
     json_.close(']').close('}');
   }
 
-  result<void> write_replica(const plan& p, std::size_t replica, simulator::plan_graphs& graphs) {
+  result<void> write_replica(const plan& p, std::size_t replica, simulators::plan_graphs& graphs) {
     const replica_plan& r = p.replicas[replica];
     if (result<void> built = graphs.select(replica); !built) return built;
     const workload& work = graphs.work(replica);
-    const simulator::timeline lanes =
-        simulator::lanes_of(graphs.graph(), graphs.start(), r.programs.size(), graphs.position(replica));
+    const simulators::timeline lanes =
+        simulators::lanes_of(graphs.graph(), graphs.start(), r.programs.size(), graphs.position(replica));
     json_.line();
     json_.open('{').field("sequences", r.sequences.size()).field("makespan", ticks(lanes.makespan));
     json_.key("peak");
@@ -137,7 +137,7 @@ class timeline_writer {
       json_.close('}');
     }
     json_.close(']');
-    write_critical(simulator::critical_path(graphs.graph(), graphs.start()), graphs.position(replica), r.programs);
+    write_critical(simulators::critical_path(graphs.graph(), graphs.start()), graphs.position(replica), r.programs);
     json_.close('}');
     return success();
   }
@@ -217,7 +217,7 @@ class timeline_writer {
     const double scale = unit == memory_unit::byte ? 1.0 / (1 << 20) : 1.0;
     std::int64_t known = 0;
     json_.key("memory").open('[');
-    simulator::follow_memory(work, code, static_cast<int>(stage), [&](const instruction&, double held) {
+    simulators::follow_memory(work, code, static_cast<int>(stage), [&](const instruction&, double held) {
       const std::int64_t now = std::llround(held * scale);
       json_.value(now - known);
       known = now;
@@ -227,14 +227,14 @@ class timeline_writer {
 
   /// The path as runs of instructions on one stage: (stage, first, count); a message leads from each to the next, or, where
   /// replicas share sequences, another replica's part of the path.
-  void write_critical(std::span<const simulator::critical_task> path, std::size_t replica,
+  void write_critical(std::span<const simulators::critical_task> path, std::size_t replica,
                       std::span<const program> programs) {
-    const simulator::critical_seconds sum = simulator::seconds_on(path);
+    const simulators::critical_seconds sum = simulators::seconds_on(path);
     json_.key("critical").open('{').field("forward", ticks(sum.forward)).field("backward", ticks(sum.backward));
     json_.field("messages", ticks(sum.messages)).key("runs").open('[');
     std::vector<std::size_t> at(programs.size(), 0);  // a path visits a stage's instructions in order
     std::size_t count = 0;
-    for (const simulator::critical_task& c : path) {
+    for (const simulators::critical_task& c : path) {
       if (c.what.is_message || c.what.replica != replica) {
         if (count > 0) json_.value(count);
         count = 0;
@@ -275,7 +275,7 @@ class timeline_writer {
                                           std::to_string(plans.size()) + " plans"};
   for (std::size_t k = 0; k < measured.size(); ++k)
     if (!measured[k].empty())
-      if (result<void> fits = simulator::check_measured(plans[k], measured[k]); !fits) return fits;
+      if (result<void> fits = executors::check_measured(plans[k], measured[k]); !fits) return fits;
   out << detail::timeline_head;
   out << "<script id=\"data\" type=\"application/json\">";
   if (result<void> written = detail::timeline_writer(out).write(plans, measured); !written) return written;

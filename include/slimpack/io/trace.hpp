@@ -3,12 +3,12 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/step_report.hpp>
+#include <slimpack/executors/measured.hpp>
+#include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
-#include <slimpack/simulator/measured.hpp>
-#include <slimpack/simulator/memory.hpp>
-#include <slimpack/simulator/plan_graphs.hpp>
-#include <slimpack/simulator/timeline.hpp>
+#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/timeline.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +66,7 @@ class trace_writer {
     json_.field("step_time", plan_.step_time.value).field("lower_bound", plan_.lower_bound.value);
     json_.field("bubble", plan_.bubble).field("efficiency", plan_.efficiency);
     if (!measured_.empty()) {
-      const simulator::measured_figures f = simulator::figures_of(plan_, measured_);
+      const executors::measured_figures f = executors::figures_of(plan_, measured_);
       json_.field("measured_step_time", f.step.value).field("measured_bubble", f.bubble);
       json_.field("median_instruction_error", f.off);
     }
@@ -77,8 +77,8 @@ class trace_writer {
     const replica_plan& r = plan_.replicas[replica];
     if (result<void> run = graphs_.select(replica); !run) return run;
     const workload& work = graphs_.work(replica);
-    const simulator::timeline simulated =
-        simulator::lanes_of(graphs_.graph(), graphs_.start(), r.programs.size(), graphs_.position(replica));
+    const simulators::timeline simulated =
+        simulators::lanes_of(graphs_.graph(), graphs_.start(), r.programs.size(), graphs_.position(replica));
     const process predicted{replica, false};
     begin_process(predicted);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage)
@@ -89,7 +89,7 @@ class trace_writer {
     begin_process(run);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
       const step_report& report = measured_[replica * r.programs.size() + stage];
-      write_stage(run, stage, work, report.timeline, simulator::reduction_begin(plan_, measured_, stage), report.elapsed + report.reduce);
+      write_stage(run, stage, work, report.timeline, executors::reduction_begin(plan_, measured_, stage), report.elapsed + report.reduce);
     }
     return success();
   }
@@ -181,7 +181,7 @@ class trace_writer {
     const std::string title = "memory of stage " + std::to_string(stage);
     std::size_t at = 0;
     double shown = -1;
-    simulator::follow_memory(work, plan_.replicas[p.replica].programs[stage], static_cast<int>(stage),
+    simulators::follow_memory(work, plan_.replicas[p.replica].programs[stage], static_cast<int>(stage),
                              [&](const instruction&, double held) {
                                const seconds start = lane[at++].begin;
                                if (held == shown) return;
@@ -195,7 +195,7 @@ class trace_writer {
   json_out json_;
   const plan& plan_;
   std::span<const step_report> measured_;
-  simulator::plan_graphs graphs_;
+  simulators::plan_graphs graphs_;
 };
 
 }  // namespace detail
@@ -211,7 +211,7 @@ class trace_writer {
 [[nodiscard]] inline result<void> write_trace(std::ostream& out, const plan& p,
                                               std::span<const step_report> measured = {}) {
   if (!measured.empty())
-    if (result<void> fits = simulator::check_measured(p, measured); !fits) return fits;
+    if (result<void> fits = executors::check_measured(p, measured); !fits) return fits;
   if (result<void> written = detail::trace_writer(out, p, measured).write(); !written) return written;
   if (!out) return error{errc::unwritable, "the trace could not be written: the output stream failed"};
   return success();

@@ -3,11 +3,11 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/timed_programs.hpp>
-#include <slimpack/core/workload.hpp>
+#include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/greedy.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
-#include <slimpack/simulator/makespan.hpp>
+#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/simulators/graph/makespan.hpp>
 
 #include <iosfwd>
 #include <string>
@@ -63,7 +63,7 @@ struct list {
     if (!of_image) return timed_programs{greedy::programs_of(step, best), {best.makespan}};
     // Here the times are those of the mirror image, as late as they may be.
     timed_programs turned{greedy::programs_of(step, greedy::mirrored(image, best)), {}};
-    const result<seconds> makespan = simulator::makespan(work, turned.programs);
+    const result<seconds> makespan = simulators::makespan(work, turned.programs);
     if (!makespan) return makespan.error();
     turned.makespan = makespan.value();
     return turned;

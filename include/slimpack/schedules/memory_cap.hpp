@@ -2,8 +2,8 @@
 #define SLIMPACK_SCHEDULES_MEMORY_CAP_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/workload.hpp>
 #include <slimpack/detail/amount.hpp>
+#include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>
 #include <cstddef>

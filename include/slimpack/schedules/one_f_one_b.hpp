@@ -3,10 +3,10 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/workload.hpp>
 #include <slimpack/detail/amount.hpp>
-#include <slimpack/simulator/makespan.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/simulators/graph/makespan.hpp>
+#include <slimpack/simulators/memory.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -125,7 +125,7 @@ struct one_f_one_b {
   }
 
   static seconds makespan(const workload& work, const std::vector<program>& programs) {
-    const result<seconds> time = simulator::makespan(work, programs);
+    const result<seconds> time = simulators::makespan(work, programs);
     return time ? time.value() : seconds{std::numeric_limits<double>::infinity()};
   }
 
@@ -134,14 +134,14 @@ struct one_f_one_b {
   static bool fits(const workload& work, const std::vector<program>& programs) {
     if (excess(work, programs) > 0) return false;
     if (work.shape.chunks == 1) return true;
-    const result<seconds> time = simulator::makespan(work, programs);
+    const result<seconds> time = simulators::makespan(work, programs);
     return time || time.error().code != errc::cyclic_schedule;
   }
 
   /// By how much the fullest stage exceeds the limit; not positive when all fit.
   static double excess(const workload& work, const std::vector<program>& programs) {
     if (!work.shape.memory) return 0;
-    const std::vector<double> peak = simulator::peak_memory(work, programs);
+    const std::vector<double> peak = simulators::peak_memory(work, programs);
     return *std::max_element(peak.begin(), peak.end()) - work.shape.memory->amount;
   }
 };

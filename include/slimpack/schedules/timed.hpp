@@ -3,9 +3,9 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/timed_programs.hpp>
-#include <slimpack/core/workload.hpp>
-#include <slimpack/simulator/makespan.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/simulators/graph/makespan.hpp>
 
 #include <concepts>
 #include <utility>
@@ -32,7 +32,7 @@ template <schedule_for Schedule>
   } else {
     result<std::vector<program>> programs = schedule.programs(work);
     if (!programs) return std::move(programs).error();
-    const result<seconds> makespan = simulator::makespan(settled(work, programs.value()), programs.value());
+    const result<seconds> makespan = simulators::makespan(settled(work, programs.value()), programs.value());
     if (!makespan) return makespan.error();
     return timed_programs{std::move(programs).value(), makespan.value()};
   }

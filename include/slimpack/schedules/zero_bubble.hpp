@@ -3,12 +3,12 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/timed_programs.hpp>
-#include <slimpack/core/workload.hpp>
+#include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/zero_bubble_fill.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/simulators/memory.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -69,7 +69,7 @@ struct zero_bubble {
     if (order != zero_bubble_order::automatic) {
       const auto found = one_f_one_b{.lead = order == zero_bubble_order::h1 ? 1 : 2}.programs(whole);
       if (!found) return found.error();
-      const std::vector<double> peak = simulator::peak_memory(whole, found.value());
+      const std::vector<double> peak = simulators::peak_memory(whole, found.value());
       try_all(best, settled(work, last_of(packs, packs)), found.value(), *std::max_element(peak.begin(), peak.end()));
       return timed_programs{std::move(best->programs), {best->makespan}};
     }

@@ -2,7 +2,7 @@
 #define SLIMPACK_SHAPES_LAYOUT_HPP
 
 #include <slimpack/core/shape.hpp>
-#include <slimpack/costs/saved_tensors.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
 
 #include <cstdint>
 

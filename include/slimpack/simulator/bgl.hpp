@@ -2,9 +2,9 @@
 #define SLIMPACK_SIMULATOR_BGL_HPP
 
 #include <slimpack/core/plan.hpp>
-#include <slimpack/simulator/graph.hpp>
-#include <slimpack/simulator/joint.hpp>
-#include <slimpack/simulator/plan_graphs.hpp>
+#include <slimpack/simulators/graph/joint.hpp>
+#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <boost/graph/dag_shortest_paths.hpp>
 #include <boost/graph/exception.hpp>
@@ -25,7 +25,7 @@
 
 /// Makes task_graph a model of Boost.Graph's VertexListGraph and IncidenceGraph, so that Boost's algorithms run on
 /// it as it is; and certifies a simulation with them. The one header that includes Boost.Graph.
-namespace slimpack::simulator {
+namespace slimpack::simulators {
 
 /// The k-th successor of a node.
 struct task_edge {
@@ -48,25 +48,25 @@ class out_edge_iterator
   task_edge edge_;
 };
 
-}  // namespace slimpack::simulator
+}  // namespace slimpack::simulators
 
 namespace boost {
 template <>
-struct graph_traits<slimpack::simulator::task_graph> {
-  using vertex_descriptor = slimpack::simulator::task_graph::node;
-  using edge_descriptor = slimpack::simulator::task_edge;
+struct graph_traits<slimpack::simulators::task_graph> {
+  using vertex_descriptor = slimpack::simulators::task_graph::node;
+  using edge_descriptor = slimpack::simulators::task_edge;
   using directed_category = directed_tag;
   using edge_parallel_category = allow_parallel_edge_tag;
   struct traversal_category : vertex_list_graph_tag, incidence_graph_tag {};
   using vertex_iterator = counting_iterator<vertex_descriptor>;
   using vertices_size_type = std::size_t;
-  using out_edge_iterator = slimpack::simulator::out_edge_iterator;
+  using out_edge_iterator = slimpack::simulators::out_edge_iterator;
   using degree_size_type = std::size_t;
   static vertex_descriptor null_vertex() { return std::numeric_limits<vertex_descriptor>::max(); }
 };
 }  // namespace boost
 
-namespace slimpack::simulator {
+namespace slimpack::simulators {
 
 [[nodiscard]] inline std::size_t num_vertices(const task_graph& g) { return g.size(); }
 [[nodiscard]] inline auto vertices(const task_graph& g) {
@@ -145,6 +145,6 @@ namespace slimpack::simulator {
   return success();
 }
 
-}  // namespace slimpack::simulator
+}  // namespace slimpack::simulators
 
 #endif

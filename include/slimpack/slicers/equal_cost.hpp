@@ -1,9 +1,9 @@
 #ifndef SLIMPACK_SLICERS_EQUAL_COST_HPP
 #define SLIMPACK_SLICERS_EQUAL_COST_HPP
 
-#include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/slicers/cut_budget.hpp>
 
 #include <algorithm>
 #include <iosfwd>

@@ -3,22 +3,22 @@
 
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/problem.hpp>
-#include <slimpack/core/solution.hpp>
-#include <slimpack/costs/price.hpp>
-#include <slimpack/simulator/bounds.hpp>
-#include <slimpack/simulator/group_run.hpp>
-#include <slimpack/simulator/joint.hpp>
-#include <slimpack/simulator/makespan.hpp>
-#include <slimpack/solvers/assign.hpp>
-#include <slimpack/solvers/detail/milp_cbc.hpp>
-#include <slimpack/solvers/detail/milp_division.hpp>
-#include <slimpack/solvers/detail/milp_instance.hpp>
-#include <slimpack/solvers/detail/milp_pipeline.hpp>
-#include <slimpack/solvers/detail/milp_pipeline_plans.hpp>
-#include <slimpack/solvers/milp_answer.hpp>
-#include <slimpack/solvers/milp_assignment.hpp>
-#include <slimpack/solvers/milp_limits.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/simulators/bounds/lower_bounds.hpp>
+#include <slimpack/simulators/graph/joint.hpp>
+#include <slimpack/simulators/graph/makespan.hpp>
+#include <slimpack/solvers/divide/group_run.hpp>
+#include <slimpack/solvers/milp/answer.hpp>
+#include <slimpack/solvers/milp/assignment.hpp>
+#include <slimpack/solvers/milp/cbc.hpp>
+#include <slimpack/solvers/milp/division.hpp>
+#include <slimpack/solvers/milp/instance.hpp>
+#include <slimpack/solvers/milp/limits.hpp>
+#include <slimpack/solvers/milp/pipeline.hpp>
+#include <slimpack/solvers/milp/pipeline_plans.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <algorithm>
@@ -151,7 +151,7 @@ struct milp {
     milp_answer found;
     found.best = std::move(begun).value();
     const std::vector<sequence> all = sequences_of(batch.lengths);
-    for (const bound& b : simulator::lower_bounds(cost, batch.shape, all, rates.value()))
+    for (const bound& b : simulators::lower_bounds(cost, batch.shape, all, rates.value()))
       found.bound = std::max(found.bound, b.time);
     shape alone = batch.shape;
     alone.replicas = 1;
@@ -163,9 +163,9 @@ struct milp {
       found.bound = std::max(found.bound, least_step<Schedule>(cost, batch.shape, all, assigned.value().bound));
     }
     for (const std::vector<std::uint32_t>& group :
-         simulator::joint_groups(found.best.merges, found.best.replicas.size())) {
-      const result<simulator::group_run> run =
-          simulator::run_group(group, found.best, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>);
+         simulators::joint_groups(found.best.merges, found.best.replicas.size())) {
+      const result<simulators::group_run> run =
+          simulators::run_group(group, found.best, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>);
       if (!run) return run.error();
       found.start = std::max(found.start, run.value().end());
       seconds now = run.value().end();
@@ -191,17 +191,17 @@ struct milp {
   static constexpr double tolerance = 1e-5;
 
   /// What a replica with such a load on the busiest part takes at least, before it the least fill, behind it the least
-  /// drain; see simulator::stage_bound.
+  /// drain; see simulators::stage_bound.
   template <class Schedule, class Cost>
   [[nodiscard]] static seconds least_step(const Cost& cost, const shape& on, std::span<const sequence> all,
                                           seconds load) {
     const int part = busiest_part(cost, all, on.parts());
     const sequence& shortest = *std::min_element(
         all.begin(), all.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
-    const seconds step = simulator::fill_time(cost, on, shortest, part) + pack_overhead(cost, pass::forward, part) +
+    const seconds step = simulators::fill_time(cost, on, shortest, part) + pack_overhead(cost, pass::forward, part) +
                          load + pack_overhead(cost, pass::backward, part);
     if (weight_gradients_of<Schedule> == weight_gradients::apart) return step;
-    return step + simulator::drain_time(cost, on, shortest, part);
+    return step + simulators::drain_time(cost, on, shortest, part);
   }
 
   /// The fewest sharers whose memory holds their parts of a sequence.
@@ -226,14 +226,14 @@ struct milp {
                   const Cost& cost, std::span<const memory_rates> rates, std::stop_token stop,
                   std::int64_t& nodes) const {
     seconds floor{};
-    for (const bound& b : simulator::lower_bounds(cost, on, own, rates)) floor = std::max(floor, b.time);
+    for (const bound& b : simulators::lower_bounds(cost, on, own, rates)) floor = std::max(floor, b.time);
     if (best <= floor * (1 + limits.gap)) return floor;
     const slimpack::detail::milp_instance instance = slimpack::detail::instance_of(own, on, cost, rates);
     // More packs than overheads fit beside the work of a stage only make a step longer.
     std::size_t forwards = instance.atoms.size();
     std::size_t backwards = instance.atoms.size();
     for (int r = 0; r < on.stages; ++r) {
-      const seconds spare = best - simulator::stage_bound(cost, on, own, r);
+      const seconds spare = best - simulators::stage_bound(cost, on, own, r);
       const auto most = [&](pass p, std::size_t packs) {
         const seconds each = pack_overhead(cost, p, r);
         return each > seconds{} ? std::min(packs, static_cast<std::size_t>(std::max(0.0, spare / each) + 1e-6) + 1)
@@ -260,7 +260,7 @@ struct milp {
                                         std::span<const memory_rates> rates) {
     const workload work = settled(
         price(replica.partition, cost, on, {rates.begin(), rates.end()}, weight_gradients_of<Schedule>), replica.programs);
-    const result<seconds> time = simulator::makespan(work, replica.programs);
+    const result<seconds> time = simulators::makespan(work, replica.programs);
     SLIMPACK_ASSERT(time, "plans of solvers and of the mixed-integer program are free of deadlock");
     return time.value();
   }

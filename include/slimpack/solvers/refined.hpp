@@ -2,10 +2,10 @@
 #define SLIMPACK_SOLVERS_REFINED_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/problem.hpp>
-#include <slimpack/core/refine.hpp>
-#include <slimpack/core/solution.hpp>
-#include <slimpack/costs/price.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/refine.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <iosfwd>
@@ -18,7 +18,7 @@ namespace slimpack::solvers {
 /// (backward_cuts::forward_cuts): priced by the piece, ordered anew, and listed so in the plan file. Forward and
 /// backward packs stay apart. A sequence whose pieces run backward one by one needs accumulators of dK and dV, which are priced.
 /// Replicas share no sequence (DP-Merge), since each is cut and ordered anew on its own.
-/// Source    common refinement, core/refine.hpp; derived
+/// Source    common refinement, pricing/refine.hpp; derived
 /// Law       every backward slice is one forward slice
 /// Errors    those of the solver; out_of_memory: the schedule finds no order for the pieces within the limit
 /// Complexity that of the solver, and O(slices log slices) and one schedule a replica

@@ -2,11 +2,11 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/problem.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/core/solution.hpp>
-#include <slimpack/costs/price.hpp>
-#include <slimpack/solvers/detail/division_search.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/divide/division_search.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
 
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_budget.hpp>

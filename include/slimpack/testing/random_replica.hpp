@@ -1,16 +1,16 @@
 #ifndef SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 #define SLIMPACK_TESTING_RANDOM_REPLICA_HPP
 
-#include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/core/workload.hpp>
-#include <slimpack/costs/price.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/solvers/detail/fill.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 

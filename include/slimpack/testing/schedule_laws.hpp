@@ -2,9 +2,9 @@
 #define SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
 
 #include <slimpack/concepts.hpp>
-#include <slimpack/core/timed_programs.hpp>
 #include <slimpack/schedules/timed.hpp>
-#include <slimpack/simulator/graph.hpp>
+#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/options.hpp>
@@ -64,7 +64,7 @@ std::optional<double> check_answer(report& r, const Schedule& schedule, const ra
   const std::optional<std::string> stuck = naive::run(std::span(&one, 1), {}, on).front().stuck;
   r.check(2, !stuck, "the programs are free of deadlock", "on", on.stages, "stages of", on.chunks,
           "chunks, stuck:", stuck.value_or(""));
-  simulator::task_graph graph;
+  simulators::task_graph graph;
   const result<void> built = graph.assign(work, programs);
   r.check(2, built.has_value(), "the task graph is acyclic", built ? std::string{} : built.error().detail);
   if (!built) return std::nullopt;

@@ -2,8 +2,8 @@
 #define SLIMPACK_TESTING_SLICER_LAWS_HPP
 
 #include <slimpack/concepts.hpp>
-#include <slimpack/core/cut_budget.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/report.hpp>

@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTING_SOLVER_LAWS_HPP
 
 #include <slimpack/concepts.hpp>
-#include <slimpack/costs/price.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
 #include <slimpack/testing/replica_laws.hpp>

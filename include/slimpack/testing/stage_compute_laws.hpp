@@ -2,11 +2,11 @@
 #define SLIMPACK_TESTING_STAGE_COMPUTE_LAWS_HPP
 
 #include <slimpack/concepts.hpp>
-#include <slimpack/costs/price.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>

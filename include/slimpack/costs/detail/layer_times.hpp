@@ -3,15 +3,15 @@
 
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/costs/detail/layer_products.hpp>
 #include <slimpack/costs/detail/measured_layer.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
-#include <slimpack/costs/kernel_samples.hpp>
-#include <slimpack/costs/layer.hpp>
-#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/model/detail/layer_products.hpp>
+#include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/stage_options.hpp>
-#include <slimpack/costs/traffic.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,9 +4,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/costs/layer.hpp>
-#include <slimpack/costs/memory.hpp>
-#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/memory/memory.hpp>
+#include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 
 #include <algorithm>
 #include <cstddef>

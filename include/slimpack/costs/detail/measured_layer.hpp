@@ -2,9 +2,9 @@
 #define SLIMPACK_COSTS_DETAIL_MEASURED_LAYER_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/costs/kernel_samples.hpp>
-#include <slimpack/costs/model_shape.hpp>
-#include <slimpack/costs/token_table.hpp>
+#include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/kernels/token_table.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
 
 #include <initializer_list>
 #include <optional>

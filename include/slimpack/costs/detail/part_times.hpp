@@ -5,9 +5,9 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/layer_times.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
-#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/provenance.hpp>
-#include <slimpack/costs/traffic.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,9 +2,9 @@
 #define SLIMPACK_COSTS_DETAIL_RANK_KERNELS_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/costs/gpu.hpp>
-#include <slimpack/costs/kernel_times.hpp>
-#include <slimpack/costs/origin.hpp>
+#include <slimpack/costs/kernels/kernel_times.hpp>
+#include <slimpack/costs/kernels/origin.hpp>
+#include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/stage_options.hpp>
 

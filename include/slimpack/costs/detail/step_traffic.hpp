@@ -2,9 +2,9 @@
 #define SLIMPACK_COSTS_DETAIL_STEP_TRAFFIC_HPP
 
 #include <slimpack/core/shape.hpp>
-#include <slimpack/costs/model_shape.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/stage_options.hpp>
-#include <slimpack/costs/traffic.hpp>
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 #define SLIMPACK_EXECUTORS_DETAIL_MESSAGES_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/outgoing.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/outgoing.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <cstddef>

@@ -1,13 +1,13 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 
-#include <slimpack/core/backward_cuts.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/piece.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/refine.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/core/step_outline.hpp>
+#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/piece.hpp>
+#include <slimpack/executors/step_outline.hpp>
+#include <slimpack/pricing/refine.hpp>
 
 #include <algorithm>
 #include <cstddef>

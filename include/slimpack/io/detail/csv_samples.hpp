@@ -3,8 +3,8 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/costs/collective_sample.hpp>
-#include <slimpack/costs/kernel_samples.hpp>
+#include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/csv_row.hpp>
 #include <slimpack/io/detail/csv_unit.hpp>

@@ -3,8 +3,8 @@
 
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/workload.hpp>
-#include <slimpack/simulator/memory.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/simulators/memory.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -83,7 +83,7 @@ class fill {
     double begin{};
     double free{};
     double waited{};  // since begin
-    simulator::stage_memory memory;
+    simulators::stage_memory memory;
   };
 
   /// One instruction after the other, in order of their starts: who has waited longest changes with time.

@@ -5,13 +5,13 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/costs/price.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/detail/unmet.hpp>
+#include <slimpack/pricing/price.hpp>
 #include <slimpack/shapes/ranking.hpp>
-#include <slimpack/simulator/bounds.hpp>
-#include <slimpack/solvers/assign.hpp>
+#include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <algorithm>
@@ -156,7 +156,7 @@ class contest {
     const seconds reduced = on.replicas * on.context > 1 ? reduce_time_of(cost.value()) : seconds{};
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       seconds least{};
-      for (const slimpack::bound& any : simulator::lower_bounds(cost.value(), on, sequences_[b], rates.value()))
+      for (const slimpack::bound& any : simulators::lower_bounds(cost.value(), on, sequences_[b], rates.value()))
         least = std::max(least, any.time);
       if constexpr (bounds_layouts<PlanOf, CostOf>)
         least = std::max(least, plan_of_.least(e.known.layout, cost.value(), std::span<const tokens>(batches_[b])));

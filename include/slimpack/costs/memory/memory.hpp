@@ -1,0 +1,86 @@
+#ifndef SLIMPACK_COSTS_MEMORY_MEMORY_HPP
+#define SLIMPACK_COSTS_MEMORY_MEMORY_HPP
+
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
+#include <slimpack/costs/model/layer.hpp>
+
+#include <algorithm>
+#include <span>
+
+namespace slimpack::costs {
+
+/// What one GPU of a stage holds, in bytes.
+/// Source    states and activations as the table of saved tensors counts them; by default weights and gradients 6 B a
+///           parameter (bf16 + fp32 gradient), optimizer 12 B (fp32 copy, two moments); logits 4 B (fp32) of the
+///           running pack: the loss gradient is taken while they are there, since the normaliser, the valid tokens
+///           of the whole batch, is known before the first forward; dK and dV in bf16. Fully sharded states (ZeRO-3,
+///           FSDP), derived: one stage gathers the weights of the running layer and the next and has the gradients of
+///           one; a pipeline gathers a stage's weights once a step and sums its gradients unsharded, as torchtitan does
+/// Limits    dense attention that is computed again holds one layer's scores for a moment: not counted
+struct memory {
+  bool distributed_optimizer{true};  ///< optimizer states over replicas and context ranks; a table may shard them all
+  costs::recompute recompute{costs::recompute::none};
+  bool sequence_parallel{true};  ///< norms and what is between layers sharded over tensor-parallel ranks
+  saved_tensors tensors{saved_tensors::flash_attention()};
+
+  /// `layers`: those of the stage; `embeddings`: vocabulary matrices on it (0, 1 or 2); `has_head`: it computes logits.
+  [[nodiscard]] memory_rates of(const model_shape& m, const shape& on, std::span<const layer> layers, int embeddings,
+                                bool has_head) const {
+    const double c = on.context;
+    const double vocabulary = static_cast<double>(m.vocabulary) / on.tensor;
+    const double matrix = vocabulary * static_cast<double>(m.hidden);
+    double weights = embeddings * matrix;
+    double largest = embeddings > 0 ? matrix : 0;
+    memory_rates rates{.fixed = 0, .live_token = 0};
+    double live_layer = 0;  // of one layer while its backward runs: what is computed again, gradients
+    for (const layer& l : layers) {
+      weights += l.weights;
+      largest = std::max(largest, l.weights);
+      const double all = tensors.token_bytes(l, recompute::none, sequence_parallel);
+      const double kept = tensors.token_bytes(l, recompute, sequence_parallel);
+      rates.live_token += kept / c;
+      rates.gradient_token += 2 * l.kv_elements / c;
+      const double again = recompute == recompute::full ? all : all - kept;
+      live_layer = std::max(live_layer, again + tensors.running_bytes(l, sequence_parallel));
+    }
+    rates.fixed = states(weights, largest, on);
+    rates.backward_token = live_layer / c;
+    if (has_head) {
+      rates.live_token += tensors.head_bytes(layer::of(m, false, on.tensor), sequence_parallel) / c;
+      rates.forward_token += tensors.logit_forward * vocabulary / c;
+      rates.backward_token += tensors.logit_backward * vocabulary / c;
+    }
+    return rates;
+  }
+
+  /// Bytes that dense attention keeps for a query and a key beside live_token, on a stage of these layers.
+  [[nodiscard]] double pair_bytes(const shape& on, std::span<const layer> layers) const {
+    double sum = 0;
+    for (const layer& l : layers) sum += tensors.pair_bytes(l, recompute);
+    return sum / on.context;
+  }
+
+  /// What a piece keeps of those: its queries times all keys up to its end, masked ones too. For the hook `kept`.
+  [[nodiscard]] static bytes kept(const slice& piece, double pair_bytes) {
+    return {pair_bytes * static_cast<double>(piece.length.value) * static_cast<double>(piece.end().value)};
+  }
+
+ private:
+  /// Weights, gradients and optimizer states of so many parameters, the `largest` layer or vocabulary matrix of them.
+  [[nodiscard]] double states(double weights, double largest, const shape& on) const {
+    const double copies = on.replicas * on.context;
+    if (tensors.gathered_weight > 0) {
+      const double in_use = on.stages > 1 ? (tensors.gathered_weight + tensors.gradient) * weights
+                                          : (2 * tensors.gathered_weight + tensors.gradient) * largest;
+      return weights * (tensors.weight + tensors.gradient + tensors.optimizer) / copies + in_use;
+    }
+    return weights * (tensors.weight + tensors.gradient + tensors.optimizer / (distributed_optimizer ? copies : 1.0));
+  }
+};
+
+}  // namespace slimpack::costs
+
+#endif

@@ -1,0 +1,62 @@
+#ifndef SLIMPACK_COSTS_MODEL_DETAIL_LAYER_PRODUCTS_HPP
+#define SLIMPACK_COSTS_MODEL_DETAIL_LAYER_PRODUCTS_HPP
+
+#include <slimpack/costs/model/model_shape.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// A matrix product of a layer's forward: (rows tokens x k) (k x n), on one tensor-parallel rank.
+struct layer_product {
+  double rows{1};        ///< of the product, for each token of the pack
+  std::int64_t n{};
+  std::int64_t k{};
+  double grouped{};      ///< elements of all matrices where experts' rows run as one grouped product
+  bool up{};             ///< gate and up projections: what selective recompute repeats
+};
+
+/// The products of one layer; their flops are those of costs::layer.
+/// Limits    the router, n = experts, is counted on its share of the tokens; an expert's rows are even
+[[nodiscard]] inline std::vector<layer_product> products_of(const costs::model_shape& m, bool moe, int tensor) {
+  const std::int64_t t = tensor;
+  const std::int64_t heads = m.heads / t;
+  const auto part = [t](std::int64_t width) { return std::max<std::int64_t>(1, (width + t - 1) / t); };
+  const std::int64_t h = m.hidden;
+  std::vector<layer_product> all;
+  if (m.kv_rank > 0) {
+    if (m.query_rank > 0) {
+      all.push_back({.n = part(m.query_rank), .k = h});
+      all.push_back({.n = heads * m.head_dim, .k = m.query_rank});
+    } else {
+      all.push_back({.n = heads * m.head_dim, .k = h});
+    }
+    all.push_back({.n = part(m.kv_rank + m.rope_dim), .k = h});
+    all.push_back({.n = heads * (m.head_dim - m.rope_dim + m.value_dim), .k = m.kv_rank});
+  } else {
+    all.push_back({.n = heads * m.head_dim + part(m.kv_heads) * (m.head_dim + m.value_dim), .k = h});
+  }
+  all.push_back({.n = h, .k = heads * m.value_dim});
+  const auto mlp = [&](double rows, std::int64_t width, int experts) {
+    const std::int64_t f = part(width);
+    const std::int64_t into = (m.gated ? 2 : 1) * f;
+    const double each = static_cast<double>(experts) * static_cast<double>(h);
+    all.push_back({.rows = rows, .n = into, .k = h, .grouped = each * static_cast<double>(into), .up = true});
+    all.push_back({.rows = rows, .n = h, .k = f, .grouped = each * static_cast<double>(f)});
+  };
+  if (!moe) {
+    mlp(1, m.intermediate, 0);
+    return all;
+  }
+  all.push_back({.rows = 1.0 / tensor, .n = m.experts, .k = h});
+  mlp(m.experts_per_token, m.expert_intermediate, m.experts);
+  if (m.shared_experts > 0) mlp(1, m.shared_experts * m.expert_intermediate, 0);
+  return all;
+}
+
+}  // namespace slimpack::detail
+
+#endif

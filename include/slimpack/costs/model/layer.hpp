@@ -1,0 +1,80 @@
+#ifndef SLIMPACK_COSTS_MODEL_LAYER_HPP
+#define SLIMPACK_COSTS_MODEL_LAYER_HPP
+
+#include <slimpack/costs/model/model_shape.hpp>
+
+#include <cmath>
+#include <cstdint>
+
+namespace slimpack::costs {
+
+/// What one transformer layer is made of, on one of `tensor` tensor-parallel ranks.
+/// Source    operation and parameter counts of the matrices; 2 flops per multiply-add. For plain attention (h query
+///           width, k key/value width, f feed-forward width): forward linear 2 (2h^2 + 2hk + 3hf) flops a token; MLA by
+///           its own projections
+/// Shapes    key/value heads are replicated when there are more ranks than heads
+/// Units     weights and widths in elements of one rank, but for `hidden`; flops a token, of one rank
+struct layer {
+  double weights{};       ///< all matrices, every expert
+  double linear_flops{};  ///< forward, active experts only
+  double pair_flops{};    ///< forward, per attended (query, key) pair: scores and weighted values
+  double up_flops{};      ///< of linear_flops, the gate and up projections: what selective recompute repeats
+  double tensor{};        ///< tensor-parallel ranks
+  double hidden{};        ///< of the whole model
+  double heads{};         ///< query heads
+  double query{};         ///< width of the queries of all heads
+  double output{};        ///< width of the attention output, before its projection
+  double kv_elements{};   ///< keys and values of a token
+  double feed_forward{};  ///< inner width of the MLP; of all active experts
+  double gate{};          ///< of the MLP's gate: feed_forward, or 0 without one
+
+  static layer of(const model_shape& m, bool moe, int tensor) {
+    const auto t = static_cast<double>(tensor);
+    const auto h = static_cast<double>(m.hidden);
+    const double heads = m.heads / t;
+    const double kv_heads = m.kv_rank > 0 ? heads : std::ceil(m.kv_heads / t);
+    const auto qk = static_cast<double>(m.head_dim);
+    const auto v = static_cast<double>(m.value_dim);
+    double attention = heads * v * h;  // output projection
+    if (m.kv_rank > 0) {
+      const auto kv_rank = static_cast<double>(m.kv_rank);
+      const auto query_rank = static_cast<double>(m.query_rank);
+      const auto rope = static_cast<double>(m.rope_dim);
+      attention += query_rank > 0 ? h * query_rank / t + query_rank * heads * qk : h * heads * qk;
+      attention += h * (kv_rank + rope) / t + kv_rank * heads * (qk - rope + v);
+    } else {
+      attention += h * heads * qk + h * kv_heads * (qk + v);
+    }
+    const double matrices = m.gated ? 3 : 2;
+    const auto f = static_cast<double>(moe ? m.expert_intermediate : m.intermediate) / t;
+    const double active = moe ? m.experts_per_token + m.shared_experts : 1;
+    const double stored = moe ? m.experts + m.shared_experts : 1;
+    const double router = moe ? h * m.experts / t : 0;
+
+    layer l;
+    l.weights = attention + router + stored * matrices * h * f;
+    l.linear_flops = 2 * (attention + router + active * matrices * h * f);
+    l.pair_flops = 2 * heads * (qk + v);
+    l.up_flops = 2 * active * (matrices - 1) * h * f;
+    l.kv_elements = kv_heads * (qk + v);
+    l.tensor = t;
+    l.hidden = h;
+    l.heads = heads;
+    l.query = heads * qk;
+    l.output = heads * v;
+    l.feed_forward = active * f;
+    l.gate = m.gated ? l.feed_forward : 0;
+    return l;
+  }
+};
+
+/// Parameters of the whole model: layers, embedding and head (once when tied), no norms or biases.
+[[nodiscard]] inline double parameters(const model_shape& m) {
+  double sum = static_cast<double>(m.vocabulary * m.hidden) * (m.tied ? 1 : 2);
+  for (int i = 0; i < m.layers; ++i) sum += layer::of(m, m.is_moe(i), 1).weights;
+  return sum;
+}
+
+}  // namespace slimpack::costs
+
+#endif

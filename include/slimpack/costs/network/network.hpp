@@ -1,0 +1,189 @@
+#ifndef SLIMPACK_COSTS_NETWORK_NETWORK_HPP
+#define SLIMPACK_COSTS_NETWORK_NETWORK_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/costs/kernels/origin.hpp>
+#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/network/collective.hpp>
+#include <slimpack/costs/network/collective_sample.hpp>
+#include <slimpack/costs/network/collective_table.hpp>
+#include <slimpack/costs/network/placement.hpp>
+#include <slimpack/costs/network/rank_group.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::costs {
+
+/// What messages and collectives cost on nodes of GPUs, each alone on the machine: traffic.hpp has what they cost in
+/// training, and of which size they are there.
+///
+/// The first that knows answers:
+///   1. a table of the operation (costs::collective_table), by where the group is: in an island, a node, across nodes;
+///   2. a table of another operation there, at equal bytes on the wire: rings reach one bus bandwidth in all.
+///      Across nodes it takes at least what the ranks of one node would take;
+///   3. the links of costs::gpu: t = latency + bytes on the wire / bandwidth. Across nodes the latency is a tree's,
+///      ceil(log2 nodes) between and one inside; rings go through all nodes, so k ranks of a node share its adapters,
+///      one each, as long as the links inside keep up: bandwidth = min(inside, k between). A message, and each message
+///      of an all-to-all, uses one adapter.
+///
+/// Source    alpha-beta model; ring volumes of NCCL (costs::collective); 2 and the sums over nodes are derived
+/// Units     bytes as NCCL's tests count them in, seconds out
+/// Law       time does not fall with size; a group of one rank takes no time
+class network {
+ public:
+  /// Links of the GPU only.
+  explicit network(gpu device) : device_(std::move(device)), place_{device_.gpus_per_node, device_.gpus_per_node} {}
+
+  /// Links, and what was measured on this kind of GPU. The links say which machine is meant: measurements inside a
+  /// node, or across nodes, whose bandwidth is more than a factor of 2 off the link's are of another kind of box or
+  /// cluster, and left out with a note. Samples that name another `gpu` or `node` are another collection; of those that
+  /// know an operation, the one with the least noise answers.
+  /// Of an operation and ranks with times of one size only, nothing follows for others: left out, too.
+  /// Errors    those of collective_table::make            Complexity  O(samples^2)
+  [[nodiscard]] static result<network> make(gpu device, std::span<const collective_sample> samples) {
+    network made(std::move(device));
+    std::vector<collective_sample> left = made.of_several_sizes(samples);
+    while (!left.empty()) {
+      const auto other = std::stable_partition(left.begin(), left.end(), [&](const collective_sample& s) {
+        return s.gpu == left.front().gpu && s.node == left.front().node;
+      });
+      if (std::optional<error> wrong = made.add({left.begin(), other})) return std::move(*wrong);
+      left.erase(left.begin(), other);
+    }
+    std::stable_sort(made.tables_.begin(), made.tables_.end(),
+                     [](const collective_table& a, const collective_table& b) { return a.noise() < b.noise(); });
+    return made;
+  }
+
+  /// Which measurements were left out, and why.
+  [[nodiscard]] std::span<const std::string> notes() const noexcept { return notes_; }
+  [[nodiscard]] const gpu& device() const noexcept { return device_; }
+  [[nodiscard]] const placement& place() const noexcept { return place_; }
+  [[nodiscard]] const link& link_of(const rank_group& group) const noexcept {
+    return group.nodes > 1 ? device_.between : device_.inside;
+  }
+
+  [[nodiscard]] seconds send_receive(const rank_group& group, bytes message) const {
+    return time(collective::send_receive, group, message);
+  }
+  [[nodiscard]] seconds all_reduce(const rank_group& group, bytes buffer) const {
+    return time(collective::all_reduce, group, buffer);
+  }
+  [[nodiscard]] seconds all_gather(const rank_group& group, bytes gathered) const {
+    return time(collective::all_gather, group, gathered);
+  }
+  [[nodiscard]] seconds reduce_scatter(const rank_group& group, bytes input) const {
+    return time(collective::reduce_scatter, group, input);
+  }
+  [[nodiscard]] seconds all_to_all(const rank_group& group, bytes sent) const {
+    return time(collective::all_to_all, group, sent);
+  }
+  [[nodiscard]] seconds time(collective op, const rank_group& group, bytes size) const {
+    return answered(op, group, size).time;
+  }
+  [[nodiscard]] origin source(collective op, const rank_group& group, bytes size) const {
+    return answered(op, group, size).source;
+  }
+
+ private:
+  using answer = collective_table::answer;
+
+  /// Takes the measurements of one collection that are of this machine.
+  [[nodiscard]] std::optional<error> add(std::vector<collective_sample> own) {
+    for (const bool across : {false, true}) {
+      if (own.empty()) return std::nullopt;
+      const result<collective_table> table = collective_table::make(own);
+      if (!table) return table.error();
+      const link& wire = across ? device_.between : device_.inside;
+      const std::optional<collective_table::peak> most = table.value().bandwidth(across);
+      // Small sizes tell latencies, not bandwidths.
+      if (!most || most->wire.value / wire.bandwidth <= wire.latency.value) continue;
+      if (most->bandwidth <= 2 * wire.bandwidth && wire.bandwidth <= 2 * most->bandwidth) continue;
+      const std::string where = across ? " across nodes" : " inside a node";
+      notes_.push_back("collectives of " + own.front().gpu + (own.front().node.empty() ? "" : " ") + own.front().node +
+                       where + " left out: " + in_gigabytes(most->bandwidth) + " a GPU, while the link of " +
+                       device_.name + " has " + in_gigabytes(wire.bandwidth) + "; describe that link to use them");
+      std::erase_if(own, [&](const collective_sample& s) { return (s.ranks > s.ranks_per_node) == across; });
+    }
+    if (own.empty()) return std::nullopt;
+    result<collective_table> table = collective_table::make(own);
+    if (!table) return std::move(table).error();
+    place_.island = std::min(place_.island, table.value().island().value_or(place_.island));
+    tables_.push_back(std::move(table).value());
+    return std::nullopt;
+  }
+  /// The samples without those that are alone with their size; each such group is noted once.
+  [[nodiscard]] std::vector<collective_sample> of_several_sizes(std::span<const collective_sample> samples) {
+    std::vector<collective_sample> kept;
+    for (const collective_sample& s : samples) {
+      const auto same = [&](const collective_sample& other) {
+        return other.gpu == s.gpu && other.node == s.node && other.op == s.op && other.ranks == s.ranks &&
+               other.ranks_per_node == s.ranks_per_node;
+      };
+      const auto other_size = [&](const collective_sample& other) { return same(other) && other.size != s.size; };
+      if (std::any_of(samples.begin(), samples.end(), other_size)) {
+        kept.push_back(s);
+      } else if (&*std::find_if(samples.begin(), samples.end(), same) == &s) {
+        notes_.push_back(std::string(name_of(s.op)) + " of " + std::to_string(s.ranks) + " ranks on " + s.gpu +
+                         ": times of one size only say nothing of others, left out");
+      }
+    }
+    return kept;
+  }
+  static std::string in_gigabytes(double bandwidth) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g GB/s", bandwidth / 1e9);
+    return text;
+  }
+
+  [[nodiscard]] answer answered(collective op, const rank_group& group, bytes size) const {
+    if (group.ranks < 2) return {{}, origin::measured};
+    for (const collective_table& table : tables_)
+      if (const std::optional<answer> known = table(op, group, size)) return *known;
+    for (const collective other : {collective::all_gather, collective::reduce_scatter, collective::all_reduce,
+                                   collective::all_to_all, collective::send_receive}) {
+      const bytes alike = size * (traffic_per_byte(op, group.ranks) / traffic_per_byte(other, group.ranks));
+      for (const collective_table& table : tables_)
+        if (const std::optional<answer> known = table(other, group, alike))
+          return {std::max(known->time, within_a_node(op, group, size)), origin::derived};
+    }
+    return {modelled(op, group, size), origin::modelled};
+  }
+
+  [[nodiscard]] seconds within_a_node(collective op, const rank_group& group, bytes size) const {
+    return group.nodes > 1 ? time(op, place_.adjacent(group.ranks / group.nodes), size) : seconds{};
+  }
+
+  [[nodiscard]] seconds modelled(collective op, const rank_group& group, bytes size) const {
+    const link& inside = device_.inside;
+    const link& between = device_.between;
+    const double ranks = group.ranks;
+    const double on_a_node = ranks / group.nodes;
+    const double wire = size.value * traffic_per_byte(op, group.ranks);
+    if (group.nodes == 1) return {inside.latency.value + wire / inside.bandwidth};
+    const double latency = between.latency.value * std::bit_width(static_cast<unsigned>(group.nodes - 1)) +
+                           (on_a_node > 1 ? inside.latency.value : 0);
+    if (op == collective::send_receive) return {latency + wire / between.bandwidth};
+    if (op == collective::all_to_all)
+      return {latency + std::max(size.value * (on_a_node - 1) / ranks / inside.bandwidth,
+                                 size.value * (ranks - on_a_node) / ranks / between.bandwidth)};
+    return {latency + wire / std::min(inside.bandwidth, on_a_node * between.bandwidth)};
+  }
+
+  gpu device_;
+  placement place_;
+  std::vector<collective_table> tables_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace slimpack::costs
+
+#endif

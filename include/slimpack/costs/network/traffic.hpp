@@ -1,0 +1,132 @@
+#ifndef SLIMPACK_COSTS_NETWORK_TRAFFIC_HPP
+#define SLIMPACK_COSTS_NETWORK_TRAFFIC_HPP
+
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/network/network.hpp>
+#include <slimpack/costs/network/rank_group.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace slimpack::costs {
+
+/// By how much computing and communicating slow each other down. Both are ratios of times, at least 1.
+/// Source    collectives inside a training step take about 1.3 times as long as alone (vTrain, MICRO 2024); of compute
+///           no public figure is general, hence 1 until it is calibrated (Echo, arXiv:2412.12487, models it)
+struct slowdown {
+  double compute{1.0};  ///< of compute while communication runs beside it
+  double exposed{1.3};  ///< of communication that compute waits for
+};
+
+/// How context-parallel ranks see each other's keys and values.
+enum class exchange : unsigned char {
+  all_gather,  ///< of all of them, before attention
+  ring,        ///< hop by hop, each under the attention to what the last hop brought
+};
+
+/// What the ranks of a shape send each other, and how long it takes beside compute.
+///
+/// Volumes, bf16, for T tokens on one of c context-parallel ranks, hidden size h, e key and value elements a token:
+///   tensor     forward: 2 all-reduces of 2 T h bytes, waited for; backward: 2 more, under the weight gradients
+///   ... with sequence parallelism: 2 all-gathers and 2 reduce-scatters forward, waited for; backward the output
+///              gradients of the two row-parallel products are gathered, waited for; the inputs of the two
+///              column-parallel ones are gathered again under their input gradients, and these scattered under the
+///              weight gradients
+///   context    forward: keys and values of c T tokens, 2 c T e bytes, gathered, or c - 1 hops of 2 T e; backward
+///              again, and their gradients scattered: twice as much
+///   gradients, parameters    a reduce-scatter and an all-gather over all copies of the weights
+///
+/// Source    volumes: Korthikanti et al., arXiv:2205.05198, sections 4.1 and 4.2; which of them are waited for:
+///           Megatron-LM's linear layers with asynchronous all-reduce or sequence parallelism. Ring: arXiv:2310.01889
+/// Units     tokens and bytes in, seconds out            Errors    none            Complexity  that of network
+class traffic {
+ public:
+  /// Communication by who waits for it.
+  struct share {
+    seconds exposed{};  ///< compute waits; slowed down as slowdown::exposed says
+    seconds hidden{};   ///< other compute of the same pass can run meanwhile; as long as alone
+    friend constexpr bool operator==(const share&, const share&) = default;
+    friend constexpr share operator+(share a, share b) noexcept { return {a.exposed + b.exposed, a.hidden + b.hidden}; }
+    friend constexpr share operator*(share a, double n) noexcept { return {a.exposed * n, a.hidden * n}; }
+  };
+
+  traffic(network net, const shape& on, slowdown by = {})
+      : net_(std::move(net)),
+        shape_(on),
+        slower_(by),
+        tensor_(net_.place().tensor(on)),
+        context_(net_.place().context(on)),
+        copies_(net_.place().copies(on)) {
+    for (int r = 0; r < on.stages; ++r) boundaries_.push_back(net_.place().boundary(on, r));
+  }
+
+  /// Between the tensor-parallel ranks, for one layer and the `all` tokens of a pack, those of all context ranks.
+  [[nodiscard]] share tensor(tokens all, std::int64_t hidden, pass p, bool sequence_parallel) const {
+    const bytes states{2 * mine(all) * static_cast<double>(hidden)};
+    if (!sequence_parallel) {
+      const seconds reduced = net_.all_reduce(tensor_, states) * 2;
+      return p == pass::forward ? share{slowed(reduced), {}} : share{{}, reduced};
+    }
+    const seconds gathered = net_.all_gather(tensor_, states) * 2;
+    const seconds scattered = net_.reduce_scatter(tensor_, states) * 2;
+    return p == pass::forward ? share{slowed(gathered + scattered), {}} : share{slowed(gathered), gathered + scattered};
+  }
+
+  /// Between the context-parallel ranks, for one layer. `kv_elements` of a token on one tensor-parallel rank, as
+  /// costs::layer counts them; `attention`: what the pass takes for its attention on one rank, which hides ring hops.
+  [[nodiscard]] share context(tokens all, double kv_elements, pass p, exchange how, seconds attention) const {
+    const int ranks = shape_.context;
+    if (ranks < 2) return {};
+    const bytes own{2 * mine(all) * kv_elements};
+    if (how == exchange::all_gather) {
+      const seconds gathered = net_.all_gather(context_, own * ranks);
+      return {slowed(p == pass::forward ? gathered : gathered + net_.reduce_scatter(context_, own * ranks)), {}};
+    }
+    const seconds hop = net_.send_receive(neighbours(), p == pass::forward ? own : own * 2);
+    const seconds covered = std::min(hop, attention * (1.0 / ranks));
+    return {slowed(hop - covered) * (ranks - 1.0), covered * (ranks - 1.0)};
+  }
+
+  /// The gradients of a stage's weights, a buffer of `size` on every copy, summed and scattered.
+  [[nodiscard]] seconds gradients(bytes size) const { return slowed(net_.reduce_scatter(copies_, size)); }
+  /// The weights, `size` when gathered.
+  [[nodiscard]] seconds parameters(bytes size) const { return slowed(net_.all_gather(copies_, size)); }
+
+  /// What one rank sends from a stage to the next, or back: as long as alone, since the simulator tells who waits.
+  [[nodiscard]] seconds message(bytes size, int stage) const {
+    return net_.send_receive(boundaries_[static_cast<std::size_t>(stage)], size);
+  }
+
+  /// Compute with communication under it: slowed down while both run; what is left of the longer runs alone.
+  [[nodiscard]] seconds beside(seconds compute, seconds hidden) const noexcept {
+    const seconds both = compute * slower_.compute;
+    return hidden < both ? compute + hidden * (1 - 1 / slower_.compute) : both + slowed(hidden - both);
+  }
+
+  [[nodiscard]] const network& net() const noexcept { return net_; }
+
+ private:
+  [[nodiscard]] double mine(tokens all) const noexcept { return static_cast<double>(all.value) / shape_.context; }
+  [[nodiscard]] seconds slowed(seconds t) const noexcept { return t * slower_.exposed; }
+  /// The farthest two that are next to each other on the ring.
+  [[nodiscard]] rank_group neighbours() const noexcept {
+    return {2, std::min(context_.nodes, 2), std::min(context_.islands, 2)};
+  }
+
+  network net_;
+  shape shape_;
+  slowdown slower_;
+  rank_group tensor_;
+  rank_group context_;
+  rank_group copies_;
+  std::vector<rank_group> boundaries_;
+};
+
+}  // namespace slimpack::costs
+
+#endif

@@ -1,0 +1,30 @@
+#ifndef SLIMPACK_EXECUTORS_STEP_OUTLINE_HPP
+#define SLIMPACK_EXECUTORS_STEP_OUTLINE_HPP
+
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/units.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace slimpack {
+
+/// What a stage learns before its first forward, so that buffers can be sized once.
+struct step_outline {
+  int replica{};
+  int stage{};
+  std::span<const sequence> sequences;  ///< this replica's, with their lengths; valid during begin_step
+  tokens valid_tokens;                  ///< of the whole batch: what loss weights are relative to
+  bool idle{};  ///< none of the batch is this replica's: it runs a piece of weight 0, the beginning of the shortest
+                ///< sequence of the batch as if that were all of it
+  std::size_t forward_calls{};          ///< calls of forward, over all chunks
+  std::size_t backward_calls{};         ///< calls of backward: the last is where hooks that reduce gradients may begin
+  std::size_t packs_in_flight{};        ///< most forward packs run and not yet wholly backwarded at a time, in
+                                        ///< (pack, chunk)
+  tokens tokens_in_flight;              ///< most live tokens at a time
+  tokens largest_pack;                  ///< most tokens in one message, of either pass
+};
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,25 @@
+#ifndef SLIMPACK_EXECUTORS_STEP_REPORT_HPP
+#define SLIMPACK_EXECUTORS_STEP_REPORT_HPP
+
+#include <slimpack/core/timed_instruction.hpp>
+#include <slimpack/core/units.hpp>
+
+#include <vector>
+
+namespace slimpack {
+
+/// What an executor returns after the last gradient of a step and before the optimizer, which stays with the trainer.
+struct step_report {
+  double loss_sum{};    ///< of the whole batch: the sum over ranks of the compute's loss(), already normalised
+  tokens valid_tokens;  ///< of the whole batch
+  tokens processed;     ///< tokens of the whole batch
+  seconds elapsed;      ///< from the common start to the end of this rank's last instruction
+  seconds reduce;       ///< gradient reduction on this rank, waiting for others included
+  seconds step;         ///< the slowest rank's elapsed and reduction: what the plan's step_time predicts
+  tokens peak_tokens;   ///< most live tokens on this stage, in (token, chunk) over chunks
+  std::vector<timed_instruction> timeline;  ///< this stage's program as it ran
+};
+
+}  // namespace slimpack
+
+#endif

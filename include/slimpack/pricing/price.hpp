@@ -1,0 +1,229 @@
+#ifndef SLIMPACK_PRICING_PRICE_HPP
+#define SLIMPACK_PRICING_PRICE_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/shared_row.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/pricing/refine.hpp>
+#include <slimpack/pricing/workload.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+
+namespace detail {
+
+template <class Cost>
+pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int parts) {
+  pass_timing t;
+  t.before.reserve(packs.size() + 1);
+  t.before.push_back(0);
+  t.time.reserve(packs.size() * static_cast<std::size_t>(parts));
+  t.message.reserve(packs.size() * static_cast<std::size_t>(parts));
+  const int last = p == pass::forward ? parts - 1 : 0;  // no message leaves the last part of a pass
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    const tokens size = size_of(packs[i]);
+    t.before.push_back(t.before.back() + size.value);
+    for (int part = 0; part < parts; ++part) {
+      t.time.push_back(pack_time(cost, packs[i], p, part));
+      t.message.push_back(part == last ? seconds{} : message_time(cost, size, p, part));
+    }
+  }
+  return t;
+}
+
+/// What priced backward packs take in two parts. Each W is a launch of its own, with a pack's overhead.
+template <class Cost>
+void split_backward(const micropacks& packs, const Cost& cost, int parts, workload& w) {
+  w.split.inputs.reserve(w.backward.time.size());
+  w.split.weights.reserve(w.backward.time.size());
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    for (int part = 0; part < parts; ++part) {
+      seconds weights{};
+      for (const slice& s : packs[i]) weights += weight_time(cost, s, part);
+      w.split.inputs.push_back(std::max(seconds{}, w.backward.time[w.split.inputs.size()] - weights));
+      w.split.weights.push_back(pack_overhead(cost, pass::backward, part) + weights);
+    }
+  }
+}
+
+/// Adds what sharing costs to the packs of rows.
+template <class Cost>
+void add_exchanges(const partition& packs, const Cost& cost, std::span<const shared_row> shared, workload& w) {
+  const auto parts = static_cast<std::size_t>(w.shape.parts());
+  std::vector<slice> mine;
+  for (const shared_row& row : shared) {
+    mine.clear();
+    for (const slice& s : packs.of(row.pass)[row.pack.value])
+      if (s.sequence == row.sequence) mine.push_back(s);
+    const bool forward = row.pass == pass::forward;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t cell = row.pack.value * parts + part;
+      const seconds exchange = exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
+      (forward ? w.forward : w.backward).time[cell] += exchange;
+      if (!forward && !w.split.inputs.empty()) w.split.inputs[cell] += exchange;
+    }
+  }
+}
+
+/// Numbers the sequences of packs 0, 1, ... in ascending order. Where ids are such numbers already, as in a search over
+/// one replica, or nearly so, they are left as they are; a large batch's ids on one of many replicas are far apart.
+class sequence_numbers {
+ public:
+  /// Complexity O(slices), and O(slices log slices) where ids are far apart
+  explicit sequence_numbers(const micropacks& packs) {
+    for (const slice& s : packs.slices()) count_ = std::max(count_, std::size_t{s.sequence.value} + 1);
+    if (count_ <= near * packs.slices().size()) return;  // some numbers go unused: cheaper than to sort
+    for (const slice& s : packs.slices()) ids_.push_back(s.sequence);
+    std::sort(ids_.begin(), ids_.end());
+    ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
+    count_ = ids_.size();
+  }
+
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+  /// Requires  a sequence of the packs            Complexity  O(1), and O(log count) where ids are far apart
+  [[nodiscard]] std::size_t operator()(sequence_id id) const noexcept {
+    if (ids_.empty()) return id.value;
+    return static_cast<std::size_t>(std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin());
+  }
+
+ private:
+  static constexpr std::size_t near = 16;  // ids to a slice
+
+  std::vector<sequence_id> ids_;  // empty where numbers are ids
+  std::size_t count_{};
+};
+
+/// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
+/// replicas share, a replica counts its own tokens.
+/// Requires  backward packs of sequences that run forward            Complexity  O(slices log sequences)
+inline void follow_sequences(const partition& packs, workload& w) {
+  const sequence_numbers number(packs.forward);
+  std::vector<std::uint32_t> last_forward(number.count(), 0);
+  std::vector<std::int64_t> own(number.count(), 0);  // tokens
+  for (std::size_t i = 0; i < packs.forward.size(); ++i) {
+    for (const slice& s : packs.forward[i]) {
+      const std::size_t n = number(s.sequence);
+      last_forward[n] = static_cast<std::uint32_t>(i);
+      own[n] += s.length.value;
+    }
+  }
+  std::vector<std::int64_t> left = own;  // that have not run backward
+  w.turn.clear();
+  w.gradient_running.clear();
+  w.gradient_before.assign(1, 0);
+  std::uint32_t turn = 0;
+  std::int64_t open = 0;
+  for (std::size_t i = 0; i < packs.backward.size(); ++i) {
+    std::int64_t opened = 0;
+    std::int64_t closed = 0;
+    for (const slice& s : packs.backward[i]) {
+      const std::size_t n = number(s.sequence);
+      turn = std::max(turn, last_forward[n]);
+      // A sequence that runs backward in one slice needs no accumulator.
+      const std::int64_t all = own[n];
+      std::int64_t& rest = left[n];
+      if (s.length.value < all) opened += rest == all ? all : 0, closed += s.length.value;
+      rest -= s.length.value;
+    }
+    w.turn.push_back(turn);
+    w.gradient_running.push_back(open + opened);
+    open += opened - closed;
+    w.gradient_before.push_back(open);
+  }
+}
+
+/// Whether the longest sequence keeps anything on any stage.
+template <keeps_by_piece Cost>
+bool keeps_any(const partition& packs, const Cost& cost, int stages) {
+  tokens longest{};
+  for (const slice& s : packs.forward.slices()) longest = std::max(longest, s.end());
+  for (int stage = 0; stage < stages && longest > tokens{}; ++stage)
+    if (kept_of(cost, {{}, {0}, longest}, stage) > bytes{}) return true;
+  return false;
+}
+
+/// Fills what packs keep beside their tokens. Whole bytes, so that sums are exact in any order and end at 0.
+template <keeps_by_piece Cost>
+void follow_kept(const partition& packs, const Cost& cost, workload& w) {
+  const common_cuts cuts(packs);
+  for (const pass p : {pass::forward, pass::backward}) {
+    const micropacks& of_pass = packs.of(p);
+    std::vector<double>& kept = (p == pass::forward ? w.forward : w.backward).kept;
+    kept.reserve(static_cast<std::size_t>(w.shape.stages) * (of_pass.size() + 1));
+    for (int stage = 0; stage < w.shape.stages; ++stage) {
+      double sum = 0;
+      kept.push_back(sum);
+      for (std::size_t i = 0; i < of_pass.size(); ++i) {
+        for (const slice& s : of_pass[i])
+          cuts.each_piece(s, p, [&](const slice& piece) { sum += std::ceil(kept_of(cost, piece, stage).value); });
+        kept.push_back(sum);
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+/// What each stage holds per token under the shape's memory limit. Bytes need a cost model that knows them.
+/// Without a limit, bytes are reported where the model knows them, else tokens.
+/// Errors    invalid_input: a limit in bytes under a cost model without memory            Complexity  O(stages)
+template <class Cost>
+result<std::vector<memory_rates>> rates_of(const Cost& cost, const shape& shape) {
+  std::vector<memory_rates> rates(static_cast<std::size_t>(shape.stages));
+  if (shape.memory && shape.memory->unit == memory_unit::token) return rates;
+  for (int stage = 0; stage < shape.stages; ++stage) {
+    const std::optional<memory_rates> known = memory_of(cost, stage);
+    if (!known && shape.memory)
+      return error{errc::invalid_input, "this cost model knows no bytes: give the memory limit in tokens"};
+    if (known) rates[static_cast<std::size_t>(stage)] = *known;
+  }
+  return rates;
+}
+
+/// The unit that rates_of answers in.
+template <class Cost>
+[[nodiscard]] memory_unit unit_of(const Cost& cost, const shape& shape) {
+  if (shape.memory) return shape.memory->unit;
+  return memory_of(cost, 0) ? memory_unit::byte : memory_unit::token;
+}
+
+/// Prices one replica's packs: all that schedules and the simulator read.
+/// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (pricing/workload.hpp);
+///           shared: the rows that the replica takes part in (core/shared_row.hpp)
+/// Errors    none            Complexity  O(slices * (parts + log sequences))
+template <class Cost>
+[[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
+                             std::vector<memory_rates> rates,
+                             weight_gradients weights = weight_gradients::with_inputs,
+                             std::span<const shared_row> shared = {}) {
+  if constexpr (requires { { cost.priced(packs, shape, rates, weights) } -> std::same_as<workload>; }) {
+    return cost.priced(packs, shape, rates, weights);  // stands for several replicas (solvers/divide/lane_cost.hpp)
+  }
+  workload w;
+  w.shape = shape;
+  w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
+  w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
+  if (weights == weight_gradients::apart) detail::split_backward(packs.backward, cost, shape.parts(), w);
+  detail::add_exchanges(packs, cost, shared, w);
+  w.rates = std::move(rates);
+  detail::follow_sequences(packs, w);
+  if constexpr (detail::keeps_by_piece<Cost>)
+    if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages))
+      detail::follow_kept(packs, cost, w);
+  return w;
+}
+
+}  // namespace slimpack
+
+#endif

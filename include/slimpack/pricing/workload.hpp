@@ -1,0 +1,141 @@
+#ifndef SLIMPACK_PRICING_WORKLOAD_HPP
+#define SLIMPACK_PRICING_WORKLOAD_HPP
+
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+
+/// What the packs of one pass cost, in run order.
+/// Shapes    time, message: [pack * parts + part]; before: packs + 1; kept: empty, or [stage * (packs + 1) + pack]
+struct pass_timing {
+  std::vector<seconds> time;          ///< on each part, per-pack overhead included
+  std::vector<seconds> message;       ///< from its end on a part to its arrival at the part it flows to
+  std::vector<std::int64_t> before;   ///< tokens of the packs run earlier: before[i] sums packs 0..i-1
+  std::vector<double> kept{};         ///< whole bytes that these packs keep, or release, beside their tokens (cost
+                                      ///< model hook `kept`); like rates not part of the plan file
+
+  [[nodiscard]] std::size_t size() const noexcept { return before.empty() ? 0 : before.size() - 1; }
+  /// Bytes beside its tokens that a pack keeps from forward to backward on a stage.
+  [[nodiscard]] double kept_by(std::size_t pack, std::size_t stage) const noexcept {
+    if (kept.empty()) return 0;
+    const double* const sums = &kept[stage * (size() + 1)];
+    return sums[pack + 1] - sums[pack];
+  }
+  friend bool operator==(const pass_timing&, const pass_timing&) = default;
+};
+
+/// Whether all backward packs compute their weight gradients with those of inputs, or a schedule may leave those of some
+/// packs to W instructions.
+enum class weight_gradients : unsigned char { with_inputs, apart };
+
+namespace detail {
+template <class Policy>
+concept splits_weight_gradients = requires { requires Policy::splits_weight_gradients; };
+}  // namespace detail
+
+/// What a schedule wants packs priced with.
+template <class Schedule>
+inline constexpr weight_gradients weight_gradients_of =
+    detail::splits_weight_gradients<Schedule> ? weight_gradients::apart : weight_gradients::with_inputs;
+
+/// Whether solvers may change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps it.
+template <class Schedule>
+inline constexpr bool orders_may_change_of = requires { requires Schedule::orders_may_change; };
+
+/// The weight gradients of backward packs, where they run apart (W instructions).
+/// Shapes    apart: empty, or one per backward pack; time: empty, or [pack * parts + part]
+struct weight_timing {
+  std::vector<std::uint8_t> apart;  ///< 1: the pack's run apart, and backward.time is what is left; empty: none do
+  std::vector<seconds> time;        ///< per-pack overhead included; 0 where they do not
+
+  [[nodiscard]] bool splits(std::size_t pack) const noexcept { return !apart.empty() && apart[pack] != 0; }
+  /// The first pack from `pack` on whose weight gradients run apart; past the last of `apart` when none does.
+  [[nodiscard]] std::size_t next(std::size_t pack) const noexcept {
+    while (pack < apart.size() && apart[pack] == 0) ++pack;
+    return pack;
+  }
+  [[nodiscard]] std::size_t count() const noexcept {
+    std::size_t packs = 0;
+    for (const std::uint8_t a : apart) packs += a != 0;
+    return packs;
+  }
+  friend bool operator==(const weight_timing&, const weight_timing&) = default;
+};
+
+/// What backward packs take in two parts, for schedules that may run the weight gradients of some apart.
+/// Shapes    both empty, or both [pack * parts + part]; per-pack overhead included in each
+struct backward_parts {
+  std::vector<seconds> inputs;   ///< B
+  std::vector<seconds> weights;  ///< W
+
+  friend bool operator==(const backward_parts&, const backward_parts&) = default;
+};
+
+/// One replica's packs, priced: all that schedules and the simulator read. They never see the cost model.
+struct workload {
+  slimpack::shape shape;
+  pass_timing forward;
+  pass_timing backward;
+  weight_timing weight{};       ///< as programs have decided (`settled`)
+  backward_parts split{};       ///< what a schedule may decide on, if it was priced so; backward.time is then of whole packs
+  std::vector<std::uint32_t> turn;  ///< phi(i): last forward pack with a sequence of backward packs 0..i
+  std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
+  std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
+  std::vector<memory_rates> rates;             ///< per stage
+
+  [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+
+  /// Bytes beside live tokens that a stage keeps once so many packs of each pass have run (one chunk).
+  [[nodiscard]] double kept(std::size_t stage, std::size_t forwards, std::size_t backwards) const noexcept {
+    if (forward.kept.empty()) return 0;
+    return forward.kept[stage * (forward.size() + 1) + forwards] -
+           backward.kept[stage * (backward.size() + 1) + backwards];
+  }
+};
+
+/// The workload as these packs make it: where `apart`, a backward pack takes what B takes and its weight gradients come in
+/// an instruction of their own; other packs run whole.
+/// Shapes    apart: empty, or one per backward pack
+/// Requires  none is apart, or work.split tells what they take            Complexity  O(packs * parts)
+[[nodiscard]] inline workload settled(workload work, std::vector<std::uint8_t> apart) {
+  if (work.split.inputs.empty()) return work;
+  const auto parts = static_cast<std::size_t>(work.shape.parts());
+  work.weight = {std::move(apart), {}};
+  if (!work.weight.apart.empty()) work.weight.time.assign(work.backward.time.size(), seconds{});
+  for (std::size_t pack = work.weight.next(0); pack < work.weight.apart.size(); pack = work.weight.next(pack + 1)) {
+    for (std::size_t cell = pack * parts; cell < (pack + 1) * parts; ++cell) {
+      work.backward.time[cell] = work.split.inputs[cell];
+      work.weight.time[cell] = work.split.weights[cell];
+    }
+  }
+  work.split = {};
+  return work;
+}
+
+/// The workload as programs make it: what the simulator reads.
+/// Complexity O(instructions + packs * parts)
+[[nodiscard]] inline workload settled(workload work, std::span<const program> programs) {
+  std::vector<std::uint8_t> apart = weights_apart(programs, work.backward.size());
+  return settled(std::move(work), std::move(apart));
+}
+
+/// What an instruction takes on a stage, by the timings of a workload or of a replica of a plan.
+template <class Timings>
+[[nodiscard]] seconds time_of(const Timings& t, const instruction& i, std::size_t stage, const shape& on) noexcept {
+  const std::size_t part = i.chunk * static_cast<std::size_t>(on.stages) + stage;
+  const std::size_t cell = i.pack.value * static_cast<std::size_t>(on.parts()) + part;
+  return i.weights_only ? t.weight.time[cell] : t.of(i.pass).time[cell];
+}
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,33 @@
+#ifndef SLIMPACK_PRICING_WORKLOAD_OF_HPP
+#define SLIMPACK_PRICING_WORKLOAD_OF_HPP
+
+#include <slimpack/core/assert.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/workload.hpp>
+
+#include <cstddef>
+
+namespace slimpack::simulators {
+
+/// One replica of a plan as the simulator reads it, to run the plan again without its cost model.
+/// A plan that was read from a file has no memory rates; its replica then counts live tokens.
+/// Requires  replica < p.replicas.size()
+/// Errors    none            Complexity  O(size of the replica)
+[[nodiscard]] inline workload workload_of(const plan& p, std::size_t replica) {
+  SLIMPACK_ASSERT(replica < p.replicas.size(), "replica below the plan's number of replicas");
+  const replica_plan& r = p.replicas[replica];
+  workload w;
+  w.shape = p.shape;
+  w.forward = r.forward;
+  w.backward = r.backward;
+  w.weight = r.weight;
+  w.rates = r.rates;
+  if (w.rates.empty()) w.rates.resize(static_cast<std::size_t>(p.shape.stages));
+  detail::follow_sequences(r.partition, w);
+  return w;
+}
+
+}  // namespace slimpack::simulators
+
+#endif

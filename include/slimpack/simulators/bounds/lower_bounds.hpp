@@ -1,0 +1,136 @@
+#ifndef SLIMPACK_SIMULATORS_BOUNDS_LOWER_BOUNDS_HPP
+#define SLIMPACK_SIMULATORS_BOUNDS_LOWER_BOUNDS_HPP
+
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/simulators/bounds/pieces.hpp>
+#include <slimpack/simulators/bounds/residence.hpp>
+#include <slimpack/simulators/bounds/stage_packs.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Least step times that no plan of a batch can beat, whatever its assignment to replicas, cuts, packs, orders,
+/// merges or split of weight gradients. Each is a function with its proof; `lower_bounds` lists them all.
+/// They rest on cost_model laws 3 (monotone) and 4 (cutting conserves time; hook `least`), and on these facts of a plan:
+///   (a) a sequence's first slice holds its tokens [0, min(quantum, length)), and runs first forward, last backward;
+///   (b) a pack costs at least its overhead and the least times of its slices; and its overhead and all of the time of
+///       any one, also with the weight gradients of both left out (cost_model law 2);
+///   (c) parts are passed one after the other, a message apart, by all packs of a pass in one order;
+///   (d) weight gradients run with their pack's backward on all stages, or apart on all;
+///   (e) in a merge, the packs of a row start and end together, and a token runs backward where it ran forward.
+namespace slimpack::simulators {
+
+/// The least that any plan can run first of a sequence.
+[[nodiscard]] constexpr slice first_slice(const sequence& s, tokens quantum) noexcept {
+  return {s.id, {0}, std::min(quantum, s.length)};
+}
+
+/// Time before `part` can run anything of the sequence: its first slice through the parts before.
+/// Proof     (a), (b), (c): the first slice must leave part 0, 1, ..., part - 1, each in some pack, which takes no less
+///           than that slice alone. Nothing adds up here, so `time` serves, and not `least`.
+template <class Cost>
+[[nodiscard]] seconds fill_time(const Cost& cost, const shape& shape, const sequence& s, int part) {
+  const slice first = first_slice(s, shape.quantum);
+  seconds sum{};
+  for (int q = 0; q < part; ++q)
+    sum += pack_overhead(cost, pass::forward, q) + cost.time(first, pass::forward, q) +
+           message_time(cost, first.length, pass::forward, q);
+  return sum;
+}
+
+/// Time after `part` has run its last backward of the sequence: the first slice through the parts before, weight
+/// gradients left out, since a plan may delay them past the last message.
+/// Proof     (a), (b), (c): the sequence's first slice is the last to leave each part backward, as in fill_time; what is
+///           left of its backward beside weight gradients does not fall if the plan cuts it longer (law 3).
+template <class Cost>
+[[nodiscard]] seconds drain_time(const Cost& cost, const shape& shape, const sequence& s, int part) {
+  const slice first = first_slice(s, shape.quantum);
+  seconds sum{};
+  for (int q = part - 1; q >= 0; --q)
+    sum += message_time(cost, first.length, pass::backward, q + 1) + pack_overhead(cost, pass::backward, q) +
+           cost.time(first, pass::backward, q) - weight_time(cost, first, q);
+  return sum;
+}
+
+/// What the busiest replica's stage must do, between the least fill and the least drain.
+/// Proof     Some replica has at least the mean work of stage r, and at least one forward and one backward pack on
+///           each chunk. The stage cannot start before some sequence's first slice arrives (fill), and no first slice
+///           is faster than that of the shortest sequence (law 3). It ends with everything done: fill + F + B + W.
+///           And after the last backward that feeds the stage before, which comes after all its F and B, a drain
+///           must follow: fill + F + B + drain. Its first forward and its last backward are of chunk 0, part r.
+template <class Cost>
+[[nodiscard]] seconds stage_bound(const Cost& cost, const shape& shape, std::span<const sequence> batch, int stage) {
+  seconds all{};
+  seconds weights{};
+  seconds overhead{};
+  for (int part = stage; part < shape.parts(); part += shape.stages) {
+    for (const sequence& s : batch) {
+      const slice whole{s.id, {0}, s.length};
+      all += least_time(cost, whole, pass::forward, part) + least_time(cost, whole, pass::backward, part);
+      weights += least_weight_time(cost, whole, part);
+    }
+    overhead += pack_overhead(cost, pass::forward, part) + pack_overhead(cost, pass::backward, part);
+  }
+  const sequence& shortest = *std::min_element(batch.begin(), batch.end(), [](const sequence& a, const sequence& b) {
+    return a.length < b.length;
+  });
+  const double share = 1.0 / shape.replicas;
+  return fill_time(cost, shape, shortest, stage) + overhead +
+         std::max(all * share, (all - weights) * share + drain_time(cost, shape, shortest, stage));
+}
+
+/// One sequence's own way: to the last part, all its forward there, then all its backward there, and back.
+/// Proof     On the last part every backward of a sequence follows all its forwards, since its last tokens come first.
+///           They run on one stage, one after the other, or in the rows of a merge, each at least its share of the
+///           row's work.
+/// Shapes    sharers: the most replicas that may share the sequence
+template <class Cost>
+[[nodiscard]] seconds chain_bound(const Cost& cost, const shape& shape, const sequence& s, int sharers = 1) {
+  const int last = shape.parts() - 1;
+  const slice whole{s.id, {0}, s.length};
+  const seconds there = least_time(cost, whole, pass::forward, last);
+  const seconds back = least_time(cost, whole, pass::backward, last) - least_weight_time(cost, whole, last);
+  return fill_time(cost, shape, s, last) + pack_overhead(cost, pass::forward, last) +
+         pack_overhead(cost, pass::backward, last) + (there + back) * (1.0 / sharers) +
+         drain_time(cost, shape, s, last);
+}
+
+/// Every bound of a batch on its pipelines, named; gradient reduction comes on top, the same for every plan.
+/// Shapes    rates: one per stage, from rates_of; bounds: one per stage, one with its packs for the stage that takes
+///           longest by these where there is more than one, and the largest chain
+/// Errors    none; an empty batch has no bounds            Complexity  O(sequences * parts)
+template <class Cost>
+[[nodiscard]] std::vector<bound> lower_bounds(const Cost& cost, const shape& shape, std::span<const sequence> batch,
+                                              std::span<const memory_rates> rates) {
+  std::vector<bound> bounds;
+  if (batch.empty()) return bounds;
+  int busiest = 0;
+  for (int r = 0; r < shape.stages; ++r) {
+    bounds.push_back({"stage " + std::to_string(r) + ": fill + work + drain", stage_bound(cost, shape, batch, r)});
+    if (bounds.back().time > bounds[static_cast<std::size_t>(busiest)].time) busiest = r;
+  }
+  if (shape.stages > 1) {
+    const seconds least = bounds[static_cast<std::size_t>(busiest)].time;
+    const pieces all(batch, shape.quantum);
+    const residence memory(cost, shape, batch, all, rates);
+    const stage_packs packs(cost, shape, batch, all, busiest, memory, memory.tightest(least));
+    bounds.push_back({"stage " + std::to_string(busiest) + ": fill + work + packs + drain", packs.bound(least)});
+  }
+  bound chain{};
+  for (const sequence& s : batch)
+    if (const seconds t = chain_bound(cost, shape, s, shape.replicas); t > chain.time)
+      chain = {"sequence " + std::to_string(s.id.value) + ": there, turn and back", t};
+  bounds.push_back(chain);
+  return bounds;
+}
+
+}  // namespace slimpack::simulators
+
+#endif

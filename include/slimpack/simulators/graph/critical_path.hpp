@@ -1,0 +1,58 @@
+#ifndef SLIMPACK_SIMULATORS_GRAPH_CRITICAL_PATH_HPP
+#define SLIMPACK_SIMULATORS_GRAPH_CRITICAL_PATH_HPP
+
+#include <slimpack/simulators/graph/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace slimpack::simulators {
+
+/// One task of a critical path, with the time it takes of the makespan.
+struct critical_task {
+  task what;
+  seconds start;
+};
+
+/// The chain of tasks, without a gap, whose durations add up to the makespan: what to shorten to gain time.
+/// `start` is what task_graph::sweep found.
+/// Law       each task starts when the one before it ends; the first starts at 0
+/// Errors    none            Complexity  O(nodes + edges)
+[[nodiscard]] inline std::vector<critical_task> critical_path(const task_graph& graph, std::span<const seconds> start) {
+  using node = task_graph::node;
+  const std::span<const task> tasks = graph.tasks();
+  const auto none = static_cast<node>(graph.size());
+  std::vector<node> held_by(graph.size(), none);  // the predecessor that ends last
+  node end = none;
+  for (node n = 0; n < none; ++n) {
+    const seconds finish = start[n] + tasks[n].duration;
+    for (const node m : graph.successors(n))
+      if (finish == start[m]) held_by[m] = n;
+    if (end == none || finish > start[end] + tasks[end].duration) end = n;
+  }
+  std::vector<critical_task> path;
+  for (node n = end; n != none; n = held_by[n])
+    if (!tasks[n].is_gate) path.push_back({tasks[n], start[n]});
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+/// What the seconds of a critical path are spent on.
+struct critical_seconds {
+  seconds forward;
+  seconds backward;  ///< weight gradients included
+  seconds messages;
+};
+
+[[nodiscard]] inline critical_seconds seconds_on(std::span<const critical_task> path) {
+  critical_seconds sum;
+  for (const critical_task& c : path)
+    (c.what.is_message ? sum.messages : c.what.what.pass == pass::forward ? sum.forward : sum.backward) += c.what.duration;
+  return sum;
+}
+
+}  // namespace slimpack::simulators
+
+#endif

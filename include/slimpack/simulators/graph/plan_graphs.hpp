@@ -1,0 +1,77 @@
+#ifndef SLIMPACK_SIMULATORS_GRAPH_PLAN_GRAPHS_HPP
+#define SLIMPACK_SIMULATORS_GRAPH_PLAN_GRAPHS_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/simulators/graph/joint.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::simulators {
+
+/// The task graphs of a plan, one for each group of replicas that run together (joint_groups). The graph of one group is
+/// there at a time.
+class plan_graphs {
+ public:
+  /// Requires  a plan that outlives it, whose merges name replicas there are
+  explicit plan_graphs(const plan& p) : plan_(&p), groups_(joint_groups(p.merges, p.replicas.size())) {
+    group_of_.resize(p.replicas.size());
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      for (const std::uint32_t r : groups_[g]) group_of_[r] = g;
+  }
+
+  [[nodiscard]] std::span<const std::vector<std::uint32_t>> groups() const noexcept { return groups_; }
+
+  /// Makes the graph of a replica's group the one that is there.
+  /// Errors    those of joint_graph            Complexity  that of joint_graph; O(1) when it is there already
+  result<void> select(std::size_t replica) {
+    if (group_of_[replica] == selected_) return success();
+    const std::vector<std::uint32_t>& group = groups_[group_of_[replica]];
+    selected_ = groups_.size();
+    works_.clear();
+    for (const std::uint32_t r : group) works_.push_back(workload_of(*plan_, r));
+    result<task_graph> made = joint_graph(
+        group, [&](std::uint32_t r) -> const workload& { return works_[position(r)]; },
+        [&](std::uint32_t r) -> std::span<const program> { return plan_->replicas[r].programs; }, plan_->merges);
+    if (!made) return std::move(made).error();
+    graph_ = std::move(made).value();
+    start_.clear();
+    selected_ = group_of_[replica];
+    return success();
+  }
+
+  /// Of the group that is there: its graph, the starts of its tasks, and the workload of a replica.
+  [[nodiscard]] const task_graph& graph() const noexcept { return graph_; }
+  [[nodiscard]] std::span<const seconds> start() {
+    if (start_.empty()) graph_.sweep(start_);
+    return start_;
+  }
+  [[nodiscard]] const workload& work(std::size_t replica) const noexcept { return works_[position(replica)]; }
+
+  /// A replica's place in its group: task::replica of its tasks.
+  [[nodiscard]] std::size_t position(std::size_t replica) const noexcept {
+    const std::vector<std::uint32_t>& group = groups_[group_of_[replica]];
+    return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), replica) - group.begin());
+  }
+
+ private:
+  const plan* plan_;
+  std::vector<std::vector<std::uint32_t>> groups_;
+  std::vector<std::size_t> group_of_;
+  std::size_t selected_{static_cast<std::size_t>(-1)};  // group, or none
+  std::vector<workload> works_;
+  task_graph graph_;
+  std::vector<seconds> start_;  // empty until somebody asks
+};
+
+}  // namespace slimpack::simulators
+
+#endif

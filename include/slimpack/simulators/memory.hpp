@@ -1,0 +1,98 @@
+#ifndef SLIMPACK_SIMULATORS_MEMORY_HPP
+#define SLIMPACK_SIMULATORS_MEMORY_HPP
+
+#include <slimpack/core/program.hpp>
+#include <slimpack/pricing/workload.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace slimpack::simulators {
+
+/// What one stage holds, instruction by instruction: it follows from order alone.
+/// A live (token, chunk) counts 1 / chunks token; a running one counts whole, since logits and a layer computed again
+/// are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Where weight
+/// gradients run apart, a token stays live until they have run, since they need its activations; what is kept beside
+/// tokens, attention's scores, serves B alone and goes with it.
+/// Source    derived; what B and W release: Qi et al. (arXiv:2401.10241), table 1
+/// Units     those of work.rates            Errors    none            Complexity  O(1) each
+/// Requires  the workload outlives it
+class stage_memory {
+ public:
+  stage_memory(const workload& work, int stage)
+      : work_(&work),
+        stage_(static_cast<std::size_t>(stage)),
+        gradient_(static_cast<std::size_t>(work.shape.chunks), 0) {}
+
+  /// What the stage holds while `i` runs next.
+  [[nodiscard]] double during(const instruction& i) const {
+    const memory_rates& rates = work_->rates[stage_];
+    const auto running = static_cast<double>(size_of(i));
+    if (i.pass == pass::forward)
+      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i));
+    if (i.weights_only) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_);
+    const std::int64_t open = gradients_ - gradient_[i.chunk] + work_->gradient_running[i.pack.value];
+    return rates.in_backward(share(live_), share(open), running) + share(kept_);
+  }
+
+  /// Runs `i`: what it acquires stays, what it was kept for goes.
+  void run(const instruction& i) {
+    if (i.pass == pass::forward) {
+      live_ += size_of(i);
+      kept_ += kept_by(i);
+      return;
+    }
+    if (i.weights_only || !work_->weight.splits(i.pack.value)) live_ -= size_of(i);
+    if (i.weights_only) return;
+    kept_ -= kept_by(i);
+    gradients_ += work_->gradient_before[i.pack.value + 1] - gradient_[i.chunk];
+    gradient_[i.chunk] = work_->gradient_before[i.pack.value + 1];
+  }
+
+ private:
+  template <class Number>
+  [[nodiscard]] double share(Number n) const {
+    return static_cast<double>(n) / work_->shape.chunks;
+  }
+  [[nodiscard]] std::int64_t size_of(const instruction& i) const {
+    const std::vector<std::int64_t>& before = work_->of(i.pass).before;
+    return before[i.pack.value + 1] - before[i.pack.value];
+  }
+  [[nodiscard]] double kept_by(const instruction& i) const { return work_->of(i.pass).kept_by(i.pack.value, stage_); }
+
+  const workload* work_;
+  std::size_t stage_;
+  std::vector<std::int64_t> gradient_;  // per chunk
+  std::int64_t live_{};                 // in (token, chunk)
+  std::int64_t gradients_{};            // sum over chunks
+  double kept_{};                       // whole bytes, so sums are exact
+};
+
+/// Calls visit(instruction, held) for each instruction of a stage's program with what the stage holds while it runs.
+/// Units     those of work.rates            Complexity  O(instructions)
+template <class Visit>
+void follow_memory(const workload& work, const program& code, int stage, Visit&& visit) {
+  stage_memory memory(work, stage);
+  for (const instruction& i : code) {
+    visit(i, memory.during(i));
+    memory.run(i);
+  }
+}
+
+/// The most each stage holds at any time, `fixed` included.
+[[nodiscard]] inline std::vector<double> peak_memory(const workload& work, std::span<const program> programs) {
+  std::vector<double> peak;
+  for (std::size_t r = 0; r < programs.size(); ++r) {
+    peak.push_back(work.rates[r].fixed);
+    follow_memory(work, programs[r], static_cast<int>(r),
+                  [&](const instruction&, double held) { peak.back() = std::max(peak.back(), held); });
+  }
+  return peak;
+}
+
+}  // namespace slimpack::simulators
+
+#endif

@@ -1,0 +1,187 @@
+#ifndef SLIMPACK_SIMULATORS_ORDER_DETAIL_STAGE_CHAINS_HPP
+#define SLIMPACK_SIMULATORS_ORDER_DETAIL_STAGE_CHAINS_HPP
+
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/simulators/order/pack_change.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// One replica's instructions as linked lists: who follows whom on a stage, and which pack follows which in its pass.
+/// A pack that is dropped leaves the lists and may come back; it keeps its number and still knows its neighbours.
+/// Requires  one chunk, no weight gradients apart
+/// Errors    none            Complexity  O(1) each, or what is said
+class stage_chains {
+ public:
+  using node = std::uint32_t;
+  static constexpr node none = std::numeric_limits<node>::max();
+
+  /// An instruction.
+  struct task {
+    double duration{}, message{};     ///< the message that leaves it
+    double head{}, tail{};            ///< kept by timed_order, and its rank there
+    node previous{none}, next{none};  ///< on its stage
+    node rank{};
+    node pack{};
+    node stage{};
+    bool backward{}, gone{};
+  };
+
+  /// Complexity O(instructions)
+  stage_chains(const workload& work, std::span<const program> programs)
+      : stages_(programs.size()), first_(programs.size(), none) {
+    base_[1] = static_cast<node>(work.forward.size() * stages_);
+    tasks_.resize(base_[1] + work.backward.size() * stages_);
+    for (const pass p : {pass::forward, pass::backward}) gather(work, p);
+    for (std::size_t stage = 0; stage < stages_; ++stage) {
+      node last = none;
+      for (const instruction& i : programs[stage]) {
+        const node n = at(i.pass, i.pack.value, stage);
+        tasks_[n].previous = last;
+        (last == none ? first_[stage] : tasks_[last].next) = n;
+        last = n;
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t stages() const noexcept { return stages_; }
+  /// Of all instructions, also those that are gone.
+  [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
+  [[nodiscard]] task& operator[](node n) { return tasks_[n]; }
+  [[nodiscard]] const task& operator[](node n) const { return tasks_[n]; }
+  [[nodiscard]] node at(pass p, node pack, std::size_t stage) const {
+    return static_cast<node>(base_[p == pass::backward] + pack * stages_ + stage);
+  }
+  [[nodiscard]] instruction instruction_of(node n) const {
+    return {tasks_[n].backward ? pass::backward : pass::forward, {tasks_[n].pack}};
+  }
+
+  [[nodiscard]] node first_of(std::size_t stage) const { return first_[stage]; }
+  /// What runs after n on its stage; what runs first there, where n is none.
+  [[nodiscard]] node after(node n, std::size_t stage) const { return n == none ? first_[stage] : tasks_[n].next; }
+  /// Whose message it waits for.
+  [[nodiscard]] node fed_from(node n) const {
+    if (tasks_[n].backward) return tasks_[n].stage + 1 == stages_ ? none : n + 1;
+    return tasks_[n].stage == 0 ? none : n - 1;
+  }
+  /// Who waits for its message.
+  [[nodiscard]] node fed_by(node n) const {
+    if (tasks_[n].backward) return tasks_[n].stage == 0 ? none : n - 1;
+    return tasks_[n].stage + 1 == stages_ ? none : n + 1;
+  }
+
+  [[nodiscard]] bool has(pass p, node pack) const { return !tasks_[at(p, pack, 0)].gone; }
+  [[nodiscard]] node previous_pack(pass p, node pack) const { return packs_[p == pass::backward][pack].previous; }
+  [[nodiscard]] node next_pack(pass p, node pack) const { return packs_[p == pass::backward][pack].next; }
+
+  /// x and the y that follows it on its stage change places.
+  void swap(node x, node y) {
+    const node previous = tasks_[x].previous;
+    const node next = tasks_[y].next;
+    (previous == none ? first_[tasks_[x].stage] : tasks_[previous].next) = y;
+    tasks_[y].previous = previous;
+    tasks_[y].next = x;
+    tasks_[x].previous = y;
+    tasks_[x].next = next;
+    if (next != none) tasks_[next].previous = x;
+  }
+
+  /// Takes a pack out.            Complexity  O(stages)
+  void drop(pass p, node pack) {
+    for (std::size_t stage = 0; stage < stages_; ++stage) {
+      task& t = tasks_[at(p, pack, stage)];
+      t.gone = true;
+      (t.previous == none ? first_[stage] : tasks_[t.previous].next) = t.next;
+      if (t.next != none) tasks_[t.next].previous = t.previous;
+    }
+    std::vector<neighbours>& packs = packs_[p == pass::backward];
+    const auto [previous, next] = packs[pack];
+    if (previous != none) packs[previous].next = next;
+    if (next != none) packs[next].previous = previous;
+  }
+
+  /// Puts a pack back.            Requires  it was dropped last            Complexity  O(stages)
+  void restore(pass p, node pack) {
+    for (std::size_t stage = 0; stage < stages_; ++stage) {
+      const node n = at(p, pack, stage);
+      task& t = tasks_[n];
+      t.gone = false;
+      (t.previous == none ? first_[stage] : tasks_[t.previous].next) = n;
+      if (t.next != none) tasks_[t.next].previous = n;
+    }
+    std::vector<neighbours>& packs = packs_[p == pass::backward];
+    const auto [previous, next] = packs[pack];
+    if (previous != none) packs[previous].next = pack;
+    if (next != none) packs[next].previous = pack;
+  }
+
+  /// Gives the places that are left these times, which become those they had.            Complexity  O(n * stages)
+  void exchange_times(const simulators::pack_change& change, std::vector<double>& time, std::vector<double>& message) {
+    const std::size_t first = change.first_left();
+    for (std::size_t cell = 0; cell < time.size(); ++cell) {
+      task& t = tasks_[at(change.pass, change.places[first + cell / stages_], cell % stages_)];
+      std::swap(t.duration, time[cell]);
+      std::swap(t.message, message[cell]);
+    }
+  }
+
+  /// The programs, packs numbered by those that are left.            Complexity  O(instructions)
+  [[nodiscard]] std::vector<program> programs() const {
+    std::array<std::vector<std::uint32_t>, 2> name;
+    for (const pass p : {pass::forward, pass::backward}) {
+      std::uint32_t count = 0;
+      for (node pack = 0; pack < packs_[p == pass::backward].size(); ++pack) {
+        name[p == pass::backward].push_back(count);
+        count += has(p, pack);
+      }
+    }
+    std::vector<program> made(stages_);
+    for (std::size_t stage = 0; stage < stages_; ++stage) {
+      for (node n = first_[stage]; n != none; n = tasks_[n].next) {
+        instruction i = instruction_of(n);
+        i.pack.value = name[tasks_[n].backward][i.pack.value];
+        made[stage].push_back(i);
+      }
+    }
+    return made;
+  }
+
+ private:
+  struct neighbours {
+    node previous{none}, next{none};
+  };
+
+  void gather(const workload& work, pass p) {
+    const pass_timing& timing = work.of(p);
+    for (std::size_t cell = 0; cell < timing.time.size(); ++cell) {
+      task& t = tasks_[base_[p == pass::backward] + cell];
+      t.duration = timing.time[cell].value;
+      t.message = timing.message[cell].value;
+      t.pack = static_cast<node>(cell / stages_);
+      t.stage = static_cast<node>(cell % stages_);
+      t.backward = p == pass::backward;
+    }
+    for (std::size_t i = 0; i < timing.size(); ++i)
+      packs_[p == pass::backward].push_back({i == 0 ? none : static_cast<node>(i - 1),
+                                             i + 1 == timing.size() ? none : static_cast<node>(i + 1)});
+  }
+
+  std::size_t stages_;
+  std::array<node, 2> base_{};  // the first node of each pass
+  std::vector<task> tasks_;     // [pass][pack][stage]
+  std::array<std::vector<neighbours>, 2> packs_;
+  std::vector<node> first_;  // per stage
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,71 @@
+#ifndef SLIMPACK_SOLVERS_BASELINES_CHUNKED_HPP
+#define SLIMPACK_SOLVERS_BASELINES_CHUNKED_HPP
+
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/divide/balance.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace slimpack::solvers {
+
+/// Baseline: packs of equal tokens. Sequences, balanced by tokens over the replicas and kept in arrival order, are cut
+/// and joined into packs of `chunk` tokens, forward from the front and backward from the back of each sequence.
+/// Meant for slicers::equal_cost, which then fills packs to the last quantum, and schedules::one_f_one_b{.lead = 2}.
+/// Source    ChunkFlow (arXiv:2503.02356, long sequences cut and short ones joined) under SlimPipe's lead of 2
+/// Requires  a chunk of at least a quantum; a smaller one counts as one quantum
+/// Errors    out_of_memory: a slice that the slicer insists on exceeds the chunk; those of the schedule
+/// Complexity O(n log n + slices log(chunk))
+struct chunked {
+  tokens chunk{8192};
+
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                       const Schedule& schedule) const {
+    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return std::move(rates).error();
+    std::vector<double> weight;
+    for (const tokens length : batch.lengths) weight.push_back(static_cast<double>(length.value));
+    const std::vector<std::uint32_t> replica = balance(weight, static_cast<std::size_t>(batch.shape.replicas));
+    std::vector<std::vector<sequence>> groups(static_cast<std::size_t>(batch.shape.replicas));
+    for (const sequence& s : sequences_of(batch.lengths)) groups[replica[s.id.value]].push_back(s);
+    solution found;
+    for (const std::vector<sequence>& group : groups) {
+      replica_solution r;
+      for (const sequence& s : group) r.sequences.push_back(s.id);
+      for (const pass p : {pass::forward, pass::backward}) {
+        const cut_budget base{{}, std::max(chunk, batch.shape.quantum), batch.shape.quantum, 0, true};
+        const auto unlimited = [](seconds) { return seconds{std::numeric_limits<double>::infinity()}; };
+        const auto together = [](const sequence&) { return false; };
+        micropacks& packs = p == pass::forward ? r.partition.forward : r.partition.backward;
+        if (result<void> filled = detail::fill(packs, group, p, slicer, cost, base, unlimited, together); !filled)
+          return std::move(filled).error();
+      }
+      result<std::vector<program>> programs = schedule.programs(
+          price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
+      if (!programs) return std::move(programs).error();
+      r.programs = std::move(programs).value();
+      found.replicas.push_back(std::move(r));
+    }
+    return found;
+  }
+
+  friend constexpr bool operator==(const chunked&, const chunked&) = default;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const chunked& s) {
+    return out << "solvers::chunked{.chunk = {" << s.chunk.value << "}}";
+  }
+};
+
+}  // namespace slimpack::solvers
+
+#endif

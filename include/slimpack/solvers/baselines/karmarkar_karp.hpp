@@ -1,0 +1,80 @@
+#ifndef SLIMPACK_SOLVERS_BASELINES_KARMARKAR_KARP_HPP
+#define SLIMPACK_SOLVERS_BASELINES_KARMARKAR_KARP_HPP
+
+#include <slimpack/solvers/divide/differencing.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/whole_packs.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <vector>
+
+namespace slimpack::solvers {
+
+/// Baseline: what verl and OpenRLHF do. Whole sequences balanced by cost over replicas, and inside a replica over the
+/// fewest micro-batches that keep the token limit, both by Karmarkar-Karp differencing; the same packs forward and
+/// backward. Meant for schedules::one_f_one_b{.lead = 1}.
+/// Source    N. Karmarkar and R. M. Karp, 1982 (largest differencing); micro-batch count by tokens as verl chooses it,
+///           but the limit is kept
+/// Errors    invalid_input: a sequence longer than the context; those of the schedule
+/// Complexity O(tries * n log n), tries <= log of the sequences of a replica
+struct karmarkar_karp {
+  tokens context{0};  ///< tokens of a micro-batch; 0: the batch's longest sequence
+
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*never cuts*/, const Cost& cost,
+                                       const Schedule& schedule) const {
+    const result<tokens> limit = detail::pack_limit(batch, context);
+    if (!limit) return limit.error();
+    const std::vector<sequence> all = sequences_of(batch.lengths);
+    const int part = busiest_part(cost, all, batch.shape.parts());
+    const auto work = [&](const sequence& s) {
+      const slice whole{s.id, {0}, s.length};
+      return (cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part)).value;
+    };
+    std::vector<std::vector<detail::whole_pack>> replicas;
+    for (const detail::whole_pack& own : split(all, static_cast<std::size_t>(batch.shape.replicas), work))
+      replicas.push_back(micro_batches(own, limit.value(), work));
+    return detail::symmetric_solution(batch, cost, schedule, replicas);
+  }
+
+  friend constexpr bool operator==(const karmarkar_karp&, const karmarkar_karp&) = default;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const karmarkar_karp& s) {
+    return out << "solvers::karmarkar_karp{.context = {" << s.context.value << "}}";
+  }
+
+ private:
+  template <class Work>
+  static std::vector<detail::whole_pack> split(std::span<const sequence> items, std::size_t bins, const Work& work) {
+    std::vector<double> weight;
+    for (const sequence& s : items) weight.push_back(work(s));
+    std::vector<detail::whole_pack> packs(bins);
+    std::size_t bin = 0;
+    for (const std::vector<std::uint32_t>& subset : detail::largest_differencing(weight, bins)) {
+      for (const std::uint32_t i : subset) packs[bin].push_back(items[i]);
+      ++bin;
+    }
+    return packs;
+  }
+
+  template <class Work>
+  static std::vector<detail::whole_pack> micro_batches(const detail::whole_pack& own, tokens limit, const Work& work) {
+    if (own.empty()) return {};
+    auto count = static_cast<std::size_t>((detail::size_of(own).value + limit.value - 1) / limit.value);
+    for (;; count += std::max<std::size_t>(1, count / 16)) {
+      std::vector<detail::whole_pack> packs = split(own, std::min(count, own.size()), work);
+      const bool fit = std::all_of(packs.begin(), packs.end(), [&](const auto& p) { return detail::size_of(p) <= limit; });
+      if (fit) return packs;  // at the latest with one sequence in each
+    }
+  }
+};
+
+}  // namespace slimpack::solvers
+
+#endif

@@ -1,0 +1,41 @@
+#ifndef SLIMPACK_SOLVERS_BASELINES_MEGATRON_HPP
+#define SLIMPACK_SOLVERS_BASELINES_MEGATRON_HPP
+
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/whole_packs.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <iosfwd>
+#include <utility>
+#include <vector>
+
+namespace slimpack::solvers {
+
+/// Baseline: what a Megatron-LM or NeMo recipe does today. First-fit decreasing into packs of the context length, dealt
+/// to the replicas in turn; the same packs forward and backward. Meant for schedules::one_f_one_b{.lead = 1}.
+/// Source    first-fit decreasing packing of NeMo and Megatron-Bridge
+/// Errors    invalid_input: a sequence longer than the context; those of the schedule
+/// Complexity O(n log n)
+struct megatron {
+  tokens context{0};  ///< tokens of a pack; 0: the batch's longest sequence
+
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*never cuts*/, const Cost& cost,
+                                       const Schedule& schedule) const {
+    const result<tokens> limit = detail::pack_limit(batch, context);
+    if (!limit) return limit.error();
+    std::vector<detail::whole_pack> packs = detail::first_fit_decreasing(sequences_of(batch.lengths), limit.value());
+    return detail::symmetric_solution(batch, cost, schedule, detail::dealt(std::move(packs), batch.shape.replicas));
+  }
+
+  friend constexpr bool operator==(const megatron&, const megatron&) = default;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const megatron& s) {
+    return out << "solvers::megatron{.context = {" << s.context.value << "}}";
+  }
+};
+
+}  // namespace slimpack::solvers
+
+#endif

@@ -1,0 +1,140 @@
+#ifndef SLIMPACK_SOLVERS_DETAIL_SOLUTION_CHECK_HPP
+#define SLIMPACK_SOLVERS_DETAIL_SOLUTION_CHECK_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Whether a solver's answer can be simulated: what it names is there, each sequence runs on one replica or on those
+/// that share it, in order, and rows name the packs of their pieces. Cuts, memory and which sharer runs a token backward
+/// are left to testing/solver_laws.hpp; programs to task_graph::assign.
+class solution_check {
+ public:
+  solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on)
+      : solved_(solved), lengths_(lengths), replicas_(static_cast<std::size_t>(on.replicas)), of_(lengths.size()) {}
+
+  /// Errors    invalid_input: what is wrong, with its sequence
+  /// Complexity O(sequences + slices + rows * sharers)
+  result<void> operator()() {
+    if (solved_.replicas.size() != replicas_)
+      return error{errc::invalid_input, "the solver plans " + number(solved_.replicas.size()) +
+                                            " replicas, the shape has " + number(replicas_)};
+    for (const merge& m : solved_.merges)
+      if (result<void> fine = check(m); !fine) return fine;
+    for (std::uint32_t r = 0; r < replicas_; ++r)
+      if (result<void> fine = check(r); !fine) return fine;
+    for (std::size_t s = 0; s < of_.size(); ++s) {
+      const std::size_t wanted = of_[s].shared ? of_[s].shared->replicas.size() : 1;
+      if (of_[s].listed != wanted)
+        return wrong(s, "is on " + number(of_[s].listed) + " replicas, it must be on " + number(wanted));
+      for (const pass p : {pass::forward, pass::backward})
+        if (of_[s].ran[index(p)] != lengths_[s])
+          return wrong(s, "runs " + number(of_[s].ran[index(p)].value) + " of its " + number(lengths_[s].value) +
+                              " tokens " + name(p));
+    }
+    return success();
+  }
+
+ private:
+  /// What is known of a sequence so far.
+  struct state {
+    const merge* shared{};
+    std::size_t listed{};    // replicas
+    std::uint32_t last{};    // that lists it, counted from 1
+    std::size_t rows[2]{};   // that this one has run
+    tokens ran[2]{};
+  };
+
+  static std::size_t index(pass p) { return p == pass::forward ? 0 : 1; }
+  static const char* name(pass p) { return p == pass::forward ? "forward" : "backward"; }
+  static std::string number(auto n) { return std::to_string(n); }
+  static error wrong(std::size_t sequence, const std::string& what) {
+    return {errc::invalid_input, "the solver's answer is wrong: sequence " + number(sequence) + " " + what};
+  }
+
+  result<void> check(const merge& m) {
+    const std::size_t s = m.sequence.value;
+    if (s >= of_.size()) return wrong(s, "is merged, the batch has " + number(of_.size()));
+    if (std::exchange(of_[s].shared, &m)) return wrong(s, "is merged twice");
+    const auto falling = std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>());
+    if (m.replicas.size() < 2 || falling != m.replicas.end() || m.replicas.back() >= replicas_)
+      return wrong(s, "must be shared by two replicas or more that there are, in ascending order");
+    for (const pass p : {pass::forward, pass::backward})
+      for (const std::vector<pack_id>& row : m.of(p))
+        if (row.size() != m.replicas.size())
+          return wrong(s, "has a row of " + number(row.size()) + " packs for " + number(m.replicas.size()) + " replicas");
+    return success();
+  }
+
+  result<void> check(std::uint32_t replica) {
+    const replica_solution& r = solved_.replicas[replica];
+    for (const sequence_id id : r.sequences) {
+      if (id.value >= of_.size()) return wrong(id.value, "is planned, the batch has " + number(of_.size()));
+      state& s = of_[id.value];
+      if (s.shared && (s.listed >= s.shared->replicas.size() || s.shared->replicas[s.listed] != replica))
+        return wrong(id.value, "is on replica " + number(replica) + ", which is not the next of those that share it");
+      ++s.listed;
+      s.last = replica + 1;
+      s.rows[0] = s.rows[1] = 0;
+    }
+    for (const pass p : {pass::forward, pass::backward}) {
+      const micropacks& packs = r.partition.of(p);
+      for (std::size_t pack = 0; pack < packs.size(); ++pack)
+        for (const slice& one : packs[pack])
+          if (result<void> fine = check(one, p, replica, pack); !fine) return fine;
+      for (const sequence_id id : r.sequences) {
+        const state& s = of_[id.value];
+        if (s.shared && s.rows[index(p)] != s.shared->of(p).size())
+          return wrong(id.value, "has " + number(s.shared->of(p).size()) + " rows " + name(p) + ", replica " +
+                                     number(replica) + " runs " + number(s.rows[index(p)]));
+      }
+    }
+    return success();
+  }
+
+  result<void> check(const slice& one, pass p, std::uint32_t replica, std::size_t pack) {
+    const std::size_t id = one.sequence.value;
+    if (id >= of_.size() || of_[id].last != replica + 1)
+      return wrong(id, "has a slice on replica " + number(replica) + ", which does not list it");
+    state& s = of_[id];
+    tokens& ran = s.ran[index(p)];
+    const tokens next = p == pass::forward ? ran : lengths_[id] - ran;
+    const bool inside = one.begin >= tokens{} && one.length > tokens{} && one.length <= lengths_[id] - one.begin;
+    if (!inside || (!s.shared && (p == pass::forward ? one.begin : one.end()) != next))
+      return wrong(id, "of " + number(lengths_[id].value) + " tokens runs " + number(one.length.value) + " from " +
+                           number(one.begin.value) + " on " + name(p) + ", after " + number(ran.value) + " others");
+    ran += one.length;
+    if (!s.shared) return success();
+    // Its packs are those of its rows, one after the other; two pieces may be in one.
+    const std::vector<std::vector<pack_id>>& rows = s.shared->of(p);
+    const std::size_t place = s.listed - 1;
+    std::size_t& row = s.rows[index(p)];
+    if (row > 0 && rows[row - 1][place].value == pack) return success();
+    if (row == rows.size() || rows[row][place].value != pack)
+      return wrong(id, "has a piece in pack " + number(pack) + " of replica " + number(replica) + ", " + name(p) +
+                           ", which its next row does not name");
+    ++row;
+    return success();
+  }
+
+  const solution& solved_;
+  std::span<const tokens> lengths_;
+  std::size_t replicas_;
+  std::vector<state> of_;  // sequences
+};
+
+}  // namespace slimpack::detail
+
+#endif

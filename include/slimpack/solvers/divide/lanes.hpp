@@ -1,0 +1,157 @@
+#ifndef SLIMPACK_SOLVERS_DIVIDE_LANES_HPP
+#define SLIMPACK_SOLVERS_DIVIDE_LANES_HPP
+
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/solvers/divide/exchange.hpp>
+#include <slimpack/solvers/divide/row_pieces.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Replicas that share sequences, seen as one: a batch of stand-ins that phase 2 plans once, and what each stand-in's
+/// slices are on each replica (lane).
+///
+/// A sequence shared by m lanes stands as one of near L / m tokens; a slice of it is a row, m times as long, of which
+/// each lane runs its pieces. The lanes' other sequences stand in tuples, one of near equal length from each lane, as
+/// the longest of them, and all are cut at the same fractions. unfold.hpp has what packs of stand-ins are on each lane.
+/// Source    derived
+class lanes {
+ public:
+  /// Requires  sequences of at least `count` quanta
+  lanes(std::int64_t count, tokens quantum, std::span<const sequence> shared)
+      : count_(count), quantum_(quantum), shared_(shared.begin(), shared.end()) {
+    std::int64_t uneven = 0;
+    for (const sequence& s : shared) {
+      const std::int64_t quanta = (s.length.value + quantum.value - 1) / quantum.value;
+      first_.push_back(uneven % count);
+      uneven += quanta % count;
+      add({quantum.value * (quanta / count)});
+    }
+  }
+
+  /// Adds the lanes' own sequences, one of each lane, of no tokens where it has none.
+  void add(std::span<const sequence> tuple) {
+    tokens longest{};
+    for (const sequence& s : tuple) longest = std::max(longest, s.length);
+    members_.insert(members_.end(), tuple.begin(), tuple.end());
+    add(longest);
+  }
+
+  [[nodiscard]] std::size_t count() const noexcept { return static_cast<std::size_t>(count_); }
+  [[nodiscard]] std::span<const sequence> stand_ins() const noexcept { return stand_ins_; }
+  [[nodiscard]] std::span<const sequence> shared() const noexcept { return shared_; }
+  [[nodiscard]] bool is_shared(const slice& s) const noexcept { return s.sequence.value < shared_.size(); }
+  [[nodiscard]] tokens quantum() const noexcept { return quantum_; }
+
+  /// The row that a slice of a shared sequence's stand-in means. Quanta that lanes cannot have alike are in the first,
+  /// where causal attention makes them cheapest.
+  [[nodiscard]] slice row(const slice& s) const noexcept {
+    const sequence& whole = shared_[s.sequence.value];
+    const tokens length = stand_ins_[s.sequence.value].length;
+    const std::int64_t quanta = (whole.length.value + quantum_.value - 1) / quantum_.value;
+    const tokens uneven = quantum_ * (quanta % count_);
+    const tokens begin = s.begin > tokens{0} ? uneven + s.begin * count_ : tokens{0};
+    const tokens end = s.end() == length ? whole.length : uneven + s.end() * count_;
+    return {whole.id, begin, end - begin};
+  }
+
+  /// What a lane runs of a row, or of a run of tokens of one. The first sharer is the lane after the last that had a
+  /// quantum more of the sequence before, so that all have as many.
+  [[nodiscard]] row_pieces pieces(const slice& s, std::size_t lane) const noexcept {
+    const std::int64_t sharer = static_cast<std::int64_t>(lane) + count_ - first_[s.sequence.value];
+    return pieces_of(row(s), sharer % count_, count_, quantum_);
+  }
+
+  /// What a lane runs of a slice of a tuple: the same fraction of its own sequence, of 0 tokens where it has none.
+  [[nodiscard]] slice fraction(const slice& s, std::size_t lane) const noexcept {
+    const sequence& own = members_[(s.sequence.value - shared_.size()) * count() + lane];
+    const tokens length = stand_ins_[s.sequence.value].length;
+    const auto cut = [&](tokens at) {
+      if (at == length) return own.length;
+      return tokens{at.value * own.length.value / length.value / quantum_.value * quantum_.value};
+    };
+    const tokens begin = cut(s.begin);
+    return {own.id, begin, cut(s.end()) - begin};
+  }
+
+  /// The mean over the lanes of what a slice of a stand-in is, as value(slice) says. Of a row it is the first lane's
+  /// part, since all are nearly alike.
+  template <class Value>
+  [[nodiscard]] auto mean(const slice& s, const Value& value) const {
+    decltype(value(s)) sum{};
+    const auto add = [&](const slice& own) {
+      if (own.length > tokens{0}) sum += value(own);
+    };
+    if (is_shared(s)) {
+      for (const slice& piece : pieces(s, 0)) add(piece);
+      return sum;
+    }
+    for (std::size_t lane = 0; lane < count(); ++lane) add(fraction(s, lane));
+    return sum * (1.0 / static_cast<double>(count_));
+  }
+
+  /// A lane's own sequences, and all shared ones.
+  [[nodiscard]] std::vector<sequence_id> sequences(std::size_t lane) const {
+    std::vector<sequence_id> ids;
+    for (const sequence& s : shared_) ids.push_back(s.id);
+    for (std::size_t i = lane; i < members_.size(); i += count())
+      if (members_[i].length > tokens{0}) ids.push_back(members_[i].id);
+    return ids;
+  }
+
+ private:
+  void add(tokens length) { stand_ins_.push_back({{static_cast<std::uint32_t>(stand_ins_.size())}, length}); }
+
+  std::int64_t count_;
+  tokens quantum_;
+  std::vector<sequence> shared_;
+  std::vector<std::int64_t> first_;  // lane of each
+  std::vector<sequence> members_;    // [tuple * count + lane]; of length 0 where a lane has none
+  std::vector<sequence> stand_ins_;  // shared ones first
+};
+
+/// What lanes may differ by, as a share of their work: more exchange makes tuples of unlike sequences, which cost more.
+inline constexpr double level_enough = 0.0005;
+
+/// Deals sequences, most work first, one to each lane in turn, the heaviest to the lane with the least so far, and
+/// levels the lanes by exchange. Tuples have one of each lane, by falling work; where it has no more, one of no tokens.
+/// Shapes    work: one per sequence; load: what each lane does besides
+/// Complexity O(n log n + lanes n)
+[[nodiscard]] inline std::vector<std::vector<sequence>> dealt_in_tuples(std::span<const sequence> sequences,
+                                                                        std::span<const double> work,
+                                                                        std::vector<double> load) {
+  const std::size_t lanes = load.size();
+  std::vector<std::uint32_t> order(sequences.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return work[a] > work[b]; });
+  std::vector<std::size_t> lightest(lanes);
+  std::iota(lightest.begin(), lightest.end(), std::size_t{0});
+  std::vector<std::vector<std::uint32_t>> of_lane(lanes);
+  for (std::size_t at = 0; at < order.size(); at += lanes) {
+    std::sort(lightest.begin(), lightest.end(), [&](std::size_t a, std::size_t b) {
+      return load[a] != load[b] ? load[a] < load[b] : a < b;
+    });
+    for (std::size_t k = 0; k < lanes && at + k < order.size(); ++k) {
+      of_lane[lightest[k]].push_back(order[at + k]);
+      load[lightest[k]] += work[order[at + k]];
+    }
+  }
+  exchange(work, of_lane, load, 4 * lanes, level_enough * load.front());
+  std::vector<std::vector<sequence>> tuples;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    if (tuples.size() < of_lane[lane].size()) tuples.resize(of_lane[lane].size(), std::vector<sequence>(lanes));
+    for (std::size_t t = 0; t < of_lane[lane].size(); ++t) tuples[t][lane] = sequences[of_lane[lane][t]];
+  }
+  return tuples;
+}
+
+}  // namespace slimpack::detail
+
+#endif

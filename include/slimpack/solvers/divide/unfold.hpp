@@ -1,0 +1,81 @@
+#ifndef SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
+#define SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
+
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/pricing/refine.hpp>
+#include <slimpack/solvers/divide/lanes.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The packs of stand-ins as packs of one lane.
+struct lane_packs {
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+  partition packs;
+  std::vector<std::uint32_t> forward;   ///< per pack of stand-ins: the lane's, none where nothing of it is there
+  std::vector<std::uint32_t> backward;
+
+  [[nodiscard]] const std::vector<std::uint32_t>& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+};
+
+/// Unfolds packs of stand-ins for one lane. Runs of shared sequences between the cuts of both passes are split among the
+/// lanes: a token runs backward where it ran forward.
+/// cuts: of the packs            Complexity  O(slices * lanes)
+[[nodiscard]] inline lane_packs unfolded(const partition& packs, const common_cuts& cuts, const lanes& on, std::size_t lane) {
+  lane_packs made;
+  for (const pass p : {pass::forward, pass::backward}) {
+    micropacks& to = p == pass::forward ? made.packs.forward : made.packs.backward;
+    std::vector<std::uint32_t>& number = p == pass::forward ? made.forward : made.backward;
+    const auto push = [&](const slice& s) {
+      if (s.length > tokens{0}) to.push(s);
+    };
+    for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
+      for (const slice& s : packs.of(p)[i]) {
+        if (!on.is_shared(s)) {
+          push(on.fraction(s, lane));
+          continue;
+        }
+        cuts.each_piece(s, p, [&](const slice& run) {
+          row_pieces pieces = on.pieces(run, lane);
+          if (p == pass::backward) std::reverse(pieces.begin(), pieces.end());
+          for (const slice& piece : pieces) push(piece);
+        });
+      }
+      const auto pack = static_cast<std::uint32_t>(to.size());
+      to.close();
+      number.push_back(to.size() > pack ? pack : lane_packs::none);
+    }
+  }
+  return made;
+}
+
+/// The merges of stand-ins' packs: every pack that holds a shared sequence is a row of it.
+/// Shapes    of: one per lane; replicas: those that the lanes are, ascending
+[[nodiscard]] inline std::vector<merge> merges_of(const partition& packs, const lanes& on, std::span<const lane_packs> of,
+                                                  std::span<const std::uint32_t> replicas) {
+  std::vector<merge> merges;
+  for (const sequence& s : on.shared()) merges.push_back({s.id, {replicas.begin(), replicas.end()}, {}, {}});
+  for (const pass p : {pass::forward, pass::backward}) {
+    for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
+      for (const slice& s : packs.of(p)[i]) {
+        if (!on.is_shared(s)) continue;
+        merge& m = merges[s.sequence.value];
+        std::vector<pack_id>& row = (p == pass::forward ? m.forward : m.backward).emplace_back();
+        for (const lane_packs& lane : of) row.push_back({lane.of(p)[i]});
+      }
+    }
+  }
+  return merges;
+}
+
+}  // namespace slimpack::detail
+
+#endif

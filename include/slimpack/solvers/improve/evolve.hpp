@@ -1,0 +1,55 @@
+#ifndef SLIMPACK_SOLVERS_IMPROVE_EVOLVE_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_EVOLVE_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/solvers/improve/splitmix.hpp>
+#include <slimpack/solvers/pack/packing.hpp>
+#include <slimpack/solvers/pack_sizes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace slimpack::detail {
+
+/// An evolution strategy of one parent and one child, until `spent()`: a child differs in up to three of the parent's
+/// ratios, by factors that grow with success and shrink with failure; what has helped is done again.
+/// `score(child)` is the child's makespan, or why it has no plan; `of_parent` the parent's. `step` is the first change.
+/// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
+template <class Score, class Spent>
+void evolve(packing parent, seconds of_parent, double step, splitmix& random, const Score& score, const Spent& spent) {
+  constexpr std::size_t ratios = 2 * solvers::pack_sizes::all().size();
+  // No exp: libraries choose among implementations by processor, and plans must not.
+  const auto factor = [](double up) { return up < 0 ? 1 / (1 - up) : 1 + up; };
+  std::array<double, ratios + 1> change{};  // of ratios, what factor takes; of the front, a difference
+  for (bool better = false; !spent();) {
+    packing child = parent;
+    if (!better) {
+      change = {};
+      for (int some = 1 + static_cast<int>(3 * random.uniform()); some > 0; --some) {
+        const auto which = static_cast<std::size_t>(random.uniform() * static_cast<double>(change.size()));
+        change[which] = (2 * random.uniform() - 1) * step * (which == ratios ? 0.3 : 1.0);
+      }
+      if (random.uniform() < 0.05) child.crowding = 0.1 + 0.6 * random.uniform();
+    }
+    std::size_t at = 0;
+    for (const pass p : {pass::forward, pass::backward})
+      for (double solvers::pack_sizes::*ratio : solvers::pack_sizes::all()) child.of(p).*ratio *= factor(change[at++]);
+    child.front = std::clamp(child.front + change[ratios], 0.0, 1.0);
+    const bool again = better;
+    const result<seconds> time = score(child);
+    better = time && time.value() < of_parent;
+    if (better) {
+      parent = child;
+      of_parent = time.value();
+      step = std::min(0.6, step * 1.3);
+    } else if (!again) {
+      step = std::max(0.05, step * 0.975);
+    }
+  }
+}
+
+}  // namespace slimpack::detail
+
+#endif

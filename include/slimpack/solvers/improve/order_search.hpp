@@ -1,0 +1,238 @@
+#ifndef SLIMPACK_SOLVERS_IMPROVE_ORDER_SEARCH_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_ORDER_SEARCH_HPP
+
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/simulators/order/changing_order.hpp>
+#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/improve/splitmix.hpp>
+#include <slimpack/solvers/pack/refill.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// What packs of this cost model take depends on other packs (solvers/divide/lane_cost.hpp).
+template <class Cost>
+concept prices_together = requires(const Cost& c, const partition& packs, const shape& on,
+                                   const std::vector<memory_rates>& r) {
+  c.priced(packs, on, r, weight_gradients::with_inputs);
+};
+
+/// Changes the order of a plan and the borders of its packs by little, and keeps what makes the step no longer. What a
+/// schedule found is a start: in an order that is fixed, packs can be larger than the schedule could have placed.
+///
+/// Moves     Two instructions of a stage change places. The border between two packs shifts. Up to eight packs become
+///           one fewer, the others larger; of forward packs the last place goes, of backward ones the first, so that
+///           none waits for what ran later. Most leave the step as long as it was: the search drifts along those until
+///           one shortens it.
+/// Drift     For some sweeps forwards run later only, which frees memory that larger packs may fill; then earlier
+///           only, so that stages behind have work in stock. Swaps both ways at once undo each other.
+/// Law       packs cover the same tokens, in legal run order, cut by the slicer, none over `base.size`; the step takes no
+///           longer; memory stays under the limit
+/// Source    derived: (1+1) hill climbing along plateaus
+template <class Slicer, class Cost>
+class order_search {
+ public:
+  /// Shapes    sequences: indexed by sequence_id            Requires  what changing_order does
+  order_search(const partition& packs, std::span<const program> programs, const workload& work,
+               std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
+               splitmix& random)
+      : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()),
+        ends_(ends_of(packs.forward, sequences.size())),
+        order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), random_(random) {
+    for (const pass p : {pass::forward, pass::backward})
+      for (std::size_t i = 0; i < packs.of(p).size(); ++i)
+        slices(p).emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
+  }
+
+  /// Goes on until about so many instructions have been timed, many sweeps have found nothing, or the planner is told
+  /// to stop.
+  void run(std::uint64_t nodes, const std::stop_token& stop) {
+    const auto done = [&] { return spent() >= nodes || stop.stop_requested(); };
+    // Many packs are smaller than they need be at first; what is left then takes swaps to find.
+    double share = 1;
+    pass first = pass::forward;  // of the two that change places
+    for (int idle = 0; idle < 200 && !done(); ++idle) {
+      const seconds before = order_.makespan();
+      if constexpr (!prices_together<Cost>) change_some(share, done);
+      if (random_.uniform() < 0.2) first = random_.below(2) == 0 ? pass::forward : pass::backward;
+      for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank)
+        if (order_[rank].pass == first) order_.swap(rank);
+      order_.begin();
+      share = 0.2;
+      if (order_.makespan() < before * (1 - 1e-9)) idle = -1;
+    }
+  }
+
+  [[nodiscard]] seconds makespan() const noexcept { return order_.makespan(); }
+  /// Instructions timed and priced so far.
+  [[nodiscard]] std::uint64_t spent() const noexcept { return order_.visited() + priced_; }
+
+  /// The packs and programs as they are now.
+  [[nodiscard]] partition packs() const {
+    partition made;
+    for (const pass p : {pass::forward, pass::backward}) {
+      micropacks& to = p == pass::forward ? made.forward : made.backward;
+      for (std::size_t i = 0; i < slices_[p == pass::backward].size(); ++i) {
+        if (!order_.has(p, static_cast<node>(i))) continue;
+        for (const slice& s : slices_[p == pass::backward][i]) to.append(s);
+        to.close();
+      }
+    }
+    return made;
+  }
+  [[nodiscard]] std::vector<program> programs() const { return order_.programs(); }
+
+ private:
+  using node = simulators::changing_order::node;
+
+  [[nodiscard]] std::vector<std::vector<slice>>& slices(pass p) { return slices_[p == pass::backward]; }
+
+  /// Where each sequence ends among the tokens that run forward.
+  static std::vector<std::int64_t> ends_of(const micropacks& forward, std::size_t sequences) {
+    std::vector<std::int64_t> ends(sequences);
+    std::int64_t sum = 0;
+    for (const slice& s : forward.slices()) ends[s.sequence.value] = sum += s.length.value;
+    return ends;
+  }
+  [[nodiscard]] std::int64_t needs_of(std::span<const slice> pack) const {
+    std::int64_t most = 0;
+    for (const slice& s : pack) most = std::max(most, ends_[s.sequence.value]);
+    return most;
+  }
+  static std::vector<std::int64_t> sizes_of(const micropacks& packs) {
+    std::vector<std::int64_t> sizes;
+    for (std::size_t i = 0; i < packs.size(); ++i) sizes.push_back(size_of(packs[i]).value);
+    return sizes;
+  }
+  /// Where packs are priced together, they stand for several that need different forwards: what any needs.
+  [[nodiscard]] std::vector<std::int64_t> needs_of(const partition& packs, const workload& work) const {
+    std::vector<std::int64_t> needs;
+    if constexpr (prices_together<Cost>) {
+      std::vector<std::int64_t> ends = sizes_of(packs.forward);
+      std::partial_sum(ends.begin(), ends.end(), ends.begin());
+      for (const std::uint32_t turn : work.turn) needs.push_back(ends[turn]);
+    } else {
+      for (std::size_t i = 0; i < packs.backward.size(); ++i) needs.push_back(needs_of(packs.backward[i]));
+    }
+    return needs;
+  }
+  [[nodiscard]] double time_of(std::span<const slice> pack, pass p) const {
+    double sum = 0;
+    for (const slice& s : pack) sum += cost_.time(s, p, base_.part).value;
+    return sum;
+  }
+
+  /// Tries a change at this share of all packs.
+  template <class Done>
+  void change_some(double share, const Done& done) {
+    for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank) {
+      const instruction i = order_[rank];
+      const std::size_t first = i.pass == pass::forward ? 0 : static_cast<std::size_t>(parts_) - 1;
+      if (order_.stage(rank) != first || !order_.has(i.pass, i.pack.value)) continue;
+      if (random_.uniform() < share) change(i.pass, i.pack.value);
+    }
+    order_.begin();
+  }
+
+  /// Tries a border's shift, or one pack fewer, from this pack on.
+  void change(pass p, node from) {
+    const bool shift = random_.uniform() < 0.2;
+    const std::size_t packs = shift ? 2 : 2 + random_.below(7);
+    change_.pass = p;
+    change_.places.assign(1, from);
+    while (change_.places.size() < packs) {
+      const node next = order_.next_pack(p, change_.places.back());
+      if (next == simulators::changing_order::none) break;
+      change_.places.push_back(next);
+    }
+    const std::size_t all = change_.places.size();
+    if (all < 2) return;
+    const std::size_t left = shift ? all : all - 1;
+
+    targets_.clear();
+    double total = 0;
+    for (const node place : change_.places) targets_.push_back(time_of(slices(p)[place], p)), total += targets_.back();
+    if (shift) {
+      const double share = random_.uniform() * random_.uniform();  // more often by little than by much
+      const double more = (random_.uniform() < 0.5 ? -1 : 1) * share * std::min(targets_[0], targets_[1]);
+      targets_[0] += more, targets_[1] -= more;
+    } else {
+      targets_.erase(targets_.begin() + static_cast<std::ptrdiff_t>(p == pass::forward ? left : 0));
+      double kept = 0;
+      for (const double t : targets_) kept += t;
+      if (!(kept > 0)) return;
+      for (double& t : targets_) t *= total / kept;
+    }
+    if (!refill(made_, joined(p), p, targets_, sequences_, slicer_, cost_, base_) || made_.size() != left) return;
+    describe(p);
+    if (!order_.recut(change_)) return;
+    for (const node place : change_.places) slices(p)[place].clear();
+    for (std::size_t i = 0; i < left; ++i)
+      slices(p)[change_.places[change_.first_left() + i]].assign(made_[i].begin(), made_[i].end());
+  }
+
+  /// What is at the places, each sequence in one piece.
+  [[nodiscard]] std::span<const slice> joined(pass p) {
+    window_.clear();
+    for (const node place : change_.places)
+      for (const slice& s : slices(p)[place]) window_.push(s);
+    return window_.open();
+  }
+
+  void describe(pass p) {
+    const pass_timing timing = timing_of(made_, p, cost_, parts_);
+    for (auto* list : {&change_.time, &change_.message}) list->clear();
+    for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after}) list->clear();
+    for (const seconds t : timing.time) change_.time.push_back(t.value);
+    for (const seconds t : timing.message) change_.message.push_back(t.value);
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      const std::span<const slice> pack = made_[i];
+      change_.size.push_back(size_of(pack).value);
+      if (p == pass::forward) continue;
+      change_.needs.push_back(needs_of(pack));
+      // As in follow_sequences: what is left of a sequence that runs backward in several packs.
+      const auto whole = [&](const slice& s) { return sequences_[s.sequence.value].length; };
+      std::int64_t running = pack.front().end() < whole(pack.front()) ? pack.front().end().value : 0;
+      for (const slice& s : pack)
+        if (s.end() == whole(s) && s.begin > tokens{0}) running += s.end().value;
+      change_.gradient_running.push_back(running);
+      change_.gradient_after.push_back(pack.back().begin.value);
+    }
+    priced_ += made_.slices().size() * static_cast<std::size_t>(parts_);
+  }
+
+  std::span<const sequence> sequences_;
+  const Slicer& slicer_;
+  const Cost& cost_;
+  cut_budget base_;
+  int parts_;
+  std::vector<std::int64_t> ends_;
+  simulators::changing_order order_;
+  std::array<std::vector<std::vector<slice>>, 2> slices_;  // by place
+  splitmix& random_;
+  std::uint64_t priced_{};
+  // Scratch, kept for its capacity.
+  simulators::pack_change change_;
+  std::vector<double> targets_;
+  micropacks made_;
+  micropacks window_;
+};
+
+}  // namespace slimpack::detail
+
+#endif

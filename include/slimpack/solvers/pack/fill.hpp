@@ -1,0 +1,83 @@
+#ifndef SLIMPACK_SOLVERS_PACK_FILL_HPP
+#define SLIMPACK_SOLVERS_PACK_FILL_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/micropack.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/slicers/cut_budget.hpp>
+
+#include <span>
+#include <string>
+
+namespace slimpack::detail {
+
+/// Fills packs from sequences taken one after the other, each cut by the slicer where a pack is full.
+/// `base` gives quantum, part and the token cap of a pack; `budget(done)` the next pack's time, `done` being the work
+/// in the packs before it. A pack that has used up its time takes no more, even from a slicer that ignores time.
+/// Nor is a pack closed for time before its slices take twice what it costs besides them: launches, and, where slices
+/// are thin or have a long prefix, a device that they do not fill. Smaller ones lose more than they can gain; only where
+/// `budget` asks for no time at all, since the least memory is wanted, packs are as small as can be.
+/// A sequence runs front to back forward and back to front backward, so every order of sequences is a legal run
+/// order. Where `apart(sequence)`, no other sequence shares a pack with its turn: the last forward and the first
+/// backward pack of it hold no later and no earlier sequence.
+/// Errors    out_of_memory: a slice that the slicer insists on exceeds the token cap
+template <class Slicer, class Cost, class Budget, class Apart>
+result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, const Slicer& slicer, const Cost& cost,
+                  const cut_budget& base, Budget&& budget, const Apart& apart) {
+  seconds done{};
+  seconds used{};
+  tokens held{};
+  seconds room = budget(done);
+  bool smallest = room <= seconds{};
+  bool empty = true;
+  const auto worth = [&] {
+    if (smallest) return seconds{};
+    if constexpr (requires { cost.time(packs.open(), p, base.part); })
+      return (pack_time(cost, packs.open(), p, base.part) - used) * 2.0;
+    else
+      return pack_overhead(cost, p, base.part) * 2.0;
+  };
+  const auto close = [&] {
+    packs.close();
+    done += used;
+    used = {}, held = {}, empty = true;
+    room = budget(done);
+    smallest = room <= seconds{};
+  };
+  for (const sequence& s : order) {
+    tokens left = s.length;
+    const bool alone = apart(s);
+    if (alone && p == pass::backward && !empty) close();
+    while (left > tokens{0}) {
+      if (used > room) {
+        room = worth();
+        if (used >= room) close();
+      }
+      const tokens at = p == pass::forward ? s.length - left : left;
+      const slice next = slicer.next(s, at, p, {room - used, base.size - held, base.quantum, base.part, empty}, cost);
+      if (next.length == tokens{0}) {
+        if (empty)
+          return error{errc::out_of_memory, "a slice of sequence " + std::to_string(s.id.value) + " (" + std::to_string(s.length.value) +
+                                                " tokens) exceeds the pack limit of " + std::to_string(base.size.value) + " tokens"};
+        if (const seconds least = worth(); room < least)
+          room = least;
+        else
+          close();
+        continue;
+      }
+      packs.push(next);
+      used += cost.time(next, p, base.part);
+      held += next.length;
+      left -= next.length;
+      empty = false;
+    }
+    if (alone && p == pass::forward) close();
+  }
+  packs.close();
+  return success();
+}
+
+}  // namespace slimpack::detail
+
+#endif

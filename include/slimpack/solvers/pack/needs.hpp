@@ -1,0 +1,71 @@
+#ifndef SLIMPACK_SOLVERS_PACK_NEEDS_HPP
+#define SLIMPACK_SOLVERS_PACK_NEEDS_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/solvers/problem.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace slimpack::solvers {
+
+/// The part whose stage has the most work: the one that a balanced pipeline waits for.
+template <class Cost>
+[[nodiscard]] int busiest_part(const Cost& cost, std::span<const sequence> batch, int parts) {
+  int busiest = 0;
+  seconds most{-1};
+  for (int part = 0; part < parts; ++part) {
+    seconds work{};
+    for (const sequence& s : batch) {
+      const slice whole{s.id, {0}, s.length};
+      work += cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part);
+    }
+    if (work > most) most = work, busiest = part;
+  }
+  return busiest;
+}
+
+/// A batch's sequences with their ids.
+[[nodiscard]] inline std::vector<sequence> sequences_of(std::span<const tokens> lengths) {
+  std::vector<sequence> all;
+  all.reserve(lengths.size());
+  for (const tokens length : lengths) all.push_back({{static_cast<std::uint32_t>(all.size())}, length});
+  return all;
+}
+
+/// The answer when a sequence exceeds the memory of stage `stage` even where only it is there, and as many replicas
+/// share it as can, in numbers.
+[[nodiscard]] inline error does_not_fit(const shape& shape, std::size_t stage, tokens length, std::int64_t sharers,
+                                        double need, double fixed) {
+  const memory_limit& limit = *shape.memory;
+  const auto text = [&](double amount) { return detail::amount(amount, limit.unit); };
+  std::string detail = "a sequence of " + std::to_string(length.value) + " tokens" +
+                       (sharers > 1 ? ", shared by " + std::to_string(sharers) + " replicas," : "") + " needs " + text(need) +
+                       " on stage " + std::to_string(stage) + ", the limit is " + text(limit.amount) + ": " +
+                       text(need - limit.amount) + " are missing";
+  if (limit.unit == memory_unit::byte) detail += " (weights and optimizer take " + text(fixed) + ")";
+  return {errc::out_of_memory, detail};
+}
+
+/// The least that a stage holds of a sequence alone, at its turn, however it is cut: all its tokens are live on every
+/// chunk. Its last forward, and its first backward, run at least the tokens after the last possible cut; a backward in
+/// one piece needs no accumulators of dK and dV, the first of several those of its chunk.
+[[nodiscard]] inline double least_held(const memory_rates& rates, const shape& on, tokens length) {
+  const tokens rest{length.value % on.quantum.value};
+  const auto all = static_cast<double>(length.value);
+  const auto tail = static_cast<double>((rest > tokens{} ? rest : std::min(length, on.quantum)).value);
+  const double cut = tail < all ? rates.in_backward(all, all / on.chunks, tail) : rates.in_backward(all, 0, all);
+  return std::max(rates.in_forward(all, 0, tail), std::min(cut, rates.in_backward(all, 0, all)));
+}
+
+}  // namespace slimpack::solvers
+
+#endif

@@ -1,0 +1,103 @@
+#ifndef SLIMPACK_SOLVERS_PACK_WHOLE_PACKS_HPP
+#define SLIMPACK_SOLVERS_PACK_WHOLE_PACKS_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Uncut sequences that run together.
+using whole_pack = std::vector<sequence>;
+
+[[nodiscard]] inline tokens size_of(const whole_pack& pack) {
+  tokens sum{};
+  for (const sequence& s : pack) sum += s.length;
+  return sum;
+}
+
+/// The token limit of a pack: `context`, or the longest sequence where that is 0.
+/// Errors    invalid_input: a sequence is longer than the context
+[[nodiscard]] inline result<tokens> pack_limit(const problem& batch, tokens context) {
+  const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
+  if (context == tokens{0}) return longest;
+  if (longest > context)
+    return error{errc::invalid_input, "a sequence of " + std::to_string(longest.value) + " tokens exceeds the pack length of " +
+                                          std::to_string(context.value)};
+  return context;
+}
+
+/// First-fit decreasing: each sequence, the longest first, goes to the first pack with room for it.
+/// Requires  no sequence longer than the limit
+/// Complexity O(n log n): a tournament tree finds the pack
+[[nodiscard]] inline std::vector<whole_pack> first_fit_decreasing(std::vector<sequence> falling, tokens limit) {
+  std::stable_sort(falling.begin(), falling.end(), [](const sequence& a, const sequence& b) { return a.length > b.length; });
+  std::vector<whole_pack> packs;
+  // Leaves hold each pack's room, inner nodes the most room below them; unopened packs have all of it.
+  const std::size_t leaves = std::bit_ceil(falling.size());
+  std::vector<tokens> room(2 * leaves, limit);
+  for (const sequence& s : falling) {
+    std::size_t node = 1;
+    while (node < leaves) node = 2 * node + (room[2 * node] >= s.length ? 0 : 1);
+    const std::size_t at = node - leaves;
+    if (at >= packs.size()) packs.resize(at + 1);
+    packs[at].push_back(s);
+    room[node] -= s.length;
+    while (node /= 2) room[node] = std::max(room[2 * node], room[2 * node + 1]);
+  }
+  return packs;
+}
+
+/// The same packs forward and backward, in that order.
+[[nodiscard]] inline partition symmetric(const std::vector<whole_pack>& packs) {
+  partition made;
+  for (const whole_pack& pack : packs) {
+    for (const sequence& s : pack) made.forward.push({s.id, {0}, s.length});
+    made.forward.close();
+  }
+  made.backward = made.forward;
+  return made;
+}
+
+/// A solution from each replica's packs of uncut sequences: the same packs forward and backward, in that order.
+/// Errors    those of the schedule
+template <class Cost, class Schedule>
+result<solution> symmetric_solution(const problem& batch, const Cost& cost, const Schedule& schedule,
+                                    const std::vector<std::vector<whole_pack>>& replicas) {
+  result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+  if (!rates) return std::move(rates).error();
+  solution found;
+  for (const std::vector<whole_pack>& packs : replicas) {
+    replica_solution r;
+    for (const whole_pack& pack : packs)
+      for (const sequence& s : pack) r.sequences.push_back(s.id);
+    r.partition = symmetric(packs);
+    result<std::vector<program>> programs = schedule.programs(
+          price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
+    if (!programs) return std::move(programs).error();
+    r.programs = std::move(programs).value();
+    found.replicas.push_back(std::move(r));
+  }
+  return found;
+}
+
+/// Packs dealt to replicas in turn, as a data loader does.
+[[nodiscard]] inline std::vector<std::vector<whole_pack>> dealt(std::vector<whole_pack>&& packs, int replicas) {
+  std::vector<std::vector<whole_pack>> hands(static_cast<std::size_t>(replicas));
+  for (std::size_t i = 0; i < packs.size(); ++i) hands[i % hands.size()].push_back(std::move(packs[i]));
+  return hands;
+}
+
+}  // namespace slimpack::detail
+
+#endif

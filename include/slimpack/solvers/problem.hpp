@@ -1,0 +1,20 @@
+#ifndef SLIMPACK_SOLVERS_PROBLEM_HPP
+#define SLIMPACK_SOLVERS_PROBLEM_HPP
+
+#include <slimpack/core/shape.hpp>
+
+#include <span>
+#include <stop_token>
+
+namespace slimpack {
+
+/// One batch to plan: what a solver is asked.
+struct problem {
+  std::span<const tokens> lengths;  ///< a sequence_id is an index into it
+  slimpack::shape shape;
+  std::stop_token stop{};           ///< from outside, for wall-clock limits: a search ends early with its best
+};
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,27 @@
+#ifndef SLIMPACK_SOLVERS_SOLUTION_HPP
+#define SLIMPACK_SOLVERS_SOLUTION_HPP
+
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/program.hpp>
+
+#include <vector>
+
+namespace slimpack {
+
+/// One replica's part of a solver's answer.
+struct replica_solution {
+  std::vector<sequence_id> sequences;
+  slimpack::partition partition;
+  std::vector<program> programs;  ///< one per stage
+};
+
+/// A solver's answer: one entry per replica of the shape, and the sequences that some of them share.
+struct solution {
+  std::vector<replica_solution> replicas;
+  std::vector<merge> merges{};
+};
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,185 @@
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/order/changing_order.hpp>
+#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/testing/random_replica.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace slimpack::changing_order_test {
+namespace {
+
+// Whole numbers, so that sums are exact in any order.
+const costs::quadratic cost{.linear = 1, .attention = 0, .backward_linear = 2, .per_pack = {8}, .hop = {40}};
+
+/// A replica's packs in an order, counted again from nothing.
+struct replica {
+  partition packs;
+  shape on;
+  std::vector<memory_rates> rates;
+  std::vector<program> programs;
+  bool shared{};  ///< stands for several that have not all of its packs: every third takes no memory
+
+  [[nodiscard]] workload work() const {
+    workload priced = price(packs, cost, on, rates);
+    std::vector<std::int64_t>& before = priced.forward.before;
+    for (std::size_t i = 0; i + 1 < before.size() && shared; i += 3) {
+      const std::int64_t size = before[i + 1] - before[i];
+      for (std::size_t later = i + 1; later < before.size(); ++later) before[later] -= size;
+    }
+    return priced;
+  }
+  /// Nothing where programs wait for each other or hold more than the limit.
+  [[nodiscard]] std::optional<seconds> makespan() const {
+    const workload priced = work();
+    simulators::task_graph graph;
+    if (!graph.assign(priced, programs)) return std::nullopt;
+    for (const double peak : simulators::peak_memory(priced, programs))
+      if (peak > on.memory->amount) return std::nullopt;
+    std::vector<seconds> start;
+    return graph.sweep(start);
+  }
+  [[nodiscard]] simulators::changing_order order() const {
+    std::vector<std::int64_t> tokens;
+    for (std::size_t i = 0; i < packs.forward.size(); ++i) tokens.push_back(size_of(packs.forward[i]).value);
+    return {work(), programs, tokens, needs()};
+  }
+  [[nodiscard]] std::vector<std::int64_t> needs() const {
+    const workload priced = price(packs, cost, on, rates);
+    std::vector<std::int64_t> tokens;
+    for (const std::uint32_t turn : priced.turn) tokens.push_back(priced.forward.before[turn + 1]);
+    return tokens;
+  }
+};
+
+/// As list orders it, under a limit that leaves it little. Of every other one, gradients of keys and values take twice
+/// what tokens do, so that a backward may leave more behind than it releases.
+replica any(testing::generator& random, bool shared = false) {
+  const testing::random_replica drawn = testing::any_replica({.longest = {2000}, .quantum = {64}, .chunks = 1}, random);
+  replica made{drawn.packs, drawn.work.shape, drawn.work.rates, {}, shared};
+  if (random.once_in(2))
+    for (memory_rates& r : made.rates) r.gradient_token = 2 * r.live_token;
+  made.programs = schedules::list{}.programs(made.work()).value();
+  const std::vector<double> peak = simulators::peak_memory(made.work(), made.programs);
+  made.on.memory = {memory_unit::token, *std::max_element(peak.begin(), peak.end()) + static_cast<double>(random.between(0, 300))};
+  return made;
+}
+
+// The oracle runs the changed programs through the task graph and the memory account.
+TEST(ChangingOrder, SwapsWhatTakesNoLongerAndFitsAndNothingElse) {
+  constexpr std::uint64_t seed = 7;
+  testing::generator random(seed);
+  int kept = 0, refused = 0;
+  for (int i = 0; i < 150; ++i) {
+    replica r = any(random, i % 2 == 1);
+    simulators::changing_order order = r.order();
+    for (int sweep = 0; sweep < 3; ++sweep) {
+      for (std::size_t rank = 0; rank < order.size(); ++rank) {
+        const seconds before = r.makespan().value();
+        ASSERT_EQ(order.makespan(), before) << "seed " << seed << ", replica " << i;
+        program& code = r.programs[order.stage(rank)];
+        const auto at = std::find(code.begin(), code.end(), order[rank]);
+        bool right = at + 1 != code.end() && at->pass != at[1].pass;
+        if (right) {
+          std::iter_swap(at, at + 1);
+          const std::optional<seconds> after = r.makespan();
+          right = after && *after <= before;
+          if (!right) std::iter_swap(at, at + 1);
+        }
+        ASSERT_EQ(order.swap(rank), right) << "seed " << seed << ", replica " << i << ", rank " << rank;
+        ++(right ? kept : refused);
+      }
+      order.begin();
+      ASSERT_EQ(order.programs(), r.programs);
+    }
+  }
+  std::cout << kept << " swaps stay, " << refused << " do not\n";
+  EXPECT_GT(kept, 1000);
+}
+
+/// Packs `at` and the next as one, at the place that changing_order leaves.
+replica joined(const replica& of, pass p, std::size_t at) {
+  replica made = of;
+  micropacks& packs = p == pass::forward ? made.packs.forward : made.packs.backward;
+  micropacks fewer;
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    for (const slice& s : packs[i]) fewer.push(s);
+    if (i != at) fewer.close();
+  }
+  packs = std::move(fewer);
+  for (program& code : made.programs) {
+    const std::size_t gone = p == pass::forward ? at + 1 : at;
+    std::erase_if(code, [&](const instruction& i) { return i.pass == p && i.pack.value == gone; });
+    for (instruction& i : code)
+      if (i.pass == p && i.pack.value > gone) --i.pack.value;
+  }
+  return made;
+}
+
+simulators::pack_change change_of(const replica& after, pass p, std::size_t at, std::vector<std::uint32_t> places) {
+  const workload work = after.work();
+  const pass_timing& t = work.of(p);
+  const auto stages = static_cast<std::size_t>(after.on.stages);
+  simulators::pack_change change{p, std::move(places), {}, {}, {t.before[at + 1] - t.before[at]}, {}, {}, {}};
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    change.time.push_back(t.time[at * stages + stage].value);
+    change.message.push_back(t.message[at * stages + stage].value);
+  }
+  if (p == pass::backward) {
+    change.needs = {after.needs()[at]};
+    change.gradient_running = {work.gradient_running[at]};
+    change.gradient_after = {work.gradient_before[at + 1]};
+  }
+  return change;
+}
+
+// What the search gives up early it may miss, so a few that would do are refused.
+TEST(ChangingOrder, JoinsPacksThatTakeNoLongerTogetherAndFit) {
+  constexpr std::uint64_t seed = 11;
+  testing::generator random(seed);
+  int kept = 0, missed = 0, refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    replica r = any(random);
+    simulators::changing_order order = r.order();
+    std::vector<std::uint32_t> places[2];  // that the packs of r are at
+    for (std::uint32_t pack = 0; pack < r.packs.forward.size(); ++pack) places[0].push_back(pack);
+    for (std::uint32_t pack = 0; pack < r.packs.backward.size(); ++pack) places[1].push_back(pack);
+    for (std::size_t rank = 0; rank < order.size(); ++rank) {
+      const instruction first = order[rank];
+      std::vector<std::uint32_t>& mine = places[first.pass == pass::backward];
+      const auto at = static_cast<std::size_t>(std::find(mine.begin(), mine.end(), first.pack.value) - mine.begin());
+      const std::size_t enters = first.pass == pass::forward ? 0 : static_cast<std::size_t>(r.on.stages) - 1;
+      if (order.stage(rank) != enters || at + 1 >= mine.size()) continue;
+      const seconds before = r.makespan().value();
+      ASSERT_EQ(order.makespan(), before) << "seed " << seed << ", replica " << i;
+      replica after = joined(r, first.pass, at);
+      const std::optional<seconds> time = after.makespan();
+      const bool right = time && *time <= before;
+      const bool stays = order.recut(change_of(after, first.pass, at, {mine[at], mine[at + 1]}));
+      ASSERT_TRUE(right || !stays) << "seed " << seed << ", replica " << i << ", rank " << rank;
+      ++(stays ? kept : right ? missed : refused);
+      if (!stays) continue;
+      mine.erase(mine.begin() + static_cast<std::ptrdiff_t>(first.pass == pass::forward ? at + 1 : at));
+      r = std::move(after);
+    }
+    order.begin();
+    ASSERT_EQ(order.programs(), r.programs) << "seed " << seed << ", replica " << i;
+    ASSERT_EQ(order.makespan(), r.makespan().value()) << "seed " << seed << ", replica " << i;
+  }
+  std::cout << kept << " joins stay, " << missed << " are missed, " << refused << " do not\n";
+  EXPECT_GT(kept, 200);
+  EXPECT_LT(missed, kept / 5);
+}
+
+}  // namespace
+}  // namespace slimpack::changing_order_test

@@ -1,0 +1,285 @@
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/simulator/bgl.hpp>
+#include <slimpack/simulators/graph/critical_path.hpp>
+#include <slimpack/simulators/graph/joint.hpp>
+#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/timeline.hpp>
+#include <slimpack/testing/plan_laws.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace slimpack::joint_test {
+namespace {
+
+const costs::quadratic per_token{.linear = 1, .attention = 0, .per_pack = {0}, .hop = {10}};
+constexpr shape pair_of_replicas{.replicas = 2, .quantum = {1}};
+
+/// Replica 0 runs a sequence of 5 tokens, then its half of one of 8; replica 1 its half, then one of 3.
+solution shared_in_one_row() {
+  solution s{std::vector<replica_solution>(2)};
+  const auto add = [](micropacks& packs, const slice& one) { packs.push(one), packs.close(); };
+  for (micropacks* packs : {&s.replicas[0].partition.forward, &s.replicas[0].partition.backward}) {
+    add(*packs, {{0}, {0}, {5}});
+    add(*packs, {{1}, {0}, {4}});
+  }
+  for (micropacks* packs : {&s.replicas[1].partition.forward, &s.replicas[1].partition.backward}) {
+    add(*packs, {{1}, {4}, {4}});
+    add(*packs, {{2}, {0}, {3}});
+  }
+  s.replicas[0].sequences = {{0}, {1}};
+  s.replicas[1].sequences = {{1}, {2}};
+  for (replica_solution& r : s.replicas)
+    r.programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  s.merges = {{{1}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
+  return s;
+}
+
+struct as_given {
+  solution answer;
+  template <class Slicer, class Cost, class Schedule>
+  result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const {
+    return answer;
+  }
+};
+
+result<plan> planned(const solution& s) {
+  return planner{pair_of_replicas, slicers::equal_cost{}, per_token, as_given{s}}(std::vector<tokens>{{5}, {8}, {3}});
+}
+
+//  replica 0   F0 5 | F1 14 (4 tokens and a hop) | B0 10 | B1 18 (8 and a hop)
+//  replica 1   -    | F0 14                      | F1 3, waits 7 | B0 18 | B1 6
+//  The row starts at 5 forward, and at 5 + 14 + 10 = 29 backward: ends at 47, and replica 1 at 53.
+TEST(JointGraph, StartsThePacksOfARowTogether) {
+  solution s = shared_in_one_row();
+  s.replicas[1].programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  const plan made = planned(s).value();
+  EXPECT_EQ(made.replicas[0].makespan, seconds{47});
+  EXPECT_EQ(made.replicas[1].makespan, seconds{53});
+  EXPECT_EQ(made.step_time, seconds{53});
+  const testing::report found = testing::plan_laws(made, per_token);
+  EXPECT_TRUE(found) << found;
+  EXPECT_TRUE(simulators::certify(made));
+}
+
+// 6 tokens on replica 0, 2 on replica 1: both end after 6 and a hop, 5 + 16 = 21; B0 until 31, the row until 31 + 22.
+TEST(JointGraph, EndsThePacksOfARowTogether) {
+  solution s = shared_in_one_row();
+  for (replica_solution* r : {&s.replicas[0], &s.replicas[1]}) {
+    const bool first = r == &s.replicas[0];
+    for (micropacks* packs : {&r->partition.forward, &r->partition.backward}) {
+      micropacks changed;
+      for (slice one : packs->slices()) {
+        if (one.sequence == sequence_id{1}) one = first ? slice{{1}, {0}, {6}} : slice{{1}, {6}, {2}};
+        changed.push(one);
+        changed.close();
+      }
+      *packs = changed;
+    }
+  }
+  const plan made = planned(s).value();
+  EXPECT_EQ(made.replicas[0].makespan, seconds{53});
+  EXPECT_EQ(made.replicas[1].makespan, seconds{59});
+  const testing::report found = testing::plan_laws(made, per_token);
+  EXPECT_TRUE(found) << found;
+}
+
+// 1,024 sharers of one row, each with one token, on two stages: 4 instructions and 2 messages a replica, and a gate for
+// each of 2 passes on 2 stages. A replica has 2 edges of program order and 2 for each message, and 4 from gates.
+TEST(JointGraph, GrowsWithTheSharersOfARowAndNotWithTheirSquare) {
+  constexpr std::uint32_t sharers = 1024;
+  solution s{std::vector<replica_solution>(sharers), {{{0}, {}, {{}}, {{}}}}};
+  for (std::uint32_t r = 0; r < sharers; ++r) {
+    s.replicas[r].sequences = {{0}};
+    for (micropacks* packs : {&s.replicas[r].partition.forward, &s.replicas[r].partition.backward})
+      packs->push({{0}, {r}, {1}}), packs->close();
+    s.replicas[r].programs.assign(2, {{pass::forward, {0}}, {pass::backward, {0}}});
+    s.merges[0].replicas.push_back(r);
+    s.merges[0].forward[0].push_back({0});
+    s.merges[0].backward[0].push_back({0});
+  }
+  const shape on{.stages = 2, .replicas = sharers, .quantum = {1}};
+  const std::vector<std::uint32_t> group = s.merges[0].replicas;
+  std::vector<workload> works;
+  for (const replica_solution& r : s.replicas) works.push_back(price(r.partition, per_token, on, std::vector<memory_rates>(2)));
+  const simulators::task_graph graph =
+      simulators::joint_graph(
+          group, [&](std::uint32_t r) -> const workload& { return works[r]; },
+          [&](std::uint32_t r) -> std::span<const program> { return s.replicas[r].programs; }, s.merges)
+          .value();
+  EXPECT_EQ(graph.size(), 6 * sharers + 4);
+  EXPECT_EQ(graph.edges(), (2 + 4 + 4) * sharers);
+  std::vector<seconds> start;
+  EXPECT_EQ(graph.sweep(start), seconds{1 + 10 + 1 + 2 + 10 + 2});
+}
+
+// F0 5, the row 14, B0 10, the row 18 and replica 1's B1 6: 53 seconds, and no gate among them.
+TEST(JointGraph, HasCriticalPathsOfWorkAndMessagesOnly) {
+  const plan made = planned(shared_in_one_row()).value();
+  simulators::plan_graphs graphs(made);
+  graphs.select(0).value();
+  const std::vector<simulators::critical_task> path = simulators::critical_path(graphs.graph(), graphs.start());
+  seconds at{};
+  for (const simulators::critical_task& c : path) {
+    EXPECT_TRUE(c.what.is_instruction());
+    EXPECT_EQ(c.start, at);
+    at = c.start + c.what.duration;
+  }
+  EXPECT_EQ(path.size(), 5u);
+  EXPECT_EQ(at, seconds{53});
+  for (const std::size_t replica : {0u, 1u}) {
+    const simulators::timeline lanes = simulators::lanes_of(graphs.graph(), graphs.start(), 1, replica);
+    EXPECT_EQ(lanes.stages[0].size(), 4u);
+    EXPECT_EQ(lanes.makespan, made.replicas[replica].makespan);
+  }
+}
+
+TEST(JointGraph, IsRefusedWhereRowsCross) {
+  solution s = shared_in_one_row();
+  // A second shared sequence, which replica 0 runs after the first and replica 1 before it.
+  for (replica_solution& r : s.replicas)
+    for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) packs->clear();
+  const auto add = [](replica_solution& r, const slice& one) {
+    for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) packs->push(one), packs->close();
+  };
+  add(s.replicas[0], {{1}, {0}, {4}});
+  add(s.replicas[0], {{0}, {0}, {2}});
+  add(s.replicas[1], {{0}, {2}, {3}});
+  add(s.replicas[1], {{1}, {4}, {4}});
+  add(s.replicas[1], {{2}, {0}, {3}});
+  s.replicas[1].sequences = {{0}, {1}, {2}};
+  s.replicas[1].programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::forward, {2}},
+                             {pass::backward, {0}}, {pass::backward, {1}}, {pass::backward, {2}}}};
+  s.merges = {{{1}, {0, 1}, {{{0}, {1}}}, {{{0}, {1}}}}, {{0}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
+  const result<plan> made = planned(s);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, errc::cyclic_schedule);
+}
+
+/// What a planner says of the answer above once it was changed so.
+template <class Change>
+std::string refused(const Change& change) {
+  solution s = shared_in_one_row();
+  change(s);
+  const result<plan> made = planned(s);
+  if (made) return "planned";
+  EXPECT_EQ(made.error().code, errc::invalid_input);
+  const std::string prefix = "the solver's answer is wrong: ";
+  return made.error().detail.starts_with(prefix) ? made.error().detail.substr(prefix.size()) : made.error().detail;
+}
+
+micropacks packs_of(const std::vector<std::vector<slice>>& list) {
+  micropacks packs;
+  for (const std::vector<slice>& pack : list) {
+    for (const slice& one : pack) packs.append(one);
+    packs.close();
+  }
+  return packs;
+}
+
+TEST(SolutionCheck, NamesWhatIsOnNoReplicaOrOnTooMany) {
+  EXPECT_EQ(refused([](solution& s) { s.replicas.pop_back(); }), "the solver plans 1 replicas, the shape has 2");
+  EXPECT_EQ(refused([](solution& s) { s.replicas.emplace_back(); }), "the solver plans 3 replicas, the shape has 2");
+  EXPECT_EQ(refused([](solution& s) {
+              s.replicas[1].sequences.pop_back();
+              for (micropacks* p : {&s.replicas[1].partition.forward, &s.replicas[1].partition.backward})
+                *p = packs_of({{{{1}, {4}, {4}}}});
+            }),
+            "sequence 2 is on 0 replicas, it must be on 1");
+  EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({2}); }),
+            "sequence 2 is on 2 replicas, it must be on 1");
+  EXPECT_EQ(refused([](solution& s) { s.merges.clear(); }), "sequence 1 of 8 tokens runs 4 from 0 on backward, after 0 others");
+  EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({7}); }), "sequence 7 is planned, the batch has 3");
+}
+
+TEST(SolutionCheck, NamesTokensThatDoNotRunOnceAndInOrder) {
+  const auto forward = [](std::vector<std::vector<slice>> first) {
+    return refused([&](solution& s) {
+      first.push_back({{{1}, {0}, {4}}});
+      s.replicas[0].partition.forward = packs_of(first);
+    });
+  };
+  EXPECT_EQ(forward({{{{0}, {0}, {5}}}}), "planned");
+  EXPECT_EQ(forward({{{{0}, {0}, {4}}}}), "sequence 0 runs 4 of its 5 tokens forward");
+  EXPECT_EQ(forward({{{{0}, {0}, {5}}, {{0}, {0}, {5}}}}), "sequence 0 of 5 tokens runs 5 from 0 on forward, after 5 others");
+  EXPECT_EQ(forward({{{{0}, {2}, {3}}, {{0}, {0}, {2}}}}), "sequence 0 of 5 tokens runs 3 from 2 on forward, after 0 others");
+  EXPECT_EQ(forward({{{{0}, {0}, {6}}}}), "sequence 0 of 5 tokens runs 6 from 0 on forward, after 0 others");
+  EXPECT_EQ(forward({{{{0}, {-1}, {5}}}}), "sequence 0 of 5 tokens runs 5 from -1 on forward, after 0 others");
+  EXPECT_EQ(forward({{{{9}, {0}, {5}}}}), "sequence 9 has a slice on replica 0, which does not list it");
+  EXPECT_EQ(forward({{{{2}, {0}, {3}}}}), "sequence 2 has a slice on replica 0, which does not list it");
+}
+
+TEST(SolutionCheck, NamesMergesThatDoNotFit) {
+  const auto merged = [](const auto& change) { return refused([&](solution& s) { change(s.merges[0]); }); };
+  const std::string sharers = "must be shared by two replicas or more that there are, in ascending order";
+  EXPECT_EQ(merged([](merge& m) { m.sequence = {3}; }), "sequence 3 is merged, the batch has 3");
+  EXPECT_EQ(merged([](merge& m) { m.replicas = {0, 2}; }), "sequence 1 " + sharers);
+  EXPECT_EQ(merged([](merge& m) { m.replicas = {1, 0}; }), "sequence 1 " + sharers);
+  EXPECT_EQ(merged([](merge& m) { m.replicas = {}; }), "sequence 1 " + sharers);
+  EXPECT_EQ(refused([](solution& s) { s.merges.push_back(s.merges[0]); }), "sequence 1 is merged twice");
+  EXPECT_EQ(merged([](merge& m) { m.backward[0].push_back({0}); }), "sequence 1 has a row of 3 packs for 2 replicas");
+  EXPECT_EQ(merged([](merge& m) { m.forward.push_back({}); }), "sequence 1 has a row of 0 packs for 2 replicas");
+  EXPECT_EQ(merged([](merge& m) { m.forward[0][1] = {7}; }),
+            "sequence 1 has a piece in pack 0 of replica 1, forward, which its next row does not name");
+  EXPECT_EQ(merged([](merge& m) { m.forward.push_back(m.forward[0]); }),
+            "sequence 1 has 2 rows forward, replica 0 runs 1");
+  EXPECT_EQ(merged([](merge& m) { m.backward.clear(); }),
+            "sequence 1 has a piece in pack 1 of replica 0, backward, which its next row does not name");
+  EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({1}); }),
+            "sequence 1 is on replica 0, which is not the next of those that share it");
+}
+
+TEST(JointGroups, HoldReplicasThatMergesTieTogether) {
+  const std::vector<merge> merges{{{0}, {1, 3}, {}, {}}, {{1}, {3, 4}, {}, {}}};
+  EXPECT_EQ(simulators::joint_groups(merges, 6),
+            (std::vector<std::vector<std::uint32_t>>{{0}, {1, 3, 4}, {2}, {5}}));
+}
+
+/// Whether the laws find something once the plan was changed so.
+template <class Change>
+bool is_found(const Change& change, int law) {
+  plan made = planned(shared_in_one_row()).value();
+  change(made);
+  made.hash = hash_of(made);
+  return testing::plan_laws(made).broken(law) > 0;
+}
+
+TEST(PlanLawsOfMerges, FindEachFault) {
+  EXPECT_FALSE(is_found([](plan&) {}, 1));
+  EXPECT_TRUE(is_found([](plan& p) { p.merges.clear(); }, 1));                              // not merged, on two replicas
+  EXPECT_TRUE(is_found([](plan& p) { p.merges.push_back(p.merges[0]); }, 1));               // merged twice
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].replicas = {1, 0}; }, 1));                 // not ascending
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].replicas = {0, 2}; }, 1));                 // no such replica
+  EXPECT_TRUE(is_found([](plan& p) { p.replicas[1].sequences = {{2}}; }, 1));               // not listed
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0].pop_back(); }, 3));             // a row without a pack
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0][1] = {7}; }, 3));               // no such pack
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].forward[0][1] = {1}; }, 3));               // a pack that holds none of it
+  EXPECT_TRUE(is_found([](plan& p) { p.merges[0].backward.clear(); }, 3));                  // no rows
+  EXPECT_TRUE(is_found([](plan& p) { p.replicas[0].makespan = seconds{46}; }, 5));          // a row's wait forgotten
+}
+
+// Tokens that run backward on another replica than forward.
+TEST(PlanLawsOfMerges, FindTokensThatChangeTheirReplica) {
+  EXPECT_TRUE(is_found(
+      [](plan& p) {
+        for (std::size_t r : {0u, 1u}) {
+          micropacks changed;
+          for (slice one : p.replicas[r].partition.backward.slices()) {
+            if (one.sequence == sequence_id{1}) one.begin = {r == 0 ? 4 : 0};
+            changed.push(one);
+            changed.close();
+          }
+          p.replicas[r].partition.backward = changed;
+        }
+      },
+      1));
+}
+
+}  // namespace
+}  // namespace slimpack::joint_test
