@@ -11,7 +11,6 @@
 #include <slimpack/io/lengths.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/bgl.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
@@ -53,7 +52,7 @@ void measure(const std::filesystem::path& list) {
 
   const plan p = plan_batch(lengths).value();
   const replica_plan& r = p.replicas[0];
-  const double planning = median_time(5, [&] { simulators::certify(plan_batch(lengths).value()).value(); });
+  const double planning = median_time(5, [&] { static_cast<void>(plan_batch(lengths).value()); });
   const workload work = simulators::workload_of(p, 0);
   simulators::task_graph graph;
   std::vector<seconds> start;

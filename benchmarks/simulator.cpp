@@ -6,8 +6,9 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/simulator/bgl.hpp>
+#include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
 
 #include <benchmark/benchmark.h>
@@ -59,22 +60,15 @@ void build_and_sweep(benchmark::State& state) {
 }
 BENCHMARK(build_and_sweep)->Unit(benchmark::kMillisecond);
 
-void sweep(benchmark::State& state) {
+template <class Simulator>
+void starts(benchmark::State& state) {
   simulators::task_graph graph;
   graph.assign(step().work, step().programs).value();
-  std::vector<seconds> start;
-  for (auto _ : state) benchmark::DoNotOptimize(graph.sweep(start));
+  for (auto _ : state) benchmark::DoNotOptimize(Simulator{}.starts(graph).value());
   count(state, graph);
 }
-BENCHMARK(sweep)->Unit(benchmark::kMillisecond);
-
-void boost_graph_sorts_and_paths(benchmark::State& state) {
-  simulators::task_graph graph;
-  graph.assign(step().work, step().programs).value();
-  for (auto _ : state) benchmark::DoNotOptimize(simulators::certified_makespan(graph).value());
-  count(state, graph);
-}
-BENCHMARK(boost_graph_sorts_and_paths)->Unit(benchmark::kMillisecond);
+BENCHMARK(starts<simulators::sweep>)->Unit(benchmark::kMillisecond);
+BENCHMARK(starts<simulators::boost_graph>)->Unit(benchmark::kMillisecond);
 
 void try_swaps(benchmark::State& state) {
   std::vector<std::int64_t> tokens;

@@ -54,7 +54,7 @@ class CommandLine(unittest.TestCase):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("lengths format field model batch batches seed max-context over-long quantum gpu auto gpus dp pp tp cp vpp memory "
-                       "recompute memory-table hop cost planner compare effort weight-gradients threads time-limit json trace timeline").split():
+                       "recompute memory-table hop cost planner compare effort weight-gradients threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -403,6 +403,15 @@ class CommandLine(unittest.TestCase):
         self.assertEqual({"p.json", "t.json", "t.html"}, {p.name for p in self.outputs.iterdir()})
         self.assertTrue(json.loads((self.outputs / "t.json").read_text()))
         self.assertNotIn("http", (self.outputs / "t.html").read_text().replace("http-equiv", ""))
+
+    def test_graphs_are_drawn_of_small_plans(self):
+        self.plans("--lengths", self.file("l.txt", "100\n2000\n"), *QUADRATIC, "--pp", "2", "--graph", self.outputs / "p.dot")
+        drawing = (self.outputs / "p.dot").read_text()
+        self.assertTrue(drawing.startswith("digraph"), drawing)
+        self.assertIn("color=red", drawing)
+        (self.outputs / "p.dot").unlink()
+        self.fails(2, ["too many to draw", "2000"], "--lengths", self.file("n.txt", "16384\n" * 64), *QUADRATIC, "--pp", "8",
+                   "--json", self.outputs / "p.json", "--graph", self.outputs / "p.dot")
 
     def test_over_memory_baselines_are_marked(self):
         out = self.plans("--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--pp", "4", "--compare", "megatron", "--max-context", "4000",

@@ -25,7 +25,7 @@ inline constexpr effort efforts[] = {{"fast", solvers::search_budget::fast()},
                                      {"normal", solvers::search_budget::normal()},
                                      {"high", solvers::search_budget::high()}};
 
-/// The default planner, or one whose schedule may run weight gradients apart, its plan certified by Boost.Graph too.
+/// The default planner, or one whose schedule may run weight gradients apart, its plan simulated by Boost.Graph.
 /// planning_time includes that, and is processor time of all threads, so that what else the machine does counts little.
 [[nodiscard]] result<plan> planned(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
                                    const solvers::search_budget& effort,

@@ -95,7 +95,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
   std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together";
-  std::string memory, memory_table, compare, model, gpu, json, trace, timeline;
+  std::string memory, memory_table, compare, model, gpu, json, trace, timeline, graph;
   bool automatic = false;
   int gpus = 0;
   double hop = 0;
@@ -184,6 +184,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write a trace for Perfetto or chrome://tracing");
   auto* timeline_option =
       add(output, "--timeline", timeline, "FILE", "Write a page that shows the plan, and those compared");
+  auto* graph_option = add(output, "--graph", graph, "FILE.dot", "Draw the task graph of a small plan, for Graphviz");
   app.footer("Exit status: 0 planned; 2 bad usage or input; 3 it does not fit into memory.");
 
   try {
@@ -199,6 +200,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*json_option) o.json = json;
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;
+    if (*graph_option) o.graph = graph;
     using slimpack::costs::recompute;
     using slimpack::io::lengths_format;
     using slimpack::solvers::search_budget;

@@ -56,6 +56,7 @@ struct options {
   std::optional<std::filesystem::path> json;
   std::optional<std::filesystem::path> trace;
   std::optional<std::filesystem::path> timeline;
+  std::optional<std::filesystem::path> graph;
 };
 
 /// Says one line on stderr, whatever characters it has, and returns the exit status.

@@ -3,6 +3,10 @@
 #include "texts.hpp"
 
 #include <slimpack/detail/amount.hpp>
+#include <slimpack/simulators/boost_graph.hpp>
+#include <slimpack/simulators/graph/critical_path.hpp>
+#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/graph/slack.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -36,6 +40,31 @@ std::string models_of(const std::vector<costs::layer_sample>& layers) {
   std::string list;
   for (const std::string& model : models) list += (list.empty() ? "" : ", ") + model;
   return list;
+}
+
+/// What holds up the slowest replica, and those that it shares sequences with.
+void print_critical_path(std::ostream& out, const plan& p) {
+  const auto slowest = std::max_element(p.replicas.begin(), p.replicas.end(), [](const auto& a, const auto& b) {
+    return a.makespan < b.makespan;
+  });
+  simulators::plan_graphs graphs(p);
+  if (!graphs.select(static_cast<std::size_t>(slowest - p.replicas.begin()))) return;
+  const simulators::task_graph& graph = graphs.graph();
+  const simulators::boost_graph simulator;
+  const result<std::vector<seconds>> start = simulator.starts(graph);
+  if (!start) return;
+  const result<std::vector<seconds>> slack = simulators::slack(graph, start.value(), simulator);
+  if (!slack) return;
+  const simulators::critical_seconds spent = simulators::seconds_on(simulators::critical_path(graph, start.value()));
+  const seconds all = spent.forward + spent.backward + spent.messages;
+  if (!(all > seconds{})) return;
+  std::size_t instructions = 0;
+  std::size_t held = 0;
+  for (std::size_t n = 0; n < graph.size(); ++n)
+    if (graph.tasks()[n].is_instruction()) ++instructions, held += slack.value()[n] == seconds{};
+  out << "Simulated by " << p.simulator << ". The critical path is " << percent(spent.forward / all, 1) << " forward, "
+      << percent(spent.backward / all, 1) << " backward and " << percent(spent.messages / all, 1) << " messages; "
+      << percent(static_cast<double>(held) / static_cast<double>(instructions), 1) << " of the instructions have no slack.\n";
 }
 
 void print_batch(std::ostream& out, const options& o, const row& first) {
@@ -125,6 +154,7 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
                                      [](const bound& a, const bound& b) { return a.time < b.time; });
   out << "\nstep time is a makespan: from a common start to the end of the slowest replica"
       << (first.reduce_time.value > 0 ? " and its reduction.\n" : ".\n");
+  print_critical_path(out, first);
   out << "No plan of this batch is faster than " << time_of(first.lower_bound) << " (" << best->name
       << "); efficiency is against that.\n";
   out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";

@@ -25,6 +25,10 @@
 
 namespace slimpack {
 
+namespace simulators {
+class task_graph;
+}
+
 namespace detail {
 
 struct archetype_cost {
@@ -50,6 +54,13 @@ concept orders_packs = requires(const S& s, const W& w) {
 template <class S, class Slicer, class Cost, class Schedule>
 concept solves = requires(const S& s, const problem& p, const Slicer& slicer, const Cost& c, const Schedule& o) {
   { s.solve(p, slicer, c, o) } -> std::same_as<result<solution>>;
+};
+
+template <class S, class Graph>
+concept runs_tasks = requires(const S& s, const Graph& g) {
+  { S::name } -> std::convertible_to<std::string_view>;
+  { s.starts(g) } -> std::same_as<result<std::vector<seconds>>>;
+  { s.tails(g) } -> std::same_as<result<std::vector<seconds>>>;
 };
 
 template <class P>
@@ -202,7 +213,25 @@ concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && s
     (detail::solves<S, Slicer, Cost, Schedule> ||
      detail::unmet<"a solver offers result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const">());
 
-/// Whatever plans a batch: what may be cached (plan_cache.hpp) and planned ahead (async_planner.hpp).
+/// A simulator tells when the tasks of an accepted plan start: instructions, messages, and the gates at which replicas that
+/// share a sequence wait for each other. Graph is the task graph that it reads.
+///  1. starts: a task starts when the last of its predecessors ends, and at 0 where it has none
+///  2. tails: after a task has ended, the longest chain of those that wait for it takes its tail; 0 where none waits
+///  3. start, duration and tail add up to no more than the makespan, and to the makespan on the critical path
+///  4. a graph whose tasks wait for each other is answered by errc::cyclic_schedule
+///  5. equal graphs get equal answers, on several threads at once, too
+/// testing/simulator_laws.hpp checks them. There are two ways to simulate, for two purposes. A solver's search asks for
+/// millions of makespans, and has a simulator of its own that is incremental (simulators/order/changing_order.hpp) or keeps
+/// no graph (simulators/graph/makespan.hpp). A planner's simulator runs once over the graph of the plan that was accepted,
+/// and what it finds is what the plan claims. Tests tie them: all of them agree to the last bit.
+/// Shipped   simulators::boost_graph (default of planner.hpp) with the algorithms of Boost.Graph; simulators::sweep, which
+///           costs less to include
+template <class S, class Graph = simulators::task_graph>
+concept simulator_for = std::copyable<S> &&
+    (detail::runs_tasks<S, Graph> ||
+     detail::unmet<"a simulator offers a constant name, result<vector<seconds>> starts(const task_graph&) const and result<vector<seconds>> tails(const task_graph&) const">());
+
+/// Whatever plans a batch: what may be cached (service/plan_cache.hpp) and planned ahead (service/async_planner.hpp).
 ///  1. equal lengths get equal plans, as long as nobody asks to stop
 ///  2. a stop makes it answer soon, with the best plan found; plans under a stop token are marked as truncated
 /// Shipped   planner; std::ref of a plan_cache around one

@@ -1,246 +1,29 @@
 #ifndef SLIMPACK_PLANNER_HPP
 #define SLIMPACK_PLANNER_HPP
 
-#include <slimpack/concepts.hpp>
-#include <slimpack/core/plan.hpp>
-#include <slimpack/core/plan_hash.hpp>
-#include <slimpack/core/shared_row.hpp>
-#include <slimpack/costs/hooks.hpp>
-#include <slimpack/costs/quadratic.hpp>
-#include <slimpack/detail/amount.hpp>
-#include <slimpack/pricing/price.hpp>
-#include <slimpack/schedules/list.hpp>
-#include <slimpack/simulators/bounds/lower_bounds.hpp>
-#include <slimpack/simulators/graph/joint.hpp>
-#include <slimpack/simulators/memory.hpp>
-#include <slimpack/slicers/equal_cost.hpp>
-#include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/detail/solution_check.hpp>
-#include <slimpack/solvers/divide/group_run.hpp>
-#include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/basic_planner.hpp>
+#include <slimpack/simulators/boost_graph.hpp>
 
-#include <algorithm>
-#include <chrono>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <numeric>
-#include <optional>
-#include <span>
-#include <stop_token>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace slimpack {
 
-/// Plans a batch: slices and packs by Slicer and Solver, orders by Schedule, times by Cost; then checks the result,
-/// simulates it and certifies how close to the best possible it is.
+/// basic_planner with a default simulator: a policy that is not given is the one to begin with.
 ///
 ///   slimpack::planner plan_batch{{.stages = 8}};
 ///   slimpack::plan plan = plan_batch(lengths).value();
 ///
-/// Law       equal inputs give equal plans, planning_time apart; every plan satisfies testing/plan_laws.hpp
-/// Threads   those that the solver has (two_phase::threads) also price and simulate replicas, so that slicer, cost model
-///           and schedule are called from several at once, as const objects
-/// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
-///           model for another shape or with times that are no times; a solution that does not run each sequence once
-///           (solvers/detail/solution_check.hpp); what solver and schedule refuse
-///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
+/// It includes Boost.Graph, for simulators::boost_graph. Where compile time matters more, basic_planner.hpp with
+/// simulators/sweep.hpp makes the same plans.
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
-          schedule_for<workload> Schedule = schedules::list>
+          schedule_for<workload> Schedule = schedules::list, simulator_for Simulator = simulators::boost_graph>
   requires solver_for<Solver, Slicer, Cost, Schedule>
-class planner {
+class planner : public basic_planner<Slicer, Cost, Solver, Schedule, Simulator> {
  public:
-  explicit planner(shape on, Slicer slicer = {}, Cost cost = {}, Solver solver = {}, Schedule schedule = {})
-      : shape_(on), slicer_(std::move(slicer)), cost_(std::move(cost)), solver_(std::move(solver)),
-        schedule_(std::move(schedule)) {}
-
-  /// Whether a batch may be planned at all, before any work.
-  [[nodiscard]] result<void> check(std::span<const tokens> lengths) const {
-    constexpr std::int64_t most = 65536;
-    for (const auto& [name, degree] : {std::pair{"stages", std::int64_t{shape_.stages}}, {"replicas", shape_.replicas},
-                                       {"tensor", shape_.tensor}, {"context", shape_.context}, {"chunks", shape_.chunks},
-                                       {"stages * chunks", std::int64_t{shape_.stages} * shape_.chunks},
-                                       {"replicas * context", std::int64_t{shape_.replicas} * shape_.context}})
-      if (degree < 1 || degree > most)
-        return error{errc::invalid_input, std::string("shape.") + name + " is " + std::to_string(degree) + ", it must be from 1 to " + std::to_string(most)};
-    if (shape_.quantum < tokens{1} || shape_.quantum > longest_supported)
-      return error{errc::invalid_input, "shape.quantum is " + std::to_string(shape_.quantum.value) + " tokens, it must be from 1 to " +
-                                            std::to_string(longest_supported.value)};
-    if (shape_.memory && !(shape_.memory->amount >= 0))
-      return error{errc::invalid_input, "shape.memory is " + std::to_string(shape_.memory->amount) + ", it must be at least 0"};
-    if (const std::optional<int> parts = parts_of(cost_); parts && *parts != shape_.parts())
-      return error{errc::invalid_input, "the cost model prices " + std::to_string(*parts) + " parts, the shape has " +
-                                            std::to_string(shape_.parts())};
-    if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-      if (lengths[i] < tokens{1} || lengths[i] > longest_supported)
-        return error{errc::invalid_input, "sequence " + std::to_string(i) + " has " + std::to_string(lengths[i].value) +
-                                              " tokens; lengths run from 1 to " + std::to_string(longest_supported.value)};
-    return check_times(*std::max_element(lengths.begin(), lengths.end()));
-  }
-
-  /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end early
-  /// with its best, and marks the plan as truncated, since it may then differ from machine to machine.
-  [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const {
-    const auto begin = std::chrono::steady_clock::now();
-    if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
-    result<solution> solved = solver_.solve(problem{lengths, shape_, stop}, slicer_, cost_, schedule_);
-    if (!solved) return std::move(solved).error();
-    result<plan> made = assembled(lengths, std::move(solved).value());
-    if (!made) return made;
-    plan& p = made.value();
-    p.truncated = stop.stop_possible();
-    p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
-    p.hash = hash_of(p);
-    return made;
-  }
-
- private:
-  /// The cost model must give times that sums can hold; the longest sequence takes the longest (cost_model law 3), and
-  /// sharing it among all replicas that get a quantum of it the longest exchange.
-  result<void> check_times(tokens longest) const {
-    constexpr seconds most{1e12};
-    const slice whole{{}, {0}, longest};
-    const std::int64_t quanta = (longest.value - 1) / shape_.quantum.value + 1;
-    std::vector<std::uint32_t> sharers(static_cast<std::size_t>(std::min<std::int64_t>(shape_.replicas, quanta)));
-    std::iota(sharers.begin(), sharers.end(), 0u);
-    for (int part = 0; part < shape_.parts(); ++part) {
-      for (const pass p : {pass::forward, pass::backward}) {
-        const bool last = part == (p == pass::forward ? shape_.parts() - 1 : 0);
-        const slice mine{{}, {0}, std::min(longest, shape_.quantum)};
-        const shared_row row{{}, p, {0}, longest, sharers};
-        for (const auto& [what, t] :
-             {std::pair{"", cost_.time(whole, p, part)}, {"the overhead of a pack with ", pack_overhead(cost_, p, part)},
-              {"a pack of ", pack_time(cost_, std::span(&whole, 1), p, part)},
-              {"the message of ", last ? seconds{} : message_time(cost_, longest, p, part)},
-              {"the exchange of ",
-               sharers.size() > 1 ? exchange_time(cost_, row, std::span(&mine, 1), p, part) : seconds{}}})
-          if (!(t >= seconds{} && t <= most))
-            return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for " + what +
-                                                  "a sequence of " + std::to_string(longest.value) + " tokens, " +
-                                                  (p == pass::forward ? "forward" : "backward") + " on part " +
-                                                  std::to_string(part) + "; times must be from 0 to 1e12 s"};
-      }
-      if constexpr (weight_gradients_of<Schedule> == weight_gradients::apart) {
-        const seconds weights = weight_time(cost_, whole, part);
-        const seconds all = cost_.time(whole, pass::backward, part);
-        if (!(weights >= seconds{} && weights <= all * (1 + 1e-9)))
-          return error{errc::invalid_input,
-                       "the cost model gives " + std::to_string(weights.value) +
-                           " s for the weight gradients of a sequence of " + std::to_string(longest.value) +
-                           " tokens on part " + std::to_string(part) + "; they must be from 0 to its backward, " +
-                           std::to_string(all.value) + " s"};
-      }
-    }
-    const seconds reduce = reduce_time_of(cost_);
-    if (!(reduce >= seconds{} && reduce <= most))
-      return error{errc::invalid_input, "the cost model gives " + std::to_string(reduce.value) +
-                                            " s for the reduction of gradients; times must be from 0 to 1e12 s"};
-    return success();
-  }
-
-  /// Prices, simulates and certifies a solution.
-  result<plan> assembled(std::span<const tokens> lengths, solution&& solved) const {
-    if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
-    plan p;
-    p.lengths.assign(lengths.begin(), lengths.end());
-    p.shape = shape_;
-    p.memory_unit = unit_of(cost_, shape_);
-    result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
-    if (!rates) return std::move(rates).error();
-    p.replicas.resize(solved.replicas.size());
-    std::vector<bool> shared(lengths.size());
-    for (const merge& m : solved.merges) shared[m.sequence.value] = true;
-    const std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(solved.merges, p.replicas.size());
-    result<void> run = detail::for_each_index(groups.size(), threads(), [&](std::size_t g) {
-      return simulate(p, groups[g], lengths, solved, shared, rates.value());
-    });
-    if (!run) return std::move(run).error();
-    for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
-    p.merges = std::move(solved.merges);
-    if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost_);  // between copies of the weights
-    p.step_time += p.reduce_time;
-    const std::vector<sequence> batch = solvers::sequences_of(lengths);
-    p.bounds = simulators::lower_bounds(cost_, shape_, batch, rates.value());
-    for (bound& b : p.bounds) {
-      b.time += p.reduce_time;
-      // A bound that a plan meets may come out an ulp above it, since its sum is taken in another order.
-      if (b.time > p.step_time && b.time <= p.step_time * (1 + 1e-12)) b.time = p.step_time;
-      p.lower_bound = std::max(p.lower_bound, b.time);
-    }
-    seconds useful{};
-    for (const sequence& s : batch)
-      for (int part = 0; part < shape_.parts(); ++part)
-        for (const pass direction : {pass::forward, pass::backward})
-          useful += useful_time(cost_, {s.id, {0}, s.length}, direction, part);
-    const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
-    p.efficiency = timed ? p.lower_bound / p.step_time : 1;
-    p.bubble = timed ? 1 - useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
-    return p;
-  }
-
-  /// As many as the solver may use, where it says so.
-  [[nodiscard]] std::size_t threads() const {
-    if constexpr (requires { { solver_.threads } -> std::convertible_to<std::size_t>; })
-      return solver_.threads;
-    else
-      return 1;
-  }
-
-  /// Prices and runs the replicas of a group, which share sequences where they are several (simulators/graph/joint.hpp), and
-  /// hands them over to the plan.
-  result<void> simulate(plan& p, std::span<const std::uint32_t> group, std::span<const tokens> lengths,
-                        solution& solved, const std::vector<bool>& shared,
-                        const std::vector<memory_rates>& rates) const {
-    result<simulators::group_run> run =
-        simulators::run_group(group, solved, cost_, shape_, rates, weight_gradients_of<Schedule>);
-    if (!run) return std::move(run).error();
-    for (std::size_t g = 0; g < group.size(); ++g) {
-      result<replica_plan> one = recorded(lengths, std::move(solved.replicas[group[g]]), shared,
-                                          std::move(run.value().works[g]), rates);
-      if (!one) return std::move(one).error();
-      one.value().makespan = run.value().ends[g];
-      p.replicas[group[g]] = std::move(one).value();
-    }
-    return success();
-  }
-
-  /// A replica of the plan, all but its makespan, with its memory checked.
-  result<replica_plan> recorded(std::span<const tokens> lengths, replica_solution&& from,
-                                const std::vector<bool>& shared, workload&& work,
-                                const std::vector<memory_rates>& rates) const {
-    replica_plan r;
-    r.peak_memory = simulators::peak_memory(work, from.programs);
-    if (shape_.memory) {
-      const double peak = *std::max_element(r.peak_memory.begin(), r.peak_memory.end());
-      if (peak > shape_.memory->amount)
-        return error{errc::out_of_memory, "the plan needs " + detail::amount(peak, shape_.memory->unit) + ", the limit is " +
-                                              detail::amount(shape_.memory->amount, shape_.memory->unit)};
-    }
-    // What a replica shares with others is not its own: no bound of it alone holds.
-    std::vector<sequence> own;
-    for (const sequence_id id : from.sequences)
-      if (!shared[id.value]) own.push_back({id, lengths[id.value]});
-    shape alone = shape_;
-    alone.replicas = 1;
-    for (const bound& b : simulators::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
-    r.sequences = std::move(from.sequences);
-    r.partition = std::move(from.partition);
-    r.programs = std::move(from.programs);
-    r.forward = std::move(work.forward);
-    r.backward = std::move(work.backward);
-    r.weight = std::move(work.weight);
-    r.rates = rates;
-    return r;
-  }
-
-  shape shape_;
-  [[no_unique_address]] Slicer slicer_;
-  Cost cost_;
-  [[no_unique_address]] Solver solver_;
-  [[no_unique_address]] Schedule schedule_;
+  explicit planner(shape on, Slicer slicer = {}, Cost cost = {}, Solver solver = {}, Schedule schedule = {},
+                   Simulator simulator = {})
+      : basic_planner<Slicer, Cost, Solver, Schedule, Simulator>(on, std::move(slicer), std::move(cost), std::move(solver),
+                                                                 std::move(schedule), std::move(simulator)) {}
 };
 
 }  // namespace slimpack

@@ -105,7 +105,7 @@
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
-#include <slimpack/solvers/divide/group_run.hpp>
+#include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/problem.hpp>

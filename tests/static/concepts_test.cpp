@@ -88,6 +88,21 @@ struct cost_that_learns {
 static_assert(!cost_model<cost_that_learns>);
 static_assert(!cost_model<slicers::uniform>);
 
+// simulator_for
+
+static_assert(simulator_for<simulators::sweep>);
+struct simulator_without_tails {
+  static constexpr std::string_view name = "none";
+  result<std::vector<seconds>> starts(const simulators::task_graph&) const;
+};
+static_assert(!simulator_for<simulator_without_tails>);
+struct simulator_without_name {
+  result<std::vector<seconds>> starts(const simulators::task_graph&) const;
+  result<std::vector<seconds>> tails(const simulators::task_graph&) const;
+};
+static_assert(!simulator_for<simulator_without_name>);
+static_assert(!simulator_for<detail::no_simulator>);
+
 // schedule_for
 
 static_assert(schedule_for<schedules::one_f_one_b>);

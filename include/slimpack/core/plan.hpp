@@ -45,6 +45,7 @@ struct plan {
   std::string cost;
   std::string model;
   std::string gpu;
+  std::string simulator;   ///< that ran it, simulator_for's name; neither hashed nor part of plan files
   std::vector<tokens> lengths;  ///< as planned; a sequence_id is an index into it
   slimpack::shape shape;
   std::vector<replica_plan> replicas;

@@ -7,7 +7,7 @@
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
-#include <slimpack/solvers/divide/group_run.hpp>
+#include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/milp/answer.hpp>
 #include <slimpack/solvers/milp/assignment.hpp>
 #include <slimpack/solvers/milp/cbc.hpp>
@@ -164,11 +164,11 @@ struct milp {
     }
     for (const std::vector<std::uint32_t>& group :
          simulators::joint_groups(found.best.merges, found.best.replicas.size())) {
-      const result<simulators::group_run> run =
-          simulators::run_group(group, found.best, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>);
+      const result<simulators::priced_group> run =
+          simulators::price_group(group, found.best, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>);
       if (!run) return run.error();
-      found.start = std::max(found.start, run.value().end());
       seconds now = run.value().end();
+      found.start = std::max(found.start, now);
       replica_solution& replica = found.best.replicas[group.front()];
       std::vector<sequence> own;
       std::size_t atoms = 0;

@@ -16,11 +16,9 @@ struct critical_task {
   seconds start;
 };
 
-/// The chain of tasks, without a gap, whose durations add up to the makespan: what to shorten to gain time.
-/// `start` is what task_graph::sweep found.
-/// Law       each task starts when the one before it ends; the first starts at 0
-/// Errors    none            Complexity  O(nodes + edges)
-[[nodiscard]] inline std::vector<critical_task> critical_path(const task_graph& graph, std::span<const seconds> start) {
+/// The chain of tasks, without a gap, whose durations add up to the makespan, gates included.
+/// Shapes    start: one per node            Errors    none            Complexity  O(nodes + edges)
+[[nodiscard]] inline std::vector<task_graph::node> critical_nodes(const task_graph& graph, std::span<const seconds> start) {
   using node = task_graph::node;
   const std::span<const task> tasks = graph.tasks();
   const auto none = static_cast<node>(graph.size());
@@ -32,10 +30,20 @@ struct critical_task {
       if (finish == start[m]) held_by[m] = n;
     if (end == none || finish > start[end] + tasks[end].duration) end = n;
   }
-  std::vector<critical_task> path;
-  for (node n = end; n != none; n = held_by[n])
-    if (!tasks[n].is_gate) path.push_back({tasks[n], start[n]});
+  std::vector<node> path;
+  for (node n = end; n != none; n = held_by[n]) path.push_back(n);
   std::reverse(path.begin(), path.end());
+  return path;
+}
+
+/// The tasks of that chain that take time: what to shorten to gain time.
+/// `start` is what a simulator found (simulator_for)
+/// Law       each task starts when the one before it ends; the first starts at 0
+/// Errors    none            Complexity  O(nodes + edges)
+[[nodiscard]] inline std::vector<critical_task> critical_path(const task_graph& graph, std::span<const seconds> start) {
+  std::vector<critical_task> path;
+  for (const task_graph::node n : critical_nodes(graph, start))
+    if (!graph.tasks()[n].is_gate) path.push_back({graph.tasks()[n], start[n]});
   return path;
 }
 

@@ -67,6 +67,10 @@ class task_graph {
   }
   [[nodiscard]] std::size_t edges() const noexcept { return targets_.size(); }
 
+  /// All successors in compressed rows: those of n are targets()[rows()[n]] to targets()[rows()[n + 1] - 1].
+  [[nodiscard]] std::span<const std::uint32_t> rows() const noexcept { return rows_; }
+  [[nodiscard]] std::span<const node> targets() const noexcept { return targets_; }
+
   /// Start of each task when every task starts as soon as its predecessors end.
   /// Shapes    start: one per node, resized            Complexity  O(nodes + edges)
   /// Returns   the makespan: the latest end

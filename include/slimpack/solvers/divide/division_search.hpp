@@ -6,7 +6,7 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/division.hpp>
-#include <slimpack/solvers/divide/group_run.hpp>
+#include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/lane_cost.hpp>
 #include <slimpack/solvers/divide/lanes.hpp>
 #include <slimpack/solvers/divide/place_groups.hpp>
@@ -177,8 +177,8 @@ class division_search {
     }
     result<void> timed = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
       if (units[u].shared.empty()) return success();
-      result<simulators::group_run> run =
-          simulators::run_group(units[u].replicas, found, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
+      result<simulators::priced_group> run =
+          simulators::price_group(units[u].replicas, found, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
       if (!run) return std::move(run).error();
       ends[u] = run.value().end();
       return success();

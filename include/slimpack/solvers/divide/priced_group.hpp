@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DIVIDE_GROUP_RUN_HPP
-#define SLIMPACK_SOLVERS_DIVIDE_GROUP_RUN_HPP
+#ifndef SLIMPACK_SOLVERS_DIVIDE_PRICED_GROUP_HPP
+#define SLIMPACK_SOLVERS_DIVIDE_PRICED_GROUP_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
@@ -8,13 +8,14 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
-#include <slimpack/simulators/graph/makespan.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace slimpack::simulators {
@@ -44,44 +45,40 @@ template <class PacksOf>
   return rows;
 }
 
-/// Replicas that run together, priced and simulated.
-struct group_run {
+/// Replicas that run together, priced.
+struct priced_group {
   std::vector<workload> works;  ///< one per replica of the group
-  std::vector<seconds> ends;    ///< of each replica, from a common start
+  task_graph graph;             ///< of all of them (joint_graph)
 
-  [[nodiscard]] seconds end() const noexcept { return ends.empty() ? seconds{} : *std::max_element(ends.begin(), ends.end()); }
+  /// When the last of them ends.
+  [[nodiscard]] seconds end() const {
+    std::vector<seconds> start;
+    return graph.sweep(start);
+  }
 };
 
-/// Prices and runs the replicas of a solution that `group` names (joint_groups).
+/// Prices the replicas of a solution that `group` names (joint_groups), and makes their task graph.
 /// Shapes    rates: one per stage, from rates_of            Errors    those of joint_graph
 /// Complexity O(slices * parts), and that of joint_graph
 template <class Cost>
-[[nodiscard]] result<group_run> run_group(std::span<const std::uint32_t> group, const solution& solved,
-                                          const Cost& cost, const shape& on, const std::vector<memory_rates>& rates,
-                                          weight_gradients weights) {
-  group_run run;
+[[nodiscard]] result<priced_group> price_group(std::span<const std::uint32_t> group, const solution& solved,
+                                               const Cost& cost, const shape& on, const std::vector<memory_rates>& rates,
+                                               weight_gradients weights) {
+  priced_group priced;
   const auto packs_of = [&](std::uint32_t r) -> const partition& { return solved.replicas[r].partition; };
   for (const std::uint32_t r : group)
-    run.works.push_back(settled(price(solved.replicas[r].partition, cost, on, rates, weights,
-                                      shared_rows(solved.merges, packs_of, r)),
-                                solved.replicas[r].programs));
-  if (group.size() == 1) {
-    const result<seconds> end = makespan(run.works.front(), solved.replicas[group.front()].programs);
-    if (!end) return end.error();
-    run.ends.push_back(end.value());
-    return run;
-  }
+    priced.works.push_back(settled(price(solved.replicas[r].partition, cost, on, rates, weights,
+                                         shared_rows(solved.merges, packs_of, r)),
+                                   solved.replicas[r].programs));
   const auto position = [&](std::uint32_t r) {
     return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), r) - group.begin());
   };
-  const result<task_graph> graph = joint_graph(
-      group, [&](std::uint32_t r) -> const workload& { return run.works[position(r)]; },
+  result<task_graph> graph = joint_graph(
+      group, [&](std::uint32_t r) -> const workload& { return priced.works[position(r)]; },
       [&](std::uint32_t r) -> std::span<const program> { return solved.replicas[r].programs; }, solved.merges);
-  if (!graph) return graph.error();
-  std::vector<seconds> start;
-  graph.value().sweep(start);
-  run.ends = ends_of(graph.value(), start, group.size());
-  return run;
+  if (!graph) return std::move(graph).error();
+  priced.graph = std::move(graph).value();
+  return priced;
 }
 
 }  // namespace slimpack::simulators

@@ -1,0 +1,105 @@
+#ifndef SLIMPACK_IO_PLAN_GRAPH_HPP
+#define SLIMPACK_IO_PLAN_GRAPH_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/simulators/boost_graph.hpp>
+#include <slimpack/simulators/graph/critical_path.hpp>
+#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/graph/slack.hpp>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/graphviz.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::io {
+
+/// Drawings of more tasks than this are no use to anybody.
+inline constexpr std::size_t most_drawn_tasks = 2000;
+
+namespace detail {
+
+/// What Graphviz is told of a task or of an edge.
+struct drawn {
+  std::string label;
+  std::string shape;
+  bool critical{};
+
+  friend std::ostream& operator<<(std::ostream& out, const drawn& d) {
+    out << "[";
+    if (!d.shape.empty()) out << "label=\"" << d.label << "\", shape=" << d.shape << (d.critical ? ", " : "");
+    return out << (d.critical ? "color=red, fontcolor=red" : "") << "]";
+  }
+};
+
+using drawn_graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, drawn, drawn>;
+
+/// "F3.1 on stage 2 of replica 0", how long it takes, and by how much it could start later.
+[[nodiscard]] inline drawn drawn_task(const simulators::task& t, std::uint32_t replica, seconds slack, bool critical) {
+  std::ostringstream label;
+  if (t.is_gate) return {"row", "point", critical};
+  if (t.is_message) {
+    label << t.duration.value << " s";
+    return {label.str(), "plaintext", critical};
+  }
+  const instruction& i = t.what;
+  label << (i.pass == pass::forward ? 'F' : i.weights_only ? 'W' : 'B') << i.pack.value;
+  if (i.chunk > 0) label << '.' << i.chunk;
+  label << "\\nreplica " << replica << ", stage " << t.stage << "\\n" << t.duration.value << " s, slack " << slack.value
+        << " s";
+  return {label.str(), "box", critical};
+}
+
+}  // namespace detail
+
+/// Draws a plan's task graph in the language of Graphviz: instructions as boxes, messages as their times, the gates of
+/// shared rows as points, the critical path of each group of replicas in red. For small plans.
+/// Errors    invalid_input: more tasks than most_drawn_tasks; those of plan_graphs and simulators::boost_graph
+/// Complexity O(nodes + edges)
+[[nodiscard]] inline result<void> write_graph(std::ostream& out, const plan& p) {
+  detail::drawn_graph drawing;
+  simulators::plan_graphs graphs(p);
+  for (const std::vector<std::uint32_t>& group : graphs.groups()) {
+    if (result<void> built = graphs.select(group.front()); !built) return built;
+    const simulators::task_graph& graph = graphs.graph();
+    const std::size_t first = num_vertices(drawing);
+    if (first + graph.size() > most_drawn_tasks)
+      return error{errc::invalid_input, "the plan has more than " + std::to_string(most_drawn_tasks) +
+                                            " tasks (instructions and messages), too many to draw: draw a plan of fewer "
+                                            "sequences or stages, or look at its timeline"};
+    const result<std::vector<seconds>> start = simulators::boost_graph{}.starts(graph);
+    if (!start) return start.error();
+    const result<std::vector<seconds>> slack = simulators::slack(graph, start.value(), simulators::boost_graph{});
+    if (!slack) return slack.error();
+    const std::vector<simulators::task_graph::node> path = simulators::critical_nodes(graph, start.value());
+    std::vector<simulators::task_graph::node> next(graph.size(), static_cast<simulators::task_graph::node>(graph.size()));
+    std::vector<char> critical(graph.size(), 0);
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      critical[path[k]] = 1;
+      if (k + 1 < path.size()) next[path[k]] = path[k + 1];
+    }
+    for (std::size_t n = 0; n < graph.size(); ++n) {
+      const simulators::task& t = graph.tasks()[n];
+      add_vertex(detail::drawn_task(t, group[t.replica], slack.value()[n], critical[n] != 0), drawing);
+    }
+    for (simulators::task_graph::node n = 0; n < graph.size(); ++n)
+      for (const simulators::task_graph::node m : graph.successors(n))
+        add_edge(first + n, first + m, detail::drawn{{}, {}, next[n] == m}, drawing);
+  }
+  boost::write_graphviz(
+      out, drawing, [&](std::ostream& to, std::size_t n) { to << drawing[n]; },
+      [&](std::ostream& to, const auto& edge) { to << drawing[edge]; },
+      [](std::ostream& to) { to << "rankdir=LR;\nnode [fontname=\"sans-serif\"];\n"; });
+  return success();
+}
+
+}  // namespace slimpack::io
+
+#endif

@@ -1,0 +1,99 @@
+#ifndef SLIMPACK_TESTING_SIMULATOR_LAWS_HPP
+#define SLIMPACK_TESTING_SIMULATOR_LAWS_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/options.hpp>
+#include <slimpack/testing/random_replica.hpp>
+#include <slimpack/testing/report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace slimpack::testing {
+
+namespace detail {
+
+/// The task graph of a random replica under 1F1B.
+[[nodiscard]] inline simulators::task_graph random_alone(const options& o, generator& random) {
+  const workload work = any_replica(o, random).work;
+  simulators::task_graph graph;
+  graph.assign(work, schedules::one_f_one_b{}.programs(work).value()).value();
+  return graph;
+}
+
+/// That of several random replicas, with gates between tasks of the first two. Both run the gates in one order.
+[[nodiscard]] inline simulators::task_graph random_together(const options& o, generator& random) {
+  using node = simulators::task_graph::node;
+  const std::vector<simulators::task_graph> alone{random_alone(o, random), random_alone(o, random), random_alone(o, random)};
+  std::vector<std::vector<node>> sets;
+  const auto first = static_cast<node>(alone[0].size());
+  for (node a = 0, b = 0; a < first && b < alone[1].size(); ++a, ++b) {
+    a += static_cast<node>(random.between(0, first / 4));
+    b += static_cast<node>(random.between(0, static_cast<std::int64_t>(alone[1].size()) / 4));
+    if (a < first && b < alone[1].size()) sets.push_back({a, first + b});
+  }
+  simulators::task_graph graph;
+  graph.join(alone, sets).value();
+  return graph;
+}
+
+template <class Simulator>
+void check_simulator(report& r, const Simulator& simulator, const simulators::task_graph& graph) {
+  using node = simulators::task_graph::node;
+  const result<std::vector<seconds>> start = simulator.starts(graph);
+  const result<std::vector<seconds>> tail = simulator.tails(graph);
+  r.check(4, start && tail, "a graph without a cycle is not refused");
+  if (!start || !tail) return;
+  const bool one_each = start.value().size() == graph.size() && tail.value().size() == graph.size();
+  r.check(1, one_each, "there is one start and one tail for each task", graph.size());
+  if (!one_each) return;
+  std::vector<seconds> ready(graph.size());
+  std::vector<seconds> after(graph.size());
+  seconds makespan{};
+  for (node n = 0; n < graph.size(); ++n) {
+    const seconds end = start.value()[n] + graph.tasks()[n].duration;
+    makespan = std::max(makespan, end);
+    for (const node m : graph.successors(n)) {
+      ready[m] = std::max(ready[m], end);
+      after[n] = std::max(after[n], tail.value()[m] + graph.tasks()[m].duration);
+    }
+  }
+  seconds longest{};
+  for (node n = 0; n < graph.size(); ++n) {
+    r.check(1, start.value()[n] == ready[n], "a task starts when the last of its predecessors ends", "task", n, "starts at",
+            start.value()[n].value, "ready at", ready[n].value);
+    r.check(2, tail.value()[n] == after[n], "a tail is the longest chain that waits", "task", n, "has", tail.value()[n].value,
+            "waits", after[n].value);
+    longest = std::max(longest, start.value()[n] + graph.tasks()[n].duration + tail.value()[n]);
+  }
+  r.check(3, std::abs(longest.value - makespan.value) <= 1e-12 * makespan.value,
+          "start, duration and tail add up to the makespan on the critical path", longest.value, "and", makespan.value);
+  r.check(5, simulator.starts(graph).value() == start.value() && simulator.tails(graph).value() == tail.value(),
+          "equal graphs get equal answers");
+}
+
+}  // namespace detail
+
+/// Checks the laws of slimpack::simulator_for on the task graphs of random replicas, alone and with gates between several,
+/// as replicas have that share sequences. Whoever obeys laws 1 and 2 agrees with every other simulator to the last bit.
+/// `{.chunks = n}` tries up to n virtual stages.
+/// Errors    none: what the simulator throws passes through            Complexity  O(cases) calls of the simulator
+template <simulator_for Simulator>
+[[nodiscard]] report simulator_laws(const Simulator& simulator, options o = {}) {
+  report r("simulator laws", o.seed);
+  generator random(o.seed);
+  for (int i = 0; i < o.cases; ++i) {
+    detail::check_simulator(r, simulator, detail::random_alone(o, random));
+    detail::check_simulator(r, simulator, detail::random_together(o, random));
+  }
+  return r;
+}
+
+}  // namespace slimpack::testing
+
+#endif
