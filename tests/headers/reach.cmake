@@ -1,10 +1,10 @@
 # What a runtime needs reaches neither Eigen nor range-v3 nor Boost.Graph: every header of executors/ and transports/,
-# and the planner, is preprocessed without Eigen's folder, and the files that it includes are looked through.
+# and the basic planner, is preprocessed without Eigen's folder, and the files that it includes are looked through.
 
 list(FILTER INCLUDE_DIRS EXCLUDE REGEX "eigen")
 list(TRANSFORM INCLUDE_DIRS PREPEND -I)
 file(GLOB_RECURSE headers RELATIVE ${INCLUDE} ${INCLUDE}/slimpack/executors/*.hpp ${INCLUDE}/slimpack/transports/*.hpp)
-list(APPEND headers slimpack/planner.hpp)
+list(APPEND headers slimpack/basic_planner.hpp slimpack/simulators/sweep.hpp)
 foreach(header IN LISTS headers)
   execute_process(COMMAND ${COMPILER} -std=c++20 -M ${INCLUDE_DIRS} -x c++ ${INCLUDE}/${header}
                   OUTPUT_VARIABLE reached ERROR_VARIABLE diagnostics RESULT_VARIABLE status)

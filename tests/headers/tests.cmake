@@ -20,3 +20,7 @@ add_test(NAME headers.macros
 add_test(NAME headers.reach
          COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
                  -D INCLUDE=${PROJECT_SOURCE_DIR}/include -P ${headers}/reach.cmake)
+add_test(NAME headers.moved
+         COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
+                 -D INCLUDE=${PROJECT_SOURCE_DIR}/include -D SCRATCH=${CMAKE_CURRENT_BINARY_DIR}/moved
+                 -P ${headers}/moved.cmake)

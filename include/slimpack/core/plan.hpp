@@ -4,9 +4,9 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
+#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/pricing/workload.hpp>
 
 #include <cstdint>
 #include <string>

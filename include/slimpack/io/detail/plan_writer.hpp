@@ -5,6 +5,7 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <ostream>

@@ -1,0 +1,1 @@
+#include <slimpack/slicers/cut_budget.hpp>

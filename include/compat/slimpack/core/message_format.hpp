@@ -1,0 +1,1 @@
+#include <slimpack/executors/message_format.hpp>

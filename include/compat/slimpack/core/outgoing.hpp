@@ -1,0 +1,1 @@
+#include <slimpack/executors/outgoing.hpp>

@@ -1,0 +1,1 @@
+#include <slimpack/solvers/solution.hpp>

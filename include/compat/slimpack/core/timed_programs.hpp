@@ -1,0 +1,1 @@
+#include <slimpack/schedules/timed_programs.hpp>

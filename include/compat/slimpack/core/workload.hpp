@@ -1,0 +1,1 @@
+#include <slimpack/pricing/workload.hpp>

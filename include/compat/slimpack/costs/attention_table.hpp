@@ -1,0 +1,1 @@
+#include <slimpack/costs/kernels/attention_table.hpp>

@@ -1,0 +1,1 @@
+#include <slimpack/costs/network/collective_table.hpp>

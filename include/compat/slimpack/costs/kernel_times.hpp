@@ -1,0 +1,1 @@
+#include <slimpack/costs/kernels/kernel_times.hpp>

@@ -1,0 +1,1 @@
+#include <slimpack/costs/model/layer.hpp>

@@ -1,0 +1,1 @@
+#include <slimpack/costs/model/model_shape.hpp>

@@ -1,0 +1,1 @@
+#include <slimpack/costs/kernels/product_table.hpp>

@@ -1,0 +1,1 @@
+#include <slimpack/costs/network/rank_group.hpp>

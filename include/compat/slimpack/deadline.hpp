@@ -1,0 +1,1 @@
+#include <slimpack/service/deadline.hpp>

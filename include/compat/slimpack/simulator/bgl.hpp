@@ -1,0 +1,2 @@
+#include <slimpack/simulators/boost_graph.hpp>
+namespace slimpack { namespace simulator = simulators; }

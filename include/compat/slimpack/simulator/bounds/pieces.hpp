@@ -1,0 +1,2 @@
+#include <slimpack/simulators/bounds/pieces.hpp>
+namespace slimpack { namespace simulator = simulators; }

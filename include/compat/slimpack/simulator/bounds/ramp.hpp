@@ -1,0 +1,2 @@
+#include <slimpack/simulators/bounds/ramp.hpp>
+namespace slimpack { namespace simulator = simulators; }

@@ -1,0 +1,2 @@
+#include <slimpack/simulators/bounds/residence.hpp>
+namespace slimpack { namespace simulator = simulators; }

@@ -1,0 +1,2 @@
+#include <slimpack/simulators/graph/task_graph.hpp>
+namespace slimpack { namespace simulator = simulators; }

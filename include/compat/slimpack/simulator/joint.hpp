@@ -1,0 +1,2 @@
+#include <slimpack/simulators/graph/joint.hpp>
+namespace slimpack { namespace simulator = simulators; }

@@ -1,0 +1,2 @@
+#include <slimpack/simulators/graph/makespan.hpp>
+namespace slimpack { namespace simulator = simulators; }

@@ -1,0 +1,2 @@
+#include <slimpack/executors/measured.hpp>
+namespace slimpack { namespace simulator = simulators; }

@@ -1,0 +1,2 @@
+#include <slimpack/simulators/memory.hpp>
+namespace slimpack { namespace simulator = simulators; }

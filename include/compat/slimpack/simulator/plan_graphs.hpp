@@ -1,0 +1,2 @@
+#include <slimpack/simulators/graph/plan_graphs.hpp>
+namespace slimpack { namespace simulator = simulators; }

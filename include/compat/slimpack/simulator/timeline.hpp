@@ -1,0 +1,2 @@
+#include <slimpack/simulators/timeline.hpp>
+namespace slimpack { namespace simulator = simulators; }

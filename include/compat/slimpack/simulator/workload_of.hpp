@@ -1,0 +1,2 @@
+#include <slimpack/pricing/workload_of.hpp>
+namespace slimpack { namespace simulator = simulators; }

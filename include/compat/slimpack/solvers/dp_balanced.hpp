@@ -1,0 +1,1 @@
+#include <slimpack/solvers/baselines/dp_balanced.hpp>

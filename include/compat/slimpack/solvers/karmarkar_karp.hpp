@@ -1,0 +1,1 @@
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>

@@ -1,0 +1,63 @@
+#ifndef SLIMPACK_CORE_PASS_TIMING_HPP
+#define SLIMPACK_CORE_PASS_TIMING_HPP
+
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/units.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace slimpack {
+
+/// What the packs of one pass cost, in run order.
+/// Shapes    time, message: [pack * parts + part]; before: packs + 1; kept: empty, or [stage * (packs + 1) + pack]
+struct pass_timing {
+  std::vector<seconds> time;          ///< on each part, per-pack overhead included
+  std::vector<seconds> message;       ///< from its end on a part to its arrival at the part it flows to
+  std::vector<std::int64_t> before;   ///< tokens of the packs run earlier: before[i] sums packs 0..i-1
+  std::vector<double> kept{};         ///< whole bytes that these packs keep, or release, beside their tokens (cost
+                                      ///< model hook `kept`); like rates not part of the plan file
+
+  [[nodiscard]] std::size_t size() const noexcept { return before.empty() ? 0 : before.size() - 1; }
+  /// Bytes beside its tokens that a pack keeps from forward to backward on a stage.
+  [[nodiscard]] double kept_by(std::size_t pack, std::size_t stage) const noexcept {
+    if (kept.empty()) return 0;
+    const double* const sums = &kept[stage * (size() + 1)];
+    return sums[pack + 1] - sums[pack];
+  }
+  friend bool operator==(const pass_timing&, const pass_timing&) = default;
+};
+
+/// The weight gradients of backward packs, where they run apart (W instructions).
+/// Shapes    apart: empty, or one per backward pack; time: empty, or [pack * parts + part]
+struct weight_timing {
+  std::vector<std::uint8_t> apart;  ///< 1: the pack's run apart, and backward.time is what is left; empty: none do
+  std::vector<seconds> time;        ///< per-pack overhead included; 0 where they do not
+
+  [[nodiscard]] bool splits(std::size_t pack) const noexcept { return !apart.empty() && apart[pack] != 0; }
+  /// The first pack from `pack` on whose weight gradients run apart; past the last of `apart` when none does.
+  [[nodiscard]] std::size_t next(std::size_t pack) const noexcept {
+    while (pack < apart.size() && apart[pack] == 0) ++pack;
+    return pack;
+  }
+  [[nodiscard]] std::size_t count() const noexcept {
+    std::size_t packs = 0;
+    for (const std::uint8_t a : apart) packs += a != 0;
+    return packs;
+  }
+  friend bool operator==(const weight_timing&, const weight_timing&) = default;
+};
+
+/// What an instruction takes on a stage, by the timings of a workload or of a replica of a plan.
+template <class Timings>
+[[nodiscard]] seconds time_of(const Timings& t, const instruction& i, std::size_t stage, const shape& on) noexcept {
+  const std::size_t part = i.chunk * static_cast<std::size_t>(on.stages) + stage;
+  const std::size_t cell = i.pack.value * static_cast<std::size_t>(on.parts()) + part;
+  return i.weights_only ? t.weight.time[cell] : t.of(i.pass).time[cell];
+}
+
+}  // namespace slimpack
+
+#endif
