@@ -10,8 +10,8 @@
 
 #include <slimpack/io/lengths.hpp>
 #include <slimpack/planner.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/slicers/whole.hpp>
+#include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 
@@ -26,15 +26,15 @@ namespace {
 using namespace slimpack;
 
 /// Step time of a baseline, without the limit where it does not fit; marked then.
-template <class Slicer, class Solver>
-std::string baseline(shape on, const Slicer& slicer, const costs::quadratic& cost, const Solver& solver, int lead,
-                     const std::vector<tokens>& lengths, seconds best) {
-  const schedules::one_f_one_b order{lead};
-  result<plan> made = planner{on, slicer, cost, solver, order}(lengths);
+template <class Recipe>
+std::string baseline(shape on, const Recipe& recipe, const costs::quadratic& cost, const std::vector<tokens>& lengths,
+                     seconds best) {
+  const auto planned = [&] { return planner{on, recipe.slicer, cost, recipe.solver, recipe.schedule}(lengths); };
+  result<plan> made = planned();
   const bool over = !made;
   if (over) {
     on.memory.reset();
-    made = planner{on, slicer, cost, solver, order}(lengths);
+    made = planned();
   }
   char text[32];
   std::snprintf(text, sizeof text, "%.2f x%s", made.value().step_time / best, over ? " *" : "");
@@ -64,8 +64,8 @@ void measure(const std::filesystem::path& list) {
   std::printf("%-22s %8.4f %10.4f %8.0f /%8.0f %6zu +%6zu %9.2f ms %8.0f %9.1f M %10s %10s\n", list.stem().c_str(), 1 - p.bubble,
               p.efficiency, peak, on.memory->amount, r.partition.forward.size(), r.partition.backward.size(), 1e3 * planning,
               planning / simulation, static_cast<double>(graph.size()) / simulation / 1e6,
-              baseline(on, slicers::whole{}, cost, solvers::megatron{}, 1, lengths, p.step_time).c_str(),
-              baseline(on, slicers::equal_cost{}, cost, solvers::chunked{}, 2, lengths, p.step_time).c_str());
+              baseline(on, baselines::megatron(on), cost, lengths, p.step_time).c_str(),
+              baseline(on, baselines::chunked(on), cost, lengths, p.step_time).c_str());
 }
 
 }  // namespace

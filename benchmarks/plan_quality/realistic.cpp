@@ -5,6 +5,7 @@
 #include "tuning.hpp"
 
 #include <slimpack/io/model_config.hpp>
+#include <slimpack/solvers/baselines/named.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -64,9 +65,10 @@ std::optional<comparison> compared(const cluster& on, const batch& b, tokens con
   std::optional<shapes::candidate> megatron;
   std::optional<shapes::candidate> fastest;
   std::string name;
-  for (const char* planner : {"megatron", "dp_balanced", "karmarkar_karp", "chunked"}) {
+  for (const std::string_view baseline : baselines::names) {
+    const std::string planner(baseline);
     const std::optional<shapes::candidate> other = on.tuned(planner, b.lengths, context);
-    if (std::string_view(planner) == "megatron") megatron = other;
+    if (planner == "megatron") megatron = other;
     if (other && (!fastest || other->step_time < fastest->step_time)) fastest = other, name = planner;
   }
   if (!megatron) {

@@ -30,6 +30,10 @@ struct pass_timing {
   friend bool operator==(const pass_timing&, const pass_timing&) = default;
 };
 
+/// Whether all backward packs compute their weight gradients with those of inputs, or a schedule may leave those of some
+/// packs to W instructions.
+enum class weight_gradients : unsigned char { with_inputs, apart };
+
 /// The weight gradients of backward packs, where they run apart (W instructions).
 /// Shapes    apart: empty, or one per backward pack; time: empty, or [pack * parts + part]
 struct weight_timing {

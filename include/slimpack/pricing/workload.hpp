@@ -15,10 +15,6 @@
 
 namespace slimpack {
 
-/// Whether all backward packs compute their weight gradients with those of inputs, or a schedule may leave those of some
-/// packs to W instructions.
-enum class weight_gradients : unsigned char { with_inputs, apart };
-
 namespace detail {
 template <class Policy>
 concept splits_weight_gradients = requires { requires Policy::splits_weight_gradients; };

@@ -2,6 +2,8 @@
 #define SLIMPACK_SOLVERS_BASELINES_CHUNKED_HPP
 
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
@@ -67,5 +69,14 @@ struct chunked {
 };
 
 }  // namespace slimpack::solvers
+
+namespace slimpack::baselines {
+
+/// Chunks of equal tokens, filled to the last quantum, under 1F1B with a lead of 2.
+[[nodiscard]] constexpr auto chunked(const shape& /*on*/, tokens chunk = {8192}) {
+  return recipe<slicers::equal_cost, solvers::chunked, schedules::one_f_one_b>{{}, {chunk}, {.lead = 2}};
+}
+
+}  // namespace slimpack::baselines
 
 #endif

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_DP_BALANCED_HPP
 #define SLIMPACK_SOLVERS_BASELINES_DP_BALANCED_HPP
 
+#include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/whole_packs.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -16,7 +17,7 @@ namespace slimpack::solvers {
 
 /// Baseline: Megatron-LM's dp_balanced packing. Next-fit in arrival order into packs of the context length; then the
 /// fullest packs of several sequences are halved until every replica gets the same number (a multiple of the chunks
-/// too). Meant for schedules::one_f_one_b{.lead = 1}.
+/// too).
 /// Source    Megatron-LM's sequence packing option of that name (next-fit, count forced to a multiple of replicas);
 ///           how it reaches the multiple is ours
 /// Errors    invalid_input: a sequence longer than the context; those of the schedule
@@ -74,5 +75,15 @@ struct dp_balanced {
 };
 
 }  // namespace slimpack::solvers
+
+namespace slimpack::baselines {
+
+/// Whole sequences in packs of the context, as many for each replica, under 1F1B.
+/// context: tokens of a pack; 0: the batch's longest sequence
+[[nodiscard]] constexpr auto dp_balanced(const shape& on, tokens context = {}) {
+  return recipe<slicers::whole, solvers::dp_balanced, schedules::one_f_one_b>{{}, {context}, classic(on)};
+}
+
+}  // namespace slimpack::baselines
 
 #endif

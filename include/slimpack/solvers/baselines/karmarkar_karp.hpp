@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_KARMARKAR_KARP_HPP
 #define SLIMPACK_SOLVERS_BASELINES_KARMARKAR_KARP_HPP
 
+#include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/divide/differencing.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/whole_packs.hpp>
@@ -18,7 +19,7 @@ namespace slimpack::solvers {
 
 /// Baseline: what verl and OpenRLHF do. Whole sequences balanced by cost over replicas, and inside a replica over the
 /// fewest micro-batches that keep the token limit, both by Karmarkar-Karp differencing; the same packs forward and
-/// backward. Meant for schedules::one_f_one_b{.lead = 1}.
+/// backward.
 /// Source    N. Karmarkar and R. M. Karp, 1982 (largest differencing); micro-batch count by tokens as verl chooses it,
 ///           but the limit is kept
 /// Errors    invalid_input: a sequence longer than the context; those of the schedule
@@ -76,5 +77,15 @@ struct karmarkar_karp {
 };
 
 }  // namespace slimpack::solvers
+
+namespace slimpack::baselines {
+
+/// Whole sequences in packs of equal work by differencing, under 1F1B.
+/// context: tokens of a pack; 0: the batch's longest sequence
+[[nodiscard]] constexpr auto karmarkar_karp(const shape& on, tokens context = {}) {
+  return recipe<slicers::whole, solvers::karmarkar_karp, schedules::one_f_one_b>{{}, {context}, classic(on)};
+}
+
+}  // namespace slimpack::baselines
 
 #endif

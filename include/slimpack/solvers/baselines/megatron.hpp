@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_MEGATRON_HPP
 #define SLIMPACK_SOLVERS_BASELINES_MEGATRON_HPP
 
+#include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/whole_packs.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -13,7 +14,7 @@
 namespace slimpack::solvers {
 
 /// Baseline: what a Megatron-LM or NeMo recipe does today. First-fit decreasing into packs of the context length, dealt
-/// to the replicas in turn; the same packs forward and backward. Meant for schedules::one_f_one_b{.lead = 1}.
+/// to the replicas in turn; the same packs forward and backward.
 /// Source    first-fit decreasing packing of NeMo and Megatron-Bridge
 /// Errors    invalid_input: a sequence longer than the context; those of the schedule
 /// Complexity O(n log n)
@@ -37,5 +38,15 @@ struct megatron {
 };
 
 }  // namespace slimpack::solvers
+
+namespace slimpack::baselines {
+
+/// What a Megatron-LM or NeMo recipe does: whole sequences in packs of the context, under 1F1B.
+/// context: tokens of a pack; 0: the batch's longest sequence
+[[nodiscard]] constexpr auto megatron(const shape& on, tokens context = {}) {
+  return recipe<slicers::whole, solvers::megatron, schedules::one_f_one_b>{{}, {context}, classic(on)};
+}
+
+}  // namespace slimpack::baselines
 
 #endif

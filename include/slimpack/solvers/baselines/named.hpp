@@ -1,0 +1,33 @@
+#ifndef SLIMPACK_SOLVERS_BASELINES_NAMED_HPP
+#define SLIMPACK_SOLVERS_BASELINES_NAMED_HPP
+
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/dp_balanced.hpp>
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace slimpack::baselines {
+
+/// Every shipped baseline, for programs that take one by its name.
+inline constexpr std::array<std::string_view, 4> names{"megatron", "dp_balanced", "karmarkar_karp", "chunked"};
+
+/// What `use` answers about the recipe of that name; nothing where no baseline has it.
+/// context: tokens of a pack of those that do not cut; 0: the batch's longest sequence
+template <class Use>
+[[nodiscard]] auto with_named(std::string_view name, const shape& on, tokens context, Use&& use)
+    -> std::optional<std::invoke_result_t<Use&, decltype(megatron(on))>> {
+  if (name == "megatron") return use(megatron(on, context));
+  if (name == "dp_balanced") return use(dp_balanced(on, context));
+  if (name == "karmarkar_karp") return use(karmarkar_karp(on, context));
+  if (name == "chunked") return use(chunked(on));
+  return std::nullopt;
+}
+
+}  // namespace slimpack::baselines
+
+#endif
