@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import time
 import unittest
 
 DATA = pathlib.Path(__file__).parent.parent / "examples" / "data"
@@ -144,7 +145,13 @@ class CommandLine(unittest.TestCase):
                          f"profiles/gemm_bf16_{gpu}_sxm.csv:", "% faster than the smaller size", "memory_galvatron.csv:1: skipped"):
                 self.assertIn(word, out)
             other = "a100" if gpu == "h100" else "h100"
-            self.assertNotIn(f"gemm_bf16_{other}_sxm.csv", out)
+            self.assertNotIn(f"gemm_bf16_{other}_sxm.csv:2", out)
+            for table in (DATA / "profiles").glob("*.csv"):
+                self.assertEqual(1, out.count(f"table     {table}: "), table)
+            for name, use in ((f"gemm_bf16_{gpu}_sxm", "all 1100 rows used for products"), (f"gemm_bf16_{other}_sxm", f"all 1100 rows not used, of {other.upper()}-SXM"),
+                              (f"collectives_nvlink_{gpu}_sxm", "all 252 rows used for links"), ("memory_galvatron", "not used, its columns are no measurements"),
+                              (f"attention_fwd_causal_{gpu}_sxm", "all 600 rows used for the shape of attention, scaled to "), ("layer_ops_vidur", "not used, of no layer of llama-3.1-8b on tp 2")):
+                self.assertRegex(out, rf"(?m)^table     .*/{name}\.csv: .*{re.escape(use)}")
             self.assertEqual(f"profiled:{DATA / 'profiles'}", json.loads((self.outputs / "p.json").read_text())["cost"])
 
     def test_a_gpu_that_was_not_measured(self):
@@ -192,6 +199,54 @@ class CommandLine(unittest.TestCase):
                               ("gpu,op,gpus,bytes,ms\nH100,all_gather,2,1024,0.1\nH100,all_gather,2,4096,0.2\n", ":3: H100 has 2 sizes in this file, too few to fit")):
             path = self.file("few.csv", content)
             self.assertIn(f"note      {path}{says}", self.plans(*self.profiled("--gpu", "h100", "--cost", "profiled:" + path)))
+
+    def test_links_that_are_left_out_are_noted(self):
+        gpu = json.loads((DATA / "gpus" / "h100.json").read_text())
+        gpu["inside"]["bandwidth"] = 50e9
+        path = DATA / "profiles" / "collectives_nvlink_h100_sxm.csv"
+        out = self.plans(*self.profiled("--gpu", self.file("gpu.json", json.dumps(gpu)), "--cost", f"profiled:{path}"))
+        self.assertIn("note      collectives of H100-SXM5-80GB inside a node left out: ", out)
+        self.assertIn(f"table     {path}: all 252 rows not used, links of another machine", out)
+        self.assertIn("links     not measured", out)
+
+    def test_times_out_of_all_measure_are_named(self):
+        for factor, says in ((1e-3, "faster than the peak of H100"), (1e3, "slower than a hundredth of the peak of H100")):
+            lines = (DATA / "profiles" / "gemm_bf16_h100_sxm.csv").read_text().splitlines()
+            rows = [line.rsplit(",", 1) for line in lines[1:]]
+            path = self.file("p.csv", "\n".join([lines[0], *(f"{left},{float(time) * factor}" for left, time in rows)]) + "\n")
+            out = self.plans(*self.profiled("--gpu", "h100", "--cost", "profiled:" + path))
+            self.assertRegex(out, rf"(?m)^note      {re.escape(path)}:2: product: .*{says}.*Such times in all: 1100$")
+
+    def test_a_row_of_an_unusual_shape_rejects_no_folder(self):
+        head = "gpu,kernel,batch,q_tokens,kv_tokens,q_heads,kv_heads,head_dim,fwd_ms\n"
+        rows = "".join(f"H100,f,1,{1 << i},{1 << i},32,8,128,{0.01 * 4 ** max(0, i - 10)}\n" for i in range(8, 15))
+        for shape, lines in (("192/128", 8), ('"192, 128"', 8), ("192/128/64", 7)):
+            path = self.file("a.csv", head + rows + f"H100,f,1,4096,4096,128,128,{shape},1.9\n")
+            out = self.plans(*self.profiled("--gpu", "h100", "--cost", "profiled:" + path))
+            self.assertIn(f"table     {path}: all {lines} rows used for attention", out)
+            (self.assertNotIn if lines == 8 else self.assertIn)(f"note      {path}:9: column head_dim: ", out)
+
+    def test_gpus_are_known_without_their_maker_and_case(self):
+        names = ["h100", "H100", "NVIDIA H100 80GB HBM3"]
+        rows = (DATA / "profiles" / "gemm_bf16_h100_sxm.csv").read_text()
+        steps = set()
+        for name in names:
+            path = self.file("p.csv", rows.replace("H100-SXM5-80GB", name))
+            out = self.plans(*self.profiled("--gpu", name, "--cost", "profiled:" + path))
+            self.assertIn("all 1100 rows used for products", out)
+            steps.add(re.search(r"(?m)^slimpack +(\S+ \S+)", out)[1])
+        self.assertEqual(1, len(steps), steps)
+
+    # 10^5 rows may take ten times as long as 10^4, and some more; not a hundred times.
+    def test_reading_grows_with_the_rows(self):
+        def seconds_for(rows):
+            path = self.file("p.csv", "gpu,m,n,k,ms\n" + "".join(f"H100,{1 + i},4096,4096,{0.01 + 5e-5 * i}\n" for i in range(rows)))
+            start = time.perf_counter()
+            self.plans(*self.profiled("--gpu", "h100", "--cost", "profiled:" + path))
+            return time.perf_counter() - start
+        seconds_for(10_000)
+        few = min(seconds_for(10_000) for _ in range(2))
+        self.assertLess(seconds_for(100_000), 20 * few)
 
     def test_hop_replaces_the_measured_time_of_a_message(self):
         path = self.outputs / "p.json"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """slimpack-bench-fidelity on folders that others bring: parts of one, rows and GPUs that nothing is known of."""
+import csv
 import pathlib
 import shutil
 import subprocess
@@ -74,6 +75,60 @@ class Fidelity(unittest.TestCase):
         file.write_text("\n".join(lines + [lines[1].replace("ZB-2p", "GPipe")]) + "\n")
         self.assertEqual(self.scores("F5"), alone)
         self.assertIn("left out: " + str(file) + f":{len(lines) + 1}, schedule GPipe", self.scores("F4"))
+
+    def test_tables_of_another_gpu_are_scored_or_named_and_the_rest_is_scored(self):
+        for name in ("attention_fwd_slices_a100_pcie", "attention_fwd_bwd_a100_h100"):
+            self.copy(f"profiles/{name}.csv")
+        lines = (DATA / "profiles" / "attention_fwd_slices_a100_pcie.csv").read_text().splitlines()
+        rows = [line.rsplit(",", 1) for line in lines[1:]]
+        for gpu in ("H200-SXM5-141GB", "NVIDIA L40S"):  # slices three times as fast
+            faster = (f"{left.replace('A100-PCIe-80GB', gpu)},{float(time) / 3}" for left, time in rows)
+            (self.folder / "profiles" / f"{gpu}.csv").write_text("\n".join((lines[0], *faster)) + "\n")
+        out = self.scores("F8,F9,F10")
+        self.assertNotIn("not scored:", out)
+        self.assertIn("left out: attention cudnn-9.27 on NVIDIA L40S, no file in gpus/ describes it", out)
+        for gpu in ("A100-PCIe-80GB", "H200-SXM5-141GB"):
+            self.assertIn(f"F8   attention cudnn-9.27 on {gpu}, slices", out)
+            self.assertTrue(f"F10  attention cudnn-9.27 on {gpu} from" in out or f"left out: F10 attention cudnn-9.27 on {gpu}, " in out, out)
+
+    def test_models_that_are_not_known_are_named(self):
+        for name in ("profiles/gemm_bf16_h100_sxm.csv", "profiles/collectives_nvlink_h100_sxm.csv", "profiles/gemm_bf16_a100_sxm.csv"):
+            self.copy(name)
+        trainings = self.copy("published/nemo_pretraining.csv")
+        head, first = trainings.read_text().splitlines()[:2]
+        known = next(csv.DictReader((head, first)))["model"]
+        trainings.write_text("\n".join((head, first.replace(known, "Nemotron4-340B"), first.replace(known, "Nemotron4-340B"))) + "\n")
+        out = self.scores("F6")
+        self.assertIn(f"left out: {trainings}:2 and 1 more, model Nemotron4-340B: no models/nemotron4-340b.json describes it", out)
+
+    def test_pipelines_without_profiled_times_are_named(self):
+        file = self.copy("published/zero_bubble_throughput.csv")
+        lines = file.read_text().splitlines()
+        model = lines[1].split(",")[lines[0].split(",").index("model")]
+        file.write_text("\n".join(lines + [lines[1].replace(model, "9.9B")]) + "\n")
+        self.assertIn(f"left out: {file}:{len(lines) + 1}, model 9.9B: no times of it in zero_bubble_profiled_times.csv", self.scores("F4"))
+
+    def test_nothing_to_score_is_an_error(self):
+        for only in ("F4", "F5,F4"):
+            done = subprocess.run([BENCH, "--only", only, self.folder], capture_output=True, text=True)
+            self.assertEqual(1, done.returncode)
+            self.assertEqual(f"slimpack-bench-fidelity: {self.folder}: holds no row that {only.replace(',', ', ')} can be scored on\n", done.stderr)
+        done = subprocess.run([BENCH, "--only", "F99", self.folder], capture_output=True, text=True)
+        self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")))
+
+    def test_times_that_are_not_more_than_zero_are_refused_by_file_and_line(self):
+        file = self.copy("published/zero_bubble_throughput.csv")
+        profiled = self.copy("published/zero_bubble_profiled_times.csv")
+        for changed, column, only in ((file, "derived_iteration_s", "F4"), (profiled, "t_f_ms", "F4")):
+            good = changed.read_text()
+            lines = [line.split(",") for line in good.splitlines()]
+            at = lines[0].index(column)
+            for bad in ("-1", "0", "nan", "inf"):
+                changed.write_text("\n".join(",".join(c if (i, k) != (2, at) else bad for k, c in enumerate(line)) for i, line in enumerate(lines)) + "\n")
+                done = subprocess.run([BENCH, "--only", only, self.folder], capture_output=True, text=True)
+                self.assertEqual(1, done.returncode, (column, bad))
+                self.assertIn(f"not scored: {changed}:3: column {column}: ", done.stdout)
+            changed.write_text(good)
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ void add_recompute_rows(const std::filesystem::path& data, std::vector<paper_run
     r.chunks_printed = true;
     r.micro_batch = c.count("micro_batch");
     r.with = megatron(c.count("sequence_parallel") == 1, c.text("recompute"));
-    r.measured = {c.number("iteration_s")};
+    r.measured = {c.measured("iteration_s")};
     to.push_back(r);
   });
 }
@@ -138,7 +138,7 @@ void add_sc21_rows(const std::filesystem::path& data, std::vector<paper_run>& to
   const auto add = [&](paper_run r, const cells& c) {
     r.with = megatron(false, "full");
     r.with.hides_tensor_traffic = false;
-    r.measured = {c.number("derived_iteration_s")};
+    r.measured = {c.measured("derived_iteration_s")};
     to.push_back(std::move(r));
   };
   each_row(data / "published/megatron_sc21_weak_scaling.csv", [&](const cells& c) {
@@ -176,7 +176,7 @@ score iteration_score(const std::vector<paper_run>& runs, machines& cluster) {
     std::vector<row> own;
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (runs[i].file == file) own.push_back(s.rows[i]);
-    s.notes.push_back(summary_of(std::string("rows of ") + file, own));
+    if (!own.empty()) s.notes.push_back(summary_of(std::string("rows of ") + file, own));
   }
   std::vector<measured_run> known;
   for (const paper_run& r : runs) known.push_back({r.name, r.file, r.flops(), r.measured.value});
@@ -216,15 +216,17 @@ timed_layer layer_of(const cells& c, machines& cluster, double slowdown) {
   for (const pass p : {pass::forward, pass::backward}) {
     const int i = p == pass::forward ? 0 : 1;
     made.predicted[i] = pack_time(cost, std::span<const slice>(pack), p, 1);
-    made.measured[i] = {c.number(i == 0 ? "fwd_ms" : "bwd_ms") / 1e3};
+    made.measured[i] = {c.measured(i == 0 ? "fwd_ms" : "bwd_ms") / 1e3};
   }
   return made;
 }
 
-std::vector<timed_layer> layers_of(const std::filesystem::path& data, machines& cluster, double slowdown) {
+std::vector<timed_layer> layers_of(const std::filesystem::path& data, machines& cluster, double slowdown,
+                                   left_out& others) {
   std::vector<timed_layer> layers;
   each_row(data / "published/recompute_layer_time_22b.csv", [&](const cells& c) {
-    if (cluster.describes(c.text("gpu"))) layers.push_back(layer_of(c, cluster, slowdown));
+    if (!cluster.describes(c.text("gpu"))) return others.add(c.where(), cluster.lacks(c.text("gpu")));
+    others.attempt(c.where(), [&] { layers.push_back(layer_of(c, cluster, slowdown)); });
   });
   return layers;
 }
@@ -238,7 +240,8 @@ std::string cross_validated(const std::filesystem::path& data, const std::vector
       r.with.slowdown.compute = slowdown;
       of[r.file].push_back(std::abs(predicted(r, cluster).time / r.measured - 1));
     }
-    for (const timed_layer& l : layers_of(data, cluster, slowdown))
+    left_out told;  // by the scores
+    for (const timed_layer& l : layers_of(data, cluster, slowdown, told))
       for (const int p : {0, 1}) of["layers"].push_back(std::abs(l.predicted[p] / l.measured[p] - 1));
   }
   const auto mean = [](const std::vector<double>& all) {
@@ -287,13 +290,24 @@ std::vector<score> iterations(const std::filesystem::path& data) {
   std::vector<std::string> notes;
   add_recompute_rows(data, runs);
   add_sc21_rows(data, runs, notes);
-  const auto unknown = [&](const paper_run& r) { return !cluster.describes(r.gpu); };
-  if (const std::size_t left = std::erase_if(runs, unknown); left > 0)
-    notes.push_back(std::to_string(left) + " rows left out: their GPUs have no description in gpus/");
+  left_out others;
+  std::erase_if(runs, [&](const paper_run& r) {
+    bool possible = false;
+    if (!cluster.describes(r.gpu))
+      others.add(r.name, cluster.lacks(r.gpu));
+    else
+      others.attempt(r.name, [&] { possible = std::isfinite(predicted(r, cluster).time.value); });
+    if (!possible && cluster.describes(r.gpu)) others.add(r.name, "it fits no memory, or cannot be divided as printed");
+    return !possible;
+  });
+  others.tell(notes);
   score whole = iteration_score(runs, cluster);
   whole.notes.insert(whole.notes.end(), notes.begin(), notes.end());
-  whole.notes.push_back(cross_validated(data, runs, cluster));
-  std::vector<score> all = layer_scores(layers_of(data, cluster, costs::stage_options{}.slowdown.compute));
+  if (!runs.empty()) whole.notes.push_back(cross_validated(data, runs, cluster));
+  left_out other_layers;
+  std::vector<score> all =
+      layer_scores(layers_of(data, cluster, costs::stage_options{}.slowdown.compute, other_layers));
+  other_layers.tell(all.front().notes);
   all.insert(all.begin(), {std::move(whole), other_trainings(data)});
   return all;
 }

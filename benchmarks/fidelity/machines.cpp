@@ -13,6 +13,10 @@ machines::machines(const std::filesystem::path& data, std::string kernel)
 
 bool machines::describes(const std::string& name) const { return io::read_gpu(description(name)).has_value(); }
 
+std::string machines::lacks(const std::string& name) const {
+  return "GPU " + name + ": no gpus/" + io::gpu_family(name) + ".json describes it";
+}
+
 std::filesystem::path machines::description(const std::string& name) const {
   return found(data_, "gpus/" + io::gpu_family(name) + ".json");
 }

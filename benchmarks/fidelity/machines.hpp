@@ -33,6 +33,9 @@ class machines {
   /// Whether a GPU of that name is described, so that its rows can be predicted.
   [[nodiscard]] bool describes(const std::string& name) const;
 
+  /// What is missing where none is.
+  [[nodiscard]] std::string lacks(const std::string& name) const;
+
   const machine& of(const std::string& name);
 
  private:

@@ -141,7 +141,7 @@ std::vector<row> zero_bubble_rows(const std::filesystem::path& data, const costs
                               : peak_of_1f1b(stack, on, packs);
     rows.push_back({cell.text("row_id") + " " + m.name + " b" + std::to_string(batch) + " m" +
                         cell.text("microbatches") + " " + schedule,
-                    peak / 1e9, cell.number("memory_gb")});
+                    peak / 1e9, cell.measured("memory_gb")});
   });
   return rows;
 }
@@ -197,7 +197,7 @@ score torchtitan(const std::filesystem::path& data) {
     const partition packs = whole_packs(count, cell.count("local_batch") / count, tokens{cell.count("seq")});
     s.rows.push_back({cell.text("row_id") + " " + model + " fsdp" + cell.text("fsdp") + " tp" + cell.text("tp") +
                           " pp" + cell.text("pp") + " cp" + cell.text("cp"),
-                      peak_of_1f1b(stack, on, packs) / gib, cell.number("memory_gib")});
+                      peak_of_1f1b(stack, on, packs) / gib, cell.measured("memory_gib")});
   });
   if (!s.rows.empty()) s.goals.push_back({"mean error", summarise(s).mean, 0.15});
   s.notes.push_back("not told apart: compiled or not, float8, asynchronous tensor parallelism");
@@ -231,9 +231,9 @@ score galvatron(const std::filesystem::path& data) {
                              cell.text("vocab_tp") + (again ? " full" : "") + " rank " + cell.text("rank");
     const bool scored = on.tensor > 1;
     s.rows.push_back({name + " activations after forward", (rates.live_token + rates.forward_token) * pack / mib,
-                      cell.number("activation_mb"), scored});
+                      cell.measured("activation_mb"), scored});
     s.rows.push_back({name + " states and peak", (states + (rates.live_token + rates.backward_token) * pack) / mib,
-                      cell.number("model_state_mb") + cell.number("activation_peak_mb"), scored});
+                      cell.measured("model_state_mb") + cell.measured("activation_peak_mb"), scored});
   });
   return s;
 }

@@ -2,6 +2,7 @@
 // six schedules are to be met from the times that they profiled; so are the iterations that they measured, with one
 // constant, and the order of schedules. Every constant is fitted on rows of other models than the row that is scored.
 
+#include "data.hpp"
 #include "scores.hpp"
 
 #include <slimpack/concepts.hpp>
@@ -36,6 +37,11 @@ std::optional<io::csv_table> table(const std::filesystem::path& data, const std:
   const std::filesystem::path file = data / "published" / ("zero_bubble_" + name + ".csv");
   if (!std::filesystem::exists(file)) return std::nullopt;
   return io::csv_table::read(file).value();
+}
+
+/// Milliseconds or seconds that were measured.
+double measured(const io::csv_table& rows, std::size_t i, const char* column) {
+  return cells(rows, i).measured(column);
 }
 
 std::string shown(const char* format, double value) {
@@ -169,7 +175,7 @@ struct catalogue {
       if (const std::optional<io::csv_table> rows = table(folder, "profiled_times"))
         for (std::size_t i = 0; i < rows->rows(); ++i) {
           const auto count = [&](const char* column) { return static_cast<int>(rows->number(i, column).value()); };
-          const auto time = [&](const char* column) { return seconds{rows->number(i, column).value() * 1e-3}; };
+          const auto time = [&](const char* column) { return seconds{measured(*rows, i, column) * 1e-3}; };
           settings.push_back({rows->text(i, "model").value(), count("pp"), count("micro_batch"), count("microbatches"),
                               time("t_f_ms"), time("t_b_ms"), time("t_w_ms"), time("t_comm_ms")});
         }
@@ -192,6 +198,14 @@ struct catalogue {
     best->microbatches = microbatches;
     return best;
   }
+  /// Why rows of a model are not scored.
+  [[nodiscard]] std::string lacks(const std::string& name, int microbatches) const {
+    const bool timed = std::any_of(settings.begin(), settings.end(), [&](const setting& s) { return s.model == name; });
+    return "model " + name + ": " +
+           (!timed                       ? "no times of it in zero_bubble_profiled_times.csv"
+            : !models.contains(name)     ? "no size of it in zero_bubble_throughput.csv"
+                                         : "not profiled with " + std::to_string(microbatches) + " micro-batches");
+  }
   [[nodiscard]] bool profiled(const setting& s) const {
     return std::any_of(settings.begin(), settings.end(), [&](const setting& t) {
       return t.model == s.model && t.micro_batch == s.micro_batch && t.microbatches == s.microbatches;
@@ -207,6 +221,7 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
       .id = "F3", .claim = "zero-bubble schedules: bubble of the longest stage span", .kind = error_kind::absolute};
   double fullest = 0;
   std::vector<double> hops;  // by which interleaved 1F1B takes longer than published, per stage
+  left_out others;
   const std::optional<io::csv_table> rows = table(data, "simulated_bubble");
   for (std::size_t i = 0; rows && i < rows->rows(); ++i) {
     const std::string schedule = rows->text(i, "schedule").value();
@@ -214,7 +229,10 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
     const auto microbatches = static_cast<int>(rows->number(i, "microbatches").value());
     const auto s = std::find_if(known.settings.begin(), known.settings.end(),
                                 [&](const setting& t) { return t.model == name && t.microbatches == microbatches; });
-    if (s == known.settings.end() || !known.models.contains(name)) continue;
+    if (s == known.settings.end() || !known.models.contains(name)) {
+      others.add(rows->where(i), known.lacks(name, microbatches));
+      continue;
+    }
     if (!can_simulate(schedule, *s, known.models.at(name))) {
       f3.notes.push_back("left out: " + rows->where(i) + ", schedule " + schedule);
       continue;
@@ -235,6 +253,7 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
   if (!hops.empty())
     f2.notes.push_back("longer than published by " + shown("%.2f", *std::min_element(hops.begin(), hops.end())) +
                        " to " + shown("%.2f", *std::max_element(hops.begin(), hops.end())) + " T_comm for each stage");
+  others.tell(f1.notes);
   f1.goals = {{"largest error", std::abs(summarise(f1).worst), 1e-4}};
   f2.goals = {{"largest error", std::abs(summarise(f2).worst), 0.004}};
   f3.goals = {{"largest error", std::abs(summarise(f3).worst), 0.01},
@@ -260,17 +279,21 @@ struct timed_step {
 std::vector<timed_step> iterations_in(const std::filesystem::path& data, const catalogue& known,
                                       std::vector<std::string>& notes) {
   std::vector<timed_step> all;
+  left_out others;
   const std::optional<io::csv_table> rows = table(data, "throughput");
   for (std::size_t i = 0; rows && i < rows->rows(); ++i) {
     const auto count = [&](const char* column) { return static_cast<int>(rows->number(i, column).value()); };
     const std::optional<setting> s =
         known.nearest(rows->text(i, "model").value(), count("micro_batch"), count("microbatches"));
-    if (!s) continue;
+    if (!s) {
+      others.add(rows->where(i), known.lacks(rows->text(i, "model").value(), 0));
+      continue;
+    }
     timed_step made{.schedule = rows->text(i, "schedule").value(),
                     .synchronisation = rows->text(i, "optimizer_sync").value(),
                     .at = *s,
                     .profiled = known.profiled(*s),
-                    .measured = rows->number(i, "derived_iteration_s").value()};
+                    .measured = measured(*rows, i, "derived_iteration_s")};
     const model& m = known.models.at(s->model);
     if (!can_simulate(made.schedule, *s, m)) {
       notes.push_back("left out: " + rows->where(i) + ", schedule " + made.schedule);
@@ -288,6 +311,7 @@ std::vector<timed_step> iterations_in(const std::filesystem::path& data, const c
     }
     all.push_back(std::move(made));
   }
+  others.tell(notes);
   return all;
 }
 
@@ -397,7 +421,12 @@ std::vector<score> pipelines(const std::filesystem::path& data) {
   all.push_back(iteration_times(rows, shipped));
   all.back().notes.insert(all.back().notes.end(), notes.begin(), notes.end());
   all.push_back(order_of_schedules(rows));
-  all.erase(std::remove_if(all.begin(), all.end(), [](const score& s) { return s.rows.empty(); }), all.end());
+  for (score& s : all) {
+    if (!s.rows.empty()) continue;
+    s.goals.clear();  // there is nothing to judge, only what was left out to tell
+    std::erase_if(s.notes, [](const std::string& note) { return note.rfind("left out", 0) != 0; });
+  }
+  std::erase_if(all, [](const score& s) { return s.rows.empty() && s.notes.empty(); });
   return all;
 }
 

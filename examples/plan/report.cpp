@@ -1,5 +1,6 @@
 #include "report.hpp"
 
+#include "tables.hpp"
 #include "texts.hpp"
 
 #include <slimpack/detail/amount.hpp>
@@ -119,7 +120,8 @@ void print_sources(std::ostream& out, const setting& s, const any_cost& any) {
   else
     out << "not measured";
   out << "\nlayers    " << (m.layers.empty() ? "not measured" : "measured of " + models_of(m.layers));
-  out << "\nlinks     " << (m.links ? "measured" : "not measured") << "\n";
+  out << "\nlinks     " << (m.network.measured() ? "measured" : "not measured") << "\n";
+  for (const std::string& use : uses_of(s)) out << "table     " << use << "\n";
   for (const std::string& note : m.notes) out << "note      " << note << "\n";
 }
 

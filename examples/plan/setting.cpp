@@ -6,6 +6,7 @@
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/io/gpu.hpp>
+#include <slimpack/io/implausible_times.hpp>
 #include <slimpack/io/model_config.hpp>
 #include <slimpack/io/profile.hpp>
 #include <slimpack/io/saved_tensors.hpp>
@@ -34,15 +35,15 @@ result<costs::gpu> gpu_of(const std::string& text) {
 }
 
 /// The GPU's own rows of the tables; what they lack, its description fills in.
-result<measurements> measured_on(const costs::gpu& device, const std::filesystem::path& tables) {
-  result<io::profile> all = io::read_profile(tables);
-  if (!all) return std::move(all).error();
-  result<io::profile> own = all.value().of(device.name);
+result<measurements> measured_on(const costs::gpu& device, const std::filesystem::path& folder) {
+  result<std::vector<io::profile_table>> tables = io::read_profile_tables(folder);
+  if (!tables) return std::move(tables).error();
+  result<io::profile> own = io::profile::of_tables(tables.value()).of(device.name);
   if (!own)
-    return error{own.error().code, tables.string() + ": " + own.error().detail +
+    return error{own.error().code, folder.string() + ": " + own.error().detail +
                                        "; measure it with examples/profile, or use --cost transformer"};
   const io::profile& rows = own.value();
-  const auto here = [&](const error& e) { return error{e.code, tables.string() + ": " + e.detail}; };
+  const auto here = [&](const error& e) { return error{e.code, folder.string() + ": " + e.detail}; };
   // Between and beyond measured sizes times follow the constants of these kernels, where there are enough to fit them.
   const costs::wave_model sheet(device);
   const result<costs::calibrated> fitted = costs::calibrated::fit(sheet, rows.attention, rows.products);
@@ -51,10 +52,14 @@ result<measurements> measured_on(const costs::gpu& device, const std::filesystem
   if (!kernels) return here(kernels.error());
   result<costs::network> network = costs::network::make(device, rows.collectives);
   if (!network) return here(network.error());
-  measurements made{std::move(kernels).value(), std::move(network).value(), rows.layers, !rows.collectives.empty(), {}};
+  measurements made{std::move(kernels).value(), std::move(network).value(), rows.layers, {}, {}};
   for (const io::profile_note& note : rows.notes) made.notes.push_back(note.text);
+  for (const io::profile_table& table : tables.value())
+    for (const io::profile_note& note : io::implausible_times(table, device)) made.notes.push_back(note.text);
+  for (const std::string& note : made.network.notes()) made.notes.push_back(note);
   if (!fitted)
     made.notes.push_back("constants of kernels are the data sheet's, not fitted to the tables: " + fitted.error().detail);
+  made.tables = std::move(tables).value();
   return made;
 }
 

@@ -11,6 +11,7 @@
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
+#include <slimpack/io/profile_table.hpp>
 #include <slimpack/shapes/layout.hpp>
 
 #include <optional>
@@ -24,8 +25,8 @@ struct measurements {
   slimpack::costs::kernel_times kernels;
   slimpack::costs::network network;
   std::vector<slimpack::costs::layer_sample> layers;
-  bool links{};                    ///< collectives were measured
-  std::vector<std::string> notes;  ///< a line each
+  std::vector<slimpack::io::profile_table> tables;  ///< all that there are, of other GPUs too
+  std::vector<std::string> notes;                   ///< a line each
 };
 
 /// What every batch is planned with: the options, and what their files hold.

@@ -19,6 +19,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/timed_instruction.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/kernels/attention_table.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>

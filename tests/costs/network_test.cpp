@@ -155,6 +155,16 @@ TEST(Network, LeavesOutGroupsMeasuredAtOneSize) {
   EXPECT_NE(net.source(collective::all_reduce, {2, 1, 1}, {100}), costs::origin::measured);
 }
 
+TEST(Network, TellsWhichMeasurementsItTook) {
+  samples all = two_boxes();
+  all.push_back({"X100", "switch", collective::all_reduce, 2, 8, {100}, {0.1}});  // alone with its size
+  const network net = network::make(device, all).value();
+  EXPECT_TRUE(net.measured());
+  for (const collective_sample& s : all)
+    EXPECT_EQ(net.uses(s), s.node == "switch" && s.op == collective::all_gather);
+  EXPECT_FALSE(network(device).measured());
+}
+
 // The second collection falls with size, so the first one's 0.75 s count, whichever comes first.
 TEST(Network, BelievesTheCollectionWithLeastNoise) {
   const samples clean = gathers(4, 8, 1, "clean");

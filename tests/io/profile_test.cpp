@@ -237,6 +237,43 @@ TEST(Profile, RefusesSizesThatAreNone) {
   EXPECT_EQ(refusal(s, "gpu,op,gpus,bytes,ms\nG,all_reduce,1,512,1\n"), "2: column gpus: is 1, expected at least 2");
 }
 
+// 192 for queries and keys, 128 for values: as much work as 160 for both.
+TEST(Profile, TakesHeadsOfTwoWidthsForTheirMean) {
+  const scratch s;
+  for (const std::string cell : {"192/128", "\"(192, 128)\"", "192 128", "192-128"}) {
+    const profile p = read(s, attention_head + "fwd_ms\n" + attention_rows + "G,f,1,1024,1024,8,2," + cell + ",8\n");
+    ASSERT_EQ(p.attention.size(), 4u) << cell;
+    EXPECT_EQ(p.attention[3].head_dim, 160) << cell;
+  }
+  const profile p = read(s, attention_head + "v_head_dim,fwd_ms\nG,f,1,128,128,8,2,192,128,1\nG,f,1,256,256,8,2,64,,2\n"
+                                             "G,f,1,512,512,8,2,64,,4\n");
+  EXPECT_EQ(p.attention[0].head_dim, 160);
+  EXPECT_EQ(p.attention[1].head_dim, 64);
+}
+
+TEST(Profile, LeavesOutRowsOfShapesThatItDoesNotKnow) {
+  const scratch s;
+  const auto file = s.file("a.csv", attention_head + "fwd_ms\n" + attention_rows + "G,f,1,8,8,1,1,192/128/64,1\n" +
+                                        "G,f,1,1024,1024,8,2,64,8\nG,f,1,8,8,1,1,1/2/3,1\n");
+  const profile p = read_profile(file).value();
+  EXPECT_EQ(p.attention.size(), 4u);
+  const std::string left_out = file.string() + ":5: column head_dim: \"192/128/64\" is no width of heads that is known, " +
+                               "left out; such rows in all: 2";
+  EXPECT_EQ(p.notes, (std::vector<profile_note>{{"G", left_out}}));
+  EXPECT_EQ(refusal(s, attention_head + "fwd_ms\nG,f,1,8,8,1,1,-8,1\n").substr(0, 22), "2: column head_dim: -8");
+}
+
+TEST(Profile, TablesKnowTheLinesOfTheirRows) {
+  const scratch s;
+  put(s, "a.csv", attention_head + "fwd_ms\n\n" + attention_rows + "G,f,1,8,8,1,1,1/2/3,1\nG,f,1,1024,1024,8,2,64,8\n");
+  put(s, "b.csv", "a,b\n1,2\n");
+  const auto tables = slimpack::io::read_profile_tables(s.folder()).value();
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_TRUE(tables[0].measures);
+  EXPECT_EQ(tables[0].lines, (std::vector<std::size_t>{3, 4, 5, 7}));
+  EXPECT_FALSE(tables[1].measures);
+}
+
 TEST(Profile, NotesTooFewSizesOfAGpuToFit) {
   const scratch s;
   const auto products = s.file("p.csv", "gpu,m,n,k,ms\n" + product_rows + "B,1,2,3,4\nB,1,2,3,5\n");
@@ -314,6 +351,11 @@ TEST(GpuFamily, IsWhatStandsBeforeTheFirstSeparatorInSmallLetters) {
   EXPECT_EQ(gpu_family("B200 180GB"), "b200");
   EXPECT_EQ(gpu_family("h100"), "h100");
   EXPECT_EQ(gpu_family(""), "");
+  EXPECT_EQ(gpu_family("NVIDIA H100 80GB HBM3"), "h100");
+  EXPECT_EQ(gpu_family("nvidia-a100-sxm4"), "a100");
+  EXPECT_EQ(gpu_family("Tesla V100-SXM2"), "v100");
+  EXPECT_EQ(gpu_family("NVIDIA GeForce RTX 4090"), "4090");
+  EXPECT_EQ(gpu_family("NVIDIA"), "nvidia");
 }
 
 }  // namespace

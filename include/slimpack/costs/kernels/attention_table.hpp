@@ -48,7 +48,7 @@ namespace slimpack::costs {
 ///           by the mean of the largest before and the smallest after. Between points time may fall by what noise there
 ///           is: costs::time_table, into which costs::profiled tabulates it, does not let it
 /// Shapes    any points; of several times of a kernel at a point the median counts; not causal ones are left out
-/// Complexity  O(points) a question
+/// Complexity  O(log points) a question, most often
 class attention_table {
  public:
   struct answer {
@@ -57,7 +57,7 @@ class attention_table {
   };
 
   /// Errors    invalid_input: no causal times; sizes below 1, keys fewer than queries, times that are not above 0. The
-  ///           detail names which            Complexity  O(samples^2)
+  ///           detail names which            Complexity  O(samples log samples), most often
   [[nodiscard]] static result<attention_table> make(wave_model model, std::span<const attention_sample> samples) {
     std::map<kernel_key, std::map<place, times>> kernels;
     for (const attention_sample& s : samples) {
@@ -110,10 +110,6 @@ class attention_table {
   struct place {
     std::int64_t queries, keys, heads, kv_heads, head_dim, batch;
     friend auto operator<=>(const place&, const place&) = default;
-    [[nodiscard]] bool before(const place& other) const noexcept {
-      return queries <= other.queries && keys <= other.keys && heads == other.heads && kv_heads == other.kv_heads &&
-             head_dim == other.head_dim && batch == other.batch;
-    }
   };
   struct times {
     std::vector<double> forward, backward;
@@ -148,8 +144,11 @@ class attention_table {
     }
     residuals made;
     const auto rising = [&](std::vector<double>& t, const std::vector<place>& at) {
-      const auto before = [&](std::size_t i, std::size_t j) { return at[i].before(at[j]); };
-      made.largest_change = std::max(made.largest_change, slimpack::detail::make_monotone(t, before));
+      std::vector<slimpack::detail::rising_place> places;
+      for (const place& each : at)
+        places.push_back(
+            {{each.heads, each.kv_heads, each.head_dim, each.batch}, each.queries, each.keys});
+      made.largest_change = std::max(made.largest_change, slimpack::detail::make_monotone(t, places));
     };
     rising(forward, forward_at);
     rising(backward, backward_at);

@@ -20,14 +20,14 @@ namespace slimpack::costs {
 /// elsewhere.
 /// Source    costs::attention_table, costs::product_table, costs::wave_model
 /// Units     tokens, heads, matrix sizes in; seconds out; bf16
-/// Errors    none once made            Complexity  O(points) a question: 1 to 10 us for a thousand points
+/// Errors    none once made            Complexity  O(log points) a question, most often
 class kernel_times {
  public:
   /// Nothing measured.
   explicit kernel_times(wave_model model) : model_(std::move(model)) {}
 
   /// Samples are all of this kind of GPU; either list may be empty.
-  /// Errors    those of attention_table::make and product_table::make            Complexity  O(samples^2)
+  /// Errors    those of attention_table::make and product_table::make            Complexity  O(samples log samples)
   [[nodiscard]] static result<kernel_times> make(wave_model model, std::span<const attention_sample> attention,
                                                  std::span<const product_sample> products) {
     kernel_times made(std::move(model));

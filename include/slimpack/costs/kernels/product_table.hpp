@@ -28,7 +28,8 @@ namespace slimpack::costs {
 /// Source    derived. Leaving out each point, or every second, of the published tables: 4 % to 5 % off on average
 /// Law       exact at points, which do not fall with m: those that do are replaced by the mean of the largest before
 ///           and the smallest after. Between points time may fall, as it does between kernels of a library
-/// Shapes    any points; of several times at a point the median counts            Complexity  O(points) a question
+/// Shapes    any points; of several times at a point the median counts
+/// Complexity  O(log points) a question, most often
 class product_table {
  public:
   struct answer {
@@ -37,7 +38,7 @@ class product_table {
   };
 
   /// Errors    invalid_input: no times; sizes below 1, times that are not above 0. The detail names which
-  /// Complexity  O(samples^2)
+  /// Complexity  O(samples log samples)
   [[nodiscard]] static result<product_table> make(wave_model model, std::span<const product_sample> samples) {
     std::map<place, std::vector<double>> measured;
     for (const product_sample& s : samples) {
@@ -51,9 +52,9 @@ class product_table {
       places.push_back(at);
       times.push_back(slimpack::detail::median(all));
     }
-    const double largest_change = slimpack::detail::make_monotone(times, [&](std::size_t i, std::size_t j) {
-      return places[i][0] <= places[j][0] && places[i][1] == places[j][1] && places[i][2] == places[j][2];
-    });
+    std::vector<slimpack::detail::rising_place> rising;
+    for (const auto& [m, n, k] : places) rising.push_back({{n, k}, m, 0});
+    const double largest_change = slimpack::detail::make_monotone(times, rising);
     std::vector<scatter::point> points;
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto& [m, n, k] = places[i];

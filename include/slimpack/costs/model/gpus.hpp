@@ -1,10 +1,14 @@
 #ifndef SLIMPACK_COSTS_MODEL_GPUS_HPP
 #define SLIMPACK_COSTS_MODEL_GPUS_HPP
 
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 /// GPUs that need no file. examples/data/gpus has the same figures as JSON, with the source of each, to start a
 /// description of another GPU from.
@@ -81,12 +85,21 @@ namespace slimpack::costs::gpus {
   return g;
 }
 
-/// "a100", "h100", "h200" or "b200".
+/// "a100", "h100", "h200" or "b200", whatever the case, behind the maker's name or not, as the driver prints them too:
+/// "NVIDIA H100 80GB HBM3". Nothing for other boards of these GPUs, whose figures are not these: other words than those
+/// of the description's name, and the memory's kind, name no GPU.
 [[nodiscard]] inline std::optional<gpu> named(std::string_view name) {
-  if (name == "a100") return a100();
-  if (name == "h100") return h100();
-  if (name == "h200") return h200();
-  if (name == "b200") return b200();
+  const std::vector<std::string> words = gpu_words(name);
+  for (const gpu& known : {a100(), h100(), h200(), b200()}) {
+    const std::vector<std::string> own = gpu_words(known.name);
+    const auto of_it = [&](const std::string& word) {
+      return word.starts_with("hbm") || std::any_of(own.begin(), own.end(), [&](const std::string& w) {
+               return w == word || (word == "sxm" && w.starts_with(word));
+             });
+    };
+    if (!words.empty() && words.front() == own.front() && std::all_of(words.begin(), words.end(), of_it))
+      return known;
+  }
   return std::nullopt;
 }
 

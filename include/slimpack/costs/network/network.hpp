@@ -12,11 +12,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdio>
 #include <initializer_list>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -47,17 +51,18 @@ class network {
   /// cluster, and left out with a note. Samples that name another `gpu` or `node` are another collection; of those that
   /// know an operation, the one with the least noise answers.
   /// Of an operation and ranks with times of one size only, nothing follows for others: left out, too.
-  /// Errors    those of collective_table::make            Complexity  O(samples^2)
+  /// Errors    those of collective_table::make            Complexity  O(samples log samples)
   [[nodiscard]] static result<network> make(gpu device, std::span<const collective_sample> samples) {
     network made(std::move(device));
-    std::vector<collective_sample> left = made.of_several_sizes(samples);
-    while (!left.empty()) {
-      const auto other = std::stable_partition(left.begin(), left.end(), [&](const collective_sample& s) {
-        return s.gpu == left.front().gpu && s.node == left.front().node;
-      });
-      if (std::optional<error> wrong = made.add({left.begin(), other})) return std::move(*wrong);
-      left.erase(left.begin(), other);
+    std::map<std::pair<std::string, std::string>, std::size_t> known;  // places of collections, in order of appearance
+    std::vector<std::vector<collective_sample>> collections;
+    for (const collective_sample& s : made.of_several_sizes(samples)) {
+      const auto [at, fresh] = known.try_emplace({s.gpu, s.node}, collections.size());
+      if (fresh) collections.emplace_back();
+      collections[at->second].push_back(s);
     }
+    for (std::vector<collective_sample>& own : collections)
+      if (std::optional<error> wrong = made.add(std::move(own))) return std::move(*wrong);
     std::stable_sort(made.tables_.begin(), made.tables_.end(),
                      [](const collective_table& a, const collective_table& b) { return a.noise() < b.noise(); });
     return made;
@@ -65,6 +70,9 @@ class network {
 
   /// Which measurements were left out, and why.
   [[nodiscard]] std::span<const std::string> notes() const noexcept { return notes_; }
+  [[nodiscard]] bool measured() const noexcept { return !tables_.empty(); }
+  /// Whether a measurement was taken, one of those that the network was made from.
+  [[nodiscard]] bool uses(const collective_sample& s) const { return used_.contains(key_of(s)); }
   [[nodiscard]] const gpu& device() const noexcept { return device_; }
   [[nodiscard]] const placement& place() const noexcept { return place_; }
   [[nodiscard]] const link& link_of(const rank_group& group) const noexcept {
@@ -118,20 +126,32 @@ class network {
     if (!table) return std::move(table).error();
     place_.island = std::min(place_.island, table.value().island().value_or(place_.island));
     tables_.push_back(std::move(table).value());
+    for (const collective_sample& s : own) used_.insert(key_of(s));
     return std::nullopt;
   }
+
+  /// What samples of a curve have in common.
+  using curve_key = std::tuple<std::string, std::string, collective, int, int>;
+  static curve_key key_of(const collective_sample& s) { return {s.gpu, s.node, s.op, s.ranks, s.ranks_per_node}; }
+
   /// The samples without those that are alone with their size; each such group is noted once.
   [[nodiscard]] std::vector<collective_sample> of_several_sizes(std::span<const collective_sample> samples) {
+    struct sizes {
+      bytes first;
+      bool several{};
+      bool noted{};
+    };
+    std::map<curve_key, sizes> groups;
+    for (const collective_sample& s : samples) {
+      sizes& of = groups.try_emplace(key_of(s), sizes{s.size}).first->second;
+      of.several = of.several || s.size != of.first;
+    }
     std::vector<collective_sample> kept;
     for (const collective_sample& s : samples) {
-      const auto same = [&](const collective_sample& other) {
-        return other.gpu == s.gpu && other.node == s.node && other.op == s.op && other.ranks == s.ranks &&
-               other.ranks_per_node == s.ranks_per_node;
-      };
-      const auto other_size = [&](const collective_sample& other) { return same(other) && other.size != s.size; };
-      if (std::any_of(samples.begin(), samples.end(), other_size)) {
+      sizes& of = groups.at(key_of(s));
+      if (of.several) {
         kept.push_back(s);
-      } else if (&*std::find_if(samples.begin(), samples.end(), same) == &s) {
+      } else if (!std::exchange(of.noted, true)) {
         notes_.push_back(std::string(name_of(s.op)) + " of " + std::to_string(s.ranks) + " ranks on " + s.gpu +
                          ": times of one size only say nothing of others, left out");
       }
@@ -182,6 +202,7 @@ class network {
   placement place_;
   std::vector<collective_table> tables_;
   std::vector<std::string> notes_;
+  std::set<curve_key> used_;
 };
 
 }  // namespace slimpack::costs

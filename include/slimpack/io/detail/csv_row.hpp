@@ -5,7 +5,9 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/io/csv.hpp>
 #include <slimpack/io/detail/csv_unit.hpp>
+#include <slimpack/io/detail/numbered_lines.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace slimpack::io::detail {
 
@@ -23,6 +26,9 @@ class csv_row {
   csv_row(const csv_table& table, std::size_t row) : table_(table), row_(row) {}
 
   [[nodiscard]] const std::optional<error>& wrong() const noexcept { return wrong_; }
+
+  /// Why the row is left out, for one that is sound and of a shape that nothing here knows.
+  [[nodiscard]] const std::optional<std::string>& left_out() const noexcept { return left_out_; }
 
   void fail(std::string_view column, const std::string& what) {
     if (wrong_) return;
@@ -46,6 +52,29 @@ class csv_row {
       return static_cast<Integer>(value);
     fail(column, text(column) + " is not a whole number from 1 to " + std::to_string(most));
     return Integer{1};
+  }
+
+  /// The width of a head: where queries and keys have another than values, "192/128" or the like, or a column
+  /// v_head_dim beside, the one of as much work, which is their mean. Of more widths none is known.
+  [[nodiscard]] int head_width(std::string_view column) {
+    const std::string cell = text(column);
+    std::vector<std::string> widths;
+    for (std::size_t at = 0; at < cell.size();) {
+      const std::size_t from = cell.find_first_of("0123456789", at);
+      if (from == std::string::npos) break;
+      at = std::min(cell.size(), cell.find_first_not_of("0123456789", from));
+      widths.push_back(cell.substr(from, at - from));
+    }
+    const bool listed = cell.find('-') != 0 && cell.find_first_not_of("0123456789 /,;:|&x*+-()[]") == std::string::npos;
+    if (!listed || widths.size() < 2) {
+      const int width = count(column);
+      return table_.empty(row_, "v_head_dim") ? width : (width + count("v_head_dim")) / 2;
+    }
+    int sum = 0;
+    for (const std::string& width : widths) sum += width.size() < 7 ? std::stoi(width) : 0;
+    if (widths.size() > 2 || sum / 2 < 1)
+      left_out_ = "column " + std::string(column) + ": " + in_quotes(cell) + " is no width of heads that is known";
+    return std::max(1, sum / 2);
   }
 
   /// 0 or 1; `otherwise` where the file does not say.
@@ -91,6 +120,7 @@ class csv_row {
   const csv_table& table_;
   std::size_t row_;
   std::optional<error> wrong_;
+  std::optional<std::string> left_out_;
 };
 
 }  // namespace slimpack::io::detail

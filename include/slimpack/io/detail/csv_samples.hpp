@@ -29,28 +29,47 @@
 /// and to the notes when times fall as sizes grow.
 namespace slimpack::io::detail {
 
+/// Samples, and the row of the file that each was read from.
+template <class Sample>
+struct csv_samples {
+  std::vector<Sample> all{};
+  std::vector<std::size_t> rows{};
+};
+
+/// The first and the number of rows left out are noted.
 template <class Sample, class Read>
-[[nodiscard]] result<std::vector<Sample>> read_rows(const csv_table& table, const Read& read) {
-  std::vector<Sample> all;
+[[nodiscard]] result<csv_samples<Sample>> read_rows(const csv_table& table, std::vector<profile_note>& notes,
+                                                    const Read& read) {
+  csv_samples<Sample> samples;
+  std::map<std::string, std::pair<std::string, std::size_t>> left_out;  // of each GPU: the first, how many
   for (std::size_t i = 0; i < table.rows(); ++i) {
     csv_row row(table, i);
-    all.push_back(read(row));
+    Sample made = read(row);
     if (row.wrong()) return *row.wrong();
+    if (row.left_out()) {
+      ++left_out.try_emplace(made.gpu, table.where(i) + ": " + *row.left_out(), 0).first->second.second;
+    } else {
+      samples.all.push_back(std::move(made));
+      samples.rows.push_back(i);
+    }
   }
-  return all;
+  for (const auto& [gpu, found] : left_out)
+    notes.push_back({gpu, found.first + ", left out; such rows in all: " + std::to_string(found.second)});
+  return samples;
 }
 
 /// Notes GPUs that have fewer sizes than a fit needs: for a constant, a rate and a check of both.
 template <class Sample, class SizeOf>
-void note_few(const csv_table& table, const std::vector<Sample>& all, std::vector<profile_note>& notes,
+void note_few(const csv_table& table, const csv_samples<Sample>& samples, std::vector<profile_note>& notes,
               const SizeOf& size) {
   constexpr std::size_t least = 3;
+  const std::vector<Sample>& all = samples.all;
   using size_type = decltype(size(all.front()));
   std::map<std::string, std::pair<std::set<size_type>, std::size_t>> sizes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& [seen, last] = sizes[all[i].gpu];
     if (seen.size() < least) seen.insert(size(all[i]));
-    last = i;
+    last = samples.rows[i];
   }
   for (const auto& [gpu, found] : sizes)
     if (const std::size_t count = found.first.size(); count < least)
@@ -74,14 +93,14 @@ template <class... Values>
   return all;
 }
 
-[[nodiscard]] inline result<std::vector<costs::attention_sample>> read_attention(const csv_table& table,
+[[nodiscard]] inline result<csv_samples<costs::attention_sample>> read_attention(const csv_table& table,
                                                                                  std::vector<profile_note>& notes) {
   const result<csv_quantity> forward = need_quantity(table, "fwd", time_units);
   if (!forward) return forward.error();
   const result<std::optional<csv_quantity>> backward = find_quantity(table, "bwd", time_units);
   if (!backward) return backward.error();
-  result<std::vector<costs::attention_sample>> read =
-      read_rows<costs::attention_sample>(table, [&](csv_row& row) -> costs::attention_sample {
+  result<csv_samples<costs::attention_sample>> read =
+      read_rows<costs::attention_sample>(table, notes, [&](csv_row& row) -> costs::attention_sample {
         costs::attention_sample s{.gpu = row.gpu(),
                                   .kernel = row.text("kernel"),
                                   .batch = row.count("batch"),
@@ -89,7 +108,7 @@ template <class... Values>
                                   .keys = {row.count("kv_tokens", longest_supported.value)},
                                   .heads = row.count("q_heads"),
                                   .kv_heads = row.count("kv_heads"),
-                                  .head_dim = row.count("head_dim"),
+                                  .head_dim = row.head_width("head_dim"),
                                   .causal = row.flag("causal", true),
                                   .deterministic = row.flag("deterministic_bwd", false),
                                   .forward = row.time(forward.value()),
@@ -100,8 +119,9 @@ template <class... Values>
         return s;
       });
   if (!read) return read;
-  const std::vector<costs::attention_sample>& all = read.value();
-  note_few(table, all, notes, [](const auto& s) { return std::pair(s.queries, s.keys); });
+  const std::vector<costs::attention_sample>& all = read.value().all;
+  const std::vector<std::size_t>& rows = read.value().rows;
+  note_few(table, read.value(), notes, [](const auto& s) { return std::pair(s.queries, s.keys); });
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const costs::attention_sample& s = all[i];
@@ -109,9 +129,9 @@ template <class... Values>
     const auto add = [&](const std::string& column, seconds time) {
       const auto q = static_cast<double>(s.queries.value);
       const auto kv = static_cast<double>(s.keys.value);
-      falling.add(s.gpu, kernel + alike("same queries", s.queries.value), kv, column, time, i);
-      falling.add(s.gpu, kernel + alike("same keys", s.keys.value), q, column, time, i);
-      falling.add(s.gpu, kernel + alike("same prefix", s.keys.value - s.queries.value), q, column, time, i);
+      falling.add(s.gpu, kernel + alike("same queries", s.queries.value), kv, column, time, rows[i]);
+      falling.add(s.gpu, kernel + alike("same keys", s.keys.value), q, column, time, rows[i]);
+      falling.add(s.gpu, kernel + alike("same prefix", s.keys.value - s.queries.value), q, column, time, rows[i]);
     };
     add(forward.value().column, s.forward);
     if (s.backward) add(backward.value()->column, *s.backward);
@@ -120,12 +140,12 @@ template <class... Values>
   return read;
 }
 
-[[nodiscard]] inline result<std::vector<costs::product_sample>> read_products(const csv_table& table,
+[[nodiscard]] inline result<csv_samples<costs::product_sample>> read_products(const csv_table& table,
                                                                               std::vector<profile_note>& notes) {
   const result<csv_quantity> time = need_quantity(table, "", time_units);
   if (!time) return time.error();
-  result<std::vector<costs::product_sample>> read =
-      read_rows<costs::product_sample>(table, [&](csv_row& row) -> costs::product_sample {
+  result<csv_samples<costs::product_sample>> read =
+      read_rows<costs::product_sample>(table, notes, [&](csv_row& row) -> costs::product_sample {
         return {.gpu = row.gpu(),
                 .m = row.count<std::int64_t>("m"),
                 .n = row.count<std::int64_t>("n"),
@@ -133,17 +153,18 @@ template <class... Values>
                 .time = row.time(time.value())};
       });
   if (!read) return read;
-  const std::vector<costs::product_sample>& all = read.value();
-  note_few(table, all, notes, [](const auto& s) { return std::tuple(s.m, s.n, s.k); });
+  const std::vector<costs::product_sample>& all = read.value().all;
+  const std::vector<std::size_t>& rows = read.value().rows;
+  note_few(table, read.value(), notes, [](const auto& s) { return std::tuple(s.m, s.n, s.k); });
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i)
     falling.add(all[i].gpu, alike(all[i].n, all[i].k), static_cast<double>(all[i].m), time.value().column, all[i].time,
-                i);
+                rows[i]);
   falling.report(table, {"m", "n", "k"}, notes);
   return read;
 }
 
-[[nodiscard]] inline result<std::vector<costs::layer_sample>> read_layers(const csv_table& table,
+[[nodiscard]] inline result<csv_samples<costs::layer_sample>> read_layers(const csv_table& table,
                                                                           std::vector<profile_note>& notes) {
   using operation = std::optional<seconds> costs::layer_sample::*;
   static constexpr std::pair<std::string_view, operation> operations[] = {
@@ -164,8 +185,8 @@ template <class... Values>
     if (column.value()) columns.emplace_back(*column.value(), member);
   }
   if (columns.empty()) return table.lacks("attn_pre_proj_ms or that of another operation");
-  result<std::vector<costs::layer_sample>> read =
-      read_rows<costs::layer_sample>(table, [&](csv_row& row) -> costs::layer_sample {
+  result<csv_samples<costs::layer_sample>> read =
+      read_rows<costs::layer_sample>(table, notes, [&](csv_row& row) -> costs::layer_sample {
         costs::layer_sample s{.gpu = row.gpu(),
                               .model = row.text("model"),
                               .hidden = row.count<std::int64_t>("hidden"),
@@ -178,14 +199,16 @@ template <class... Values>
         return s;
       });
   if (!read) return read;
-  const std::vector<costs::layer_sample>& all = read.value();
-  note_few(table, all, notes, [](const auto& s) { return s.tokens; });
+  const std::vector<costs::layer_sample>& all = read.value().all;
+  const std::vector<std::size_t>& rows = read.value().rows;
+  note_few(table, read.value(), notes, [](const auto& s) { return s.tokens; });
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const costs::layer_sample& s = all[i];
     const std::string layer = alike(s.model, s.hidden, s.ffn, s.q_heads, s.kv_heads, s.tensor);
     for (const auto& [column, member] : columns)
-      if (s.*member) falling.add(s.gpu, layer, static_cast<double>(s.tokens.value), column.column, *(s.*member), i);
+      if (s.*member)
+        falling.add(s.gpu, layer, static_cast<double>(s.tokens.value), column.column, *(s.*member), rows[i]);
   }
   falling.report(table, {"tp", "tokens"}, notes);
   return read;
@@ -202,14 +225,14 @@ template <class... Values>
   return found == names.end() ? std::nullopt : std::optional(found->second);
 }
 
-[[nodiscard]] inline result<std::vector<costs::collective_sample>> read_collectives(const csv_table& table,
+[[nodiscard]] inline result<csv_samples<costs::collective_sample>> read_collectives(const csv_table& table,
                                                                                     std::vector<profile_note>& notes) {
   const result<csv_quantity> time = need_quantity(table, "", time_units);
   if (!time) return time.error();
   const result<csv_quantity> size = need_quantity(table, "", size_units);
   if (!size) return size.error();
-  result<std::vector<costs::collective_sample>> read =
-      read_rows<costs::collective_sample>(table, [&](csv_row& row) -> costs::collective_sample {
+  result<csv_samples<costs::collective_sample>> read =
+      read_rows<costs::collective_sample>(table, notes, [&](csv_row& row) -> costs::collective_sample {
         const std::string name = row.text("op");
         const std::optional<costs::collective> op = collective_named(name);
         if (!op)
@@ -226,13 +249,14 @@ template <class... Values>
         return s;
       });
   if (!read) return read;
-  const std::vector<costs::collective_sample>& all = read.value();
-  note_few(table, all, notes, [](const auto& s) { return s.size; });
+  const std::vector<costs::collective_sample>& all = read.value().all;
+  const std::vector<std::size_t>& rows = read.value().rows;
+  note_few(table, read.value(), notes, [](const auto& s) { return s.size; });
   falling_times falling;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const costs::collective_sample& s = all[i];
     falling.add(s.gpu, alike(s.node, costs::name_of(s.op), s.ranks, s.ranks_per_node), s.size.value,
-                time.value().column, s.time, i);
+                time.value().column, s.time, rows[i]);
   }
   falling.report(table, {"op", "gpus", size.value().column.c_str()}, notes);
   return read;

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_COSTS_KERNELS_DETAIL_REFERENCE_KERNEL_HPP
 #define SLIMPACK_COSTS_KERNELS_DETAIL_REFERENCE_KERNEL_HPP
 
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 
 #include <algorithm>
@@ -43,8 +44,10 @@ struct kernel_key {
   }
   std::optional<kernel_key> best;
   std::tuple<bool, bool, std::size_t, std::size_t> most;
+  const std::string own = costs::plain_gpu_name(gpu);
   for (const auto& [key, found] : kernels) {
-    const auto alike = std::mismatch(key.gpu.begin(), key.gpu.end(), gpu.begin(), gpu.end()).first - key.gpu.begin();
+    const std::string other = costs::plain_gpu_name(key.gpu);
+    const auto alike = std::mismatch(other.begin(), other.end(), own.begin(), own.end()).first - other.begin();
     const std::tuple rank{found.trains && !key.deterministic, !key.deterministic, static_cast<std::size_t>(alike),
                           found.samples};
     if (!best || rank >= most) best = key, most = rank;

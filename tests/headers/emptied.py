@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Names public headers that no test would miss: those whose body can be emptied while the tests that name its entities
+still compile.
+
+    emptied.py [--sample N [--seed S]] [--compiler clang++] [--define NAME=VALUE] [-I FOLDER]... [HEADER]...
+
+The emptied copy keeps includes and include guard (or nothing, where the header is nothing but includes), and stands in
+front of the library in the include path. Tests are tried with -fsyntax-only, those that include the header first, then
+those that name most of its entities. A file that cannot be found is no failure: that test needs what is not installed,
+and a header with no other tests is told as not decided. With SLIMPACK_FULL in the environment --sample is ignored.
+Everything is derived from the tree. Exit status: 0 every header has such a test; 1 some have none, which are printed.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include"
+TESTS = ROOT / "tests"
+MOST_TRIED = 6
+DECLARED = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:\[\[\w+\]\]\s*)?(?:struct|class|enum class|enum|concept|namespace|using)\s+(?:SLIMPACK_\w+\s+)?(\w+)"
+                      r"|^(?:\[\[nodiscard\]\] )?(?:inline|constexpr|template)\b[^=;{]*?\b(\w+)\s*[({=]|^#define\s+(SLIMPACK_\w+)", re.M)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+
+
+def public_headers():
+    return sorted(h for h in (INCLUDE / "slimpack").rglob("*.hpp") if "detail" not in h.relative_to(INCLUDE).parts)
+
+
+def emptied(text):
+    kept, guard = [], re.search(r"#define\s+(\w+_HPP)\b", text)
+    for line in text.splitlines():
+        if re.match(r"\s*#\s*(include|if|ifdef|ifndef|else|elif|endif)\b", line) or (guard and line.strip() == guard[0]):
+            kept.append(line)
+    code = COMMENT.sub("", re.sub(r"^\s*#.*$", "", text, flags=re.M)).strip()
+    if not code and not re.search(r"#define\s+(?!\w+_HPP\b)", text):  # includes are all that there is
+        kept = [line for line in kept if "include" not in line]
+    return "\n".join(kept) + "\n"
+
+
+def entities(text):
+    names = {name for found in DECLARED.findall(COMMENT.sub("", text)) for name in found if name}
+    return names - {"slimpack", "detail", "std", "boost", "operator", "if", "requires"}
+
+
+def candidates(header, texts):
+    """Tests by how directly they name the header."""
+    own = f"<{header.relative_to(INCLUDE)}>"
+    names = entities(header.read_text())
+    words = re.compile(r"\b(" + "|".join(map(re.escape, sorted(names))) + r")\b") if names else None
+    ranked = []
+    for test, text in texts.items():
+        named = len(set(words.findall(text))) if words else 0
+        if own in text or named:
+            ranked.append((own not in text, test.stem.removesuffix("_test") != header.stem, -named, len(text), str(test)))
+    return [pathlib.Path(rank[-1]) for rank in sorted(ranked)[:MOST_TRIED]]
+
+
+def missed_by(header, texts, options):
+    """The first test that does not compile without the header's body, or None; and whether all could be tried."""
+    tried = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / header.relative_to(INCLUDE)
+        copy.parent.mkdir(parents=True)
+        copy.write_text(emptied(header.read_text()))
+        for test in candidates(header, texts):
+            command = [options.compiler, "-std=c++20", "-fsyntax-only", "-w", f"-I{folder}", f"-I{INCLUDE}", f"-I{TESTS}",
+                       *(f"-I{path}" for path in options.I), *(f"-D{name}" for name in options.define), str(test)]
+            if "clang" in pathlib.Path(options.compiler).name:
+                command.insert(4, "-ferror-limit=1")
+            else:
+                command.insert(4, "-fmax-errors=1")
+            done = subprocess.run(command, capture_output=True, text=True)
+            tried.append(not re.search(r"file not found|No such file", done.stderr))
+            if done.returncode != 0 and tried[-1]:
+                return test, True
+    return None, not tried or any(tried)
+
+
+def installed_folders():
+    """Of packages that some tests need."""
+    try:
+        found = subprocess.run(["pkg-config", "--cflags-only-I", "cbc", "ompi-cxx"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return []
+    return re.findall(r"-I(\S+)", found.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("headers", nargs="*", type=pathlib.Path)
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--compiler", default="clang++")
+    parser.add_argument("--define", action="append", default=[f'SLIMPACK_TEST_DATA="{ROOT / "examples" / "data"}"'])
+    parser.add_argument("-I", action="append", default=["/usr/include/eigen3", *installed_folders()])
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    headers = [h.resolve() for h in options.headers] or public_headers()
+    if options.sample is not None and not os.environ.get("SLIMPACK_FULL") and options.sample < len(headers):
+        headers = sorted(random.Random(options.seed).sample(headers, options.sample))
+        print(f"{len(headers)} headers drawn with seed {options.seed}")
+    texts = {test: test.read_text() for test in sorted(TESTS.rglob("*.cpp")) if "compile_fail" not in test.parts}
+    none = []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for header, (test, decided) in zip(headers, pool.map(lambda h: missed_by(h, texts, options), headers)):
+            if options.verbose:
+                print(header.relative_to(INCLUDE), test.relative_to(TESTS) if test else "-", flush=True)
+            if test is None and decided:
+                none.append(header)
+            elif test is None:
+                print(f"{header.relative_to(INCLUDE)}: not decided, its tests need what is not installed")
+    for header in none:
+        print(f"{header.relative_to(INCLUDE)}: no test fails when its body is emptied")
+    print(f"{len(headers) - len(none)} of {len(headers)} public headers pass")
+    return 1 if none else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
