@@ -5,13 +5,13 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,23 +24,13 @@ namespace slimpack::simulators {
 /// Requires  merges that name replicas there are            Complexity  O(replicas + sharers)
 [[nodiscard]] inline std::vector<std::vector<std::uint32_t>> joint_groups(std::span<const merge> merges,
                                                                           std::size_t replicas) {
-  std::vector<std::uint32_t> first(replicas);  // a smaller replica of the group, at last the smallest
-  std::iota(first.begin(), first.end(), 0u);
-  const auto smallest = [&](std::uint32_t r) {
-    while (first[r] != r) r = first[r] = first[first[r]];
-    return r;
-  };
-  for (const merge& m : merges) {
-    for (const std::uint32_t r : m.replicas) {
-      const std::uint32_t a = smallest(m.replicas.front());
-      const std::uint32_t b = smallest(r);
-      first[std::max(a, b)] = std::min(a, b);
-    }
-  }
+  detail::disjoint_sets joined(replicas);
+  for (const merge& m : merges)
+    for (const std::uint32_t r : m.replicas) joined.unite(m.replicas.front(), r);
   std::vector<std::vector<std::uint32_t>> groups;
   std::vector<std::size_t> group_of(replicas);
   for (std::uint32_t r = 0; r < replicas; ++r) {
-    const std::uint32_t home = smallest(r);
+    const std::uint32_t home = joined.representative(r);
     if (home == r) group_of[r] = groups.size(), groups.emplace_back();
     groups[group_of[home]].push_back(r);
   }
@@ -77,13 +67,8 @@ template <class WorkOf, class ProgramsOf>
   const auto number = [&](std::size_t position, pass p, pack_id pack) {
     return first_of[2 * position + (p == pass::backward)] + pack.value;
   };
-  std::vector<std::uint32_t> tied(packs);
-  std::iota(tied.begin(), tied.end(), 0u);
+  detail::disjoint_sets tied(packs);
   std::vector<bool> has_row(packs, false);
-  const auto representative = [&](std::uint32_t pack) {
-    while (tied[pack] != pack) pack = tied[pack] = tied[tied[pack]];
-    return pack;
-  };
   for (const merge& m : merges) {
     const auto position = [&](std::size_t k) {
       const auto at = std::lower_bound(group.begin(), group.end(), m.replicas[k]);
@@ -98,9 +83,7 @@ template <class WorkOf, class ProgramsOf>
                                                   std::to_string(row[k].value) + " of replica " +
                                                   std::to_string(m.replicas[k]) + ", which has no such pack"};
           const std::uint32_t own = number(position(k), p, row[k]);
-          const std::uint32_t other = representative(own);
-          const std::uint32_t first = representative(number(position(0), p, row[0]));
-          tied[std::max(first, other)] = std::min(first, other);
+          tied.unite(number(position(0), p, row[0]), own);
           has_row[own] = true;
         }
       }
@@ -118,7 +101,7 @@ template <class WorkOf, class ProgramsOf>
       if (t.is_instruction() && !t.what.weights_only) {
         const std::uint32_t own = number(g, t.what.pass, t.what.pack);
         if (has_row[own]) {
-          std::uint32_t& set = set_at[representative(own) * parts + t.what.chunk * stages + t.stage];
+          std::uint32_t& set = set_at[tied.representative(own) * parts + t.what.chunk * stages + t.stage];
           if (set == none) set = static_cast<std::uint32_t>(together.size()), together.emplace_back();
           together[set].push_back(n);
         }
