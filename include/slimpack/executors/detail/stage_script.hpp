@@ -5,6 +5,8 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/detail/piece_list.hpp>
+#include <slimpack/executors/detail/script_walk.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -18,18 +20,6 @@
 #include <vector>
 
 namespace slimpack::detail {
-
-/// The pieces of one pass, pack after pack.
-struct piece_list {
-  std::vector<piece> pieces;
-  std::vector<std::uint32_t> ends;  // per pack
-  std::vector<tokens> size;         // per pack
-  weight_timing weight;             // of backward packs: which leave their weight gradients to a W
-
-  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> range(std::uint32_t pack) const {
-    return {pack == 0 ? 0 : ends[pack - 1], ends[pack]};
-  }
-};
 
 /// One end of a message: a rank and a channel; no rank at the ends of the pipeline.
 struct message_end {
@@ -234,90 +224,14 @@ class stage_script {
 
   /// Walks through the program: checks its order and counts what is live.
   result<void> follow() {
-    struct open_sequence {
-      std::vector<std::pair<std::uint32_t, std::int64_t>> packs;  // forward pack, its live tokens of the sequence
-      std::int64_t live{};
-    };
-    struct chunk_state {
-      std::uint32_t run[2]{};           // packs, per pass
-      std::size_t weights{};            // the pack whose weight gradients are next
-      std::vector<open_sequence> open;  // per sequence
-      std::vector<std::int64_t> live;   // tokens, per forward pack
-    };
-    std::vector<chunk_state> state(static_cast<std::size_t>(chunks));
-    for (chunk_state& c : state) {
-      c.open.resize(ids());
-      c.live.resize(forward.ends.size());
-      c.weights = backward.weight.next(0);
-    }
-    std::int64_t live = 0;
-    std::int64_t peak = 0;
-    std::size_t in_flight = 0;
-    for (const instruction& i : code) {
-      const bool is_forward = i.pass == pass::forward;
-      const auto wrong = [&](const std::string& why) { return error{errc::out_of_order, name_of(i, chunks) + ' ' + why}; };
-      if (i.chunk >= state.size()) return wrong("is of a chunk that the plan has not");
-      chunk_state& c = state[i.chunk];
-      if (i.weights_only) {
-        if (is_forward || i.pack.value >= c.run[1]) return wrong("would run before its backward");
-        if (i.pack.value != c.weights || !backward.weight.splits(i.pack.value))
-          return wrong("stands where W" + std::to_string(c.weights) + " comes next");
-        c.weights = backward.weight.next(c.weights + 1);
-        live -= backward.size[i.pack.value].value;
-        continue;
-      }
-      std::uint32_t& next = c.run[is_forward ? 0 : 1];
-      if (i.pack.value != next || next >= of(i.pass).ends.size())
-        return wrong("stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
-                     " comes next");
-      if (stages == 1 && i.chunk != (is_forward ? 0u : static_cast<std::uint32_t>(chunks) - 1)) {
-        const chunk_state& before = state[is_forward ? i.chunk - 1 : i.chunk + 1];  // on this stage, too
-        if (before.run[is_forward ? 0 : 1] <= next) return wrong("would run before the chunk that it follows");
-      }
-      ++next;
-      const auto [first, end] = of(i.pass).range(i.pack.value);
-      for (std::uint32_t at = first; at < end; ++at) {
-        const piece& one = of(i.pass).pieces[at];
-        open_sequence& open = c.open[one.slice.sequence.value];
-        if (is_forward) {
-          open.packs.push_back({i.pack.value, one.slice.length.value});
-          open.live += one.slice.length.value;
-          if (c.live[i.pack.value] == 0) ++in_flight;
-          c.live[i.pack.value] += one.slice.length.value;
-          live += one.slice.length.value;
-          continue;
-        }
-        if (open.live != one.slice.end().value)
-          return wrong((one.is_last() ? "would run before the forward of sequence " : "would run before later tokens of sequence ") +
-                       std::to_string(one.slice.sequence.value) + (one.is_last() ? " has ended" : ""));
-        open.live -= one.slice.length.value;
-        for (std::int64_t left = one.slice.length.value; left > 0;) {
-          auto& [pack, tokens_left] = open.packs.back();
-          const std::int64_t n = std::min(left, tokens_left);
-          left -= n, tokens_left -= n, c.live[pack] -= n;
-          if (c.live[pack] == 0) --in_flight;
-          if (tokens_left == 0) open.packs.pop_back();
-        }
-      }
-      if (is_forward) {
-        peak = std::max(peak, live);
-        outline.packs_in_flight = std::max(outline.packs_in_flight, in_flight);
-      } else if (!backward.weight.splits(i.pack.value)) {
-        live -= backward.size[i.pack.value].value;
-      }
-    }
-    const auto chunk_of = [&](const chunk_state& c) { return static_cast<std::uint32_t>(&c - state.data()); };
-    for (const chunk_state& c : state)
-      if (c.weights != backward.weight.apart.size())
-        return error{errc::out_of_order, "the program ends before " + name_of({pass::backward, {static_cast<std::uint32_t>(c.weights)},
-                                                                             chunk_of(c), true}, chunks)};
-    for (const chunk_state& c : state)
-      for (const pass p : {pass::forward, pass::backward})
-        if (c.run[p == pass::forward ? 0 : 1] != of(p).ends.size())
-          return error{errc::out_of_order, "the program ends before " + name_of({p, {c.run[p == pass::forward ? 0 : 1]}, chunk_of(c)}, chunks)};
+    script_walk walk(stages, chunks, ids(), forward, backward);
+    for (const instruction& i : code)
+      if (result<void> sound = walk.take(i); !sound) return sound;
+    if (result<void> whole = walk.ended(); !whole) return whole;
     outline.replica = replica;
     outline.stage = stage;
-    outline.tokens_in_flight = {(peak + chunks - 1) / chunks};
+    outline.packs_in_flight = walk.most_packs_in_flight();
+    outline.tokens_in_flight = walk.most_tokens_in_flight();
     for (const piece_list* list : {&forward, &backward})
       for (const tokens size : list->size) outline.largest_pack = std::max(outline.largest_pack, size);
     return success();

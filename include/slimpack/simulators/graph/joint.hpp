@@ -6,12 +6,12 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
+#include <slimpack/simulators/graph/detail/tied_packs.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,7 +46,6 @@ namespace slimpack::simulators {
 template <class WorkOf, class ProgramsOf>
 [[nodiscard]] result<task_graph> joint_graph(std::span<const std::uint32_t> group, const WorkOf& work_of,
                                              const ProgramsOf& programs_of, std::span<const merge> merges) {
-  using node = task_graph::node;
   std::vector<task_graph> alone(group.size());
   for (std::size_t g = 0; g < group.size(); ++g) {
     result<void> built = alone[g].assign(work_of(group[g]), programs_of(group[g]));
@@ -56,59 +55,10 @@ template <class WorkOf, class ProgramsOf>
   }
   if (group.size() == 1) return std::move(alone.front());
 
-  // Packs of both passes of all replicas in one row of numbers; of those that run together the smallest stands for all.
-  std::vector<std::uint32_t> first_of;  // by position and pass: its first pack's number
-  std::uint32_t packs = 0;
-  for (const std::uint32_t r : group)
-    for (const pass p : {pass::forward, pass::backward}) {
-      first_of.push_back(packs);
-      packs += static_cast<std::uint32_t>(work_of(r).of(p).size());
-    }
-  const auto number = [&](std::size_t position, pass p, pack_id pack) {
-    return first_of[2 * position + (p == pass::backward)] + pack.value;
-  };
-  detail::disjoint_sets tied(packs);
-  std::vector<bool> has_row(packs, false);
-  for (const merge& m : merges) {
-    const auto position = [&](std::size_t k) {
-      const auto at = std::lower_bound(group.begin(), group.end(), m.replicas[k]);
-      return static_cast<std::size_t>(at - group.begin());
-    };
-    if (position(0) == group.size() || group[position(0)] != m.replicas[0]) continue;
-    for (const pass p : {pass::forward, pass::backward}) {
-      for (const std::vector<pack_id>& row : m.of(p)) {
-        for (std::size_t k = 0; k < row.size(); ++k) {
-          if (row[k].value >= work_of(m.replicas[k]).of(p).size())
-            return error{errc::invalid_input, "a row of sequence " + std::to_string(m.sequence.value) + " names pack " +
-                                                  std::to_string(row[k].value) + " of replica " +
-                                                  std::to_string(m.replicas[k]) + ", which has no such pack"};
-          const std::uint32_t own = number(position(k), p, row[k]);
-          tied.unite(number(position(0), p, row[0]), own);
-          has_row[own] = true;
-        }
-      }
-    }
-  }
-  // A set for each pack that stands for others, on each part.
-  const auto parts = static_cast<std::size_t>(work_of(group.front()).shape.parts());
-  const auto stages = static_cast<std::size_t>(work_of(group.front()).shape.stages);
-  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  std::vector<std::uint32_t> set_at(packs * parts, none);
-  std::vector<std::vector<node>> together;
-  node n = 0;
-  for (std::size_t g = 0; g < group.size(); ++g) {
-    for (const task& t : alone[g].tasks()) {
-      if (t.is_instruction() && !t.what.weights_only) {
-        const std::uint32_t own = number(g, t.what.pass, t.what.pack);
-        if (has_row[own]) {
-          std::uint32_t& set = set_at[tied.representative(own) * parts + t.what.chunk * stages + t.stage];
-          if (set == none) set = static_cast<std::uint32_t>(together.size()), together.emplace_back();
-          together[set].push_back(n);
-        }
-      }
-      ++n;
-    }
-  }
+  detail::tied_packs packs(group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).of(p).size(); });
+  if (result<void> tied = detail::tie_rows(packs, group, merges); !tied) return std::move(tied).error();
+  const std::vector<std::vector<task_graph::node>> together =
+      detail::tasks_together(alone, packs, work_of(group.front()).shape);
   task_graph joined;
   if (result<void> made = joined.join(alone, together); !made) return std::move(made).error();
   return joined;

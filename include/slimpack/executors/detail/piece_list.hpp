@@ -1,0 +1,28 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_PIECE_LIST_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_PIECE_LIST_HPP
+
+#include <slimpack/core/pass_timing.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/executors/piece.hpp>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The pieces of one pass, pack after pack.
+struct piece_list {
+  std::vector<piece> pieces;
+  std::vector<std::uint32_t> ends;  // per pack
+  std::vector<tokens> size;         // per pack
+  weight_timing weight;             // of backward packs: which leave their weight gradients to a W
+
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> range(std::uint32_t pack) const {
+    return {pack == 0 ? 0 : ends[pack - 1], ends[pack]};
+  }
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,161 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_SCRIPT_WALK_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_WALK_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/executors/detail/piece_list.hpp>
+#include <slimpack/executors/piece.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// A walk through one stage's program, instruction by instruction: checks their order, and counts what is live.
+class script_walk {
+ public:
+  /// ids: one past the largest id of a sequence            Requires  lists that outlive it
+  script_walk(int stages, int chunks, std::size_t ids, const piece_list& forward, const piece_list& backward)
+      : stages_(stages), forward_(forward), backward_(backward), chunks_(static_cast<std::size_t>(chunks)) {
+    for (chunk_state& c : chunks_) {
+      c.open.resize(ids);
+      c.live.resize(forward.ends.size());
+      c.next_weights = backward.weight.next(0);
+    }
+  }
+
+  /// Runs the next instruction.
+  /// Errors    out_of_order: it may not stand here
+  result<void> take(const instruction& i) {
+    if (i.chunk >= chunks_.size()) return wrong(i, "is of a chunk that the plan has not");
+    if (i.weights_only) return take_weights(i);
+    if (result<void> next = take_pack(i); !next) return next;
+    return i.pass == pass::forward ? open(i) : close(i);
+  }
+
+  /// Whether all has run by now.
+  /// Errors    out_of_order: something is left
+  [[nodiscard]] result<void> ended() const {
+    for (std::uint32_t c = 0; c < chunks_.size(); ++c)
+      if (chunks_[c].next_weights != backward_.weight.apart.size())
+        return left({pass::backward, {static_cast<std::uint32_t>(chunks_[c].next_weights)}, c, true});
+    for (std::uint32_t c = 0; c < chunks_.size(); ++c)
+      for (const pass p : {pass::forward, pass::backward})
+        if (chunks_[c].next(p) != of(p).ends.size()) return left({p, {chunks_[c].next(p)}, c});
+    return success();
+  }
+
+  [[nodiscard]] std::size_t most_packs_in_flight() const noexcept { return most_in_flight_; }
+  /// Those of a chunk count as their share of a stage.
+  [[nodiscard]] tokens most_tokens_in_flight() const noexcept {
+    const auto chunks = static_cast<std::int64_t>(chunks_.size());
+    return {(peak_ + chunks - 1) / chunks};
+  }
+
+ private:
+  struct open_sequence {
+    std::vector<std::pair<std::uint32_t, std::int64_t>> packs;  // forward pack, its live tokens of the sequence
+    std::int64_t live{};
+  };
+  struct chunk_state {
+    std::uint32_t forwards{};  // packs that have run
+    std::uint32_t backwards{};
+    std::size_t next_weights{};       // the pack whose weight gradients are next
+    std::vector<open_sequence> open;  // per sequence
+    std::vector<std::int64_t> live;   // tokens, per forward pack
+
+    [[nodiscard]] std::uint32_t next(pass p) const noexcept { return p == pass::forward ? forwards : backwards; }
+  };
+
+  [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward_ : backward_; }
+
+  [[nodiscard]] error wrong(const instruction& i, const std::string& why) const {
+    return {errc::out_of_order, name_of(i, static_cast<int>(chunks_.size())) + ' ' + why};
+  }
+  [[nodiscard]] error left(const instruction& i) const {
+    return {errc::out_of_order, "the program ends before " + name_of(i, static_cast<int>(chunks_.size()))};
+  }
+
+  /// Weight gradients come after their backward, pack by pack; then its tokens are no longer live.
+  result<void> take_weights(const instruction& i) {
+    chunk_state& c = chunks_[i.chunk];
+    if (i.pass == pass::forward || i.pack.value >= c.backwards) return wrong(i, "would run before its backward");
+    if (i.pack.value != c.next_weights || !backward_.weight.splits(i.pack.value))
+      return wrong(i, "stands where W" + std::to_string(c.next_weights) + " comes next");
+    c.next_weights = backward_.weight.next(c.next_weights + 1);
+    live_ -= backward_.size[i.pack.value].value;
+    return success();
+  }
+
+  /// Packs run in run order; and where one stage has all chunks, each after the chunk that it follows.
+  result<void> take_pack(const instruction& i) {
+    chunk_state& c = chunks_[i.chunk];
+    const bool is_forward = i.pass == pass::forward;
+    const std::uint32_t next = c.next(i.pass);
+    if (i.pack.value != next || next >= of(i.pass).ends.size())
+      return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
+                          " comes next");
+    const auto first = static_cast<std::uint32_t>(is_forward ? 0 : chunks_.size() - 1);
+    if (stages_ == 1 && i.chunk != first && chunks_[is_forward ? i.chunk - 1 : i.chunk + 1].next(i.pass) <= next)
+      return wrong(i, "would run before the chunk that it follows");
+    ++(is_forward ? c.forwards : c.backwards);
+    return success();
+  }
+
+  /// A forward pack's tokens become live.
+  result<void> open(const instruction& i) {
+    chunk_state& c = chunks_[i.chunk];
+    for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at) {
+      const slice& s = forward_.pieces[at].slice;
+      open_sequence& open = c.open[s.sequence.value];
+      open.packs.push_back({i.pack.value, s.length.value});
+      open.live += s.length.value;
+      if (c.live[i.pack.value] == 0) ++in_flight_;
+      c.live[i.pack.value] += s.length.value;
+      live_ += s.length.value;
+    }
+    peak_ = std::max(peak_, live_);
+    most_in_flight_ = std::max(most_in_flight_, in_flight_);
+    return success();
+  }
+
+  /// A backward pack takes each sequence from its end, and lets go of the forward packs that held these tokens.
+  result<void> close(const instruction& i) {
+    chunk_state& c = chunks_[i.chunk];
+    for (auto [at, end] = backward_.range(i.pack.value); at < end; ++at) {
+      const piece& one = backward_.pieces[at];
+      open_sequence& open = c.open[one.slice.sequence.value];
+      if (open.live != one.slice.end().value)
+        return wrong(i, (one.is_last() ? "would run before the forward of sequence " : "would run before later tokens of sequence ") +
+                            std::to_string(one.slice.sequence.value) + (one.is_last() ? " has ended" : ""));
+      open.live -= one.slice.length.value;
+      for (std::int64_t left = one.slice.length.value; left > 0;) {
+        auto& [pack, tokens_left] = open.packs.back();
+        const std::int64_t n = std::min(left, tokens_left);
+        left -= n, tokens_left -= n, c.live[pack] -= n;
+        if (c.live[pack] == 0) --in_flight_;
+        if (tokens_left == 0) open.packs.pop_back();
+      }
+    }
+    if (!backward_.weight.splits(i.pack.value)) live_ -= backward_.size[i.pack.value].value;
+    return success();
+  }
+
+  int stages_;
+  const piece_list& forward_;
+  const piece_list& backward_;
+  std::vector<chunk_state> chunks_;
+  std::int64_t live_{};  // tokens, of all chunks
+  std::int64_t peak_{};
+  std::size_t in_flight_{};  // forward packs that hold live tokens
+  std::size_t most_in_flight_{};
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,117 @@
+#ifndef SLIMPACK_SIMULATORS_GRAPH_DETAIL_TIED_PACKS_HPP
+#define SLIMPACK_SIMULATORS_GRAPH_DETAIL_TIED_PACKS_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Which packs of a group of replicas run together, because rows of shared sequences hold them.
+/// Packs of both passes of all replicas are counted through; of those that run together the smallest number stands for all.
+class tied_packs {
+ public:
+  /// packs_of(position, pass): packs of the replica there            Complexity  O(replicas)
+  template <class PacksOf>
+  tied_packs(std::size_t replicas, const PacksOf& packs_of) : sets_(0) {
+    first_.push_back(0);
+    for (std::size_t g = 0; g < replicas; ++g)
+      for (const pass p : {pass::forward, pass::backward})
+        first_.push_back(first_.back() + static_cast<std::uint32_t>(packs_of(g, p)));
+    sets_ = disjoint_sets(first_.back());
+    has_row_.resize(first_.back());
+  }
+
+  /// Packs of all replicas.
+  [[nodiscard]] std::size_t size() const noexcept { return first_.back(); }
+
+  /// Packs of the replica at a position.
+  [[nodiscard]] std::size_t count(std::size_t position, pass p) const {
+    return first_[index(position, p) + 1] - first_[index(position, p)];
+  }
+
+  /// Ties a pack of a row to the row's first.
+  void tie(std::size_t first_position, pack_id first, std::size_t position, pack_id pack, pass p) {
+    const std::uint32_t own = number(position, p, pack);
+    sets_.unite(number(first_position, p, first), own);
+    has_row_[own] = true;
+  }
+
+  /// The pack that stands for those that one runs with; nothing where it is of no row.
+  [[nodiscard]] std::optional<std::uint32_t> stand_in(std::size_t position, pass p, pack_id pack) {
+    const std::uint32_t own = number(position, p, pack);
+    if (!has_row_[own]) return std::nullopt;
+    return sets_.representative(own);
+  }
+
+ private:
+  [[nodiscard]] static std::size_t index(std::size_t position, pass p) { return 2 * position + (p == pass::backward); }
+  [[nodiscard]] std::uint32_t number(std::size_t position, pass p, pack_id pack) const {
+    return first_[index(position, p)] + pack.value;
+  }
+
+  std::vector<std::uint32_t> first_;  // number of the first pack, by position and pass; at last how many there are
+  disjoint_sets sets_;
+  std::vector<bool> has_row_;
+};
+
+/// Ties the packs of each row of the merges of a group.
+/// Errors    invalid_input: a row that names no pack            Complexity  O(rows * sharers)
+[[nodiscard]] inline result<void> tie_rows(tied_packs& packs, std::span<const std::uint32_t> group,
+                                           std::span<const merge> merges) {
+  for (const merge& m : merges) {
+    const auto position = [&](std::size_t k) {
+      const auto at = std::lower_bound(group.begin(), group.end(), m.replicas[k]);
+      return static_cast<std::size_t>(at - group.begin());
+    };
+    if (position(0) == group.size() || group[position(0)] != m.replicas[0]) continue;  // of another group
+    for (const pass p : {pass::forward, pass::backward})
+      for (const std::vector<pack_id>& row : m.of(p))
+        for (std::size_t k = 0; k < row.size(); ++k) {
+          if (row[k].value >= packs.count(position(k), p))
+            return error{errc::invalid_input, "a row of sequence " + std::to_string(m.sequence.value) + " names pack " +
+                                                  std::to_string(row[k].value) + " of replica " +
+                                                  std::to_string(m.replicas[k]) + ", which has no such pack"};
+          packs.tie(position(0), row[0], position(k), row[k], p);
+        }
+  }
+  return success();
+}
+
+/// The tasks that run together: for each pack that stands for others, and each part of the model, one set. Tasks of all
+/// graphs are counted through.
+/// Complexity O(nodes)
+[[nodiscard]] inline std::vector<std::vector<simulators::task_graph::node>> tasks_together(
+    std::span<const simulators::task_graph> alone, tied_packs& packs, const shape& on) {
+  const auto parts = static_cast<std::size_t>(on.parts());
+  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> set_at(packs.size() * parts, none);
+  std::vector<std::vector<simulators::task_graph::node>> together;
+  simulators::task_graph::node n = 0;
+  for (std::size_t g = 0; g < alone.size(); ++g)
+    for (const simulators::task& t : alone[g].tasks()) {
+      const simulators::task_graph::node self = n++;
+      if (!t.is_instruction() || t.what.weights_only) continue;
+      const std::optional<std::uint32_t> pack = packs.stand_in(g, t.what.pass, t.what.pack);
+      if (!pack) continue;
+      std::uint32_t& set = set_at[*pack * parts + t.what.chunk * static_cast<std::size_t>(on.stages) + t.stage];
+      if (set == none) set = static_cast<std::uint32_t>(together.size()), together.emplace_back();
+      together[set].push_back(self);
+    }
+  return together;
+}
+
+}  // namespace slimpack::detail
+
+#endif
