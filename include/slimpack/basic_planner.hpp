@@ -5,6 +5,8 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/shared_row.hpp>
+#include <slimpack/pricing/detail/checked_times.hpp>
+#include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/detail/amount.hpp>
@@ -18,15 +20,14 @@
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/detail/solution_check.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
+#include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -51,11 +52,13 @@ struct no_simulator {};  // who leaves the simulator out of basic_planner is tol
 ///           once more, although a search has done so before: whatever solver it was, the figures of a plan are the cost
 ///           model's and the simulator's. That takes as long as one candidate of a search.
 /// Law       equal inputs give equal plans, planning_time apart; every plan satisfies testing/plan_laws.hpp
-/// Threads   those that the solver has (two_phase::threads) also price and simulate replicas, so that slicer, cost model,
+/// Threads   those that the solver has (solvers/hooks.hpp) also price and simulate replicas, so that slicer, cost model,
 ///           schedule and simulator are called from several at once, as const objects
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
-///           model for another shape or with times that are no times; a solution that does not run each sequence once
-///           (solvers/detail/solution_check.hpp); what solver, schedule and simulator refuse
+///           model for another shape, or one that answers any question with what is no time: planning ends, and the
+///           detail names slice, pass and part (of several such answers one of the first met, which may vary with the
+///           number of threads); a solution that does not run each sequence once (solvers/detail/solution_check.hpp); what
+///           solver, schedule and simulator refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
           schedule_for<workload> Schedule = schedules::list, class Simulator = detail::no_simulator>
@@ -88,7 +91,8 @@ class basic_planner {
       if (lengths[i] < tokens{1} || lengths[i] > longest_supported)
         return error{errc::invalid_input, "sequence " + std::to_string(i) + " has " + std::to_string(lengths[i].value) +
                                               " tokens; lengths run from 1 to " + std::to_string(longest_supported.value)};
-    return check_times(*std::max_element(lengths.begin(), lengths.end()));
+    const tokens longest = *std::max_element(lengths.begin(), lengths.end());
+    return detail::check_longest(cost_, shape_, longest, weight_gradients_of<Schedule>);
   }
 
   /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end early
@@ -96,9 +100,12 @@ class basic_planner {
   [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const {
     const auto begin = std::chrono::steady_clock::now();
     if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
-    result<solution> solved = solver_.solve(problem{lengths, shape_, stop}, slicer_, cost_, schedule_);
+    detail::time_faults faults(stop);
+    result<solution> solved = solution_of(problem{lengths, shape_, faults.token()}, searched_cost(cost_, faults));
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    result<plan> made = assembled(lengths, std::move(solved).value());
+    result<plan> made = assembled(lengths, std::move(solved).value(), checked_cost(cost_, faults));
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!made) return made;
     plan& p = made.value();
     p.truncated = stop.stop_possible();
@@ -108,73 +115,41 @@ class basic_planner {
   }
 
  private:
-  /// The cost model must give times that sums can hold; the longest sequence takes the longest (cost_model law 3), and
-  /// sharing it among all replicas that get a quantum of it the longest exchange.
-  result<void> check_times(tokens longest) const {
-    constexpr seconds most{1e12};
-    const slice whole{{}, {0}, longest};
-    const std::int64_t quanta = (longest.value - 1) / shape_.quantum.value + 1;
-    std::vector<std::uint32_t> sharers(static_cast<std::size_t>(std::min<std::int64_t>(shape_.replicas, quanta)));
-    std::iota(sharers.begin(), sharers.end(), 0u);
-    for (int part = 0; part < shape_.parts(); ++part) {
-      for (const pass p : {pass::forward, pass::backward}) {
-        const bool last = part == (p == pass::forward ? shape_.parts() - 1 : 0);
-        const slice mine{{}, {0}, std::min(longest, shape_.quantum)};
-        const shared_row row{{}, p, {0}, longest, sharers};
-        for (const auto& [what, t] :
-             {std::pair{"", cost_.time(whole, p, part)}, {"the overhead of a pack with ", pack_overhead(cost_, p, part)},
-              {"a pack of ", pack_time(cost_, std::span(&whole, 1), p, part)},
-              {"the message of ", last ? seconds{} : message_time(cost_, longest, p, part)},
-              {"the exchange of ",
-               sharers.size() > 1 ? exchange_time(cost_, row, std::span(&mine, 1), p, part) : seconds{}}})
-          if (!(t >= seconds{} && t <= most))
-            return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for " + what +
-                                                  "a sequence of " + std::to_string(longest.value) + " tokens, " +
-                                                  (p == pass::forward ? "forward" : "backward") + " on part " +
-                                                  std::to_string(part) + "; times must be from 0 to 1e12 s"};
-      }
-      if constexpr (weight_gradients_of<Schedule> == weight_gradients::apart) {
-        const seconds weights = weight_time(cost_, whole, part);
-        const seconds all = cost_.time(whole, pass::backward, part);
-        if (!(weights >= seconds{} && weights <= all * (1 + 1e-9)))
-          return error{errc::invalid_input,
-                       "the cost model gives " + std::to_string(weights.value) +
-                           " s for the weight gradients of a sequence of " + std::to_string(longest.value) +
-                           " tokens on part " + std::to_string(part) + "; they must be from 0 to its backward, " +
-                           std::to_string(all.value) + " s"};
-      }
-    }
-    const seconds reduce = reduce_time_of(cost_);
-    if (!(reduce >= seconds{} && reduce <= most))
-      return error{errc::invalid_input, "the cost model gives " + std::to_string(reduce.value) +
-                                            " s for the reduction of gradients; times must be from 0 to 1e12 s"};
-    return success();
+  using searched_cost = detail::checked_times<Cost, false>;
+  using checked_cost = detail::checked_times<Cost, true>;
+
+  /// A solver that is written for one cost model alone is given that: what its plan is made of is checked all the same.
+  result<solution> solution_of(const problem& batch, const searched_cost& cost) const {
+    if constexpr (solver_for<Solver, Slicer, searched_cost, Schedule>)
+      return solver_.solve(batch, slicer_, cost, schedule_);
+    else
+      return solver_.solve(batch, slicer_, cost_, schedule_);
   }
 
   /// Prices a solution, runs it in the simulator, and proves how good it is (see Trust above).
-  result<plan> assembled(std::span<const tokens> lengths, solution&& solved) const {
+  result<plan> assembled(std::span<const tokens> lengths, solution&& solved, const checked_cost& cost) const {
     if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
     plan p;
     p.simulator = Simulator::name;
     p.lengths.assign(lengths.begin(), lengths.end());
     p.shape = shape_;
-    p.memory_unit = unit_of(cost_, shape_);
-    result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
+    p.memory_unit = unit_of(cost, shape_);
+    result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
     if (!rates) return std::move(rates).error();
     p.replicas.resize(solved.replicas.size());
     std::vector<bool> shared(lengths.size());
     for (const merge& m : solved.merges) shared[m.sequence.value] = true;
     const std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(solved.merges, p.replicas.size());
-    result<void> run = detail::for_each_index(groups.size(), threads(), [&](std::size_t g) {
-      return simulate(p, groups[g], lengths, solved, shared, rates.value());
+    result<void> run = detail::for_each_index(groups.size(), threads_of(solver_), [&](std::size_t g) {
+      return simulate(p, groups[g], lengths, solved, shared, rates.value(), cost);
     });
     if (!run) return std::move(run).error();
     for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
     p.merges = std::move(solved.merges);
-    if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost_);  // between copies of the weights
+    if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost);  // between copies of the weights
     p.step_time += p.reduce_time;
     const std::vector<sequence> batch = solvers::sequences_of(lengths);
-    p.bounds = simulators::lower_bounds(cost_, shape_, batch, rates.value());
+    p.bounds = simulators::lower_bounds(cost, shape_, batch, rates.value());
     for (bound& b : p.bounds) {
       b.time += p.reduce_time;
       // A bound that a plan meets may come out an ulp above it, since its sum is taken in another order.
@@ -185,28 +160,20 @@ class basic_planner {
     for (const sequence& s : batch)
       for (int part = 0; part < shape_.parts(); ++part)
         for (const pass direction : {pass::forward, pass::backward})
-          useful += useful_time(cost_, {s.id, {0}, s.length}, direction, part);
+          useful += useful_time(cost, {s.id, {0}, s.length}, direction, part);
     const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
     p.efficiency = timed ? p.lower_bound / p.step_time : 1;
     p.bubble = timed ? 1 - useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
     return p;
   }
 
-  /// As many as the solver may use, where it says so.
-  [[nodiscard]] std::size_t threads() const {
-    if constexpr (requires { { solver_.threads } -> std::convertible_to<std::size_t>; })
-      return solver_.threads;
-    else
-      return 1;
-  }
-
   /// Prices and runs the replicas of a group, which share sequences where they are several (simulators/graph/joint.hpp),
   /// and hands them over to the plan.
   result<void> simulate(plan& p, std::span<const std::uint32_t> group, std::span<const tokens> lengths,
                         solution& solved, const std::vector<bool>& shared,
-                        const std::vector<memory_rates>& rates) const {
+                        const std::vector<memory_rates>& rates, const checked_cost& cost) const {
     result<simulators::priced_group> run =
-        simulators::price_group(group, solved, cost_, shape_, rates, weight_gradients_of<Schedule>);
+        simulators::price_group(group, solved, cost, shape_, rates, weight_gradients_of<Schedule>);
     if (!run) return std::move(run).error();
     const simulators::task_graph& graph = run.value().graph;
     const result<std::vector<seconds>> start = simulator_.starts(graph);
@@ -214,7 +181,7 @@ class basic_planner {
     const std::vector<seconds> ends = simulators::ends_of(graph, start.value(), group.size());
     for (std::size_t g = 0; g < group.size(); ++g) {
       result<replica_plan> one =
-          recorded(lengths, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates);
+          recorded(lengths, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates, cost);
       if (!one) return std::move(one).error();
       one.value().makespan = ends[g];
       p.replicas[group[g]] = std::move(one).value();
@@ -225,7 +192,7 @@ class basic_planner {
   /// A replica of the plan, all but its makespan, with its memory checked.
   result<replica_plan> recorded(std::span<const tokens> lengths, replica_solution&& from,
                                 const std::vector<bool>& shared, workload&& work,
-                                const std::vector<memory_rates>& rates) const {
+                                const std::vector<memory_rates>& rates, const checked_cost& cost) const {
     replica_plan r;
     r.peak_memory = simulators::peak_memory(work, from.programs);
     if (shape_.memory) {
@@ -240,7 +207,7 @@ class basic_planner {
       if (!shared[id.value]) own.push_back({id, lengths[id.value]});
     shape alone = shape_;
     alone.replicas = 1;
-    for (const bound& b : simulators::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
+    for (const bound& b : simulators::lower_bounds(cost, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
     r.sequences = std::move(from.sequences);
     r.partition = std::move(from.partition);
     r.programs = std::move(from.programs);

@@ -67,6 +67,7 @@
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -107,6 +108,7 @@
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
+#include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/problem.hpp>

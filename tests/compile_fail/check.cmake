@@ -1,22 +1,25 @@
-# Proves that SOURCE is rejected with the message it names after "expected-diagnostic:", and that nothing else is wrong
-# with it: with SLIMPACK_REPAIRED defined it compiles.
+# Proves that SOURCE is rejected with each message that it names after "expected-diagnostic:", and that nothing else is
+# wrong with it: with SLIMPACK_REPAIRED defined it compiles.
 
 list(TRANSFORM INCLUDE_DIRS PREPEND -I)
 set(compile ${COMPILER} -std=c++20 -fsyntax-only ${INCLUDE_DIRS} ${SOURCE})
 
-file(STRINGS ${SOURCE} expected REGEX "^// expected-diagnostic: ")
-string(REPLACE "// expected-diagnostic: " "" expected "${expected}")
-if(expected STREQUAL "")
+file(STRINGS ${SOURCE} lines REGEX "^ *// expected-diagnostic: ")
+if(lines STREQUAL "")
   message(FATAL_ERROR "${SOURCE} names no expected-diagnostic")
 endif()
 
 execute_process(COMMAND ${compile} RESULT_VARIABLE status ERROR_VARIABLE diagnostics)
-string(FIND "${diagnostics}" "${expected}" found)
 if(status EQUAL 0)
   message(FATAL_ERROR "${SOURCE} compiles, although it should not")
-elseif(found EQUAL -1)
-  message(FATAL_ERROR "${SOURCE} is rejected without saying: ${expected}\n${diagnostics}")
 endif()
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "^ *// expected-diagnostic: " "" expected "${line}")
+  string(FIND "${diagnostics}" "${expected}" found)
+  if(found EQUAL -1)
+    message(FATAL_ERROR "${SOURCE} is rejected without saying: ${expected}\n${diagnostics}")
+  endif()
+endforeach()
 
 execute_process(COMMAND ${compile} -D SLIMPACK_REPAIRED RESULT_VARIABLE status ERROR_VARIABLE diagnostics)
 if(NOT status EQUAL 0)

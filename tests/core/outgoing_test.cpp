@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace trainer {
@@ -19,7 +20,7 @@ namespace slimpack::outgoing_test {
 namespace {
 
 struct Outgoing : ::testing::Test {
-  std::array<std::byte, 16> message{};
+  alignas(64) std::array<std::byte, 16> message{};
   outgoing out{message};
 };
 
@@ -52,11 +53,54 @@ TEST_F(Outgoing, IsWrittenOnceItsBytesWereAskedFor) {
   EXPECT_EQ(as<float>(message)[1], 9);
 }
 
+/// What a compute is told that sees a message as other elements than it has.
+template <class T>
+std::string complaint(std::span<std::byte> message) {
+  std::string told[2];
+  for (const bool reads : {true, false}) {
+    try {
+      outgoing out{message};
+      if (reads)
+        (void)as<T>(message);
+      else
+        (void)out.as<T>();
+    } catch (const plan_error& e) {
+      EXPECT_EQ(e.code(), errc::wrong_message);
+      told[reads] = e.what();
+    }
+  }
+  EXPECT_EQ(told[0], told[1]);
+  return told[0];
+}
+
+TEST_F(Outgoing, DropsNoBytesThatAreNoWholeElement) {
+  EXPECT_EQ(complaint<double>(std::span(message).first(12)), "12 bytes of a message are no whole number of elements of 8 bytes");
+  EXPECT_EQ(complaint<double>(message), "");
+}
+
+TEST_F(Outgoing, SeesNoElementsWhereNoneMayLie) {
+  EXPECT_EQ(complaint<float>(std::span(message).subspan(2, 8)),
+            "8 bytes of a message do not begin at a multiple of 4 bytes, where elements of this type must lie: copy them");
+  EXPECT_EQ(complaint<char>(std::span(message).subspan(2, 8)), "");
+}
+
+TEST_F(Outgoing, SeesElementsThatAskForMoreThanTheirSizeWhereTheyMayLie) {
+  struct alignas(64) row {
+    float values[16];
+  };
+  alignas(64) std::array<std::byte, 256> rows{};
+  EXPECT_EQ(complaint<row>(rows), "");
+  EXPECT_EQ(as<row>(rows).size(), 4u);
+  EXPECT_NE(complaint<row>(std::span(rows).subspan(32, 128)), "");
+}
+
 TEST(OutgoingAtTheEndOfThePipeline, WantsNothingAndTakesAnything) {
   outgoing nowhere;
   EXPECT_FALSE(nowhere.wanted());
   EXPECT_TRUE(nowhere.put(std::vector<float>{1, 2, 3}));
   EXPECT_TRUE(nowhere.bytes().empty());
+  EXPECT_TRUE(nowhere.as<double>().empty());
+  EXPECT_TRUE(as<double>({}).empty());
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ enum class fault {
   throws,
   throws_no_exception,
   returns_error,
+  misreads,
   writes_nothing,
   puts_too_little,
   hangs,
@@ -82,6 +83,7 @@ class faulty : public diary {
       case fault::throws: throw std::runtime_error("layer 7 is on fire");
       case fault::throws_no_exception: throw 7;
       case fault::returns_error: return error{errc::compute_failed, "layer 7 is on fire"};
+      case fault::misreads: (void)as<std::array<char, 1021>>(out.bytes()); break;  // a message is of doubles
       case fault::puts_too_little: return (void)out.put(std::vector<double>(1)), success();
       case fault::hangs: std::this_thread::sleep_for(std::chrono::duration<double>(3 * time_out.value)); break;
       default: break;
@@ -129,7 +131,7 @@ TEST_P(PackflowFailure, StopsEveryRankWithOneMessageAndLeavesNothingBehind) {
     }
     took[at] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   });
-  const bool throws = f.kind == fault::throws || f.kind == fault::throws_no_exception || f.kind == fault::throws_in_begin_step ||
+  const bool throws = f.kind == fault::throws || f.kind == fault::throws_no_exception || f.kind == fault::misreads || f.kind == fault::throws_in_begin_step ||
                       f.kind == fault::throws_in_reduce || f.kind == fault::throws_in_loss;
   EXPECT_EQ(thrown, throws ? 1 : 0);
   for (std::size_t rank = 0; rank < 6; ++rank) {
@@ -162,6 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
         failing_step{"throws_a_number", fault::throws_no_exception, 2, pass::forward, 1, "rank 2 (replica 0, stage 2), F", "no std::exception"},
         failing_step{"forward_fails", fault::returns_error, 3, pass::forward, 4, "rank 3 (replica 1, stage 0), F", "layer 7 is on fire"},
         failing_step{"backward_fails", fault::returns_error, 4, pass::backward, 1, "rank 4 (replica 1, stage 1), B", "layer 7 is on fire"},
+        failing_step{"misreads_a_message", fault::misreads, 1, pass::forward, 2, "rank 1 (replica 0, stage 1), F", " bytes of a message are no whole number of elements of 1021 bytes"},
         failing_step{"no_activations", fault::writes_nothing, 0, pass::forward, 2, "rank 0 (replica 0, stage 0), F", "nothing was written"},
         failing_step{"no_input_gradient", fault::writes_nothing, 2, pass::backward, 2, "rank 2 (replica 0, stage 2), B", "nothing was written"},
         failing_step{"short_activations", fault::puts_too_little, 1, pass::forward, 2, "rank 1 (replica 0, stage 1), F", "8 bytes were given"},

@@ -7,8 +7,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 namespace slimpack::refined_test {
@@ -64,6 +69,64 @@ TEST(RefinedSolver, ObeysThePlanLaws) {
   const costs::quadratic cost{.per_pack = {6.4e-5}, .hop = {2.4e-5}};
   const testing::report found = testing::plan_laws(planned(solvers::refined<>{}, cost), cost);
   EXPECT_TRUE(found) << found;
+}
+
+/// Two replicas, and a sequence that they had better share.
+const shape two{.stages = 2, .replicas = 2};
+const std::vector<tokens> giant = tests::lengths_of({120000, 300, 700});
+constexpr costs::quadratic work{.attention = 4e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}};
+
+TEST(RefinedSolver, AsksItsSolverForSequencesOnOneReplica) {
+  ASSERT_FALSE((planner{two, slicers::equal_cost{}, work, solvers::two_phase{}}(giant).value().merges.empty()));
+  EXPECT_TRUE((planner{two, slicers::equal_cost{}, work, solvers::refined{solvers::two_phase{}}}(giant).value().merges.empty()));
+  EXPECT_EQ(without_sharing(solvers::refined{solvers::two_phase{}}).solver.most_sharers, 1u);
+}
+
+/// A trainer's own solver around the shipped one, which says nothing of sharing, or that it can do without.
+struct own {
+  [[nodiscard]] result<solution> solve(const problem& batch, const auto& slicer, const auto& cost, const auto& schedule) const {
+    return inside.solve(batch, slicer, cost, schedule);
+  }
+  solvers::two_phase inside{};
+};
+struct own_without : own {
+  void forbid_sharing() { inside.forbid_sharing(); }
+};
+
+TEST(RefinedSolver, RefusesSharedSequencesOfASolverThatSaysNothing) {
+  const result<plan> made = planner{two, slicers::equal_cost{}, work, solvers::refined{own{}}}(giant);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, errc::invalid_input);
+  EXPECT_EQ(made.error().detail, "refined runs each sequence on one replica, and its solver lets several share sequence 0: give the "
+                                 "solver a member forbid_sharing() (solvers/hooks.hpp)");
+  EXPECT_TRUE((planner{two, slicers::equal_cost{}, work, solvers::refined{own_without{}}}(giant)));
+}
+
+/// Sleeps as long as it is asked, so that threads meet, and counts those that ask at once.
+struct counting_schedule {
+  std::shared_ptr<std::set<std::thread::id>> seen = std::make_shared<std::set<std::thread::id>>();
+  std::shared_ptr<std::mutex> guard = std::make_shared<std::mutex>();
+
+  [[nodiscard]] result<std::vector<program>> programs(const workload& packs) const {
+    {
+      const std::lock_guard lock(*guard);
+      seen->insert(std::this_thread::get_id());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return schedules::list{}.programs(packs);
+  }
+};
+
+TEST(RefinedSolver, WorksOnAsManyThreadsAsItsSolver) {
+  const shape on{.stages = 2, .replicas = 6};
+  for (const std::size_t threads : {1u, 3u}) {
+    const solvers::refined solver{solvers::two_phase{.effort = {0, 1}, .threads = threads}};
+    EXPECT_EQ(threads_of(solver), threads);
+    const counting_schedule schedule;
+    ASSERT_TRUE(solver.solve(problem{mixed, on}, slicers::equal_cost{}, work, schedule));
+    EXPECT_EQ(schedule.seen->size() > 1, threads > 1);
+  }
+  EXPECT_EQ(threads_of(solvers::refined{own{}}), 1u);
 }
 
 TEST(RefinedSolver, PrintsTheSolverInside) {

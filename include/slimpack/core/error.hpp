@@ -36,7 +36,7 @@ struct error {
   std::string detail;
 };
 
-/// What `result<T>::value()` throws when there is no value.
+/// What `result<T>::value()` throws when there is no value, and slimpack::as where a message is none of such elements.
 class plan_error : public std::runtime_error {
  public:
   explicit plan_error(const error& e) : std::runtime_error(e.detail), code_(e.code) {}
@@ -47,15 +47,19 @@ class plan_error : public std::runtime_error {
 };
 
 namespace detail {
+/// For functions that give no result. Where exceptions are off, ends the program.
+[[noreturn]] inline void throw_error([[maybe_unused]] const error& e) {
+#ifdef __cpp_exceptions
+  throw plan_error(e);
+#else
+  std::terminate();
+#endif
+}
+
 struct throw_plan_error : boost::outcome_v2::policy::base {
   template <class Impl>
   static constexpr void wide_value_check(Impl&& self) {
-    if (base::_has_value(std::forward<Impl>(self))) return;
-#ifdef __cpp_exceptions
-    throw plan_error(base::_error(std::forward<Impl>(self)));
-#else
-    std::terminate();
-#endif
+    if (!base::_has_value(std::forward<Impl>(self))) throw_error(base::_error(std::forward<Impl>(self)));
   }
   template <class Impl>
   static constexpr void wide_error_check(Impl&& self) {

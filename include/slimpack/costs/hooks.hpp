@@ -4,10 +4,12 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/detail/has_member.hpp>
 
 #include <concepts>
 #include <optional>
 #include <span>
+#include <vector>
 
 /// How the library asks a cost model. Only time(slice, pass, part) must be there; each other question has the
 /// answer of a plain pipeline as its default, and a member of the same meaning replaces it:
@@ -38,21 +40,76 @@
 /// the common refinement (pricing/refine.hpp): what forward packs acquire is what backward packs release, at the end of B
 /// where weight gradients run apart, since W needs a token's activations only. A model of which the longest
 /// sequence keeps nothing as one piece is not asked about others.
+///
+/// A member of one of these names that cannot be called so is an error of compilation, not a default. Of `time` that is a
+/// second member that takes a span of slices.
 namespace slimpack {
+
+namespace detail {
+
+SLIMPACK_DETAIL_HAS_MEMBER(overhead);
+SLIMPACK_DETAIL_HAS_MEMBER(useful);
+SLIMPACK_DETAIL_HAS_MEMBER(least);
+SLIMPACK_DETAIL_HAS_MEMBER(message);
+SLIMPACK_DETAIL_HAS_MEMBER(memory);
+SLIMPACK_DETAIL_HAS_MEMBER(kept);
+SLIMPACK_DETAIL_HAS_MEMBER(exchange);
+SLIMPACK_DETAIL_HAS_MEMBER(reduce_time);
+SLIMPACK_DETAIL_HAS_MEMBER(parts);
+SLIMPACK_DETAIL_HAS_MEMBER(weight_time);
+
+template <class Cost>
+concept prices_packs = requires(const Cost& cost, std::span<const slice> pack, pass p, int part) {
+  { cost.time(pack, p, part) } -> std::same_as<seconds>;
+};
+
+/// Whether `time` takes packs in some form, which is not told by its name: slices have one, too.
+template <class Cost, class Pack>
+concept takes_pack_as = requires(Cost& cost, Pack pack, pass p, int part) { cost.time(pack, p, part); } ||
+                        requires(Cost& cost, Pack pack, pass p) { cost.time(pack, p); } ||
+                        requires(Cost& cost, Pack pack) { cost.time(pack); };
+template <class Cost>
+concept takes_packs = takes_pack_as<Cost, std::span<const slice>> || takes_pack_as<Cost, std::span<slice>> ||
+                      takes_pack_as<Cost, std::vector<slice>&>;
+
+template <class Cost>
+concept keeps_by_piece = requires(const Cost& cost, const slice& piece, int stage) {
+  { cost.kept(piece, stage) } -> std::same_as<bytes>;
+};
+
+template <class Cost>
+concept prices_weights = requires(const Cost& cost, const slice& s, int part) {
+  { cost.weight_time(s, part) } -> std::same_as<seconds>;
+};
+
+/// Whether a model is asked what pieces keep. Where it is not, pricing leaves out the walk over pieces as well.
+template <class Cost>
+consteval bool asks_by_piece() {
+  static_assert(keeps_by_piece<Cost> || !has_member_kept<Cost>,
+                "a cost model's kept(const slice& piece, int stage) is public, const and gives bytes");
+  return keeps_by_piece<Cost>;
+}
+
+}  // namespace detail
 
 template <class Cost>
 [[nodiscard]] constexpr seconds pack_overhead(const Cost& cost, pass p, int part) {
-  if constexpr (requires { { cost.overhead(p, part) } -> std::same_as<seconds>; })
+  if constexpr (requires { { cost.overhead(p, part) } -> std::same_as<seconds>; }) {
     return cost.overhead(p, part);
-  else
+  } else {
+    static_assert(!detail::has_member_overhead<Cost>,
+                  "a cost model's overhead(pass, int part) is public, const and gives seconds");
     return {};
+  }
 }
 
 template <class Cost>
 [[nodiscard]] constexpr seconds pack_time(const Cost& cost, std::span<const slice> pack, pass p, int part) {
-  if constexpr (requires { { cost.time(pack, p, part) } -> std::same_as<seconds>; }) {
+  if constexpr (detail::prices_packs<Cost>) {
     return cost.time(pack, p, part);
   } else {
+    static_assert(!detail::takes_packs<Cost>,
+                  "a cost model's time(span<const slice>, pass, int part) is public, const and gives seconds");
     seconds sum = pack_overhead(cost, p, part);
     for (const slice& s : pack) sum += cost.time(s, p, part);
     return sum;
@@ -61,39 +118,41 @@ template <class Cost>
 
 template <class Cost>
 [[nodiscard]] constexpr seconds useful_time(const Cost& cost, const slice& s, pass p, int part) {
-  if constexpr (requires { { cost.useful(s, p, part) } -> std::same_as<seconds>; })
+  if constexpr (requires { { cost.useful(s, p, part) } -> std::same_as<seconds>; }) {
     return cost.useful(s, p, part);
-  else
+  } else {
+    static_assert(!detail::has_member_useful<Cost>,
+                  "a cost model's useful(const slice&, pass, int part) is public, const and gives seconds");
     return cost.time(s, p, part);
+  }
 }
 
 /// The part that a pack goes to next is part + 1 forward, part - 1 backward.
 template <class Cost>
 [[nodiscard]] constexpr seconds message_time(const Cost& cost, tokens size, pass p, int part) {
-  if constexpr (requires { { cost.message(size, p, part) } -> std::same_as<seconds>; })
+  if constexpr (requires { { cost.message(size, p, part) } -> std::same_as<seconds>; }) {
     return cost.message(size, p, part);
-  else
+  } else {
+    static_assert(!detail::has_member_message<Cost>,
+                  "a cost model's message(tokens, pass, int part) is public, const and gives seconds");
     return {};
+  }
 }
 
 template <class Cost>
 [[nodiscard]] constexpr std::optional<memory_rates> memory_of(const Cost& cost, int stage) {
-  if constexpr (requires { { cost.memory(stage) } -> std::same_as<std::optional<memory_rates>>; })
+  if constexpr (requires { { cost.memory(stage) } -> std::same_as<std::optional<memory_rates>>; }) {
     return cost.memory(stage);
-  else
+  } else {
+    static_assert(!detail::has_member_memory<Cost>,
+                  "a cost model's memory(int stage) is public, const and gives optional<memory_rates>");
     return std::nullopt;
+  }
 }
-
-namespace detail {
-template <class Cost>
-concept keeps_by_piece = requires(const Cost& cost, const slice& s) {
-  { cost.kept(s, 0) } -> std::same_as<bytes>;
-};
-}  // namespace detail
 
 template <class Cost>
 [[nodiscard]] constexpr bytes kept_of(const Cost& cost, const slice& piece, int stage) {
-  if constexpr (detail::keeps_by_piece<Cost>)
+  if constexpr (detail::asks_by_piece<Cost>())
     return cost.kept(piece, stage);
   else
     return {};
@@ -102,35 +161,47 @@ template <class Cost>
 template <class Cost>
 [[nodiscard]] constexpr seconds exchange_time(const Cost& cost, const shared_row& row, std::span<const slice> mine,
                                               pass p, int part) {
-  if constexpr (requires { { cost.exchange(row, mine, p, part) } -> std::same_as<seconds>; })
+  if constexpr (requires { { cost.exchange(row, mine, p, part) } -> std::same_as<seconds>; }) {
     return cost.exchange(row, mine, p, part);
-  else
+  } else {
+    static_assert(!detail::has_member_exchange<Cost>,
+                  "a cost model's exchange(const shared_row&, span<const slice>, pass, int part) is public, const and gives seconds");
     return {};
+  }
 }
 
 template <class Cost>
 [[nodiscard]] constexpr seconds reduce_time_of(const Cost& cost) {
-  if constexpr (requires { { cost.reduce_time() } -> std::same_as<seconds>; })
+  if constexpr (requires { { cost.reduce_time() } -> std::same_as<seconds>; }) {
     return cost.reduce_time();
-  else
+  } else {
+    static_assert(!detail::has_member_reduce_time<Cost>,
+                  "a cost model's reduce_time() is public, const and gives seconds");
     return {};
+  }
 }
 
 template <class Cost>
 [[nodiscard]] constexpr std::optional<int> parts_of(const Cost& cost) {
-  if constexpr (requires { { cost.parts() } -> std::same_as<int>; })
+  if constexpr (requires { { cost.parts() } -> std::same_as<int>; }) {
     return cost.parts();
-  else
+  } else {
+    static_assert(!detail::has_member_parts<Cost>,
+                  "a cost model's parts() is public, const and gives int");
     return std::nullopt;
+  }
 }
 
 /// Time of the weight-gradient part of a slice's backward: work that a schedule may delay (W instructions).
 template <class Cost>
 [[nodiscard]] constexpr seconds weight_time(const Cost& cost, const slice& s, int part) {
-  if constexpr (requires { { cost.weight_time(s, part) } -> std::same_as<seconds>; })
+  if constexpr (detail::prices_weights<Cost>) {
     return cost.weight_time(s, part);
-  else
+  } else {
+    static_assert(!detail::has_member_weight_time<Cost>,
+                  "a cost model's weight_time(const slice&, int part) is public, const and gives seconds");
     return cost.time(s, pass::backward, part) * 0.5;
+  }
 }
 
 /// What a slice costs at least, however it is cut and whatever shares its packs: what lower bounds are made of. It adds
@@ -138,10 +209,13 @@ template <class Cost>
 /// slices. A model whose times do not add up (law 4) offers `least`.
 template <class Cost>
 [[nodiscard]] constexpr seconds least_time(const Cost& cost, const slice& s, pass p, int part) {
-  if constexpr (requires { { cost.least(s, p, part) } -> std::same_as<seconds>; })
+  if constexpr (requires { { cost.least(s, p, part) } -> std::same_as<seconds>; }) {
     return cost.least(s, p, part);
-  else
+  } else {
+    static_assert(!detail::has_member_least<Cost>,
+                  "a cost model's least(const slice&, pass, int part) is public, const and gives seconds");
     return cost.time(s, p, part);
+  }
 }
 
 /// The most of least_time's backward that weight gradients can take out of it: all of a model's own weight_time. However
@@ -149,8 +223,8 @@ template <class Cost>
 /// weight times of cuts add up, and if they are the same share of each backward, as the default's.
 template <class Cost>
 [[nodiscard]] constexpr seconds least_weight_time(const Cost& cost, const slice& s, int part) {
-  if constexpr (requires { { cost.weight_time(s, part) } -> std::same_as<seconds>; })
-    return cost.weight_time(s, part);
+  if constexpr (detail::prices_weights<Cost> || detail::has_member_weight_time<Cost>)
+    return weight_time(cost, s, part);
   else
     return least_time(cost, s, pass::backward, part) * 0.5;
 }

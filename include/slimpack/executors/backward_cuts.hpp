@@ -1,9 +1,16 @@
 #ifndef SLIMPACK_EXECUTORS_BACKWARD_CUTS_HPP
 #define SLIMPACK_EXECUTORS_BACKWARD_CUTS_HPP
 
+#include <slimpack/detail/has_member.hpp>
+
 #include <concepts>
+#include <type_traits>
 
 namespace slimpack {
+
+namespace detail {
+SLIMPACK_DETAIL_HAS_MEMBER(cuts);
+}  // namespace detail
 
 /// Where a trainer's backward may cut a sequence.
 enum class backward_cuts : unsigned char {
@@ -14,10 +21,13 @@ enum class backward_cuts : unsigned char {
 /// Where a compute's backward may cut: what its `static constexpr backward_cuts cuts` says, else at forward cuts.
 template <class Compute>
 [[nodiscard]] consteval backward_cuts cuts_of() {
-  if constexpr (requires { { Compute::cuts } -> std::convertible_to<backward_cuts>; })
+  if constexpr (requires { { Compute::cuts } -> std::same_as<const backward_cuts&>;
+                           typename std::integral_constant<backward_cuts, Compute::cuts>; }) {
     return Compute::cuts;
-  else
+  } else {
+    static_assert(!detail::has_member_cuts<Compute>, "a stage compute's cuts is a public static constexpr backward_cuts");
     return backward_cuts::forward_cuts;
+  }
 }
 
 }  // namespace slimpack

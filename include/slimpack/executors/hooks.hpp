@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/detail/has_member.hpp>
 #include <slimpack/executors/step_outline.hpp>
 
 #include <concepts>
@@ -38,13 +39,26 @@
 /// A member of one of these names that cannot be called so is an error of compilation, not a default.
 namespace slimpack {
 
+namespace detail {
+SLIMPACK_DETAIL_HAS_MEMBER(chunks);
+SLIMPACK_DETAIL_HAS_MEMBER(valid_tokens);
+SLIMPACK_DETAIL_HAS_MEMBER(begin_step);
+SLIMPACK_DETAIL_HAS_MEMBER(sequence_forwarded);
+SLIMPACK_DETAIL_HAS_MEMBER(sequence_done);
+SLIMPACK_DETAIL_HAS_MEMBER(reduce);
+SLIMPACK_DETAIL_HAS_MEMBER(loss);
+SLIMPACK_DETAIL_HAS_MEMBER(held);
+SLIMPACK_DETAIL_HAS_MEMBER(abort_step);
+SLIMPACK_DETAIL_HAS_MEMBER(make_tensor);
+}  // namespace detail
+
 /// The compute's answer, or none where it says nothing of chunks.
 template <class Compute>
 [[nodiscard]] std::optional<int> chunks_of(const Compute& compute) {
   if constexpr (requires { { compute.chunks() } -> std::same_as<int>; }) {
     return compute.chunks();
   } else {
-    static_assert(!requires { &Compute::chunks; }, "a stage compute's chunks() is const and gives int");
+    static_assert(!detail::has_member_chunks<Compute>, "a stage compute's chunks() is public, const and gives int");
     return std::nullopt;
   }
 }
@@ -54,8 +68,8 @@ template <class Compute>
   if constexpr (requires { { compute.valid_tokens(s) } -> std::same_as<tokens>; }) {
     return compute.valid_tokens(s);
   } else {
-    static_assert(!requires { &Compute::valid_tokens; },
-                  "a stage compute's valid_tokens(const slice&) is const and gives tokens");
+    static_assert(!detail::has_member_valid_tokens<Compute>,
+                  "a stage compute's valid_tokens(const slice&) is public, const and gives tokens");
     return s.length;
   }
 }
@@ -68,8 +82,8 @@ result<void> begin_step(Compute& compute, const step_outline& outline) {
     compute.begin_step(outline);
     return success();
   } else {
-    static_assert(!requires { &Compute::begin_step; },
-                  "a stage compute's begin_step(const step_outline&) gives void or result<void>");
+    static_assert(!detail::has_member_begin_step<Compute>,
+                  "a stage compute's begin_step(const step_outline&) is public and gives void or result<void>");
     return success();
   }
 }
@@ -79,8 +93,8 @@ void sequence_forwarded(Compute& compute, sequence_id s) {
   if constexpr (requires { { compute.sequence_forwarded(s) } -> std::same_as<void>; })
     compute.sequence_forwarded(s);
   else
-    static_assert(!requires { &Compute::sequence_forwarded; },
-                  "a stage compute's sequence_forwarded(sequence_id) gives void");
+    static_assert(!detail::has_member_sequence_forwarded<Compute>,
+                  "a stage compute's sequence_forwarded(sequence_id) is public and gives void");
 }
 
 template <class Compute>
@@ -88,7 +102,7 @@ void sequence_done(Compute& compute, sequence_id s) {
   if constexpr (requires { { compute.sequence_done(s) } -> std::same_as<void>; })
     compute.sequence_done(s);
   else
-    static_assert(!requires { &Compute::sequence_done; }, "a stage compute's sequence_done(sequence_id) gives void");
+    static_assert(!detail::has_member_sequence_done<Compute>, "a stage compute's sequence_done(sequence_id) is public and gives void");
 }
 
 template <class Compute, class Group>
@@ -96,8 +110,8 @@ result<void> reduce(Compute& compute, Group& group) {
   if constexpr (requires { { compute.reduce(group) } -> std::same_as<result<void>>; }) {
     return compute.reduce(group);
   } else {
-    static_assert(!requires { compute.reduce(group); } && !requires { &Compute::reduce; },
-                  "a stage compute's reduce(auto& group) gives result<void>, so that a failed sum stops the step");
+    static_assert(!detail::has_member_reduce<Compute>,
+                  "a stage compute's reduce(auto& group) is public and gives result<void>, so that a failed sum stops the step");
     return success();
   }
 }
@@ -107,7 +121,7 @@ template <class Compute>
   if constexpr (requires { { compute.loss() } -> std::convertible_to<double>; }) {
     return compute.loss();
   } else {
-    static_assert(!requires { &Compute::loss; }, "a stage compute's loss() gives double");
+    static_assert(!detail::has_member_loss<Compute>, "a stage compute's loss() is public and gives double");
     return 0;
   }
 }
@@ -117,7 +131,7 @@ template <class Compute>
   if constexpr (requires { { compute.held() } -> std::same_as<bytes>; }) {
     return compute.held();
   } else {
-    static_assert(!requires { &Compute::held; }, "a stage compute's held() is const and gives bytes");
+    static_assert(!detail::has_member_held<Compute>, "a stage compute's held() is public, const and gives bytes");
     return {};
   }
 }
@@ -127,7 +141,7 @@ void abort_step(Compute& compute) {
   if constexpr (requires { { compute.abort_step() } -> std::same_as<void>; })
     compute.abort_step();
   else
-    static_assert(!requires { &Compute::abort_step; }, "a stage compute's abort_step() gives void");
+    static_assert(!detail::has_member_abort_step<Compute>, "a stage compute's abort_step() is public and gives void");
 }
 
 namespace detail {
@@ -155,7 +169,7 @@ template <class Compute>
   if constexpr (requires { compute.make_tensor(size); }) {
     return compute.make_tensor(size);
   } else {
-    static_assert(!requires { &Compute::make_tensor; }, "a stage compute's make_tensor takes tokens");
+    static_assert(!detail::has_member_make_tensor<Compute>, "a stage compute's make_tensor(tokens) is public");
     return detail::aligned_bytes(static_cast<std::size_t>(size.value) * compute.format().bytes_per_token());
   }
 }

@@ -4,12 +4,32 @@
 #include <slimpack/core/error.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
 
 namespace slimpack {
+
+namespace detail {
+
+/// A message's bytes as elements, of which there are a whole number, each where its type may lie.
+template <class T, class Byte>
+[[nodiscard]] std::span<T> elements_of(std::span<Byte> message) {
+  static_assert(std::is_trivially_copyable_v<T>, "a message is seen as elements that can be copied byte by byte");
+  const bool whole = message.size() % sizeof(T) == 0;
+  if (!whole || reinterpret_cast<std::uintptr_t>(message.data()) % alignof(T) != 0) {
+    const std::string size = std::to_string(message.size()) + " bytes of a message ";
+    throw_error({errc::wrong_message,
+                 whole ? size + "do not begin at a multiple of " + std::to_string(alignof(T)) +
+                             " bytes, where elements of this type must lie: copy them"
+                       : size + "are no whole number of elements of " + std::to_string(sizeof(T)) + " bytes"});
+  }
+  return {reinterpret_cast<T*>(message.data()), message.size() / sizeof(T)};
+}
+
+}  // namespace detail
 
 /// The bytes of a tensor that lies in one piece in host memory. A trainer's own tensor type joins in by a function
 /// `std::span<const std::byte> as_span(const its_tensor&)` in the namespace of that type.
@@ -40,10 +60,12 @@ class outgoing {
     return bytes_;
   }
 
-  /// The message as elements. Requires   T as the message format says
+  /// The message as elements, to be written in place.
+  /// Requires  T as the message format says
+  /// Errors    as slimpack::as
   template <class T>
-  [[nodiscard]] std::span<T> as() noexcept {
-    return {reinterpret_cast<T*>(bytes().data()), bytes_.size() / sizeof(T)};
+  [[nodiscard]] std::span<T> as() {
+    return detail::elements_of<T>(bytes());
   }
 
   /// Copies a tensor that lies in host memory. Where nothing is wanted, does nothing.
@@ -74,10 +96,14 @@ class outgoing {
   bool written_{};
 };
 
-/// What came from the previous stage, as elements. Requires   T as the message format says
+/// What came from the previous stage, as elements. The memory of a message begins at a multiple of 64 bytes, unless the
+/// hook make_tensor gives other; a piece in it begins at its first token, a multiple of the bytes per token behind.
+/// Requires  T as the message format says, or made of such elements
+/// Errors    throws plan_error (wrong_message), which stops the step as any exception of a compute: bytes that are no
+///           whole number of T, or do not begin where a T may lie
 template <class T>
-[[nodiscard]] std::span<const T> as(std::span<const std::byte> message) noexcept {
-  return {reinterpret_cast<const T*>(message.data()), message.size() / sizeof(T)};
+[[nodiscard]] std::span<const T> as(std::span<const std::byte> message) {
+  return detail::elements_of<const T>(message);
 }
 
 }  // namespace slimpack

@@ -218,7 +218,7 @@ template <class Cost>
   detail::add_exchanges(packs, cost, shared, w);
   w.rates = std::move(rates);
   detail::follow_sequences(packs, w);
-  if constexpr (detail::keeps_by_piece<Cost>)
+  if constexpr (detail::asks_by_piece<Cost>())
     if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages))
       detail::follow_kept(packs, cost, w);
   return w;

@@ -6,18 +6,35 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/detail/has_member.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace slimpack {
 
 namespace detail {
+SLIMPACK_DETAIL_HAS_MEMBER(splits_weight_gradients);
+
 template <class Policy>
-concept splits_weight_gradients = requires { requires Policy::splits_weight_gradients; };
+consteval bool says_splits_weight_gradients() {
+  if constexpr (requires { { Policy::splits_weight_gradients } -> std::same_as<const bool&>;
+                           typename std::bool_constant<Policy::splits_weight_gradients>; }) {
+    return Policy::splits_weight_gradients;
+  } else {
+    static_assert(!has_member_splits_weight_gradients<Policy>,
+                  "splits_weight_gradients is a public static constexpr bool, of a schedule as of a stage compute");
+    return false;
+  }
+}
+
+template <class Policy>
+concept splits_weight_gradients = says_splits_weight_gradients<Policy>();
 }  // namespace detail
 
 /// What a schedule wants packs priced with.

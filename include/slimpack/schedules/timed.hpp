@@ -3,6 +3,7 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/detail/has_member.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
@@ -12,6 +13,8 @@
 #include <vector>
 
 namespace slimpack::detail {
+SLIMPACK_DETAIL_HAS_MEMBER(timed);
+
 template <class S>
 concept tells_makespan = requires(const S& s, const workload& work) {
   { s.timed(work) } -> std::same_as<result<timed_programs>>;
@@ -30,6 +33,8 @@ template <schedule_for Schedule>
   if constexpr (slimpack::detail::tells_makespan<Schedule>) {
     return schedule.timed(work);
   } else {
+    static_assert(!slimpack::detail::has_member_timed<Schedule>,
+                  "a schedule's timed(const workload&) is public, const and gives result<timed_programs>");
     result<std::vector<program>> programs = schedule.programs(work);
     if (!programs) return std::move(programs).error();
     const result<seconds> makespan = simulators::makespan(settled(work, programs.value()), programs.value());

@@ -4,11 +4,15 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
+#include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
+#include <cstddef>
 #include <iosfwd>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,10 +21,12 @@ namespace slimpack::solvers {
 /// Another solver's packs in pieces that both passes share, for trainers whose backward takes whole forward pieces
 /// (backward_cuts::forward_cuts): priced by the piece, ordered anew, and listed so in the plan file. Forward and
 /// backward packs stay apart. A sequence whose pieces run backward one by one needs accumulators of dK and dV, which are priced.
-/// Replicas share no sequence (DP-Merge), since each is cut and ordered anew on its own.
+/// Replicas share no sequence (DP-Merge), since each is cut and ordered anew on its own: the solver is told
+/// forbid_sharing (solvers/hooks.hpp). Its threads are what replicas are cut and ordered on, too.
 /// Source    common refinement, pricing/refine.hpp; derived
 /// Law       every backward slice is one forward slice
-/// Errors    those of the solver; out_of_memory: the schedule finds no order for the pieces within the limit
+/// Errors    those of the solver; invalid_input: it shares a sequence all the same
+///           out_of_memory: the schedule finds no order for the pieces within the limit
 /// Complexity that of the solver, and O(slices log slices) and one schedule a replica
 template <class Solver = two_phase>
 struct refined {
@@ -29,21 +35,30 @@ struct refined {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    Solver apart = solver;
-    if constexpr (requires { apart.most_sharers = 1u; }) apart.most_sharers = 1;
-    result<solution> found = apart.solve(batch, slicer, cost, schedule);
+    result<solution> found = without_sharing(solver).solve(batch, slicer, cost, schedule);
     if (!found) return found;
+    if (!found.value().merges.empty())
+      return error{errc::invalid_input, "refined runs each sequence on one replica, and its solver lets several share sequence " +
+                                            std::to_string(found.value().merges.front().sequence.value) +
+                                            ": give the solver a member forbid_sharing() (solvers/hooks.hpp)"};
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    for (replica_solution& r : found.value().replicas) {
+    std::vector<replica_solution>& replicas = found.value().replicas;
+    result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), [&](std::size_t i) -> result<void> {
+      replica_solution& r = replicas[i];
       r.partition = common_refinement(r.partition);
       result<std::vector<program>> programs = schedule.programs(
           price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
       if (!programs) return std::move(programs).error();
       r.programs = std::move(programs).value();
-    }
+      return success();
+    });
+    if (!ordered) return std::move(ordered).error();
     return found;
   }
+
+  [[nodiscard]] constexpr std::size_t threads() const { return threads_of(solver); }
+  constexpr void forbid_sharing() { solver = without_sharing(solver); }
 
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const refined& s) {

@@ -39,6 +39,9 @@ struct two_phase {
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none, as executors::packflow wants it
   std::size_t threads{0};  ///< that plan replicas side by side, 0: one per core; plans do not depend on it
 
+  /// For who runs each sequence on one replica (solvers/hooks.hpp).
+  constexpr void forbid_sharing() noexcept { most_sharers = 1; }
+
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {

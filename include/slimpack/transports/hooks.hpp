@@ -2,6 +2,7 @@
 #define SLIMPACK_TRANSPORTS_HOOKS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/detail/has_member.hpp>
 #include <slimpack/transports/detail/over_messages.hpp>
 
 #include <concepts>
@@ -18,7 +19,15 @@
 ///
 /// The defaults move host memory over channel 0, which is theirs. A transport of device memory offers all
 /// three; its finish waits for the work of the compute, too, since losses are read after it.
+///
+/// A member of one of these names that cannot be called so is an error of compilation, not a default.
 namespace slimpack {
+
+namespace detail {
+SLIMPACK_DETAIL_HAS_MEMBER(all_gather);
+SLIMPACK_DETAIL_HAS_MEMBER(all_reduce);
+SLIMPACK_DETAIL_HAS_MEMBER(finish);
+}  // namespace detail
 
 /// Gathers `own` from every rank into `all`, in order of rank: size() times own.size() bytes on each.
 template <class Transport>
@@ -26,8 +35,8 @@ result<void> all_gather(Transport& transport, std::span<const std::byte> own, st
   if constexpr (requires { { transport.all_gather(own, all) } -> std::same_as<result<void>>; }) {
     return transport.all_gather(own, all);
   } else {
-    static_assert(!requires { &Transport::all_gather; },
-                  "a transport's all_gather(span<const byte>, span<byte>) gives result<void>");
+    static_assert(!detail::has_member_all_gather<Transport>,
+                  "a transport's all_gather(span<const byte>, span<byte>) is public and gives result<void>");
     return detail::all_gather_over_messages(transport, own, all);
   }
 }
@@ -39,8 +48,8 @@ result<void> all_reduce(Transport& transport, std::span<T> data, std::span<const
   if constexpr (requires { { transport.all_reduce(data, group) } -> std::same_as<result<void>>; }) {
     return transport.all_reduce(data, group);
   } else {
-    static_assert(!requires { &Transport::template all_reduce<T>; } && !requires { &Transport::all_reduce; },
-                  "a transport's all_reduce(span<T>, span<const int>) gives result<void>");
+    static_assert(!detail::has_member_all_reduce<Transport>,
+                  "a transport's all_reduce(span<T>, span<const int>) is public and gives result<void>");
     return detail::all_reduce_over_messages(transport, data, group);
   }
 }
@@ -50,7 +59,7 @@ result<void> finish(Transport& transport) {
   if constexpr (requires { { transport.finish() } -> std::same_as<result<void>>; }) {
     return transport.finish();
   } else {
-    static_assert(!requires { &Transport::finish; }, "a transport's finish() gives result<void>");
+    static_assert(!detail::has_member_finish<Transport>, "a transport's finish() is public and gives result<void>");
     return success();
   }
 }

@@ -76,7 +76,7 @@ class stage_packs {
     double low = from.value;
     double high = longest;
     if (at(high) >= high) return {high};
-    while (high - low > 1e-6 * high) {
+    while (high - low > std::max(1e-6 * high, std::numeric_limits<double>::min())) {
       const double middle = low + (high - low) / 2;
       (at(middle) >= middle ? low : high) = middle;
     }

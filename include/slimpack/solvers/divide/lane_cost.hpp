@@ -35,10 +35,8 @@ class lane_cost {
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
     return lanes_->mean(s, [&](const slice& own) { return slimpack::weight_time(*cost_, own, part); });
   }
-  [[nodiscard]] seconds least(const slice& s, pass p, int part) const
-    requires requires(const Cost& c) { c.least(s, p, part); }
-  {
-    return lanes_->mean(s, [&](const slice& own) { return cost_->least(own, p, part); });
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
+    return lanes_->mean(s, [&](const slice& own) { return least_time(*cost_, own, p, part); });
   }
   [[nodiscard]] seconds overhead(pass p, int part) const { return pack_overhead(*cost_, p, part); }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const { return message_time(*cost_, size, p, part); }

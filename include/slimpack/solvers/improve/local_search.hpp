@@ -5,6 +5,7 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/timed.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/solvers/improve/evolve.hpp>
@@ -49,8 +50,7 @@ class local_search {
   result<replica_solution> best(const packing& start, solvers::search_budget budget) {
     if (group_.empty()) return replica_solution{{}, {}, std::vector<program>(stages())};
     budget_ = until_ = budget;
-    if constexpr (requires { { schedule_.longer() } -> std::same_as<Schedule>; })
-      if (is_long()) schedule_ = schedule_.longer();
+    if (is_long()) schedule_ = longer_of(schedule_);
     result<seconds> first = consider(start);
     if (!first) first = shrink(start, std::move(first).error());
     if (!first) return std::move(first).error();
@@ -79,9 +79,6 @@ class local_search {
     seconds makespan{std::numeric_limits<double>::infinity()};
   };
 
-  static constexpr bool prices_packs =
-      requires(const Cost& cost, std::span<const slice> pack) { cost.time(pack, pass::forward, 0); };
-
   [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
   [[nodiscard]] bool is_long() const { return budget_.candidates >= 5000; }
   [[nodiscard]] bool spent() const {
@@ -93,7 +90,7 @@ class local_search {
   void consider_kinds() {
     const bool chunked = batch_.shape.chunks > 1;
     const bool cuts_cost = packer_->cuts_cost();
-    if (prices_packs || chunked) consider_even(batch_.shape.quantum);
+    if (prices_packs<Cost> || chunked) consider_even(batch_.shape.quantum);
     if (cuts_cost || chunked) consider_even(longest_supported);
     if (cuts_cost)
       for (const tokens coarse : {batch_.shape.quantum * 8, batch_.shape.quantum * 64, longest_supported})

@@ -33,7 +33,7 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
   bool empty = true;
   const auto worth = [&] {
     if (smallest) return seconds{};
-    if constexpr (requires { cost.time(packs.open(), p, base.part); })
+    if constexpr (prices_packs<Cost>)
       return (pack_time(cost, packs.open(), p, base.part) - used) * 2.0;
     else
       return pack_overhead(cost, p, base.part) * 2.0;

@@ -93,7 +93,9 @@ class packer {
       double chosen = 0;
       // From all work, or as much as a stage has room for beside p packs on their way, down to well below the best.
       const double quanta = room_ / static_cast<double>(shape_.quantum.value) / (shape_.stages + 1);
-      for (double size = std::min(all.total, quanta * all.grain); size > chosen / 4; size *= 0.7) {
+      // Numbers below the smallest normal one would not fall any more.
+      constexpr double none = std::numeric_limits<double>::min();
+      for (double size = std::min(all.total, quanta * all.grain); size > std::max(chosen / 4, none); size *= 0.7) {
         ratios.steady = size / (share_ * all.grain);
         ratios.ramp_least = size / all.grain;
         const result<micropacks> packs = filled(p, made.of, order, most);

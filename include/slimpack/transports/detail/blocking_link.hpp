@@ -2,6 +2,7 @@
 #define SLIMPACK_TRANSPORTS_DETAIL_BLOCKING_LINK_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/detail/has_member.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 
 #include <chrono>
@@ -28,6 +29,8 @@ concept waits_for_bytes = std::move_constructible<L> &&
   { link.send(peer, out) } -> std::same_as<bool>;
   { link.receive(peer, in) } -> std::same_as<bool>;
 };
+
+SLIMPACK_DETAIL_HAS_MEMBER(close);
 
 /// The threads of a link: one per peer that receives, and one that sends from a queue.
 template <class Link>
@@ -71,6 +74,7 @@ class blocking_link : public std::enable_shared_from_this<blocking_link<Link>> {
       if constexpr (requires { link_.close(); }) {
         link_.close();
       } else {
+        static_assert(!has_member_close<Link>, "a link's close() is public and takes nothing");
         for (std::thread& t : threads_) t.detach();  // each holds this object
         return;
       }

@@ -1,0 +1,181 @@
+#ifndef SLIMPACK_PRICING_DETAIL_CHECKED_TIMES_HPP
+#define SLIMPACK_PRICING_DETAIL_CHECKED_TIMES_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/pricing/detail/time_faults.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/pricing/workload.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// A cost model as a planner hands it on: each answer is looked at, and one that is no time counts as 0 and goes into the
+/// list of faults. So solvers, slicers and schedules see times that add up, and all their loops end, whatever the model
+/// answers about slices that nobody can foresee; the planner then gives the fault instead of a plan. It answers the
+/// questions that the model does, so that nothing is decided otherwise than with the model itself.
+/// Law       answers are those of the model, to the bit, where they are times
+/// Complexity that of the model, and two comparisons
+///
+/// A search asks for slices so often that two comparisons a question cost it a tenth of its time: where EachSlice is false,
+/// packs are looked at instead, whose sums show what is no number or infinite; a negative time that others outweigh
+/// shows when the plan is checked slice by slice.
+template <class Cost, bool EachSlice>
+class checked_times {
+ public:
+  using wraps = Cost;
+
+  /// Requires  both outlive it
+  checked_times(const Cost& cost, time_faults& faults) noexcept : cost_(&cost), faults_(&faults) {}
+
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+    if constexpr (EachSlice)
+      return sound(cost_->time(s, p, part), question::time, s, p, part);
+    else
+      return cost_->time(s, p, part);
+  }
+  [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const
+    requires(prices_packs<Cost>)
+  {
+    const seconds all = cost_->time(pack, p, part);
+    return is_time(all) ? all : blamed(all, pack, p, part);
+  }
+  /// Of a model that prices packs by their slices.
+  friend seconds pack_time(const checked_times& c, std::span<const slice> pack, pass p, int part)
+    requires(!prices_packs<Cost>)
+  {
+    seconds sum = c.overhead(p, part);
+    for (const slice& s : pack) sum += c.time(s, p, part);
+    return is_time(sum) ? sum : c.blamed(sum, pack, p, part);
+  }
+  [[nodiscard]] seconds overhead(pass p, int part) const {
+    return sound(pack_overhead(*cost_, p, part), question::overhead, {}, p, part);
+  }
+  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
+    return sound(useful_time(*cost_, s, p, part), question::useful, s, p, part);
+  }
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
+    return sound(least_time(*cost_, s, p, part), question::least, s, p, part);
+  }
+  [[nodiscard]] seconds message(tokens size, pass p, int part) const {
+    return sound(message_time(*cost_, size, p, part), question::message, {{}, {0}, size}, p, part);
+  }
+  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
+    const slice first = mine.empty() ? slice{row.sequence, {0}, row.end} : mine.front();
+    return sound(exchange_time(*cost_, row, mine, p, part), question::exchange, first, p, part, row.sharers.size());
+  }
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const
+    requires(prices_weights<Cost>)
+  {
+    return sound(cost_->weight_time(s, part), question::weight_time, s, pass::backward, part);
+  }
+  [[nodiscard]] seconds reduce_time() const {
+    return sound(reduce_time_of(*cost_), question::reduce_time, {}, pass::backward, 0);
+  }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
+    std::optional<memory_rates> held = memory_of(*cost_, stage);
+    if (!held) return held;
+    for (double* const rate : {&held->fixed, &held->live_token, &held->gradient_token, &held->forward_token,
+                               &held->backward_token}) {
+      if (is_memory(*rate)) continue;
+      faults_->add({question::memory, *rate, {}, {}, stage});
+      *rate = 0;
+    }
+    return held;
+  }
+  [[nodiscard]] bytes kept(const slice& piece, int stage) const
+    requires(keeps_by_piece<Cost>)
+  {
+    const bytes amount = cost_->kept(piece, stage);
+    if (is_memory(amount.value)) [[likely]]
+      return amount;
+    faults_->add({question::kept, amount.value, piece, {}, stage});
+    return {};
+  }
+  [[nodiscard]] int parts() const
+    requires requires(const Cost& cost) { { cost.parts() } -> std::same_as<int>; }
+  {
+    return cost_->parts();
+  }
+
+ private:
+  [[nodiscard]] seconds sound(seconds t, question asked, const slice& of, pass p, int part, std::size_t count = 0) const {
+    return is_time(t) ? t : refused(t, asked, of, p, part, count);
+  }
+
+  // Out of line, so that what is asked millions of times is short enough to be inlined with its two comparisons.
+  [[gnu::cold, gnu::noinline]] seconds refused(seconds t, question asked, const slice& of, pass p, int part,
+                                               std::size_t count) const {
+    faults_->add({asked, t.value, of, p, part, count});
+    return {};
+  }
+
+  /// A pack is to blame only where none of its slices is.
+  [[gnu::cold, gnu::noinline]] seconds blamed(seconds all, std::span<const slice> pack, pass p, int part) const {
+    for (const slice& s : pack)
+      if (const seconds own = cost_->time(s, p, part); !is_time(own)) return refused(own, question::time, s, p, part, 0);
+    faults_->add({question::pack, all.value, pack.empty() ? slice{} : pack.front(), p, part, pack.size()});
+    return {};
+  }
+
+  const Cost* cost_;
+  time_faults* faults_;
+};
+
+/// Whether the model gives times for the longest sequence, which takes the longest (cost_model law 3), and for sharing it
+/// among all replicas that get a quantum of it, the longest exchange: what can be said before any work.
+/// Errors    invalid_input            Complexity  O(parts) questions
+template <class Cost>
+result<void> check_longest(const Cost& cost, const shape& on, tokens longest, weight_gradients split) {
+  const slice whole{{}, {0}, longest};
+  const std::int64_t quanta = (longest.value - 1) / on.quantum.value + 1;
+  std::vector<std::uint32_t> sharers(static_cast<std::size_t>(std::min<std::int64_t>(on.replicas, quanta)));
+  std::iota(sharers.begin(), sharers.end(), 0u);
+  const std::string sequence = "a sequence of " + std::to_string(longest.value) + " tokens";
+  for (int part = 0; part < on.parts(); ++part) {
+    for (const pass p : {pass::forward, pass::backward}) {
+      const bool last = part == (p == pass::forward ? on.parts() - 1 : 0);
+      const slice mine{{}, {0}, std::min(longest, on.quantum)};
+      const shared_row row{{}, p, {0}, longest, sharers};
+      for (const auto& [what, t] :
+           {std::pair{"", cost.time(whole, p, part)}, {"the overhead of a pack with ", pack_overhead(cost, p, part)},
+            {"a pack of ", pack_time(cost, std::span(&whole, 1), p, part)},
+            {"the message of ", last ? seconds{} : message_time(cost, longest, p, part)},
+            {"the exchange of ",
+             sharers.size() > 1 ? exchange_time(cost, row, std::span(&mine, 1), p, part) : seconds{}}})
+        if (!is_time(t))
+          return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for " + what +
+                                                sequence + ", " + name_of(p) + " on part " + std::to_string(part) +
+                                                "; times must be from 0 to 1e12 s"};
+    }
+    if (split == weight_gradients::with_inputs) continue;
+    const seconds weights = weight_time(cost, whole, part);
+    const seconds all = cost.time(whole, pass::backward, part);
+    if (!(weights >= seconds{} && weights <= all * (1 + 1e-9)))
+      return error{errc::invalid_input, "the cost model gives " + std::to_string(weights.value) +
+                                            " s for the weight gradients of " + sequence + " on part " +
+                                            std::to_string(part) + "; they must be from 0 to its backward, " +
+                                            std::to_string(all.value) + " s"};
+  }
+  const seconds reduce = reduce_time_of(cost);
+  if (!is_time(reduce))
+    return error{errc::invalid_input, "the cost model gives " + std::to_string(reduce.value) +
+                                          " s for the reduction of gradients; times must be from 0 to 1e12 s"};
+  return success();
+}
+
+}  // namespace slimpack::detail
+
+#endif

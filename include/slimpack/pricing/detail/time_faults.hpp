@@ -1,0 +1,130 @@
+#ifndef SLIMPACK_PRICING_DETAIL_TIME_FAULTS_HPP
+#define SLIMPACK_PRICING_DETAIL_TIME_FAULTS_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/slice.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+namespace slimpack::detail {
+
+/// What a cost model's answers may be: amounts that sums can hold.
+[[nodiscard]] constexpr bool is_time(seconds t) noexcept { return t >= seconds{} && t <= seconds{1e12}; }
+[[nodiscard]] constexpr bool is_memory(double of_bytes) noexcept { return of_bytes >= 0 && of_bytes <= 1e24; }
+
+[[nodiscard]] inline const char* name_of(pass p) noexcept { return p == pass::forward ? "forward" : "backward"; }
+
+/// Which question of costs/hooks.hpp an answer was to.
+enum class question : unsigned char {
+  time, pack, overhead, useful, least, message, exchange, weight_time, reduce_time, memory, kept
+};
+
+/// An answer of a cost model that is no time, or no amount of memory, and the question.
+struct time_fault {
+  question asked{};
+  double given{};
+  slice of{};  ///< of a message: as many tokens
+  slimpack::pass pass{};
+  int part{};           ///< or stage, of memory
+  std::size_t count{};  ///< slices of a pack, sharers of an exchange
+};
+
+/// Keeps the first fault that any thread meets, and asks who is planning to stop.
+class time_faults {
+ public:
+  explicit time_faults(std::stop_token outer) : outer_(std::move(outer), request{&stop_}) {}
+
+  /// Stops where the caller's token does, or at a fault.
+  [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
+  [[nodiscard]] bool any() const noexcept { return found_; }
+
+  // Kept out of line, so that who asks millions of times pays for two comparisons only.
+  [[gnu::cold, gnu::noinline]] void add(const time_fault& fault) {
+    const std::lock_guard lock(mutex_);
+    if (first_) return;
+    first_ = fault;
+    found_ = true;
+    stop_.request_stop();
+  }
+
+  /// The first fault in a sentence. Solvers number the sequences of a replica anew: named is one of the batch that can be
+  /// cut so, the slice's own if it can.
+  /// Requires  any()
+  [[nodiscard]] error told(std::span<const tokens> lengths, tokens quantum) const {
+    const std::lock_guard lock(mutex_);
+    const time_fault& f = *first_;
+    const bool memory = f.asked == question::memory || f.asked == question::kept;
+    char given[32];
+    std::snprintf(given, sizeof given, "%g", f.given);
+    std::string text = std::string("the cost model gives ") + given + (memory ? " bytes for " : " s for ");
+    const std::string count = std::to_string(f.count);
+    switch (f.asked) {
+      case question::time: break;
+      case question::pack: text += "a pack of " + count + " slices, the first "; break;
+      case question::overhead: text += "the overhead of a pack"; break;
+      case question::useful: text += "the useful time of "; break;
+      case question::least: text += "the least time of "; break;
+      case question::message: text += "the message of " + std::to_string(f.of.length.value) + " tokens"; break;
+      case question::exchange: text += "the exchange among " + count + " replicas of "; break;
+      case question::weight_time: text += "the weight gradients of "; break;
+      case question::reduce_time: text += "the reduction of gradients"; break;
+      case question::memory: text += "a rate of memory_rates"; break;
+      case question::kept: text += "what is kept of "; break;
+    }
+    if (is_about_slice(f.asked)) {
+      text += "slice [" + std::to_string(f.of.begin.value) + ", " + std::to_string(f.of.end().value) + ") of ";
+      const std::optional<std::size_t> owner = owner_of(f.of, lengths, quantum);
+      text += owner ? "sequence " + std::to_string(*owner) : std::string("a sequence");
+      text += ", " + std::to_string(f.of.length.value) + " tokens";
+    }
+    if (memory)
+      text += ", on stage " + std::to_string(f.part) + "; amounts of memory must be from 0 to 1e24 bytes";
+    else if (f.asked == question::reduce_time)
+      text += "; times must be from 0 to 1e12 s";
+    else
+      text += std::string(", ") + name_of(f.pass) + " on part " + std::to_string(f.part) +
+              "; times must be from 0 to 1e12 s";
+    return {errc::invalid_input, text};
+  }
+
+ private:
+  struct request {
+    std::stop_source* stop;
+    void operator()() const noexcept { stop->request_stop(); }
+  };
+
+  [[nodiscard]] static bool is_about_slice(question asked) noexcept {
+    return asked != question::overhead && asked != question::message && asked != question::reduce_time &&
+           asked != question::memory;
+  }
+
+  [[nodiscard]] static std::optional<std::size_t> owner_of(const slice& s, std::span<const tokens> lengths,
+                                                           tokens quantum) {
+    const auto possible = [&](tokens length) {
+      return s.begin.value % quantum.value == 0 &&
+             (s.end() == length || (s.end() < length && s.end().value % quantum.value == 0));
+    };
+    if (s.sequence.value < lengths.size() && possible(lengths[s.sequence.value])) return s.sequence.value;
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      if (possible(lengths[i])) return i;
+    return std::nullopt;
+  }
+
+  std::stop_source stop_;
+  std::stop_callback<request> outer_;
+  mutable std::mutex mutex_;  // guards the next
+  std::optional<time_fault> first_;
+  std::atomic<bool> found_{false};
+};
+
+}  // namespace slimpack::detail
+
+#endif

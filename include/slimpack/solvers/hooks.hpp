@@ -1,0 +1,59 @@
+#ifndef SLIMPACK_SOLVERS_HOOKS_HPP
+#define SLIMPACK_SOLVERS_HOOKS_HPP
+
+#include <slimpack/detail/has_member.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+/// How the library asks a solver. solve must be there (concepts.hpp); each other question has a default, and a member of
+/// the same meaning replaces it:
+///
+///   member a solver may offer               what it says                                              default
+///   std::size_t threads, or threads() const threads that it plans on, 0 for one per core; the planner 1
+///                                           prices and simulates replicas on as many
+///   void forbid_sharing()                   from then on no two replicas share a sequence             nothing
+///
+/// A member of one of these names that cannot be read or called so is an error of compilation, not a default. A solver
+/// around another one offers both, and gives the other's answers.
+namespace slimpack {
+
+namespace detail {
+
+SLIMPACK_DETAIL_HAS_MEMBER(threads);
+SLIMPACK_DETAIL_HAS_MEMBER(forbid_sharing);
+
+template <class T>
+concept counts_threads = std::integral<std::remove_cvref_t<T>> && !std::same_as<std::remove_cvref_t<T>, bool>;
+
+}  // namespace detail
+
+/// Threads that may plan for the solver, 0 meaning one per core.
+template <class Solver>
+[[nodiscard]] constexpr std::size_t threads_of(const Solver& solver) {
+  if constexpr (requires { { solver.threads } -> detail::counts_threads; }) {
+    return static_cast<std::size_t>(solver.threads);
+  } else if constexpr (requires { { solver.threads() } -> detail::counts_threads; }) {
+    return static_cast<std::size_t>(solver.threads());
+  } else {
+    static_assert(!detail::has_member_threads<Solver>,
+                  "a solver's threads is a public size_t, or a public const function that gives one");
+    return 1;
+  }
+}
+
+/// The solver, but that no two replicas share a sequence, where it can be told so. One that says nothing may share all
+/// the same: who cannot do with shared sequences looks at the solution's merges.
+template <class Solver>
+[[nodiscard]] constexpr Solver without_sharing(Solver solver) {
+  if constexpr (requires { { solver.forbid_sharing() } -> std::same_as<void>; })
+    solver.forbid_sharing();
+  else
+    static_assert(!detail::has_member_forbid_sharing<Solver>, "a solver's forbid_sharing() is public and gives void");
+  return solver;
+}
+
+}  // namespace slimpack
+
+#endif

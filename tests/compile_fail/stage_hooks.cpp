@@ -1,0 +1,55 @@
+#include <slimpack/executors/hooks.hpp>
+
+// Members that the runtime would pass over in silence, each in another way to be wrong, were it not for their names.
+using namespace slimpack;
+
+struct group {};
+struct tensor {};
+
+#ifdef SLIMPACK_REPAIRED
+struct chunked { int chunks() const; };
+struct masked { tokens valid_tokens(const slice&) const; };
+struct begins { void begin_step(const step_outline&); };
+struct hears { template <class Id> void sequence_forwarded(Id); };
+struct done { void sequence_done(sequence_id); };
+struct reduces { template <class Group> result<void> reduce(Group&); };
+struct losses { double loss() const; };
+struct holds { bytes held() const; };
+struct aborts { void abort_step(); };
+struct makes { tensor make_tensor(tokens); };
+#else
+struct chunked { int chunks; };                                               // data
+struct masked { tokens valid_tokens(const slice&); };                         // not const
+struct begins { void begin_step(step_outline&); };                            // of an outline that it may change
+struct hears { template <class Id> bool sequence_forwarded(Id); };            // a template with another answer
+struct done { void sequence_done(int); void sequence_done(int, sequence_id); };  // overloads for something else
+struct reduces { template <class Group> void reduce(Group&); };               // drops the answer
+struct losses { result<double> loss() const; };                               // another answer
+struct holds { std::size_t held() const; };                                   // without its unit
+struct aborts { private: void abort_step(); };                                // private
+struct makes { tensor make_tensor(bytes); };                                  // of another unit
+#endif
+
+void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, losses& g, holds& h, aborts& i, makes& j) {
+  // expected-diagnostic: a stage compute's chunks() is public, const and gives int
+  (void)chunks_of(a);
+  // expected-diagnostic: a stage compute's valid_tokens(const slice&) is public, const and gives tokens
+  (void)valid_tokens_of(b, {});
+  // expected-diagnostic: a stage compute's begin_step(const step_outline&) is public and gives void or result<void>
+  (void)begin_step(c, {});
+  // expected-diagnostic: a stage compute's sequence_forwarded(sequence_id) is public and gives void
+  sequence_forwarded(d, {});
+  // expected-diagnostic: a stage compute's sequence_done(sequence_id) is public and gives void
+  sequence_done(e, {});
+  // expected-diagnostic: a stage compute's reduce(auto& group) is public and gives result<void>, so that a failed sum stops
+  group one;
+  (void)reduce(f, one);
+  // expected-diagnostic: a stage compute's loss() is public and gives double
+  (void)loss_of(g);
+  // expected-diagnostic: a stage compute's held() is public, const and gives bytes
+  (void)held_by(h);
+  // expected-diagnostic: a stage compute's abort_step() is public and gives void
+  abort_step(i);
+  // expected-diagnostic: a stage compute's make_tensor(tokens) is public
+  (void)make_tensor(j, {});
+}

@@ -1,0 +1,47 @@
+#include <slimpack/transports/blocking.hpp>
+#include <slimpack/transports/hooks.hpp>
+
+// Members that the runtime would pass over in silence, were it not for their names.
+using namespace slimpack;
+
+struct plain {
+  struct handle {};
+  int rank() const;
+  int size() const;
+  result<handle> send(int, int, std::span<const std::byte>);
+  result<handle> receive(int, int, std::span<std::byte>);
+  result<bool> test(handle&);
+  result<void> wait(handle&);
+};
+
+struct socket {
+  bool send(int, std::span<const std::byte>);
+  bool receive(int, std::span<std::byte>);
+#ifdef SLIMPACK_REPAIRED
+  void close();
+#else
+  void close(bool now);
+#endif
+};
+
+#ifdef SLIMPACK_REPAIRED
+struct gathers : plain { result<void> all_gather(std::span<const std::byte>, std::span<std::byte>); };
+struct sums : plain { template <class T> result<void> all_reduce(std::span<T>, std::span<const int>); };
+struct ends : plain { result<void> finish(); };
+#else
+struct gathers : plain { result<void> all_gather(std::span<std::byte>); };
+struct sums : plain { template <class T> bool all_reduce(std::span<T>, std::span<const int>); };
+struct ends : plain { void finish(); };
+#endif
+
+void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, std::span<const std::byte> out, std::span<std::byte> in,
+         std::span<float> data, std::span<const int> group) {
+  // expected-diagnostic: a transport's all_gather(span<const byte>, span<byte>) is public and gives result<void>
+  (void)all_gather(a, out, in);
+  // expected-diagnostic: a transport's all_reduce(span<T>, span<const int>) is public and gives result<void>
+  (void)all_reduce(b, data, group);
+  // expected-diagnostic: a transport's finish() is public and gives result<void>
+  (void)finish(c);
+  // expected-diagnostic: a link's close() is public and takes nothing
+  d.end({});
+}

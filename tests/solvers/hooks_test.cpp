@@ -1,0 +1,36 @@
+#include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/hooks.hpp>
+#include <slimpack/solvers/refined.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+
+#include <gtest/gtest.h>
+
+namespace slimpack::solver_hooks_test {
+namespace {
+
+struct counting {
+  [[nodiscard]] int threads() const { return 5; }
+};
+
+TEST(SolverHooks, TellTheThreadsOfSolversAndOfThoseInside) {
+  EXPECT_EQ(threads_of(solvers::two_phase{}), 0u) << "one per core";
+  EXPECT_EQ(threads_of(solvers::two_phase{.threads = 3}), 3u);
+  EXPECT_EQ(threads_of(counting{}), 5u);
+  EXPECT_EQ(threads_of(solvers::refined{solvers::two_phase{.threads = 3}}), 3u);
+  EXPECT_EQ(threads_of(solvers::refined{solvers::refined{counting{}}}), 5u);
+}
+
+TEST(SolverHooks, LeaveSolversThatSayNothingAsTheyAre) {
+  EXPECT_EQ(threads_of(solvers::megatron{}), 1u);
+  EXPECT_EQ(without_sharing(solvers::megatron{.context = {77}}).context, tokens{77});
+}
+
+TEST(SolverHooks, ForbidSharingAndNothingElse) {
+  const solvers::two_phase apart = without_sharing(solvers::two_phase{.effort = {7, 3}, .threads = 2});
+  EXPECT_EQ(apart.most_sharers, 1u);
+  EXPECT_EQ(apart.effort.nodes, 7u);
+  EXPECT_EQ(apart.threads, 2u);
+}
+
+}  // namespace
+}  // namespace slimpack::solver_hooks_test
