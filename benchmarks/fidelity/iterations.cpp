@@ -4,6 +4,7 @@
 #include "baselines.hpp"
 #include "machines.hpp"
 #include "data.hpp"
+#include "layer_operations.hpp"
 #include "scores.hpp"
 #include "trainings.hpp"
 
@@ -34,13 +35,15 @@ constexpr const char* fitted_text =
 /// The values that it was chosen from, by the mean over files of their mean errors.
 constexpr double candidates[] = {1, 1.25, 1.5, 1.75, 2, 2.5, 3};
 
-/// How Megatron-LM ran in the papers: before flash attention, with dropout; gradients in fp32, one optimizer on every
-/// copy.
+/// How Megatron-LM ran in the papers: before flash attention, with dropout; kernels fused and written for its widths,
+/// so that rows are read once; gradients in fp32, one optimizer on every copy.
 costs::stage_options megatron(bool sequence_parallel, const std::string& recompute) {
   costs::stage_options with;
   with.attention = costs::attention_kind::unfused;
   with.dropout = true;
   with.messages = costs::messages::waited_for;
+  with.row_share = with.memory_share;
+  with.norm_reads = 1;
   with.distributed_optimizer = false;
   with.sequence_parallel = sequence_parallel;
   with.recompute = recompute == "full"        ? costs::recompute::full
@@ -133,11 +136,14 @@ void add_recompute_rows(const std::filesystem::path& data, std::vector<paper_run
   });
 }
 
-/// Rows of Narayanan et al., SC21: full recompute, by an earlier Megatron-LM, which waits for tensor-parallel traffic.
+/// Rows of Narayanan et al., SC21: full recompute, by an earlier Megatron-LM, which waits for tensor-parallel traffic
+/// and adds each pack's 16-bit gradients to fp32 ones in a kernel of its own (megatron/model/distributed.py): that
+/// products do so themselves is a later option, gradient_accumulation_fusion.
 void add_sc21_rows(const std::filesystem::path& data, std::vector<paper_run>& to, std::vector<std::string>& notes) {
   const auto add = [&](paper_run r, const cells& c) {
     r.with = megatron(false, "full");
     r.with.hides_tensor_traffic = false;
+    r.with.accumulation_traffic = 10;
     r.measured = {c.measured("derived_iteration_s")};
     to.push_back(std::move(r));
   };
@@ -308,7 +314,8 @@ std::vector<score> iterations(const std::filesystem::path& data) {
   std::vector<score> all =
       layer_scores(layers_of(data, cluster, costs::stage_options{}.slowdown.compute, other_layers));
   other_layers.tell(all.front().notes);
-  all.insert(all.begin(), {std::move(whole), other_trainings(data)});
+  all.insert(all.begin(), {std::move(whole), other_trainings(data), torchtitan_trainings(data)});
+  for (score& s : layer_operations(data)) all.push_back(std::move(s));
   return all;
 }
 

@@ -9,10 +9,12 @@
 #include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/profiled_of.hpp>
+#include <slimpack/costs/stage_options.hpp>
 #include <slimpack/io/model_config.hpp>
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,7 +40,66 @@ result<costs::model_shape> model_of(const std::filesystem::path& data, const std
   return error{errc::invalid_input, "model " + name + ": no " + file + " describes it"};
 }
 
+/// A model that torchtitan's table names: "Llama-3.1-8B" of llama-3.1-8b.json.
+std::optional<costs::model_shape> llama_of(const std::filesystem::path& data, std::string name) {
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const result<costs::model_shape> m = io::read_model(found(data, "models/" + name + ".json"));
+  return m ? std::optional(m.value()) : std::nullopt;
+}
+
+/// How torchtitan runs: PyTorch's pipelines, which wait for their messages and add each pack's bf16 gradients to fp32
+/// ones; torchao's FP8 with dynamic scales. Weights are gathered once a step in a pipeline; without one their traffic
+/// is under the layers, but here it is waited for at the end.
+costs::stage_options torchtitan(const cells& c) {
+  costs::stage_options with;
+  with.recompute = c.text("recompute") == "selective" ? costs::recompute::selective : costs::recompute::full;
+  if (c.count("float8") == 1) with.linear_speed = 2, with.cast_bytes = 5;
+  if (c.count("pp") > 1) with.accumulation_traffic = 10;
+  with.messages = costs::messages::waited_for;
+  with.exchange = costs::exchange::all_gather;
+  return with;
+}
+
 }  // namespace
+
+score torchtitan_trainings(const std::filesystem::path& data) {
+  score s{.id = "F6", .claim = "torchtitan's Llama 3.1: seconds of an iteration on H100 of 500 W, fully sharded"};
+  machines cluster(data, "fa2");
+  std::vector<measured_run> known;
+  each_row(data / "published/torchtitan_llama3.csv", [&](const cells& c) {
+    const std::optional<costs::model_shape> model = llama_of(data, c.text("model"));
+    if (!model || !cluster.describes(c.text("gpu"))) {
+      s.notes.push_back(c.text("row_id") + ": its model or GPU is not among the data");
+      return;
+    }
+    const machine& m = cluster.of(c.text("gpu"));
+    const shape on{.stages = c.count("pp"),
+                   .replicas = c.count("fsdp"),
+                   .tensor = c.count("tp"),
+                   .context = c.count("cp"),
+                   .chunks = c.text("schedule").find("nterleaved") == std::string::npos ? 1 : 2};
+    const int local = c.count("local_batch");
+    const int micro_batch = on.stages > 1 ? std::max(1, local / on.stages) : local;
+    costs::stage_options with = torchtitan(c);
+    const tokens length{c.count("seq")};
+    with.longest = length * micro_batch;
+    const costs::profiled cost = costs::profiled_of(*model, on, m.kernels, m.net, with, m.layers).value();
+    const std::optional<seconds> t = iteration(cost, on, local, length, micro_batch);
+    const double share = local * c.number("fsdp") * c.number("seq") / c.number("gpus");
+    const double measured = share / c.number("tokens_per_gpu_s");
+    const std::string name = c.text("row_id") + " " + c.text("model") + " tp " + c.text("tp") + " pp " + c.text("pp") +
+                             " cp " + c.text("cp") + (c.count("float8") == 1 ? " FP8" : " bf16");
+    if (!t) return;
+    s.rows.push_back({name, t->value, measured});
+    known.push_back({name, "torchtitan", 6 * costs::parameters(*model) * share, measured});
+  });
+  for (std::string& line : dumb_baselines(known)) s.notes.push_back(std::move(line));
+  s.notes.push_back(
+      "no goal is set: these GPUs are limited to 500 W, and no table of one is among the data; attention is that of "
+      "FlashAttention-2, as PyTorch had it; which kernels are fused is not told");
+  return s;
+}
 
 score other_trainings(const std::filesystem::path& data) {
   score s{.id = "F6", .claim = "other trainings: seconds of an iteration on H100, FP8 and flash attention"};

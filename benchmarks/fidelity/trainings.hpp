@@ -37,6 +37,10 @@ inline std::optional<slimpack::seconds> iteration(const slimpack::costs::profile
 /// Trainings of flash attention on other GPUs, in bf16 and FP8. Nothing is fitted to them, and no goal is set.
 [[nodiscard]] score other_trainings(const std::filesystem::path& data);
 
+/// torchtitan's, in pipelines and without, of context-parallel ranks and not. Nothing is fitted to them, and no goal is
+/// set.
+[[nodiscard]] score torchtitan_trainings(const std::filesystem::path& data);
+
 }  // namespace fidelity
 
 #endif

@@ -125,6 +125,50 @@ TEST(Memory, ShardsAllStatesWhereWeightsAreGathered) {
   EXPECT_EQ(stage_of(tests::tiny(), two, rule, 1, true).fixed, (144 + 40) * 16 / 6.0 + 6 * (144 + 40));
 }
 
+// 3 bytes of a hidden width of 4 for each part that sends on: all of a stage's, but the one with the logits.
+TEST(Memory, CountsWhatPartsKeepOfWhatTheySend) {
+  const costs::memory plain{};
+  costs::memory sends{};
+  sends.tensors.boundary = {{.hidden = 3}};
+  const auto added = [&](const shape& on, bool has_head) {
+    return tiny(sends, on, has_head).live_token - tiny(plain, on, has_head).live_token;
+  };
+  EXPECT_EQ(added({.stages = 2}, false), 12);
+  EXPECT_EQ(added({.stages = 2}, true), 0);
+  EXPECT_EQ(added({.stages = 2, .chunks = 3}, false), 36);
+  EXPECT_EQ(added({.stages = 2, .chunks = 3}, true), 24);
+  EXPECT_EQ(added({.stages = 1}, true), 0);
+  EXPECT_EQ(added({.stages = 2, .context = 2}, false), 6);
+}
+
+// Gathered layer by layer, weights of 2 bytes and gradients of 3: on a stage without logits a layer of 144 has 5 x 144
+// bytes in use; on one with logits the matrix, 2 x 40, and 4 x 10 bytes of logits a token. Under full recomputation a
+// layer, 104 bytes, is more than the logits. A buffer of 2 bytes a head of 2 is always there.
+TEST(Memory, CountsThePhaseOfBackwardThatHoldsMost) {
+  const costs::saved_tensors fused = costs::saved_tensors::flash_attention();
+  const costs::memory rule{.tensors = {.layer = fused.layer,
+                                       .head = fused.head,
+                                       .running = {{.heads = 2}},
+                                       .logit_backward = 4,
+                                       .weight = 4,
+                                       .gradient = 4,
+                                       .optimizer = 8,
+                                       .gathered_weight = 2,
+                                       .gathered_gradient = 3}};
+  const shape two{.stages = 2, .replicas = 4};
+  const memory_rates first = stage_of(tests::tiny(), two, rule, 1, false);
+  EXPECT_EQ(first.fixed, (144 + 40) * 16 / 4 + 5 * 144);
+  EXPECT_EQ(first.backward_token, 2 * 2);
+  const memory_rates last = stage_of(tests::tiny(), two, rule, 1, true);
+  EXPECT_EQ(last.fixed, (144 + 40) * 16 / 4 + 2 * 40);
+  EXPECT_EQ(last.backward_token, 4 * 10 + 2 * 2);
+  costs::memory full = rule;
+  full.recompute = recompute::full;
+  const memory_rates again = stage_of(tests::tiny(), two, full, 1, true);
+  EXPECT_EQ(again.fixed, (144 + 40) * 16 / 4 + 5 * 144);
+  EXPECT_EQ(again.backward_token, 104 + 2 * 2);
+}
+
 TEST(Memory, SharesTokensOverContextRanks) {
   const memory_rates alone = tiny({.recompute = recompute::full}, {.stages = 2}, true);
   const memory_rates shared = tiny({.recompute = recompute::full}, {.stages = 2, .context = 2}, true);

@@ -207,6 +207,111 @@ TEST(ProfiledOf, AMeasuredLayerReplacesItsKernels) {
   EXPECT_GT(cost.sources().share(costs::origin::derived), 0.2);  // its backward
 }
 
+TEST(ProfiledOf, AddingAPacksGradientsMovesTheirBytesOnce) {
+  bare gpu;
+  gpu.device.memory_bandwidth = 1e12;
+  gpu.net = costs::network(gpu.device);
+  const costs::model_shape m = three_layers();
+  const profiled fused = gpu.cost(m, {.stages = 3, .tensor = 2}, {.memory_share = 0.5});
+  const profiled apart = gpu.cost(m, {.stages = 3, .tensor = 2}, {.memory_share = 0.5, .accumulation_traffic = 10});
+  // 10 bytes of each parameter of a rank at 5e11 a second, however long the pack; the first part has an embedding, too
+  const double of_layer = 10 * costs::layer::of(m, false, 2).weights / 5e11;
+  const double of_embedding = 10.0 * 128256 * 4096 / 2 / 5e11;
+  for (const std::int64_t length : {64, 1024, 8192}) {
+    EXPECT_EQ(pack_of(apart, {length}, pass::forward, 1), pack_of(fused, {length}, pass::forward, 1));
+    for (const int part : {0, 1}) {
+      const seconds added =
+          pack_of(apart, {length}, pass::backward, part) - pack_of(fused, {length}, pass::backward, part);
+      EXPECT_NEAR(added.value, of_layer + (part == 0 ? of_embedding : 0), 1e-12) << length << " tokens, part " << part;
+    }
+  }
+}
+
+TEST(ProfiledOf, CastsMoveTheOperandsOfEveryProduct) {
+  bare gpu;
+  gpu.device.memory_bandwidth = 1e12;
+  gpu.net = costs::network(gpu.device);
+  const costs::model_shape m = three_layers();
+  const profiled fused = gpu.cost(m, {.stages = 3}, {.memory_share = 0.5});
+  const profiled apart = gpu.cost(m, {.stages = 3}, {.memory_share = 0.5, .cast_bytes = 5});
+  // Inputs of 4096 (q, k, v), 4096 (output), 4096 (gate, up) and 14336 (down), gradients of 6144, 4096, 28672 and 4096
+  // elements a token, and the weights, 5 bytes each at 5e11 a second
+  const double weights = costs::layer::of(m, false, 1).weights;
+  EXPECT_NEAR((pack_of(apart, {8192}, pass::forward, 1) - pack_of(fused, {8192}, pass::forward, 1)).value,
+              5 * (8192.0 * 26624 + weights) / 5e11, 1e-12);
+  EXPECT_NEAR((pack_of(apart, {8192}, pass::backward, 1) - pack_of(fused, {8192}, pass::backward, 1)).value,
+              5 * (8192.0 * (26624 + 43008) + weights) / 5e11, 1e-12);
+}
+
+TEST(ProfiledOf, NormsReadTheirRowsTwiceUnlessTheyKeepThem) {
+  bare gpu;
+  gpu.device.memory_bandwidth = 1e12;
+  gpu.net = costs::network(gpu.device);
+  const costs::model_shape m = three_layers();
+  const profiled twice = gpu.cost(m, {.stages = 3}, {.row_share = 0.25});
+  const profiled once = gpu.cost(m, {.stages = 3}, {.row_share = 0.25, .norm_reads = 1});
+  // Two norms of 4096 elements of 2 bytes read once more forward, their inputs and gradients backward, at 2.5e11 B/s
+  EXPECT_NEAR((pack_of(twice, {8192}, pass::forward, 1) - pack_of(once, {8192}, pass::forward, 1)).value,
+              8192 * 2 * 4096 * 2 / 2.5e11, 1e-12);
+  EXPECT_NEAR((pack_of(twice, {8192}, pass::backward, 1) - pack_of(once, {8192}, pass::backward, 1)).value,
+              8192 * 2 * 2 * 4096 * 2 / 2.5e11, 1e-12);
+}
+
+TEST(ProfiledOf, KernelsThatGoRowByRowHaveAShareOfTheirOwn) {
+  bare gpu;
+  gpu.device.memory_bandwidth = 1e12;
+  gpu.net = costs::network(gpu.device);
+  const costs::model_shape m = three_layers();
+  const profiled fast = gpu.cost(m, {.stages = 3}, {.row_share = 1, .norm_reads = 1});
+  const profiled slow = gpu.cost(m, {.stages = 3}, {.row_share = 0.5, .norm_reads = 1});
+  // A token's norms, 2 x 4 x 4096 bytes; positions of 4096 query and 1024 key elements, 4 x 5120; gate, up and their
+  // product, 3 x 2 x 14336: at twice the time
+  EXPECT_NEAR((pack_of(slow, {8192}, pass::forward, 1) - pack_of(fast, {8192}, pass::forward, 1)).value,
+              8192 * (8 * 4096 + 4 * 5120 + 6 * 14336) / 1e12, 1e-12);
+}
+
+/// A layer twice as wide, as it would be measured where its products take `products` times their kernels' time, and all
+/// else a second.
+costs::layer_sample other_layer(const bare& gpu, std::int64_t size, double products) {
+  const auto product = [&](std::int64_t n, std::int64_t k) { return gpu.kernels.product(size, n, k) * products; };
+  const seconds second{1};
+  return {.hidden = 8192, .ffn = 28672, .q_heads = 64, .kv_heads = 8, .tensor = 1, .tokens = {size},
+          .input_layernorm = second, .attn_pre_proj = product(10240, 8192), .attn_rope = second,
+          .attn_post_proj = product(8192, 8192), .post_attention_layernorm = second,
+          .mlp_up_proj = product(57344, 8192), .mlp_act = second, .mlp_down_proj = product(8192, 28672), .add = second};
+}
+
+TEST(ProfiledOf, OtherLayersTellByHowMuchKernelsAreSlowerInALayer) {
+  const bare gpu;
+  const costs::model_shape m = three_layers();
+  const std::vector<costs::layer_sample> layers{other_layer(gpu, 4096, 1.5), other_layer(gpu, 8192, 1.25)};
+  const costs::layer own = costs::layer::of(m, false, 1);
+  const profiled bound = gpu.cost(m, {.stages = 3}, {.memory_share = 1e9, .row_share = 1e9});
+  const profiled alone = gpu.cost(m, {.stages = 3});
+  const profiled others = gpu.cost(m, {.stages = 3}, {}, layers);
+  const seconds attention =
+      gpu.kernels.attention(pass::forward, {8192}, {8192}, m.heads, m.kv_heads, static_cast<int>(m.head_dim));
+  const seconds launch = stage_options{}.launch;
+  const seconds products = pack_of(bound, {8192}, pass::forward, 1) - attention - launch;
+  // At 8192 tokens products take 1.25 times as long. The wide layer's 4 s outside its MLP are for twice the width, 2 s
+  // inside for its own; of 4096 and 8192 tokens the medians are those of 4096, at twice the time of a token.
+  const double inner = own.query + own.kv_elements / 2 + 1.5 * own.feed_forward;
+  const double wide = 8192.0 + 1024 + 1.5 * 28672;
+  EXPECT_NEAR((pack_of(others, {8192}, pass::forward, 1) - attention - launch).value,
+              products.value * 1.25 + 4 * 2 * 0.5 + 2 * 2 * inner / wide, 1e-3);
+  EXPECT_GT(pack_of(others, {8192}, pass::forward, 1), pack_of(alone, {8192}, pass::forward, 1));
+  EXPECT_GT(others.sources().share(costs::origin::derived), 0.5);
+}
+
+TEST(ProfiledOf, OtherLayersSayNothingOfAPlainMlp) {
+  const bare gpu;
+  costs::model_shape m = three_layers();
+  m.gated = false;
+  const std::vector<costs::layer_sample> layers{other_layer(gpu, 8192, 2)};
+  EXPECT_EQ(pack_of(gpu.cost(m, {.stages = 3}, {}, layers), {8192}, pass::forward, 1),
+            pack_of(gpu.cost(m, {.stages = 3}), {8192}, pass::forward, 1));
+}
+
 TEST(ProfiledOf, TablesReachAnyLongestSequence) {
   const bare gpu;
   for (const std::int64_t longest : {1, 64, 100, 5000}) {

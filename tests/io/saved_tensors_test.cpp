@@ -66,6 +66,8 @@ TEST(SavedTensorsFile, IsRefusedForNonsense) {
             "states.optimizer is \"12\", expected a number of at least 0");
   EXPECT_EQ(refusal("\"optimizer\": 12", "\"optimizer\": 12, \"gathered_weight\": 0"),
             "states.gathered_weight is 0, expected a number above 0 and at most 16");
+  EXPECT_EQ(refusal("\"optimizer\": 12", "\"optimizer\": 12, \"gathered_gradient\": 2"),
+            "states.gathered_gradient is 2, expected \"gathered_weight\" beside it");
   EXPECT_EQ(refusal("\"attention\", \"selective\"", "\"attention\", \"sometimes\""),
             "layer[2].kept[1] is \"sometimes\", expected \"attention\", \"selective\" or \"full\"");
 }
@@ -87,6 +89,22 @@ double korthikanti(int tensor, bool sequence_parallel, recompute again, double s
   const layer l = layer::of(m, false, tensor);
   const saved_tensors table = shipped("megatron_2022");
   return (table.token_bytes(l, again, sequence_parallel) + s * table.pair_bytes(l, again)) / h;
+}
+
+// Galvatron's first stage of two with a layer each, on 4 replicas: 4096 tokens have 514.6 MiB for every 2048 after
+// forward. At the peak there are the layer's bf16 weights and gradients, 202.4e6 x 4 bytes, and the buffer of gathered
+// inputs, beside 16 bytes a parameter over the replicas.
+TEST(GalvatronTable, HasTheRunningLayersWeightsAndGradientsOnAStageWithoutLogits) {
+  const slimpack::costs::model_shape m{.hidden = 4096, .heads = 32, .kv_heads = 32, .head_dim = 128, .value_dim = 128,
+                                       .intermediate = 11008, .vocabulary = 32000, .gated = true};
+  const slimpack::costs::memory rule{.tensors = shipped("galvatron")};
+  const std::vector<layer> layers(1, layer::of(m, false, 1));
+  const auto rates = rule.of(m, {.stages = 2, .replicas = 4}, layers, 1, false);
+  const double mib = 1024 * 1024;
+  EXPECT_NEAR(4096 * rates.live_token / mib, 2 * 514.6, 1);
+  EXPECT_DOUBLE_EQ(rates.backward_token, 4 * 4096);
+  const double in_layer = 4.0 * 4096 * 4096 + 3.0 * 4096 * 11008;
+  EXPECT_DOUBLE_EQ(rates.fixed, (in_layer + 32000 * 4096) * 16 / 4 + in_layer * 4);
 }
 
 // Their table 2, with a = 96: 5 a s / h = 80 at s = 2048.

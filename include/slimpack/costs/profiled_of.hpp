@@ -12,7 +12,9 @@
 #include <slimpack/costs/detail/step_traffic.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
+#include <slimpack/costs/kernels/work.hpp>
 #include <slimpack/costs/memory/memory.hpp>
+#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
@@ -34,12 +36,15 @@ namespace slimpack::costs {
 ///
 /// A part is its layers (dense, mixture of experts, MLA), with the embedding on the first and logits and loss on the
 /// last; a step has the reduction of gradients and the optimizer besides. Detail headers list every kernel, byte and
-/// message: detail/layer_times.hpp, detail/part_times.hpp, costs/network/traffic.hpp. `layers`: where the model's own layer was
-/// measured on as many tensor-parallel ranks, these times replace its products and element-wise kernels.
+/// message: detail/layer_times.hpp, detail/part_times.hpp, costs/network/traffic.hpp. `layers`: what was measured on this GPU;
+/// where the model's own layer was on as many tensor-parallel ranks, these times replace its products and element-wise
+/// kernels, and where only others were, both are as much slower than their kernels alone as the others were.
 ///
 /// Slices are tabulated twice, among so many others as fill the device, and alone. Weight gradients (W) are their
 /// products, at the rate of large packs. Messages take the time of the slowest boundary; where they are waited for they
-/// count in the time of the pack that they carry, for sender and receiver alike. The optimizer moves 52 bytes a
+/// count in the time of the pack that they carry, for sender and receiver alike. Gradients that a kernel of its own
+/// adds to those of the step (accumulation_traffic) cost a backward pack the same however short it is. The optimizer
+/// moves 52 bytes a
 /// parameter: gradient cast and unscaled (6), its norm (4), clipped (8), Adam's reads and writes of gradient, weight
 /// and both moments (28), the weight cast back (6). `sources()` of what is returned is about the uncut sequence of 8192
 /// tokens, there and back through all parts.
@@ -81,7 +86,13 @@ namespace slimpack::costs {
     slimpack::detail::part_times::contents own{.embedding = part == 0, .head = part == on.parts() - 1};
     int moe = 0;
     const int own_layers = count[static_cast<std::size_t>(part)];
-    for (int i = 0; i < own_layers; ++i, ++next) moe += model.is_moe(next) ? 1 : 0;
+    double weights = (own.embedding + own.head) * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
+    for (int i = 0; i < own_layers; ++i, ++next) {
+      moe += model.is_moe(next) ? 1 : 0;
+      weights += layer::of(model, model.is_moe(next), on.tensor).weights;
+    }
+    const slimpack::detail::known_time added = rank.moved(with.accumulation_traffic * weights);
+    beside.sources.add(work::elementwise, added.source, added.time);
     own.layers = {static_cast<double>(own_layers - moe), static_cast<double>(moe)};
     const slimpack::detail::part_times times(model, on, kinds, rank, wires, with, own);
     for (const pass p : {pass::forward, pass::backward}) {
@@ -99,6 +110,7 @@ namespace slimpack::costs {
     for (profiled::pack_sample s : known.packs) {
       s.part = part;
       if (waits) s.time += message.empty + message.token * static_cast<double>(s.size.value);
+      if (s.pass == pass::backward) s.time += added.time;
       packs.push_back(s);
     }
     const seconds launches = with.launch * own_layers;

@@ -26,8 +26,14 @@ enum class messages : unsigned char {
 /// How a trainer runs a stage: what profiled_of asks beside the model, the machine and the shape.
 /// Source    slowdown of compute: fitted to the layers and iterations that benchmarks/fidelity/iterations.cpp reads;
 ///           leaving out any one of its files chooses from 1.75 to 2.5. memory_share: the residual addition of
-///           published tables of layer operations, 0.84 to 0.88 on two kinds of GPU. launch: a dozen kernels, 2 to 3 us
-///           each
+///           published tables of layer operations, 0.84 to 0.88 on two kinds of GPU. row_share: norms, activation and
+///           positions of the same tables together, at medians of 0.49 to 0.54 for two models on each of two kinds of
+///           GPU; these kernels (vLLM's CUDA sources of 2023) load two bytes at a time, which keeps fewer bytes on
+///           their way than the memory's latency wants. norm_reads: the same sources, and Apex's layer norm: once for
+///           the statistics of a row, once to apply them. cast_bytes: torchao's float8 linear layers, which cast the
+///           input and the weights forward, and the gradient of the output, the input and the weights backward.
+///           accumulation_traffic: Megatron-LM's hook on each parameter, main_grad.add_(grad). launch: a dozen
+///           kernels, 2 to 3 us each
 struct stage_options {
   costs::recompute recompute{costs::recompute::none};
   attention_kind attention{attention_kind::flash};
@@ -42,9 +48,17 @@ struct stage_options {
   std::vector<int> layers{};     ///< on each part; empty: as costs::transformer spreads them
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
 
-  double memory_share{0.85};       ///< of the memory bandwidth, reached by kernels that work element by element
+  double memory_share{0.85};       ///< of the memory bandwidth, reached by kernels that stream through whole tensors
+  double row_share{0.5};           ///< the same of kernels that go row by row: norms, activation, positions
+  int norm_reads{2};               ///< how often a norm reads its inputs; 1: rows stay in registers, persistent kernels
   double linear_speed{1};          ///< of products over bf16's: 2 where they run in FP8
+  /// Bytes moved an element of a product's operands to cast them to FP8: 0 where kernels before it do so, 5 where
+  /// scales are dynamic and casts kernels of their own (2 read for the largest, 2 read and 1 written to cast).
+  double cast_bytes{0};
   double gradient_bytes{4};        ///< of a parameter's gradient when it is reduced
+  /// Bytes read and written a parameter to add a backward pack's gradients to those of the step: 0 where the weight
+  /// gradients' products do, 10 where a kernel of its own adds bf16 to fp32 (2 and 4 read, 4 written).
+  double accumulation_traffic{0};
   double optimizer_traffic{52};    ///< bytes read and written a parameter, see profiled_of
   seconds launch{3e-5};            ///< of a layer's kernels, forward; backward twice
   tokens longest{1 << 20};         ///< prefix and queries up to which attention is tabulated

@@ -61,26 +61,31 @@ namespace detail {
 }
 
 [[nodiscard]] inline costs::saved_tensors saved_tensors_of(const json_place& file) {
-  file.must_only_have({"name", "source", "layer", "head", "running", "logits", "states"});
+  file.must_only_have({"name", "source", "layer", "head", "running", "boundary", "logits", "states"});
   const json_place layer = file["layer"];
   const json_place head = file["head"];
   const std::optional<json_place> running = file.find({"running"});
+  const std::optional<json_place> boundary = file.find({"boundary"});
   const json_place logits = file["logits"];
   logits.must_only_have({"forward", "backward"});
   const json_place states = file["states"];
-  states.must_only_have({"weight", "gradient", "optimizer", "gathered_weight"});
+  states.must_only_have({"weight", "gradient", "optimizer", "gathered_weight", "gathered_gradient"});
   const std::optional<json_place> gathered = states.find({"gathered_weight"});
+  const std::optional<json_place> scattered = states.find({"gathered_gradient"});
+  if (scattered && !gathered) scattered->expected("\"gathered_weight\" beside it");
   return {.name = file["name"].text(),
           .source = file["source"].text(),
           .layer = saved_tensor_list_of(layer),
           .head = saved_tensor_list_of(head),
           .running = running ? saved_tensor_list_of(*running) : std::vector<costs::saved_tensor>{},
+          .boundary = boundary ? saved_tensor_list_of(*boundary) : std::vector<costs::saved_tensor>{},
           .logit_forward = logits["forward"].number(0),
           .logit_backward = logits["backward"].number(0),
           .weight = states["weight"].number(0),
           .gradient = states["gradient"].number(0),
           .optimizer = states["optimizer"].number(0),
-          .gathered_weight = gathered ? gathered->positive(16) : 0};
+          .gathered_weight = gathered ? gathered->positive(16) : 0,
+          .gathered_gradient = scattered ? scattered->positive(16) : 0};
 }
 
 }  // namespace detail
@@ -99,9 +104,12 @@ namespace detail {
 ///                   where the MLP has a gate), heads (a query head), pairs (a query head and key: dense attention)
 ///   head          the same, of what stands before the logits; kept always
 ///   running       (may be left out) the same, of what a layer holds besides while its backward runs
+///   boundary      (may be left out) the same, of what a part of a pipeline keeps of what it sends on
 ///   logits        {"forward", "backward"}: bytes a logit while a pack of the pass runs
 ///   states        {"weight", "gradient", "optimizer"}: bytes a parameter; and (may be left out) "gathered_weight", for
-///                 fully sharded states: bytes a parameter of weights in use
+///                 fully sharded states: bytes a parameter of weights in use; and beside it (may be left out)
+///                 "gathered_gradient", where weights are gathered layer by layer in pipelines, too: bytes a parameter
+///                 of a layer's gradients until they are scattered
 ///
 /// Errors    unreadable: the file; invalid_input: not JSON, or a key that is missing, unknown or out of range, named
 /// Complexity O(file size)

@@ -4,6 +4,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/measured_layer.hpp>
+#include <slimpack/costs/detail/other_layers.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/model/detail/layer_products.hpp>
@@ -33,12 +34,17 @@ namespace slimpack::detail {
 ///
 ///   products      forward (tokens x k)(k x n); backward the input gradients (tokens x n)(n x k) and the weight
 ///                 gradients (n x tokens)(tokens x k)
-///   element-wise  bytes over memory_share of the bandwidth. Forward: 2 norms (read, write), 2 residual additions (2
-///                 reads, a write), the activation, positions of queries and keys (read, write). Backward: norms read 3
-///                 and write one, the activation reads and writes its gradient too, additions cost nothing; dropout
-///                 reads and writes once more, and a mask of a byte
+///   element-wise  bytes over the bandwidth, of which additions and dropout reach memory_share, all others row_share.
+///                 Forward: 2 norms (norm_reads reads, a write), 2 residual additions (2 reads, a write), the
+///                 activation, positions of queries and keys (read, write). Backward: norms read their input and the
+///                 gradient of their output norm_reads times, and that of the residual, and write one; the activation
+///                 reads and writes its gradient too, additions cost nothing; dropout reads and writes once more, and a
+///                 mask of a byte
+///   casts         cast_bytes an element of what products read: forward their input and the weights, backward the
+///                 gradient of the output besides
 ///   measured      where this very layer was measured, its products and element-wise operations forward; backward keeps
-///                 the ratio to forward that it has without
+///                 the ratio to forward that it has without. Where others were, both times what theirs took over what
+///                 they come to here (detail/other_layers.hpp)
 ///   traffic       costs::traffic; what it hides runs under the products of backward
 ///   attention     flash: costs::kernel_times. Unfused: products at the GPU's gemm_efficiency, then bytes a (query,
 ///                 key) pair and head over the bandwidth, 8 forward and 14 backward, with dropout 5 more each: scores,
@@ -57,7 +63,17 @@ class layer_times {
               const costs::stage_options& with)
       : layer_(costs::layer::of(model, moe, on.tensor)), products_(products_of(model, moe, on.tensor)),
         model_(model), shape_(on), kernels_(kernels), wires_(wires), with_(with) {
-    if (!moe) measured_ = measured_layer::of(measured, model, on.tensor);
+    if (moe) return;
+    measured_ = measured_layer::of(measured, model, on.tensor);
+    if (measured_) return;
+    others_ = other_layers::of(measured, model, [&](const costs::model_shape& m, int tensor, tokens all) {
+      const costs::layer own = costs::layer::of(m, false, tensor);
+      other_layers::sums sums{.hidden = moved(all, hidden_bytes(own, pass::forward)),
+                              .inner = moved(all, inner_bytes(own, pass::forward))};
+      for (const layer_product& one : products_of(m, false, tensor))
+        sums.products += kernels_.product(all.value, one.n, one.k).time * with_.linear_speed;
+      return sums;
+    });
   }
 
   /// What runs once over all tokens of a pack. Adds what it took to `from`.
@@ -66,7 +82,7 @@ class layer_times {
     const costs::origin source =
         tensor_source(wires_, shape_, mine(all) * layer_.hidden, with_.sequence_parallel);
     from.add(costs::work::traffic, source, moved.exposed);
-    const seconds beside = elementwise(all, p, from) + moved.exposed;
+    const seconds beside = elementwise(all, p, from) + casts(all, p, from) + moved.exposed;
     if (p == pass::forward) return beside + forward(all, false, from);
     const seconds products = input_gradients(all, from) + weight_gradients(all, from);
     const seconds covered = wires_.beside(products, moved.hidden);
@@ -107,7 +123,8 @@ class layer_times {
     return sum;
   }
   [[nodiscard]] seconds backward(const known_time& product, double factor, costs::provenance& from) const {
-    from.add(costs::work::products, measured_ ? costs::origin::derived : product.source, product.time * factor);
+    from.add(costs::work::products, measured_ || others_ ? costs::origin::derived : product.source,
+             product.time * factor);
     return product.time * factor;
   }
   [[nodiscard]] seconds forward(tokens all, bool up_only, costs::provenance& from) const {
@@ -118,43 +135,72 @@ class layer_times {
       const known_time product = kernels_.product(rows_of(m, all), m.n, m.k, m.grouped);
       const seconds t = product.time * factor;
       from.add(costs::work::products,
-               measured_ ? measured_->products.source(share_of(all, shape_.context)) : product.source, t);
+               measured_ ? measured_->products.source(share_of(all, shape_.context))
+               : others_ ? costs::origin::derived
+                         : product.source,
+               t);
       sum += t;
     }
     return sum;
   }
-  /// Measured over composed forward products.
+  /// Measured over composed forward products: of this layer, or else of others.
   [[nodiscard]] double correction(tokens all) const {
-    if (!measured_) return 1;
+    if (!measured_) return others_ ? others_->products(share_of(all, shape_.context)) : 1;
     seconds sum{};
     for (const layer_product& m : products_) sum += kernels_.product(rows_of(m, all), m.n, m.k, m.grouped).time;
     return measured_->products(share_of(all, shape_.context)) * (1 / with_.linear_speed) / sum;
   }
 
-  /// Bytes of a token that norms and additions, the activation and positions move.
-  [[nodiscard]] double hidden_bytes(pass p) const noexcept {
-    const double dropout = !with_.dropout ? 0 : p == pass::forward ? 2 : 10;
-    return ((p == pass::forward ? 20 : 16) + dropout) * layer_.hidden;
+  /// Bytes of a token that kernels move, by how they do.
+  struct moved_bytes {
+    double streamed{};
+    double by_row{};
+  };
+  /// Of norms and residual additions.
+  [[nodiscard]] moved_bytes hidden_bytes(const costs::layer& l, pass p) const noexcept {
+    const double reads = with_.norm_reads;
+    if (p == pass::forward) return {(12 + (with_.dropout ? 2 : 0)) * l.hidden, 4 * (reads + 1) * l.hidden};
+    return {(with_.dropout ? 10 : 0) * l.hidden, 4 * (2 * reads + 2) * l.hidden};
   }
-  [[nodiscard]] double inner_bytes(pass p) const noexcept {
-    const double into = layer_.feed_forward + layer_.gate;
-    return 4 * (layer_.query + layer_.kv_elements / 2) + 2 * (p == pass::forward ? into : 2 * into) +
-           2 * layer_.feed_forward;
+  /// Of positions and the activation.
+  [[nodiscard]] static moved_bytes inner_bytes(const costs::layer& l, pass p) noexcept {
+    const double into = l.feed_forward + l.gate;
+    return {0, 4 * (l.query + l.kv_elements / 2) + 2 * (p == pass::forward ? into : 2 * into) + 2 * l.feed_forward};
+  }
+  [[nodiscard]] seconds moved(tokens all, moved_bytes of, int ranks = 1) const noexcept {
+    const double count = static_cast<double>(all.value) / ranks;
+    return kernels_.moved(count * of.streamed, count * of.by_row).time;
   }
   [[nodiscard]] seconds elementwise(tokens all, pass p, costs::provenance& from) const {
     const int ranks = shape_.context * (with_.sequence_parallel ? shape_.tensor : 1);
+    seconds hidden = moved(all, hidden_bytes(layer_, p), ranks);
+    seconds inner = moved(all, inner_bytes(layer_, p), shape_.context);
+    costs::origin of_hidden = others_ ? costs::origin::derived : costs::origin::modelled;
+    costs::origin of_inner = of_hidden;
     if (measured_) {
-      const tokens hidden = share_of(all, ranks);
-      const tokens inner = share_of(all, shape_.context);
-      const seconds first = measured_->hidden(hidden) * (hidden_bytes(p) / hidden_bytes(pass::forward));
-      const seconds second = measured_->inner(inner) * (inner_bytes(p) / inner_bytes(pass::forward));
-      const bool derived = p == pass::backward;
-      from.add(costs::work::elementwise, derived ? costs::origin::derived : measured_->hidden.source(hidden), first);
-      from.add(costs::work::elementwise, derived ? costs::origin::derived : measured_->inner.source(inner), second);
-      return first + second;
+      const tokens outside = share_of(all, ranks), inside = share_of(all, shape_.context);
+      hidden = measured_->hidden(outside) * (hidden / moved(all, hidden_bytes(layer_, pass::forward), ranks));
+      inner = measured_->inner(inside) * (inner / moved(all, inner_bytes(layer_, pass::forward), shape_.context));
+      of_hidden = p == pass::backward ? costs::origin::derived : measured_->hidden.source(outside);
+      of_inner = p == pass::backward ? costs::origin::derived : measured_->inner.source(inside);
+    } else if (others_) {
+      hidden = hidden * others_->hidden();
+      inner = inner * others_->inner();
     }
-    const known_time t =
-        kernels_.moved(static_cast<double>(all.value) / ranks * hidden_bytes(p) + mine(all) * inner_bytes(p));
+    from.add(costs::work::elementwise, of_hidden, hidden);
+    from.add(costs::work::elementwise, of_inner, inner);
+    return hidden + inner;
+  }
+
+  /// Of the products' operands to FP8.
+  [[nodiscard]] seconds casts(tokens all, pass p, costs::provenance& from) const {
+    double elements = 0;
+    for (const layer_product& m : products_) {
+      const auto rows = static_cast<double>(rows_of(m, all));
+      const auto n = static_cast<double>(m.n), k = static_cast<double>(m.k);
+      elements += rows * (p == pass::forward ? k : k + n) + std::max(n * k, m.grouped);
+    }
+    const known_time t = kernels_.moved(with_.cast_bytes * elements);
     from.add(costs::work::elementwise, t.source, t.time);
     return t.time;
   }
@@ -200,6 +246,7 @@ class layer_times {
   costs::layer layer_;
   std::vector<layer_product> products_;
   std::optional<measured_layer> measured_;
+  std::optional<other_layers> others_;
   const costs::model_shape& model_;
   shape shape_;
   const rank_kernels& kernels_;

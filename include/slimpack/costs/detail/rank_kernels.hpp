@@ -33,9 +33,9 @@ class rank_kernels {
     return read.time > computed ? read : known_time{computed, times_.product_source(m, n, k)};
   }
 
-  /// Bytes over the memory bandwidth that element-wise kernels reach.
-  [[nodiscard]] known_time moved(double size) const noexcept {
-    return {{size / (with_.memory_share * device_.memory_bandwidth)}};
+  /// Bytes over the memory bandwidth that streaming kernels reach, and those of kernels that go row by row over theirs.
+  [[nodiscard]] known_time moved(double streamed, double by_row = 0) const noexcept {
+    return {{(streamed / with_.memory_share + by_row / with_.row_share) / device_.memory_bandwidth}};
   }
 
   [[nodiscard]] known_time attention(pass p, tokens queries, tokens keys, int heads, int kv_heads, int head_dim) const {

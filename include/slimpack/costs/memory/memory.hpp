@@ -18,8 +18,16 @@ namespace slimpack::costs {
 ///           running pack: the loss gradient is taken while they are there, since the normaliser, the valid tokens
 ///           of the whole batch, is known before the first forward; dK and dV in bf16. Fully sharded states (ZeRO-3,
 ///           FSDP), derived: one stage gathers the weights of the running layer and the next and has the gradients of
-///           one; a pipeline gathers a stage's weights once a step and sums its gradients unsharded, as torchtitan does
-/// Limits    dense attention that is computed again holds one layer's scores for a moment: not counted
+///           one; a pipeline gathers a stage's weights once a step and sums its gradients unsharded, as torchtitan
+///           does. Where a table says that pipelines gather layer by layer, too (gathered_gradient), backward has two
+///           phases: that of the logits with the gathered vocabulary matrix beside them, whose gradient comes when they
+///           are gone; and that of a layer, with what it computes again, its weights and their gradients. A stage
+///           without logits has the second only. The phase that holds more bytes a token counts, and what a layer holds
+///           besides counts in both: buffers are not given back. Shown by Galvatron's peaks: with the vocabulary over
+///           1, 2, 4, 8 ranks they fall by just that share of a bf16 matrix, and under full recomputation they are a
+///           layer, its weights and its gradients
+/// Limits    of those two phases, packs of few tokens may have more in the other. Dense attention that is computed
+///           again holds one layer's scores for a moment: not counted
 struct memory {
   bool distributed_optimizer{true};  ///< optimizer states over replicas and context ranks; a table may shard them all
   costs::recompute recompute{costs::recompute::none};
@@ -36,22 +44,39 @@ struct memory {
     double largest = embeddings > 0 ? matrix : 0;
     memory_rates rates{.fixed = 0, .live_token = 0};
     double live_layer = 0;  // of one layer while its backward runs: what is computed again, gradients
+    double repeated = 0;    // of that, what is computed again
+    double running = 0;     // and the rest
+    double largest_layer = 0;
     for (const layer& l : layers) {
       weights += l.weights;
-      largest = std::max(largest, l.weights);
+      largest_layer = std::max(largest_layer, l.weights);
       const double all = tensors.token_bytes(l, recompute::none, sequence_parallel);
       const double kept = tensors.token_bytes(l, recompute, sequence_parallel);
       rates.live_token += kept / c;
       rates.gradient_token += 2 * l.kv_elements / c;
       const double again = recompute == recompute::full ? all : all - kept;
-      live_layer = std::max(live_layer, again + tensors.running_bytes(l, sequence_parallel));
+      const double beside = tensors.running_bytes(l, sequence_parallel);
+      live_layer = std::max(live_layer, again + beside);
+      repeated = std::max(repeated, again), running = std::max(running, beside);
     }
-    rates.fixed = states(weights, largest, on);
-    rates.backward_token = live_layer / c;
+    if (on.stages > 1) {
+      const double sent = on.chunks - (has_head ? 1 : 0);  // by parts of the stage
+      rates.live_token += sent * tensors.boundary_bytes(layer::of(m, false, on.tensor), sequence_parallel) / c;
+    }
+    const double logits = has_head ? tensors.logit_backward * vocabulary : 0;
+    if (tensors.gathered_weight > 0 && tensors.gathered_gradient > 0) {
+      const bool of_logits = logits > repeated;
+      rates.fixed = sharded(weights, on) +
+                    (of_logits ? tensors.gathered_weight * matrix
+                               : (tensors.gathered_weight + tensors.gathered_gradient) * largest_layer);
+      rates.backward_token = (std::max(logits, repeated) + running) / c;
+    } else {
+      rates.fixed = states(weights, std::max(largest, largest_layer), on);
+      rates.backward_token = live_layer / c + logits / c;
+    }
     if (has_head) {
       rates.live_token += tensors.head_bytes(layer::of(m, false, on.tensor), sequence_parallel) / c;
       rates.forward_token += tensors.logit_forward * vocabulary / c;
-      rates.backward_token += tensors.logit_backward * vocabulary / c;
     }
     return rates;
   }
@@ -69,13 +94,17 @@ struct memory {
   }
 
  private:
+  /// Weights, gradients and optimizer states of so many parameters over all copies.
+  [[nodiscard]] double sharded(double weights, const shape& on) const {
+    return weights * (tensors.weight + tensors.gradient + tensors.optimizer) / (on.replicas * on.context);
+  }
   /// Weights, gradients and optimizer states of so many parameters, the `largest` layer or vocabulary matrix of them.
   [[nodiscard]] double states(double weights, double largest, const shape& on) const {
     const double copies = on.replicas * on.context;
     if (tensors.gathered_weight > 0) {
       const double in_use = on.stages > 1 ? (tensors.gathered_weight + tensors.gradient) * weights
                                           : (2 * tensors.gathered_weight + tensors.gradient) * largest;
-      return weights * (tensors.weight + tensors.gradient + tensors.optimizer) / copies + in_use;
+      return sharded(weights, on) + in_use;
     }
     return weights * (tensors.weight + tensors.gradient + tensors.optimizer / (distributed_optimizer ? copies : 1.0));
   }

@@ -50,6 +50,7 @@ struct saved_tensors {
   std::vector<saved_tensor> layer{};  ///< of each layer
   std::vector<saved_tensor> head{};   ///< of what stands before the logits; kept under any recomputation
   std::vector<saved_tensor> running{};  ///< more of a layer while its backward runs: gradients, gathered inputs
+  std::vector<saved_tensor> boundary{};  ///< of what a part sends on, beside its layers: kept until its backward
 
   double logit_forward{4};   ///< bytes a logit while a forward pack runs
   double logit_backward{4};  ///< bytes a logit while a backward pack runs
@@ -60,6 +61,9 @@ struct saved_tensors {
   /// Above 0: states are fully sharded (ZeRO-3, FSDP) over replicas and context ranks, and weights in use are gathered
   /// at so many bytes a parameter.
   double gathered_weight{};
+  /// Above 0: in pipelines, too, weights are gathered layer by layer, and a layer's gradients are there at so many
+  /// bytes a parameter until they are scattered.
+  double gathered_gradient{};
 
   /// Bytes that a token keeps on one rank of a layer, dense attention apart.
   [[nodiscard]] double token_bytes(const costs::layer& l, costs::recompute again, bool sequence_parallel) const {
@@ -72,6 +76,10 @@ struct saved_tensors {
   /// Bytes a token beside those, on one rank of a layer while its backward runs.
   [[nodiscard]] double running_bytes(const costs::layer& l, bool sequence_parallel) const {
     return sum_of(running, l, costs::recompute::none, sequence_parallel);
+  }
+  /// The same where a part sends its output to another.
+  [[nodiscard]] double boundary_bytes(const costs::layer& l, bool sequence_parallel) const {
+    return sum_of(boundary, l, costs::recompute::none, sequence_parallel);
   }
   /// Bytes that a (query, key) pair keeps on one rank of a layer: dense attention stores the masked half too.
   [[nodiscard]] double pair_bytes(const costs::layer& l, costs::recompute again) const {
