@@ -67,7 +67,10 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
   const std::optional<deadline> limit = limit_of(o);
   request asked = request_of(o, c.planner, c.layout);
   if (limit) asked.stop = limit->token();
+  solvers::search_report search;
+  if (o.search_report) asked.report = &search;
   row r{c.planner, c.layout, plan_named(asked, lengths, c.cost)};
+  r.search = std::move(search);
   if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan && asked.shape.memory) {
     asked.shape.memory->amount = std::numeric_limits<double>::infinity();
     r.plan = plan_named(asked, lengths, c.cost);
@@ -239,6 +242,8 @@ int run(const options& o) {
     if (o.batches > 1) std::cout << (b ? "\n" : "") << "batch " << b << "\n";
     print(std::cout, o, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
     for (const std::string& why : left_out) std::cout << why << ".\n";
+    for (const row& r : rows)
+      if (!r.search.moves().empty()) print_search(std::cout, r.search);
     if (result<void> written = write_outputs(o, rows, b); !written) return fail(written.error());
   }
   return 0;

@@ -177,6 +177,9 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(degree);
   add(planning, "--threads", o.threads, "N", "Threads to search with; plans do not depend on it [one per core]")
       ->check(CLI::Range(1, 1024));
+  app.add_flag("--search-report", o.search_report,
+               "Print how often the search tried each change, took it, and what that gained; plans do not depend on it")
+      ->group(output);
   auto* limit_option =
       add(planning, "--time-limit", time_limit, "MS", "End the search after this time; its plan is marked truncated")
           ->check(count);

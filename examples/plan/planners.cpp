@@ -17,7 +17,8 @@ using namespace slimpack;
 
 template <class Cost, class Schedule>
 result<plan> slimpack_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost, const Schedule& schedule) {
-  const solvers::two_phase solver{.effort = asked.effort, .most_sharers = asked.most_sharers, .threads = asked.threads};
+  const solvers::two_phase solver{
+      .effort = asked.effort, .most_sharers = asked.most_sharers, .threads = asked.threads, .report = asked.report};
   return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}(lengths, asked.stop);
 }
 

@@ -8,6 +8,7 @@
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_report.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -35,6 +36,7 @@ struct request {
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   std::size_t threads{0};  ///< to plan with, 0: one per core; plans do not depend on it
+  slimpack::solvers::search_report* report{nullptr};  ///< takes what slimpack's own search did
 };
 
 /// Whether that planner may cut a sequence.

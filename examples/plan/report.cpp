@@ -167,4 +167,15 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
     if (!r.plan) out << r.planner << " has no plan: " << r.plan.error().detail << ".\n";
 }
 
+void print_search(std::ostream& out, const solvers::search_report& did) {
+  std::vector<std::vector<std::string>> table{{"search", "tried", "taken", "gained"}};
+  for (const solvers::move_report& m : did.moves())
+    table.push_back({std::string(m.name), std::to_string(m.tried), std::to_string(m.taken), time_of(m.gained)});
+  out << "\n";
+  print_table(out, table);
+  out << "Of all replicas and divisions of the batch together, those that were not chosen among them.\n"
+         "first, kinds, sizes, whole: packs by ratios; divided, balanced, levelled: which replicas run what;\n"
+         "the others are moves (include/slimpack/solvers/improve/).\n";
+}
+
 }  // namespace cli

@@ -7,6 +7,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/shapes/layout.hpp>
+#include <slimpack/solvers/search_report.hpp>
 
 #include <iosfwd>
 #include <string>
@@ -20,6 +21,7 @@ struct row {
   slimpack::shapes::layout layout;
   slimpack::result<slimpack::plan> plan;
   bool over_memory{};  ///< planned without the limit, since it does not fit
+  slimpack::solvers::search_report search{};  ///< what slimpack's search did, where it was asked
 };
 
 /// The most memory that any stage of a plan holds.
@@ -27,6 +29,9 @@ double peak_of(const slimpack::plan& p);
 
 /// Where the times of a setting come from: which are measured, and what is wrong with the measurements.
 void print_sources(std::ostream& out, const setting& s, const any_cost& cost);
+
+/// What a search did, a line for each kind of change.
+void print_search(std::ostream& out, const slimpack::solvers::search_report& did);
 
 /// What was planned, the table, and how to read it. `uncut` is the least step time of any plan that cuts no sequence.
 void print(std::ostream& out, const options& o, const std::vector<row>& rows, slimpack::seconds uncut);

@@ -5,11 +5,11 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/shared_row.hpp>
-#include <slimpack/pricing/detail/checked_times.hpp>
-#include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/detail/amount.hpp>
+#include <slimpack/pricing/detail/checked_times.hpp>
+#include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>

@@ -5,6 +5,7 @@
 /// (solvers/milp.hpp), files (io/) and the laws (testing/), which cost more to include.
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/assert.hpp>
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
@@ -17,9 +18,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/core/timed_instruction.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/kernels/attention_table.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
@@ -33,6 +32,7 @@
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
@@ -94,6 +94,7 @@
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/graph/timed_instruction.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/simulators/order/pack_change.hpp>
@@ -109,11 +110,24 @@
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/hooks.hpp>
+#include <slimpack/solvers/improve/give.hpp>
+#include <slimpack/solvers/improve/join.hpp>
+#include <slimpack/solvers/improve/merge.hpp>
+#include <slimpack/solvers/improve/move.hpp>
+#include <slimpack/solvers/improve/reorder.hpp>
+#include <slimpack/solvers/improve/shift.hpp>
+#include <slimpack/solvers/improve/shipped.hpp>
+#include <slimpack/solvers/improve/sites.hpp>
+#include <slimpack/solvers/improve/split.hpp>
+#include <slimpack/solvers/improve/swap.hpp>
+#include <slimpack/solvers/improve/take.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/transports/blocking.hpp>

@@ -9,11 +9,11 @@ namespace {
 
 /// As far as a front is from 0.7 and a backward size from 1.5.
 seconds distance(const detail::packing& of) {
-  const double front = of.front - 0.7, size = of.backward.steady - 1.5;
+  const double front = of.front - 0.7, size = of.sizes.backward.steady - 1.5;
   return {front * front + size * size};
 }
 
-detail::packing start() { return {.backward = {.steady = 0.4}, .quantum = {128}}; }
+detail::packing start() { return {.sizes = {.backward = {.steady = 0.4}}, .quantum = {128}}; }
 
 TEST(Evolve, ComesNearTheBestRatios) {
   int left = 3000;

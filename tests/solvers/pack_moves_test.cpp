@@ -55,7 +55,7 @@ void walk(const Slicer& slicer, std::uint64_t seed, tokens cap, const Check& che
   testing::generator random(seed);
   const std::vector<tokens> lengths = tests::random_lengths(random, 6, {3000});
   const std::vector<sequence> own = solvers::sequences_of(lengths);
-  const detail::pack_moves moves(own, slicer, cost, {{}, cap, {128}, 0, true});
+  detail::pack_moves moves(std::span<const sequence>(own), slicer, cost, {{}, cap, {128}, 0, true});
   partition at = apart(own);
   detail::splitmix moved;
   for (int step = 0; step < 200; ++step)

@@ -149,7 +149,7 @@ TEST(DealtInTuples, LevelLanesWhereNeighboursAloneCannot) {
     }
     EXPECT_EQ(times, std::vector<int>(own.size(), 1)) << "seed 21, round " << round;
     const auto [least, most] = std::minmax_element(load.begin(), load.end());
-    EXPECT_LE(*most - *least, detail::level_enough * *most * 1.1) << "seed 21, round " << round;
+    EXPECT_LE(*most - *least, solvers::default_search_options.level_enough * *most * 1.1) << "seed 21, round " << round;
   }
 }
 

@@ -74,6 +74,11 @@ seconds step_time(const std::vector<tokens>& lengths, const shape& on, solvers::
       .step_time;
 }
 
+/// Packs in the order that 1F1B gives them, which solvers may change where they can.
+struct changeable_1f1b : schedules::one_f_one_b {
+  static constexpr bool orders_may_change = true;
+};
+
 /// Random shapes with a random batch for each, which `check` is given.
 template <class Check>
 void each_batch(std::uint64_t seed, int cases, const Check& check) {
@@ -134,6 +139,43 @@ TEST(TwoPhase, IsFasterThanWholePacksOfAnyLengthWherePacksReadWeights) {
   for (std::int64_t pack = 134; pack <= 134 * 32; pack += 134)
     EXPECT_LT(ours, planner(on, slicers::whole{}, cost, solvers::megatron{{pack}})(lengths).value().step_time)
         << pack << " tokens";
+}
+
+// A pipeline of one stage waits for nothing, so what a step loses, it loses to unequal replicas. A search that takes one
+// chunk's work for the whole step's balances them by times that it misreads.
+TEST(TwoPhase, BalancesReplicasByTheWorkOfAllChunks) {
+  testing::generator random(31);
+  std::vector<tokens> lengths;
+  for (int i = 0; i < 200; ++i)
+    lengths.push_back({random.between(64, 128) << random.between(0, 10) * random.between(0, 10) / 11});
+  const costs::quadratic cost{.linear = 1e-6, .attention = 4e-11, .per_pack = {6e-5}, .hop = {2e-5}};
+  for (const int chunks : {1, 2, 4}) {
+    const shape on{.stages = 1, .replicas = 8, .chunks = chunks};
+    const plan made =
+        planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::one_f_one_b{}}(lengths).value();
+    std::cout << chunks << " chunks: efficiency " << made.efficiency << ", " << made.merges.size() << " shared\n";
+    EXPECT_GT(made.efficiency, 0.996) << "seed 31, " << chunks << " chunks";
+  }
+}
+
+TEST(TwoPhase, KeepsTheOrderOfSeveralChunks) {
+  const shape on{.stages = 4, .chunks = 2};
+  const auto planned = [&](const auto& schedule) {
+    return planner{on, slicers::equal_cost{}, costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}}, solvers::two_phase{},
+                   schedule}(tests::lengths_of({60000, 8000, 4000, 2000, 1000, 500}))
+        .value();
+  };
+  EXPECT_EQ(planned(changeable_1f1b{}).hash, planned(schedules::one_f_one_b{}).hash);
+}
+
+TEST(TwoPhase, ChangesTheOrderOfOneChunkWhereTheScheduleLetsIt) {
+  const shape on{.stages = 4};
+  const auto planned = [&](const auto& schedule) {
+    return planner{on, slicers::equal_cost{}, costs::quadratic{.per_pack = {6e-5}, .hop = {2e-5}}, solvers::two_phase{},
+                   schedule}(tests::lengths_of({60000, 8000, 4000, 2000, 1000, 500}))
+        .value();
+  };
+  EXPECT_LT(planned(changeable_1f1b{}).step_time, planned(schedules::one_f_one_b{}).step_time);
 }
 
 // Sequences may run one after the other, so a limit that holds the longest holds them all.

@@ -21,6 +21,7 @@ struct merge {
   std::vector<std::vector<pack_id>> forward;
   std::vector<std::vector<pack_id>> backward;
 
+  [[nodiscard]] std::vector<std::vector<pack_id>>& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const std::vector<std::vector<pack_id>>& of(pass p) const noexcept {
     return p == pass::forward ? forward : backward;
   }

@@ -11,6 +11,7 @@ struct partition {
   micropacks forward;
   micropacks backward;
 
+  [[nodiscard]] micropacks& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const micropacks& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
   friend bool operator==(const partition&, const partition&) = default;
 };

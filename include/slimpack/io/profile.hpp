@@ -2,8 +2,8 @@
 #define SLIMPACK_IO_PROFILE_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/io/profile_note.hpp>
 #include <slimpack/io/profile_table.hpp>

@@ -42,7 +42,9 @@ template <class Schedule>
 inline constexpr weight_gradients weight_gradients_of =
     detail::splits_weight_gradients<Schedule> ? weight_gradients::apart : weight_gradients::with_inputs;
 
-/// Whether solvers may change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps it.
+/// Whether solvers may change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps it. Orders
+/// that leave weight gradients to W instructions are never changed (schedule_for refuses to compile a schedule that says
+/// both), nor are those of several chunks (simulators::changing_order::takes asks the workload).
 template <class Schedule>
 inline constexpr bool orders_may_change_of = requires { requires Schedule::orders_may_change; };
 

@@ -4,10 +4,10 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/timed_instruction.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/graph/timed_instruction.hpp>
 
 #include <algorithm>
 #include <cstddef>

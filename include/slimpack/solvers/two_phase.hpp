@@ -5,11 +5,15 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/divide/division_search.hpp>
-#include <slimpack/solvers/problem.hpp>
-#include <slimpack/solvers/solution.hpp>
-
+#include <slimpack/solvers/improve/move.hpp>
+#include <slimpack/solvers/improve/shipped.hpp>
+#include <slimpack/solvers/pack/packing.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/search_report.hpp>
+#include <slimpack/solvers/solution.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +34,7 @@ namespace slimpack::solvers {
 ///           solvers::megatron makes of what a replica gets, on the same schedule, where the slicer allows them and they
 ///           are no more than the quickest search could simulate; equal problems give equal solutions
 /// Errors    out_of_memory: a sequence does not fit, or no candidate's programs do; the detail has the shortfall
+///           invalid_input: a constant of `options` is out of its range
 /// Complexity O(effort) for each replica
 struct two_phase {
   pack_sizes forward{};
@@ -38,6 +43,8 @@ struct two_phase {
   search_budget effort{search_budget::normal()};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none, as executors::packflow wants it
   std::size_t threads{0};  ///< that plan replicas side by side, 0: one per core; plans do not depend on it
+  search_options options{};        ///< what tunes the search, if the defaults do not do
+  search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on it
 
   /// For who runs each sequence on one replica (solvers/hooks.hpp).
   constexpr void forbid_sharing() noexcept { most_sharers = 1; }
@@ -45,19 +52,45 @@ struct two_phase {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
-    if (!rates) return std::move(rates).error();
-    detail::division_search search(batch, slicer, cost, schedule, rates.value(),
-                                   {.forward = forward, .backward = backward, .quantum = batch.shape.quantum},
-                                   most_sharers, threads);
-    return search.best(effort);
+    return solve_by<improve::shipped>(batch, slicer, cost, schedule);
   }
 
+  /// The same by other moves than the shipped ones (improve/move.hpp); two_phase_with is the solver that does.
+  template <class Moves, class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve_by(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                          const Schedule& schedule) const {
+    if (result<void> fine = options.check(); !fine) return std::move(fine).error();
+    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return std::move(rates).error();
+    const detail::packing start{{forward, backward}, options.front, options.crowding, batch.shape.quantum};
+    detail::division_search<Slicer, Cost, Schedule, Moves> search(batch, slicer, cost, schedule, rates.value(), start,
+                                                                  most_sharers, threads, options);
+    result<solution> found = search.best(effort);
+    if (report) report->add(search.report());
+    return found;
+  }
+
+  /// Without `options` where they are the defaults.
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const two_phase& s) {
-    return out << "solvers::two_phase{.forward = " << s.forward << ", .backward = " << s.backward
-               << ", .effort = " << s.effort
-               << ", .most_sharers = " << s.most_sharers << "}";
+    out << "solvers::two_phase{.forward = " << s.forward << ", .backward = " << s.backward << ", .effort = " << s.effort
+        << ", .most_sharers = " << s.most_sharers;
+    if (s.options != default_search_options) out << ", .options = " << s.options;
+    return out << "}";
+  }
+};
+
+/// two_phase with moves of your own: a class like those in improve/, and one line to register it beside the shipped ones,
+///
+///   solvers::two_phase_with<improve::shipped::and_also<my_move>> solver{{.effort = solvers::search_budget::high()}};
+///
+/// or improve::moves<...> of those that are to be tried. All else is two_phase's.
+template <improve::move_list Moves>
+struct two_phase_with : two_phase {
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                       const Schedule& schedule) const {
+    return this->template solve_by<Moves>(batch, slicer, cost, schedule);
   }
 };
 

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_COSTS_MODEL_GPUS_HPP
 #define SLIMPACK_COSTS_MODEL_GPUS_HPP
 
-#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -6,8 +6,8 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/core/timed_instruction.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/detail/walk.hpp>
+#include <slimpack/simulators/graph/timed_instruction.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -26,21 +26,24 @@ namespace slimpack::simulators {
 /// Sweep     Changes are tried from the front of the step to its end. `begin` starts another sweep.
 /// Timing    simulators/order/detail/timed_order.hpp: the longest path across what a change touches, exact
 /// Memory    What a stage has room for while an instruction runs, from the same account as stage_memory.
-/// Requires  one chunk, no weight gradients apart, nothing kept beside tokens; programs that the task graph takes
+/// Requires  a workload that it `takes`; programs that the task graph takes
 /// Errors    none
 class changing_order {
  public:
   using node = detail::stage_chains::node;
   static constexpr node none = detail::stage_chains::none;
 
+  /// Whether the order of this workload may change at all: one chunk, whole backwards, and tokens alone in memory.
+  [[nodiscard]] static bool takes(const workload& work) noexcept {
+    return work.shape.chunks == 1 && work.weight.apart.empty() && work.forward.kept.empty();
+  }
+
   /// Shapes    tokens: per forward pack, above 0; needs: per backward pack, how many of those tokens, in run order,
-  ///           must have run before it
+  ///           must have run before it            Requires  takes(work)
   /// Complexity O(instructions log instructions)
   changing_order(const workload& work, std::span<const program> programs, std::span<const std::int64_t> tokens,
                  std::vector<std::int64_t> needs)
-      : order_(work, programs), room_(work, programs, order_.chains()), needs_(tokens, std::move(needs)) {
-    SLIMPACK_ASSERT(work.shape.chunks == 1 && work.weight.apart.empty() && work.forward.kept.empty(),
-                    "orders change for one chunk, whole backwards and tokens alone");
+      : order_(taken(work), programs), room_(work, programs, order_.chains()), needs_(tokens, std::move(needs)) {
     needs_.begin(order_.chains());
   }
 
@@ -94,6 +97,12 @@ class changing_order {
   [[nodiscard]] std::vector<program> programs() const { return order_.chains().programs(); }
 
  private:
+  /// Asked before anything is built on it.
+  static const workload& taken(const workload& work) {
+    SLIMPACK_ASSERT(takes(work), "orders change for one chunk, whole backwards and tokens alone");
+    return work;
+  }
+
   detail::timed_order order_;
   detail::stage_room room_;
   detail::forward_needs needs_;

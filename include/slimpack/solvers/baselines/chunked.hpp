@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_CHUNKED_HPP
 #define SLIMPACK_SOLVERS_BASELINES_CHUNKED_HPP
 
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
@@ -44,11 +45,11 @@ struct chunked {
     for (const std::vector<sequence>& group : groups) {
       replica_solution r;
       for (const sequence& s : group) r.sequences.push_back(s.id);
-      for (const pass p : {pass::forward, pass::backward}) {
+      for (const pass p : both_passes) {
         const cut_budget base{{}, std::max(chunk, batch.shape.quantum), batch.shape.quantum, 0, true};
         const auto unlimited = [](seconds) { return seconds{std::numeric_limits<double>::infinity()}; };
         const auto together = [](const sequence&) { return false; };
-        micropacks& packs = p == pass::forward ? r.partition.forward : r.partition.backward;
+        micropacks& packs = r.partition.of(p);
         if (result<void> filled = detail::fill(packs, group, p, slicer, cost, base, unlimited, together); !filled)
           return std::move(filled).error();
       }

@@ -5,6 +5,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/divide/exchange.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -32,13 +33,10 @@ struct sharers_range {
   std::uint32_t most{1};   ///< it has so many quanta, or the shape so many replicas
 };
 
-/// What weighs so little, as a share of a replica's mean work, can be balanced whole.
-inline constexpr double light = 0.02;
-
 /// A batch's sequences divided among replicas.
 using division = std::vector<planning_unit>;
 
-/// Groups for what weighs more than `share` of a replica's mean work, or more than any replica has room for, each
+/// Groups for what weighs more than `share` of a replica's mean work (`light` of it can be balanced whole), or more than any replica has room for, each
 /// sequence among so many replicas that no more than that share is one's part. Where replicas run out, it goes to the
 /// group that it fills best, and to the lightest where it fits nowhere. A group opens only where those that memory forces
 /// to be shared keep replicas enough for what no group there is suits.
@@ -46,7 +44,8 @@ using division = std::vector<planning_unit>;
 /// Returns   units of all replicas, groups first, that have their shared sequences only
 /// Requires  least <= most <= replicas            Complexity  O(n log n + heavy * replicas)
 [[nodiscard]] inline division grouped(std::span<const sequence> batch, std::span<const double> work,
-                                      std::span<const sharers_range> sharers, std::size_t replicas, double share) {
+                                      std::span<const sharers_range> sharers, std::size_t replicas, double share,
+                                      double light = solvers::default_search_options.light) {
   double mean = 0;  // work of a replica
   for (const double w : work) mean += w / static_cast<double>(replicas);
   const double part = share * mean;  // of one replica, at most
@@ -118,7 +117,8 @@ using division = std::vector<planning_unit>;
 /// Shapes    work, sharers: one per sequence of the batch
 /// Returns   whether there are such; they are still among the own ones, until share_out
 [[nodiscard]] inline bool share_more(division& units, std::span<const double> work,
-                                     std::span<const sharers_range> sharers) {
+                                     std::span<const sharers_range> sharers,
+                                     double light = solvers::default_search_options.light) {
   std::size_t replicas = 0;
   for (const planning_unit& u : units) replicas += u.replicas.size();
   const double least = light * std::accumulate(work.begin(), work.end(), 0.0) / static_cast<double>(replicas);

@@ -6,25 +6,28 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/division.hpp>
-#include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/lane_cost.hpp>
 #include <slimpack/solvers/divide/lanes.hpp>
 #include <slimpack/solvers/divide/place_groups.hpp>
+#include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
 #include <slimpack/solvers/improve/local_search.hpp>
+#include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/packing.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,93 +40,142 @@ namespace slimpack::detail {
 /// who ends last hands a few sequences to who ends first, and that is planned with three quarters. The fastest of all
 /// these plans is the answer.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
-template <class Slicer, class Cost, class Schedule>
+template <class Slicer, class Cost, class Schedule, class Moves = solvers::improve::shipped>
 class division_search {
  public:
+  /// Requires  what it is given by reference outlives it
   division_search(const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
-                  const std::vector<memory_rates>& rates, const packing& start, std::uint32_t most_sharers, std::size_t threads)
+                  const std::vector<memory_rates>& rates, const packing& start, std::uint32_t most_sharers,
+                  std::size_t threads, const solvers::search_options& options = solvers::default_search_options)
       : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), start_(start),
-        most_sharers_(most_sharers), threads_(threads), all_(solvers::sequences_of(batch.lengths)) {
-    part_ = solvers::busiest_part(cost, all_, batch.shape.parts());
-    for (const sequence& s : all_) work_.push_back(work_of(slice{s.id, {0}, s.length}));
+        most_sharers_(most_sharers), threads_(threads), options_(options), all_(solvers::sequences_of(batch.lengths)) {
+    stage_ = solvers::busiest_stage(cost, all_, batch.shape);
+    for (const sequence& s : all_) work_.push_back(work_of({s.id, {0}, s.length}));
   }
 
   result<solution> best(solvers::search_budget effort) {
+    result<std::vector<division>> found = choices();
+    if (!found) return std::move(found).error();
+    std::vector<division>& all = found.value();
+    if (all.size() == 1) {
+      result<outcome> only = planned(std::move(all.front()), start_, effort);
+      if (!only) return std::move(only).error();
+      return std::move(only.value().solved);
+    }
+    if (result<void> some = try_each(all, effort); !some) return std::move(some).error();
+    // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
+    const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
+    const auto levelled = [&](contender& c) { level(c.units, all_, work_, c.ends); };
+    plan_again("balanced", options_.finalists, part_of(effort, options_.balance_quarters), balanced);
+    plan_again("balanced", 1, part_of(effort, options_.balance_again_quarters), balanced);
+    tried_.assign(1, *fastest_);
+    plan_again("levelled", 1, part_of(effort, options_.level_quarters), levelled);
+    return std::move(fastest_->solved);
+  }
+
+  /// What best() has done, of all replicas and divisions together.
+  [[nodiscard]] const solvers::search_report& report() const noexcept { return report_; }
+
+ private:
+  /// A division, and when each of its units ended as it was planned last.
+  struct contender {
+    division units;
+    std::vector<seconds> ends;
+    [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
+  };
+
+  /// A division with its plan.
+  struct outcome : contender {
+    solution solved;
+  };
+
+  /// A number of quarters of the effort.
+  struct quarters {
+    solvers::search_budget whole;
+    std::uint64_t count;
+  };
+  static quarters part_of(solvers::search_budget whole, std::uint32_t count) { return {whole, count}; }
+
+  /// Divisions that are worth a trial, each once: nothing shared but what memory forces, then ever more of the heavy
+  /// sequences; where there are several, also each of these with more shared in its groups.
+  [[nodiscard]] result<std::vector<division>> choices() const {
     std::vector<sharers_range> sharers;
     for (const sequence& s : all_) {
       const result<sharers_range> of = sharers_of(s);
       if (!of) return of.error();
       sharers.push_back(of.value());
     }
-    std::vector<division> choices;
-    for (const double share : shares) {
-      division next = grouped(all_, work_, sharers, replicas(), share);
-      place_groups(next, cost_, batch_.shape.quantum, part_);
-      if (std::find(choices.begin(), choices.end(), next) == choices.end()) choices.push_back(std::move(next));
+    std::vector<division> found;
+    constexpr double never = 1e9;
+    for (const double share :
+         {never, options_.part_first, options_.part_second, options_.part_third, options_.part_fourth}) {
+      division next = grouped(all_, work_, sharers, replicas(), share, options_.light);
+      place_groups(next, cost_, batch_.shape.quantum, stage_);
+      if (std::find(found.begin(), found.end(), next) == found.end()) found.push_back(std::move(next));
     }
     const std::vector<double> idle(replicas(), 0.0);
-    for (division& choice : choices) share_out(choice, all_, work_, idle);
-    if (choices.size() == 1) {
-      result<outcome> only = planned(std::move(choices.front()), start_, effort);
-      if (!only) return std::move(only).error();
-      return std::move(only.value().solved);
-    }
-    for (std::size_t i = 0, given = choices.size(); i < given; ++i) {
-      division all_shared = choices[i];
-      if (!share_more(all_shared, work_, sharers)) continue;
+    for (division& choice : found) share_out(choice, all_, work_, idle);
+    for (std::size_t i = 0, given = found.size(); given > 1 && i < given; ++i) {
+      division all_shared = found[i];
+      if (!share_more(all_shared, work_, sharers, options_.light)) continue;
       share_out(all_shared, all_, work_, idle);
-      choices.push_back(std::move(all_shared));
+      found.push_back(std::move(all_shared));
     }
+    return found;
+  }
 
-    std::optional<outcome> fastest;
+  /// Plans each with the least effort, until one comes near the mean work of a replica, which no division beats. The fast
+  /// effort is content with 1 % more, normal with 0.1 %.
+  /// Errors    why the first had no plan, where none has
+  result<void> try_each(const std::vector<division>& all, solvers::search_budget effort) {
     std::optional<error> why;
-    std::vector<contender> tried_so_far;
-    const auto keep = [&](outcome&& made) {
-      tried_so_far.push_back(made);  // without its plan
-      if (!fastest || made.end() < fastest->end()) fastest = std::move(made);
-    };
-    // No division beats the mean work of a replica. The fast effort is content with 1 % more, normal with 0.1 %.
     const double mean = std::accumulate(work_.begin(), work_.end(), 0.0) / static_cast<double>(replicas());
-    const seconds near{mean * (1 + 0.4 / static_cast<double>(std::max<std::uint64_t>(1, effort.candidates)))};
-    for (division& choice : choices) {
-      if (fastest && (batch_.stop.stop_requested() || fastest->end() <= near)) break;
+    const auto candidates = static_cast<double>(std::max<std::uint64_t>(1, effort.candidates));
+    const seconds near{mean * (1 + options_.near_mean / candidates)};
+    for (const division& choice : all) {
+      if (fastest_ && (batch_.stop.stop_requested() || fastest_->end() <= near)) break;
       result<outcome> trial = tried_once(choice);
       if (trial)
-        keep(std::move(trial).value());
+        keep("divided", std::move(trial).value());
       else
         why = why ? std::move(why) : trial.error();
     }
-    if (!fastest) return *std::move(why);
-    // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
-    const auto plan_again = [&](std::size_t most, std::uint64_t quarters, const auto& change) {
-      std::vector<contender> next = std::exchange(tried_so_far, {});
-      std::stable_sort(next.begin(), next.end(), [](const contender& x, const contender& y) { return x.end() < y.end(); });
-      next.resize(std::min(next.size(), most));
-      const std::uint64_t parts = 4 * next.size();
-      for (contender& c : next) {
-        if (batch_.stop.stop_requested()) break;
-        change(c);
-        result<outcome> made = planned(std::move(c.units), start_,
-                                       {effort.nodes / parts * quarters, effort.candidates / parts * quarters});
-        if (made) keep(std::move(made).value());
-      }
-    };
-    const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
-    const auto levelled = [&](contender& c) { level(c.units, all_, work_, c.ends); };
-    plan_again(3, 1, balanced);
-    plan_again(1, 1, balanced);
-    tried_so_far.assign(1, *fastest);
-    plan_again(1, 3, levelled);
-    return std::move(fastest->solved);
+    if (!fastest_) return *std::move(why);
+    return success();
   }
 
- private:
-  /// A replica's most part of the mean work that one sequence may be: never shared, shared where it is all of it, ...
-  static constexpr std::array<double, 5> shares{1e9, 1.0, 0.67, 0.5, 0.35};
+  /// Changes the fastest of those tried last, up to `most`, and plans them with a part of the effort together.
+  template <class Change>
+  void plan_again(std::string_view called, std::size_t most, quarters effort, const Change& change) {
+    std::vector<contender> next = std::exchange(tried_, {});
+    std::stable_sort(next.begin(), next.end(), [](const contender& x, const contender& y) { return x.end() < y.end(); });
+    next.resize(std::min(next.size(), most));
+    const std::uint64_t parts = 4 * next.size();
+    for (contender& c : next) {
+      if (batch_.stop.stop_requested()) break;
+      change(c);
+      result<outcome> made = planned(std::move(c.units), start_,
+                                     {effort.whole.nodes / parts * effort.count, effort.whole.candidates / parts * effort.count});
+      if (made) keep(called, std::move(made).value());
+    }
+  }
+
+  /// Notes what was tried, and its plan if it is the fastest.
+  void keep(std::string_view called, outcome&& made) {
+    solvers::move_report& line = report_.of(called);
+    ++line.tried;
+    tried_.push_back(made);  // without its plan
+    const bool taken = !fastest_ || made.end() < fastest_->end();
+    if (!taken) return;
+    ++line.taken;
+    if (fastest_) line.gained += fastest_->end() - made.end();
+    fastest_ = std::move(made);
+  }
 
   [[nodiscard]] std::size_t replicas() const { return static_cast<std::size_t>(batch_.shape.replicas); }
+  /// Seconds of the step: what the busiest stage does for a slice, all of its chunks together.
   [[nodiscard]] double work_of(const slice& s) const {
-    return (cost_.time(s, pass::forward, part_) + cost_.time(s, pass::backward, part_)).value;
+    return solvers::stage_time(cost_, s, stage_, batch_.shape).value;
   }
 
   /// A sequence's least sharers are the fewest replicas whose memory holds their parts of it.
@@ -145,29 +197,20 @@ class division_search {
                                  held(*full), full->fixed);
   }
 
-  /// A division, and when each of its units ended as it was planned last.
-  struct contender {
-    division units;
-    std::vector<seconds> ends;
-    [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
-  };
-
-  /// A division with its plan.
-  struct outcome : contender {
-    solution solved;
-  };
-
   /// Every unit planned by phase 2.
-  result<outcome> planned(division units, const packing& start, solvers::search_budget effort) const {
+  result<outcome> planned(division units, const packing& start, solvers::search_budget effort) {
     std::vector<solution> of_unit(units.size());
+    std::vector<solvers::search_report> reports(units.size());
     std::vector<seconds> ends(units.size());
     result<void> done = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
       const bool is_alone = units[u].shared.empty();
-      result<solution> one = is_alone ? alone(units[u], start, effort, ends[u]) : together(units[u], start, effort);
+      result<solution> one = is_alone ? alone(units[u], start, effort, ends[u], reports[u])
+                                       : together(units[u], start, effort, reports[u]);
       if (!one) return std::move(one).error();
       of_unit[u] = std::move(one).value();
       return success();
     });
+    for (const solvers::search_report& r : reports) report_.add(r);
     if (!done) return std::move(done).error();
     solution found{std::vector<replica_solution>(replicas())};
     for (std::size_t u = 0; u < units.size(); ++u) {
@@ -189,9 +232,10 @@ class division_search {
 
   /// end: when it ends
   result<solution> alone(const planning_unit& unit, const packing& start, solvers::search_budget effort,
-                         seconds& end) const {
-    local_search search(unit.own, batch_, slicer_, cost_, schedule_, rates_);
+                         seconds& end, solvers::search_report& report) const {
+    local_search<Slicer, Cost, Schedule, Moves> search(unit.own, batch_, slicer_, cost_, schedule_, rates_, options_);
     result<replica_solution> one = search.best(start, effort);
+    report.add(search.report());
     if (!one) return std::move(one).error();
     end = search.makespan();
     solution made;
@@ -199,20 +243,23 @@ class division_search {
     return made;
   }
 
-  result<solution> together(const planning_unit& unit, const packing& start, solvers::search_budget effort) const {
+  result<solution> together(const planning_unit& unit, const packing& start, solvers::search_budget effort,
+                            solvers::search_report& report) const {
     std::vector<double> work;
     for (const sequence& s : unit.own) work.push_back(work_[s.id.value]);
     lanes on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
-    for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on))) on.add(tuple);
-    const lane_cost cost(cost_, on, unit.replicas);
+    for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), options_)) on.add(tuple);
+    const lane_cost<Cost> cost(cost_, on, unit.replicas);
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
     problem as_one{lengths, batch_.shape, batch_.stop};
     // Stand-ins tell what lanes hold but for quanta: where a lane holds more than the limit, they get so much less.
     error why;
-    for (int tries = 0; tries < 4; ++tries) {
-      local_search search(on.stand_ins(), as_one, slicer_, cost, schedule_, rates_);
+    for (std::uint32_t tries = 0; tries < options_.limit_tries; ++tries) {
+      local_search<Slicer, lane_cost<Cost>, Schedule, Moves> search(on.stand_ins(), as_one, slicer_, cost, schedule_,
+                                                                    rates_, options_);
       result<replica_solution> one = search.best(start, effort);
+      report.add(search.report());
       if (!one && tries > 0) return why;  // not with the limit lowered here
       if (!one) return std::move(one).error();
       const partition& packs = one.value().partition;
@@ -262,7 +309,7 @@ class division_search {
       for (const program& stage : planned.programs) {
         program& code = own.programs.emplace_back();
         for (instruction i : stage) {
-          i.pack.value = of[lane].of(i.pass)[i.pack.value];
+          i.pack.value = of[lane].number[i.pass][i.pack.value];
           if (i.pack.value != lane_packs::none) code.push_back(i);
         }
       }
@@ -272,10 +319,10 @@ class division_search {
 
   /// The faster of a division's plans from packs of the start sizes and from half as large ones: groups may be far from
   /// their best with either, and others must not be chosen for that.
-  result<outcome> tried_once(const division& units) const {
+  result<outcome> tried_once(const division& units) {
     packing half = start_;
-    half.forward.steady /= 2;
-    half.backward.steady /= 2;
+    half.sizes.forward.steady *= options_.half_steady;
+    half.sizes.backward.steady *= options_.half_steady;
     result<outcome> whole = planned(units, start_, {0, 1});
     result<outcome> small = planned(units, half, {0, 1});
     return small && (!whole || small.value().end() < whole.value().end()) ? std::move(small) : std::move(whole);
@@ -301,9 +348,13 @@ class division_search {
   packing start_;
   std::uint32_t most_sharers_;
   std::size_t threads_;
+  const solvers::search_options& options_;
   std::vector<sequence> all_;
-  int part_{};                // the busiest
+  int stage_{};               // the busiest
   std::vector<double> work_;  // of each sequence on it
+  std::optional<outcome> fastest_;
+  std::vector<contender> tried_;  // since the last choice among them
+  solvers::search_report report_;
 };
 
 }  // namespace slimpack::detail

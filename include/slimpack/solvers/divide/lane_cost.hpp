@@ -4,9 +4,9 @@
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/lanes.hpp>
 #include <slimpack/solvers/divide/most_of.hpp>
+#include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/divide/exchange.hpp>
 #include <slimpack/solvers/divide/row_pieces.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -117,16 +118,14 @@ class lanes {
   std::vector<sequence> stand_ins_;  // shared ones first
 };
 
-/// What lanes may differ by, as a share of their work: more exchange makes tuples of unlike sequences, which cost more.
-inline constexpr double level_enough = 0.0005;
-
 /// Deals sequences, most work first, one to each lane in turn, the heaviest to the lane with the least so far, and
 /// levels the lanes by exchange. Tuples have one of each lane, by falling work; where it has no more, one of no tokens.
 /// Shapes    work: one per sequence; load: what each lane does besides
 /// Complexity O(n log n + lanes n)
 [[nodiscard]] inline std::vector<std::vector<sequence>> dealt_in_tuples(std::span<const sequence> sequences,
                                                                         std::span<const double> work,
-                                                                        std::vector<double> load) {
+                                                                        std::vector<double> load,
+                                                                        const solvers::search_options& options = solvers::default_search_options) {
   const std::size_t lanes = load.size();
   std::vector<std::uint32_t> order(sequences.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -143,7 +142,7 @@ inline constexpr double level_enough = 0.0005;
       load[lightest[k]] += work[order[at + k]];
     }
   }
-  exchange(work, of_lane, load, 4 * lanes, level_enough * load.front());
+  exchange(work, of_lane, load, options.lane_exchanges * lanes, options.level_enough * load.front());
   std::vector<std::vector<sequence>> tuples;
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     if (tuples.size() < of_lane[lane].size()) tuples.resize(of_lane[lane].size(), std::vector<sequence>(lanes));

@@ -30,15 +30,15 @@ class most_of {
 
   void add(const workload& lane, const lane_packs& of) {
     const bool first = work_.forward.before.empty();
-    add(work_.forward, lane.forward, of.forward, first, true);
-    add(work_.backward, lane.backward, of.backward, first, false);
+    add(work_.forward, lane.forward, of.number.forward, first, true);
+    add(work_.backward, lane.backward, of.number.backward, first, false);
     std::vector<std::uint32_t> forward;  // of the lane: those of stand-ins
-    for (std::uint32_t i = 0; i < of.forward.size(); ++i)
-      if (of.forward[i] != lane_packs::none) forward.push_back(i);
+    for (std::uint32_t i = 0; i < of.number.forward.size(); ++i)
+      if (of.number.forward[i] != lane_packs::none) forward.push_back(i);
     std::uint32_t turn = 0;
     std::int64_t open = 0;
-    for (std::size_t i = 0; i < of.backward.size(); ++i) {
-      const std::uint32_t own = of.backward[i];
+    for (std::size_t i = 0; i < of.number.backward.size(); ++i) {
+      const std::uint32_t own = of.number.backward[i];
       if (own != lane_packs::none) turn = forward[lane.turn[own]];
       work_.turn[i] = std::max(work_.turn[i], turn);
       work_.gradient_running[i] = std::max(work_.gradient_running[i], own == lane_packs::none ? open : lane.gradient_running[own]);
@@ -47,10 +47,10 @@ class most_of {
     }
     if (lane.split.inputs.empty()) return;
     const auto parts = static_cast<std::size_t>(work_.shape.parts());
-    work_.split.inputs.resize(of.backward.size() * parts);
-    work_.split.weights.resize(of.backward.size() * parts);
-    spread(work_.split.inputs, lane.split.inputs, of.backward, parts);
-    spread(work_.split.weights, lane.split.weights, of.backward, parts);
+    work_.split.inputs.resize(of.number.backward.size() * parts);
+    work_.split.weights.resize(of.number.backward.size() * parts);
+    spread(work_.split.inputs, lane.split.inputs, of.number.backward, parts);
+    spread(work_.split.weights, lane.split.weights, of.number.backward, parts);
   }
 
   [[nodiscard]] workload work() && { return std::move(work_); }

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
 
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -20,10 +21,7 @@ struct lane_packs {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
   partition packs;
-  std::vector<std::uint32_t> forward;   ///< per pack of stand-ins: the lane's, none where nothing of it is there
-  std::vector<std::uint32_t> backward;
-
-  [[nodiscard]] const std::vector<std::uint32_t>& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+  by_pass<std::vector<std::uint32_t>> number;  ///< per pack of stand-ins: the lane's, none where nothing of it is there
 };
 
 /// Unfolds packs of stand-ins for one lane. Runs of shared sequences between the cuts of both passes are split among the
@@ -31,9 +29,8 @@ struct lane_packs {
 /// cuts: of the packs            Complexity  O(slices * lanes)
 [[nodiscard]] inline lane_packs unfolded(const partition& packs, const common_cuts& cuts, const lanes& on, std::size_t lane) {
   lane_packs made;
-  for (const pass p : {pass::forward, pass::backward}) {
-    micropacks& to = p == pass::forward ? made.packs.forward : made.packs.backward;
-    std::vector<std::uint32_t>& number = p == pass::forward ? made.forward : made.backward;
+  for (const pass p : both_passes) {
+    micropacks& to = made.packs.of(p);
     const auto push = [&](const slice& s) {
       if (s.length > tokens{0}) to.push(s);
     };
@@ -51,7 +48,7 @@ struct lane_packs {
       }
       const auto pack = static_cast<std::uint32_t>(to.size());
       to.close();
-      number.push_back(to.size() > pack ? pack : lane_packs::none);
+      made.number[p].push_back(to.size() > pack ? pack : lane_packs::none);
     }
   }
   return made;
@@ -63,13 +60,13 @@ struct lane_packs {
                                                   std::span<const std::uint32_t> replicas) {
   std::vector<merge> merges;
   for (const sequence& s : on.shared()) merges.push_back({s.id, {replicas.begin(), replicas.end()}, {}, {}});
-  for (const pass p : {pass::forward, pass::backward}) {
+  for (const pass p : both_passes) {
     for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
       for (const slice& s : packs.of(p)[i]) {
         if (!on.is_shared(s)) continue;
         merge& m = merges[s.sequence.value];
-        std::vector<pack_id>& row = (p == pass::forward ? m.forward : m.backward).emplace_back();
-        for (const lane_packs& lane : of) row.push_back({lane.of(p)[i]});
+        std::vector<pack_id>& row = m.of(p).emplace_back();
+        for (const lane_packs& lane : of) row.push_back({lane.number[p][i]});
       }
     }
   }

@@ -1,11 +1,13 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_EVOLVE_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_EVOLVE_HPP
 
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/improve/splitmix.hpp>
 #include <slimpack/solvers/pack/packing.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,10 +17,11 @@ namespace slimpack::detail {
 
 /// An evolution strategy of one parent and one child, until `spent()`: a child differs in up to three of the parent's
 /// ratios, by factors that grow with success and shrink with failure; what has helped is done again.
-/// `score(child)` is the child's makespan, or why it has no plan; `of_parent` the parent's. `step` is the first change.
+/// A child's crowding is now and then another. `score(child)` is the child's makespan, or why it has no plan; `of_parent` the parent's. `step` is the first change.
 /// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
 template <class Score, class Spent>
-void evolve(packing parent, seconds of_parent, double step, splitmix& random, const Score& score, const Spent& spent) {
+void evolve(packing parent, seconds of_parent, double step, splitmix& random, const Score& score, const Spent& spent,
+            const solvers::search_options& options = solvers::default_search_options) {
   constexpr std::size_t ratios = 2 * solvers::pack_sizes::all().size();
   // No exp: libraries choose among implementations by processor, and plans must not.
   const auto factor = [](double up) { return up < 0 ? 1 / (1 - up) : 1 + up; };
@@ -27,15 +30,16 @@ void evolve(packing parent, seconds of_parent, double step, splitmix& random, co
     packing child = parent;
     if (!better) {
       change = {};
-      for (int some = 1 + static_cast<int>(3 * random.uniform()); some > 0; --some) {
+      for (int some = 1 + static_cast<int>(options.changed_ratios * random.uniform()); some > 0; --some) {
         const auto which = static_cast<std::size_t>(random.uniform() * static_cast<double>(change.size()));
-        change[which] = (2 * random.uniform() - 1) * step * (which == ratios ? 0.3 : 1.0);
+        change[which] = (2 * random.uniform() - 1) * step * (which == ratios ? options.front_change : 1.0);
       }
-      if (random.uniform() < 0.05) child.crowding = 0.1 + 0.6 * random.uniform();
+      if (random.uniform() < options.crowding_chance)
+        child.crowding = options.crowding_least + options.crowding_range * random.uniform();
     }
     std::size_t at = 0;
-    for (const pass p : {pass::forward, pass::backward})
-      for (double solvers::pack_sizes::*ratio : solvers::pack_sizes::all()) child.of(p).*ratio *= factor(change[at++]);
+    for (const pass p : both_passes)
+      for (double solvers::pack_sizes::*ratio : solvers::pack_sizes::all()) child.sizes[p].*ratio *= factor(change[at++]);
     child.front = std::clamp(child.front + change[ratios], 0.0, 1.0);
     const bool again = better;
     const result<seconds> time = score(child);
@@ -43,9 +47,9 @@ void evolve(packing parent, seconds of_parent, double step, splitmix& random, co
     if (better) {
       parent = child;
       of_parent = time.value();
-      step = std::min(0.6, step * 1.3);
+      step = std::min(options.step_most, step * options.step_growth);
     } else if (!again) {
-      step = std::max(0.05, step * 0.975);
+      step = std::max(options.step_least, step * options.step_decay);
     }
   }
 }

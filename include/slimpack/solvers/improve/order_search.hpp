@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_ORDER_SEARCH_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_ORDER_SEARCH_HPP
 
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -10,11 +11,16 @@
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/simulators/order/pack_change.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/detail/prices_together.hpp>
+#include <slimpack/solvers/improve/move.hpp>
+#include <slimpack/solvers/improve/shipped.hpp>
+#include <slimpack/solvers/improve/sites.hpp>
 #include <slimpack/solvers/improve/splitmix.hpp>
 #include <slimpack/solvers/pack/refill.hpp>
+#include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/search_report.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -25,38 +31,30 @@
 
 namespace slimpack::detail {
 
-/// What packs of this cost model take depends on other packs (solvers/divide/lane_cost.hpp).
-template <class Cost>
-concept prices_together = requires(const Cost& c, const partition& packs, const shape& on,
-                                   const std::vector<memory_rates>& r) {
-  c.priced(packs, on, r, weight_gradients::with_inputs);
-};
-
 /// Changes the order of a plan and the borders of its packs by little, and keeps what makes the step no longer. What a
 /// schedule found is a start: in an order that is fixed, packs can be larger than the schedule could have placed.
 ///
-/// Moves     Two instructions of a stage change places. The border between two packs shifts. Up to eight packs become
-///           one fewer, the others larger; of forward packs the last place goes, of backward ones the first, so that
-///           none waits for what ran later. Most leave the step as long as it was: the search drifts along those until
-///           one shortens it.
+/// Moves     those of a list for instruction_site and window_site (improve/sites.hpp). Most leave the step as long as it
+///           was: the search drifts along those until one shortens it.
 /// Drift     For some sweeps forwards run later only, which frees memory that larger packs may fill; then earlier
 ///           only, so that stages behind have work in stock. Swaps both ways at once undo each other.
 /// Law       packs cover the same tokens, in legal run order, cut by the slicer, none over `base.size`; the step takes no
 ///           longer; memory stays under the limit
 /// Source    derived: (1+1) hill climbing along plateaus
-template <class Slicer, class Cost>
+template <class Slicer, class Cost, class Moves = solvers::improve::shipped>
 class order_search {
  public:
   /// Shapes    sequences: indexed by sequence_id            Requires  what changing_order does
   order_search(const partition& packs, std::span<const program> programs, const workload& work,
                std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
-               splitmix& random)
+               splitmix& random, const solvers::search_options& options = solvers::default_search_options)
       : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()),
         ends_(ends_of(packs.forward, sequences.size())),
-        order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), random_(random) {
-    for (const pass p : {pass::forward, pass::backward})
+        order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), random_(random),
+        options_(options) {
+    for (const pass p : both_passes)
       for (std::size_t i = 0; i < packs.of(p).size(); ++i)
-        slices(p).emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
+        slices_[p].emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
   }
 
   /// Goes on until about so many instructions have been timed, many sweeps have found nothing, or the planner is told
@@ -66,31 +64,30 @@ class order_search {
     // Many packs are smaller than they need be at first; what is left then takes swaps to find.
     double share = 1;
     pass first = pass::forward;  // of the two that change places
-    for (int idle = 0; idle < 200 && !done(); ++idle) {
+    for (std::int64_t idle = 0; idle < options_.idle_sweeps && !done(); ++idle) {
       const seconds before = order_.makespan();
-      if constexpr (!prices_together<Cost>) change_some(share, done);
-      if (random_.uniform() < 0.2) first = random_.below(2) == 0 ? pass::forward : pass::backward;
-      for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank)
-        if (order_[rank].pass == first) order_.swap(rank);
-      order_.begin();
-      share = 0.2;
+      if constexpr (!prices_together<Cost>) change_packs(share, done);
+      if (random_.uniform() < options_.turn_chance) first = random_.below(2) == 0 ? pass::forward : pass::backward;
+      change_order(first, done);
+      share = options_.recut_share;
       if (order_.makespan() < before * (1 - 1e-9)) idle = -1;
     }
   }
 
   [[nodiscard]] seconds makespan() const noexcept { return order_.makespan(); }
+  /// What moves have done so far.
+  [[nodiscard]] const solvers::improve::move_counts<Moves>& counts() const noexcept { return counts_; }
   /// Instructions timed and priced so far.
   [[nodiscard]] std::uint64_t spent() const noexcept { return order_.visited() + priced_; }
 
   /// The packs and programs as they are now.
   [[nodiscard]] partition packs() const {
     partition made;
-    for (const pass p : {pass::forward, pass::backward}) {
-      micropacks& to = p == pass::forward ? made.forward : made.backward;
-      for (std::size_t i = 0; i < slices_[p == pass::backward].size(); ++i) {
+    for (const pass p : both_passes) {
+      for (std::size_t i = 0; i < slices_[p].size(); ++i) {
         if (!order_.has(p, static_cast<node>(i))) continue;
-        for (const slice& s : slices_[p == pass::backward][i]) to.append(s);
-        to.close();
+        for (const slice& s : slices_[p][i]) made.of(p).append(s);
+        made.of(p).close();
       }
     }
     return made;
@@ -99,8 +96,6 @@ class order_search {
 
  private:
   using node = simulators::changing_order::node;
-
-  [[nodiscard]] std::vector<std::vector<slice>>& slices(pass p) { return slices_[p == pass::backward]; }
 
   /// Where each sequence ends among the tokens that run forward.
   static std::vector<std::int64_t> ends_of(const micropacks& forward, std::size_t sequences) {
@@ -137,60 +132,78 @@ class order_search {
     return sum;
   }
 
-  /// Tries a change at this share of all packs.
+  /// Tries a move at every instruction of a pass.
   template <class Done>
-  void change_some(double share, const Done& done) {
+  void change_order(pass p, const Done& done) {
     for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank) {
-      const instruction i = order_[rank];
-      const std::size_t first = i.pass == pass::forward ? 0 : static_cast<std::size_t>(parts_) - 1;
-      if (order_.stage(rank) != first || !order_.has(i.pass, i.pack.value)) continue;
-      if (random_.uniform() < share) change(i.pass, i.pack.value);
+      if (order_[rank].pass != p) continue;
+      const seconds before = order_.makespan();
+      solvers::improve::instruction_site at{order_, rank, random_, options_};
+      const auto [move, stays] = Moves::try_one(at);
+      ++counts_.tried[move];
+      if (stays) counts_.take(move, before - order_.makespan());
     }
     order_.begin();
   }
 
-  /// Tries a border's shift, or one pack fewer, from this pack on.
-  void change(pass p, node from) {
-    const bool shift = random_.uniform() < 0.2;
-    const std::size_t packs = shift ? 2 : 2 + random_.below(7);
+  /// Tries a move at this share of all packs.
+  template <class Done>
+  void change_packs(double share, const Done& done) {
+    for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank) {
+      const instruction i = order_[rank];
+      const std::size_t first = i.pass == pass::forward ? 0 : static_cast<std::size_t>(parts_) - 1;
+      if (order_.stage(rank) != first || !order_.has(i.pass, i.pack.value)) continue;
+      if (random_.uniform() < share) change_from(i.pass, i.pack.value);
+    }
+    order_.begin();
+  }
+
+  /// Tries a move on the packs from this one on.
+  void change_from(pass p, node from) {
     change_.pass = p;
     change_.places.assign(1, from);
+    targets_.clear();
+    const auto look = [](void* self, std::size_t packs, std::vector<double>& times) {
+      static_cast<order_search*>(self)->look(packs, times);
+    };
+    solvers::improve::window_site at(p, random_, options_, this, look, targets_);
+    const auto [move, wanted] = Moves::try_one(at);
+    ++counts_.tried[move];
+    const seconds before = order_.makespan();
+    if (wanted && recut(p)) counts_.take(move, before - order_.makespan());
+  }
+
+  /// The times of up to so many packs, from the one that the change begins with.
+  void look(std::size_t packs, std::vector<double>& times) {
+    const pass p = change_.pass;
+    change_.places.resize(1);
     while (change_.places.size() < packs) {
       const node next = order_.next_pack(p, change_.places.back());
       if (next == simulators::changing_order::none) break;
       change_.places.push_back(next);
     }
-    const std::size_t all = change_.places.size();
-    if (all < 2) return;
-    const std::size_t left = shift ? all : all - 1;
+    times.clear();
+    for (const node place : change_.places) times.push_back(time_of(slices_[p][place], p));
+  }
 
-    targets_.clear();
-    double total = 0;
-    for (const node place : change_.places) targets_.push_back(time_of(slices(p)[place], p)), total += targets_.back();
-    if (shift) {
-      const double share = random_.uniform() * random_.uniform();  // more often by little than by much
-      const double more = (random_.uniform() < 0.5 ? -1 : 1) * share * std::min(targets_[0], targets_[1]);
-      targets_[0] += more, targets_[1] -= more;
-    } else {
-      targets_.erase(targets_.begin() + static_cast<std::ptrdiff_t>(p == pass::forward ? left : 0));
-      double kept = 0;
-      for (const double t : targets_) kept += t;
-      if (!(kept > 0)) return;
-      for (double& t : targets_) t *= total / kept;
-    }
-    if (!refill(made_, joined(p), p, targets_, sequences_, slicer_, cost_, base_) || made_.size() != left) return;
+  /// Fills the packs looked at anew, into as many as times are left of them. Whether that stays.
+  bool recut(pass p) {
+    const std::size_t left = targets_.size();
+    if (left == 0 || left > change_.places.size()) return false;
+    if (!refill(made_, joined(p), p, targets_, sequences_, slicer_, cost_, base_) || made_.size() != left) return false;
     describe(p);
-    if (!order_.recut(change_)) return;
-    for (const node place : change_.places) slices(p)[place].clear();
+    if (!order_.recut(change_)) return false;
+    for (const node place : change_.places) slices_[p][place].clear();
     for (std::size_t i = 0; i < left; ++i)
-      slices(p)[change_.places[change_.first_left() + i]].assign(made_[i].begin(), made_[i].end());
+      slices_[p][change_.places[change_.first_left() + i]].assign(made_[i].begin(), made_[i].end());
+    return true;
   }
 
   /// What is at the places, each sequence in one piece.
   [[nodiscard]] std::span<const slice> joined(pass p) {
     window_.clear();
     for (const node place : change_.places)
-      for (const slice& s : slices(p)[place]) window_.push(s);
+      for (const slice& s : slices_[p][place]) window_.push(s);
     return window_.open();
   }
 
@@ -223,8 +236,10 @@ class order_search {
   int parts_;
   std::vector<std::int64_t> ends_;
   simulators::changing_order order_;
-  std::array<std::vector<std::vector<slice>>, 2> slices_;  // by place
+  by_pass<std::vector<std::vector<slice>>> slices_;  // by place
   splitmix& random_;
+  const solvers::search_options& options_;
+  solvers::improve::move_counts<Moves> counts_;
   std::uint64_t priced_{};
   // Scratch, kept for its capacity.
   simulators::pack_change change_;

@@ -6,6 +6,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <span>
 #include <string>
@@ -15,7 +16,7 @@ namespace slimpack::detail {
 /// Fills packs from sequences taken one after the other, each cut by the slicer where a pack is full.
 /// `base` gives quantum, part and the token cap of a pack; `budget(done)` the next pack's time, `done` being the work
 /// in the packs before it. A pack that has used up its time takes no more, even from a slicer that ignores time.
-/// Nor is a pack closed for time before its slices take twice what it costs besides them: launches, and, where slices
+/// Nor is a pack closed for time before its slices take `worth_overheads`, two, times what it costs besides them: launches, and, where slices
 /// are thin or have a long prefix, a device that they do not fill. Smaller ones lose more than they can gain; only where
 /// `budget` asks for no time at all, since the least memory is wanted, packs are as small as can be.
 /// A sequence runs front to back forward and back to front backward, so every order of sequences is a legal run
@@ -24,7 +25,8 @@ namespace slimpack::detail {
 /// Errors    out_of_memory: a slice that the slicer insists on exceeds the token cap
 template <class Slicer, class Cost, class Budget, class Apart>
 result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, const Slicer& slicer, const Cost& cost,
-                  const cut_budget& base, Budget&& budget, const Apart& apart) {
+                  const cut_budget& base, Budget&& budget, const Apart& apart,
+                  double worth_overheads = solvers::default_search_options.worth_overheads) {
   seconds done{};
   seconds used{};
   tokens held{};
@@ -34,9 +36,9 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
   const auto worth = [&] {
     if (smallest) return seconds{};
     if constexpr (prices_packs<Cost>)
-      return (pack_time(cost, packs.open(), p, base.part) - used) * 2.0;
+      return (pack_time(cost, packs.open(), p, base.part) - used) * worth_overheads;
     else
-      return pack_overhead(cost, p, base.part) * 2.0;
+      return pack_overhead(cost, p, base.part) * worth_overheads;
   };
   const auto close = [&] {
     packs.close();

@@ -4,6 +4,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -17,7 +19,7 @@
 
 namespace slimpack::solvers {
 
-/// The part whose stage has the most work: the one that a balanced pipeline waits for.
+/// The part with the most work: the one that a balanced pipeline waits for.
 template <class Cost>
 [[nodiscard]] int busiest_part(const Cost& cost, std::span<const sequence> batch, int parts) {
   int busiest = 0;
@@ -29,6 +31,28 @@ template <class Cost>
       work += cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part);
     }
     if (work > most) most = work, busiest = part;
+  }
+  return busiest;
+}
+
+/// What a stage does for a slice: forward and backward on all of its chunks.            Complexity  O(chunks)
+template <class Cost>
+[[nodiscard]] seconds stage_time(const Cost& cost, const slice& s, int stage, const shape& on) {
+  seconds work{};
+  for (int part = stage; part < on.parts(); part += on.stages)
+    work += cost.time(s, pass::forward, part) + cost.time(s, pass::backward, part);
+  return work;
+}
+
+/// The stage with the most work, all of its chunks together: no division makes a step shorter than its share of that.
+template <class Cost>
+[[nodiscard]] int busiest_stage(const Cost& cost, std::span<const sequence> batch, const shape& on) {
+  int busiest = 0;
+  seconds most{-1};
+  for (int stage = 0; stage < on.stages; ++stage) {
+    seconds work{};
+    for (const sequence& s : batch) work += stage_time(cost, {s.id, {0}, s.length}, stage, on);
+    if (work > most) most = work, busiest = stage;
   }
   return busiest;
 }

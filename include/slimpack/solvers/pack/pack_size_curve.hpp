@@ -3,6 +3,7 @@
 
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,13 +23,14 @@ class pack_size_curve {
     double overhead{};  ///< o
     double depth{};     ///< p - 1; a single stage waits for no other, and all its packs are steady
     double least{};     ///< only ramps have smaller packs, or planning would take too long
+    double overhead_packs{solvers::default_search_options.overhead_packs};
   };
 
   pack_size_curve(const solvers::pack_sizes& sizes, const terms& pass)
       : terms_(pass), steady_(sizes.steady * pass.share), ramp_least_(sizes.ramp_least * pass.grain),
-        turn_least_(sizes.turn_least * (pass.share + 20 * pass.overhead)) {
+        turn_least_(sizes.turn_least * (pass.share + pass.overhead_packs * pass.overhead)) {
     if (pass.depth <= 0) return;
-    const double slope = (pass.share > 0 ? 1 + 20 * pass.overhead / pass.share : 1) / pass.depth;
+    const double slope = (pass.share > 0 ? 1 + pass.overhead_packs * pass.overhead / pass.share : 1) / pass.depth;
     fill_ = sizes.fill * slope;
     drain_ = sizes.drain * slope;
     before_ = sizes.before * slope;

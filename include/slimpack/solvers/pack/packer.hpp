@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_PACK_PACKER_HPP
 #define SLIMPACK_SOLVERS_PACK_PACKER_HPP
 
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/partition.hpp>
@@ -14,6 +15,7 @@
 #include <slimpack/solvers/pack/whole_packs.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -39,8 +41,8 @@ class packer {
 
   /// Requires  a sequence in the group
   packer(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
-         std::span<const memory_rates> rates)
-      : shape_(on), slicer_(slicer), cost_(cost) {
+         std::span<const memory_rates> rates, const solvers::search_options& options = solvers::default_search_options)
+      : shape_(on), slicer_(slicer), cost_(cost), options_(options) {
     for (const sequence& s : group) sequences_.push_back({{static_cast<std::uint32_t>(sequences_.size())}, s.length});
     rising_ = sequences_;
     std::stable_sort(rising_.begin(), rising_.end(),
@@ -84,18 +86,19 @@ class packer {
   /// of k chunks for k M c, and p - 1 of them and of their messages pass before the last stage has its first, or the
   /// first its last. None where a slice does not fit. Counts the slices it prices in `nodes`.
   [[nodiscard]] std::optional<forecast> even(tokens quantum, double most, std::uint64_t& nodes) const {
-    forecast made{{.crowding = 1, .quantum = quantum}, {}};
+    forecast made{{.front = options_.front, .crowding = 1, .quantum = quantum}, {}};
     const std::vector<sequence> order = arranged(made.of.front);
-    for (const pass p : {pass::forward, pass::backward}) {
-      const work& all = work_of(p);
-      solvers::pack_sizes& ratios = made.of.of(p);
+    for (const pass p : both_passes) {
+      const work& all = work_[p];
+      solvers::pack_sizes& ratios = made.of.sizes[p];
       double least = std::numeric_limits<double>::infinity();
       double chosen = 0;
       // From all work, or as much as a stage has room for beside p packs on their way, down to well below the best.
       const double quanta = room_ / static_cast<double>(shape_.quantum.value) / (shape_.stages + 1);
       // Numbers below the smallest normal one would not fall any more.
       constexpr double none = std::numeric_limits<double>::min();
-      for (double size = std::min(all.total, quanta * all.grain); size > std::max(chosen / 4, none); size *= 0.7) {
+      for (double size = std::min(all.total, quanta * all.grain); size > std::max(chosen * options_.even_below, none);
+           size *= options_.even_step) {
         ratios.steady = size / (share_ * all.grain);
         ratios.ramp_least = size / all.grain;
         const result<micropacks> packs = filled(p, made.of, order, most);
@@ -120,13 +123,13 @@ class packer {
     unhurried.time = {std::numeric_limits<double>::infinity()};
     if (slicer_.next(longest(), {0}, pass::forward, unhurried, cost_) != alone) return std::nullopt;
     seconds chain{};
-    for (const pass p : {pass::forward, pass::backward})
+    for (const pass p : both_passes)
       for (int part = 0; part < shape_.parts(); ++part) chain += pack_time(cost_, std::span(&alone, 1), p, part);
     if (chain > limit) return std::nullopt;
     partition packs = symmetric(first_fit_decreasing(rising_, longest().length));
     if (static_cast<double>(packs.forward.size()) > most) return std::nullopt;
     seconds busy{};
-    for (const pass p : {pass::forward, pass::backward})
+    for (const pass p : both_passes)
       for (int part = part_ % shape_.stages; part < shape_.parts(); part += shape_.stages)
         for (std::size_t i = 0; i < packs.forward.size(); ++i) busy += pack_time(cost_, packs.forward[i], p, part);
     if (busy > limit) return std::nullopt;
@@ -142,13 +145,12 @@ class packer {
 
   static slice uncut(const sequence& s) { return {s.id, {0}, s.length}; }
   [[nodiscard]] double time_of(const sequence& s, pass p) const { return cost_.time(uncut(s), p, part_).value; }
-  [[nodiscard]] const work& work_of(pass p) const { return work_[p == pass::backward]; }
 
   void measure_work() {
     const slice least{{}, {0}, shape_.quantum};
     for (const sequence& s : rising_) tokens_ += static_cast<double>(s.length.value);
-    for (const pass p : {pass::forward, pass::backward}) {
-      work& w = work_[p == pass::backward];
+    for (const pass p : both_passes) {
+      work& w = work_[p];
       for (const sequence& s : rising_) w.total += time_of(s, p);
       w.grain = cost_.time(least, p, part_).value;
       w.overhead = pack_time(cost_, std::span(&least, 1), p, part_).value - w.grain;
@@ -163,10 +165,10 @@ class packer {
         room_ = std::min(room_, (shape_.memory->amount - r.fixed) / (r.live_token + r.gradient_token));
     room_ = std::max(room_, longest_tokens);
     // Without a limit, the same shapes as with room for the longest sequence twice, or for an even share; and packs of
-    // 50 times their overhead, or short sequences would drown in it.
-    const work& forward = work_of(pass::forward);
-    const double quiet = forward.grain > 0 ? 50 * forward.overhead / forward.grain * quantum * shape_.stages : 0;
-    wanted_ = std::min(room_, std::max({2 * longest_tokens, tokens_ / shape_.stages, quiet}));
+    // many times their overhead, or short sequences would drown in it.
+    const work& forward = work_.forward;
+    const double quiet = forward.grain > 0 ? options_.quiet_packs * forward.overhead / forward.grain * quantum * shape_.stages : 0;
+    wanted_ = std::min(room_, std::max({options_.room_longest * longest_tokens, tokens_ / shape_.stages, quiet}));
     share_ = wanted_ / quantum / (shape_.stages + 1);
   }
 
@@ -190,15 +192,16 @@ class packer {
 
   [[nodiscard]] result<micropacks> filled(pass p, const packing& how, std::span<const sequence> order,
                                           double most) const {
-    const work& all = work_of(p);
-    const solvers::pack_sizes& ratios = how.of(p);
+    const work& all = work_[p];
+    const solvers::pack_sizes& ratios = how.sizes[p];
     const bool flowing = ratios.steady * share_ * all.grain > 0;
     pack_size_curve size(ratios, {.total = all.total,
                                   .share = share_ * all.grain,
                                   .grain = all.grain,
                                   .overhead = all.overhead,
                                   .depth = shape_.parts() - 1.0,
-                                  .least = flowing ? all.total / most : 0});
+                                  .least = flowing ? all.total / most : 0,
+                                  .overhead_packs = options_.overhead_packs});
     double before = 0;
     for (const sequence& s : order) {
       const double time = time_of(s, p);
@@ -208,9 +211,9 @@ class packer {
       before += time;
     }
     // Without a size, because the least memory is wanted or because nothing takes time, no two share a pack.
-    const auto apart = [&](const sequence& s) { return !flowing || static_cast<double>(s.length.value) > room_ / 2; };
+    const auto apart = [&](const sequence& s) { return !flowing || static_cast<double>(s.length.value) > room_ * options_.room_apart; };
     micropacks packs;
-    result<void> done = fill(packs, order, p, slicer_, cost_, limits(how.quantum), size, apart);
+    result<void> done = fill(packs, order, p, slicer_, cost_, limits(how.quantum), size, apart, options_.worth_overheads);
     if (!done) return std::move(done).error();
     return packs;
   }
@@ -230,11 +233,12 @@ class packer {
   const shape& shape_;
   const Slicer& slicer_;
   const Cost& cost_;
+  const solvers::search_options& options_;
   std::vector<sequence> sequences_;  // under local ids
   std::vector<sequence> rising_;     // shortest first
   double tokens_{};  // of them all
   int part_{};       // the busiest
-  work work_[2];     // on it, by pass
+  by_pass<work> work_;  // on it
   double room_{std::numeric_limits<double>::infinity()};  // tokens that the fullest stage can hold
   double wanted_{};  // tokens of it that packs are sized for
   double share_{};

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_COSTS_KERNELS_DETAIL_REFERENCE_KERNEL_HPP
 #define SLIMPACK_COSTS_KERNELS_DETAIL_REFERENCE_KERNEL_HPP
 
-#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 
 #include <algorithm>
 #include <compare>

@@ -1,0 +1,169 @@
+// Which value of each constant of the search is best: is every default of solvers::search_options worth its place?
+//
+// Each constant is made smaller and larger, one at a time, and the same batches are planned with it: real lists and laws,
+// several seeds, shapes that use every part of the search, at the fast and the normal effort and at one that is long enough
+// to begin anew. What stands beside it is the default: with equal batches and equal random numbers, differences are the
+// constant's, though much of what a random search does by other numbers is luck: the error of the mean is printed as well.
+
+#include "batches.hpp"
+#include "parts.hpp"
+#include "uniform.hpp"
+
+#include <slimpack/costs/model/gpus.hpp>
+#include <slimpack/costs/transformer.hpp>
+#include <slimpack/io/model_config.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::plan_quality {
+namespace {
+
+/// A planner of one batch, for the options that are tried.
+struct trial {
+  std::string name;
+  std::function<result<plan>(const solvers::search_options&)> planned;
+};
+
+/// A replica, several that share sequences, virtual stages, and packs whose cuts cost: every part of the search.
+class trials {
+ public:
+  explicit trials(const options& o) {
+    const costs::model_shape model = io::read_model(o.data / "models" / "llama-3.1-8b.json").value();
+    for (const std::uint64_t seed : o.seeds) {
+      for (const batch& b : batches(o.data, 192, seed, {131072})) {
+        const bool drawn = b.name.find("log-normal") == 0 || b.name.find("bimodal") == 0 || b.name.find("linux") == 0;
+        if (!drawn && (b.name.find("mooncake") != 0 || seed != o.seeds.front())) continue;
+        add(b, seed, model);
+      }
+    }
+  }
+
+  [[nodiscard]] const std::vector<trial>& all() const noexcept { return all_; }
+
+ private:
+  void add(const batch& b, std::uint64_t seed, const costs::model_shape& model) {
+    const std::string name = b.name + ", seed " + std::to_string(seed);
+    shape deep{.stages = 8, .memory = times_longest(1.25, b.lengths)};
+    const shape wide{.stages = 2, .replicas = 6};
+    const shape chunked{.stages = 4, .replicas = 2, .chunks = 2};
+    for (const effort& e : {efforts[0], efforts[1], effort{"long", {2'500'000, 6000}}})
+      put(b, name + ", 8 stages, " + e.name, deep, uniform_cost, e.budget, schedules::list{});
+    for (const effort& e : {efforts[0], efforts[1]}) {
+      put(b, name + ", 6 replicas, " + e.name, wide, uniform_cost, e.budget, schedules::list{});
+      put(b, name + ", virtual stages, " + e.name, chunked, uniform_cost, e.budget, schedules::one_f_one_b{});
+    }
+    deep.memory = {}, deep.stages = 4, deep.replicas = 2, deep.tensor = 4;
+    put(b, name + ", transformer", deep, costs::transformer::make(model, *costs::gpus::named("h100"), deep).value(),
+        efforts[0].budget, schedules::list{});
+  }
+
+  template <class Cost, class Schedule>
+  void put(const batch& b, std::string name, const shape& on, const Cost& cost, solvers::search_budget effort,
+           const Schedule& schedule) {
+    all_.push_back({std::move(name), [on, cost, effort, schedule, lengths = b.lengths](const solvers::search_options& o) {
+                      const solvers::two_phase solver{.effort = effort, .threads = 1, .options = o};
+                      return planner{on, slicers::equal_cost{}, cost, solver, schedule}(lengths);
+                    }});
+  }
+
+  std::vector<trial> all_;
+};
+
+/// What a value does to the steps of all trials.
+struct effect {
+  double mean{};   ///< step time over that of the default, less 1
+  double error{};  ///< of the mean
+  std::size_t changed{};
+};
+
+effect effect_of(const std::vector<trial>& all, const std::vector<plan>& before, const solvers::search_options& o) {
+  effect found;
+  double squares = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const result<plan> made = all[i].planned(o);
+    if (!made) continue;
+    const double grown = made.value().step_time / before[i].step_time - 1;
+    found.mean += grown;
+    squares += grown * grown;
+    found.changed += made.value().hash != before[i].hash;
+  }
+  const auto count = static_cast<double>(all.size());
+  found.mean /= count;
+  found.error = std::sqrt(std::max(0.0, squares / count - found.mean * found.mean) / (count - 1));
+  return found;
+}
+
+/// The neighbours of a default: 0.8 and 1.25 of it, counts by one at least; within the range.
+std::vector<double> neighbours(const solvers::search_constant& c, double smaller, double larger) {
+  const double value = c.of(solvers::default_search_options);
+  std::vector<double> found;
+  for (const double factor : {smaller, larger}) {
+    double next = value * factor;
+    if (c.count) next = factor < 1 ? std::min(value - 1, std::floor(next)) : std::max(value + 1, std::ceil(next));
+    next = std::clamp(next, c.least, c.most);
+    if (next != value) found.push_back(next);
+  }
+  return found;
+}
+
+void print(const effect& e, double value) {
+  std::printf("  %9.4g %+8.3f %7.3f %4zu", value, 100 * e.mean, 100 * e.error, e.changed);
+}
+
+}  // namespace
+
+void refit(const options& o, scoreboard&) {
+  const trials batches(o);
+  const std::vector<trial>& all = batches.all();
+  std::vector<plan> before;
+  double useful = 0;
+  for (const trial& t : all) {
+    result<plan> made = t.planned({});
+    before.push_back(std::move(made).value());
+    useful += (1 - before.back().bubble) / static_cast<double>(all.size());
+  }
+  std::printf(
+      "refit: each constant of solvers::search_options at 0.8 and at 1.25 of its default (counts by one at least), %zu "
+      "plans\n"
+      "  of 192 sequences: log-normal, bimodal, linux_source (shuffled) and, once, mooncake_conversation; 8 stages under\n"
+      "  a limit (fast, normal, long), 6 replicas of 2 stages, 2 virtual stages on each of 4 (fast, normal), and\n"
+      "  llama-3.1-8b on 2 replicas of 4 stages of H100s (fast); seeds from %llu on. Their useful work is %.4f of rank-time. steps: by\n"
+      "  how many %% they grow, the mean and its error, so much useful work is lost; plans: how many differ. Where none\n"
+      "  does, at a quarter and at four times the default.\n",
+      all.size(), static_cast<unsigned long long>(o.seeds.front()), useful);
+  std::printf("  %-24s %9s  %9s %8s %7s %4s  %9s %8s %7s %4s\n", "constant", "default", "at", "steps", "+-", "plans", "at",
+              "steps", "+-", "plans");
+  for (const solvers::search_constant& c : solvers::search_constants) {
+    std::printf("  %-24s %9.4g", std::string(c.name).c_str(), c.of(solvers::default_search_options));
+    std::size_t changed = 0;
+    const auto measure = [&](double smaller, double larger) {
+      for (const double value : neighbours(c, smaller, larger)) {
+        solvers::search_options changed_one;
+        c.set(changed_one, value);
+        if (!changed_one.check()) continue;  // with others that stay
+        const effect found = effect_of(all, before, changed_one);
+        print(found, value);
+        changed += found.changed;
+      }
+    };
+    measure(0.8, 1.25);
+    if (changed == 0) measure(0.25, 4);
+    std::printf("%s\n", changed == 0 ? "  no effect" : "");
+  }
+  std::printf("\n");
+}
+
+}  // namespace slimpack::plan_quality

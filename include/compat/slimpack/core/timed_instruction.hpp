@@ -1,0 +1,1 @@
+#include <slimpack/simulators/graph/timed_instruction.hpp>

@@ -1,0 +1,180 @@
+#ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_CANDIDATES_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_DETAIL_CANDIDATES_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/schedules/hooks.hpp>
+#include <slimpack/schedules/timed.hpp>
+#include <slimpack/schedules/timed_programs.hpp>
+#include <slimpack/solvers/detail/prices_together.hpp>
+#include <slimpack/solvers/pack/packer.hpp>
+#include <slimpack/solvers/pack/packing.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/search_report.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Packs of one replica in an order, and how long that takes.
+struct ordered_packs {
+  partition packs;
+  std::vector<program> programs;
+  seconds makespan{std::numeric_limits<double>::infinity()};
+};
+
+/// What a search of one replica's packs has tried: each candidate is priced, scheduled and simulated, what that takes is
+/// counted against a budget, and the fastest is kept. How to come to candidates is for others to say.
+/// Requires  a sequence in the group
+template <class Slicer, class Cost, class Schedule>
+class candidates {
+ public:
+  using cost_type = Cost;
+
+  candidates(std::span<const sequence> group, const problem& batch, const Slicer& slicer, const Cost& cost,
+             const Schedule& schedule, std::span<const memory_rates> rates, const solvers::search_options& options)
+      : batch_(batch), cost_(cost), given_(schedule), schedule_(schedule), rates_(rates.begin(), rates.end()),
+        options_(options), packer_(group, batch.shape, slicer, cost, rates, options) {}
+
+  /// Starts to count against a budget.
+  void begin(solvers::search_budget budget) {
+    budget_ = until_ = budget;
+    if (is_long()) schedule_ = longer_of(schedule_);
+  }
+  /// Ends what is under way before the whole budget is spent.
+  void end_at(solvers::search_budget until) noexcept { until_ = until; }
+  void spend(std::uint64_t nodes) noexcept { nodes_ += nodes; }
+  /// What reports call candidates from now on.
+  void call(std::string_view what) noexcept { called_ = what; }
+
+  [[nodiscard]] const solvers::search_budget& budget() const noexcept { return budget_; }
+  [[nodiscard]] solvers::search_budget until() const noexcept { return until_; }
+  [[nodiscard]] solvers::search_budget used() const noexcept { return {nodes_, count_}; }
+  /// Nodes of the last candidate, about as many as the next will have.
+  [[nodiscard]] std::uint64_t last() const noexcept { return last_; }
+  [[nodiscard]] bool is_long() const noexcept { return budget_.candidates >= options_.long_candidates; }
+  [[nodiscard]] bool stopped() const { return batch_.stop.stop_requested(); }
+  [[nodiscard]] bool spent() const {
+    return nodes_ + last_ > until_.nodes || count_ >= until_.candidates || stopped();
+  }
+
+  /// The makespan of a candidate, which is kept if it is the best so far, or why it has no plan.
+  result<seconds> consider(const packing& c) {
+    ++count_;
+    result<partition> packs = packer_.packs(c, most_packs());
+    if (!packs) return std::move(packs).error();
+    const bool first = !best_;
+    result<seconds> time = score(std::move(packs).value());
+    if (time && (first || time.value() < of_best_)) best_ = c, of_best_ = time.value();
+    return time;
+  }
+  /// Tries the best with a change, if the budget allows.
+  template <class Change>
+  void vary(const Change& change) {
+    if (spent()) return;
+    packing next = *best_;
+    change(next);
+    static_cast<void>(consider(next));
+  }
+
+  /// The makespan of packs as scheduled, which are kept if they are the fastest so far, or why they cannot run.
+  result<seconds> score(partition packs) { return score(std::move(packs), schedule_); }
+  /// The same by the schedule as it was given, without the effort of a long search.
+  result<seconds> score_as_given(partition packs) { return score(std::move(packs), given_); }
+
+  /// The fastest packing, which has the packs of `fastest` unless those were moved or are whole.
+  [[nodiscard]] const packing& best() const { return *best_; }
+  [[nodiscard]] seconds of_best() const noexcept { return of_best_; }
+  [[nodiscard]] ordered_packs& fastest() noexcept { return fastest_; }
+  [[nodiscard]] const ordered_packs& fastest() const noexcept { return fastest_; }
+  /// Whether the cost model keeps anything beside tokens.
+  [[nodiscard]] bool keeps_beside_tokens() const noexcept { return keeps_beside_tokens_; }
+
+  /// Packs of a pass that so many nodes simulate.
+  [[nodiscard]] double packs_within(std::uint64_t nodes) const {
+    return static_cast<double>(nodes) / (6.0 * batch_.shape.parts());
+  }
+  /// A candidate of more packs than the quickest search can simulate would take too long.
+  [[nodiscard]] double most_packs() const {
+    return packs_within(std::max(budget_.nodes, solvers::search_budget::fast().nodes));
+  }
+
+  [[nodiscard]] const problem& batch() const noexcept { return batch_; }
+  [[nodiscard]] const std::vector<memory_rates>& rates() const noexcept { return rates_; }
+  [[nodiscard]] const solvers::search_options& options() const noexcept { return options_; }
+  [[nodiscard]] const packer<Slicer, Cost>& packs() const noexcept { return packer_; }
+  /// Counts priced slices of what is foretold, too.
+  [[nodiscard]] auto even(tokens quantum) { return packer_.even(quantum, most_packs(), nodes_); }
+  [[nodiscard]] const solvers::search_report& report() const noexcept { return report_; }
+
+ private:
+  result<seconds> score(partition packs, const Schedule& schedule) {
+    const workload priced = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
+    keeps_beside_tokens_ = !priced.forward.kept.empty();
+    last_ = nodes_of(packs);
+    nodes_ += last_;
+    result<timed_programs> timed = schedules::timed(schedule, priced);
+    const bool taken = timed && timed.value().makespan < fastest_.makespan;
+    if (!called_.empty()) record(taken, taken ? timed.value().makespan : seconds{});
+    if (!timed) return std::move(timed).error();
+    const seconds time = timed.value().makespan;
+    if (taken) fastest_ = {std::move(packs), std::move(timed.value().programs), time};
+    return time;
+  }
+
+  /// On each part: instructions, a message for nearly each, and slices to price. Those of lanes take their time, too; a
+  /// short search does not count them, or it would try too few candidates to tell one division from another.
+  [[nodiscard]] std::uint64_t nodes_of(const partition& packs) const {
+    std::size_t lanes = 1;
+    if constexpr (prices_together<Cost>)
+      if (is_long()) lanes += cost_.count();
+    return (2 * (packs.forward.size() + packs.backward.size()) +
+            lanes * (packs.forward.slices().size() + packs.backward.slices().size())) *
+           static_cast<std::size_t>(batch_.shape.parts());
+  }
+
+  /// What a candidate did; the first gains nothing, since there was nothing to be faster than.
+  void record(bool taken, seconds time) {
+    solvers::move_report& line = report_.of(called_);
+    ++line.tried;
+    line.taken += taken;
+    if (taken && fastest_.makespan.value < std::numeric_limits<double>::infinity()) line.gained += fastest_.makespan - time;
+  }
+
+  const problem& batch_;
+  const Cost& cost_;
+  const Schedule& given_;
+  Schedule schedule_;  // that, or its longer()
+  std::vector<memory_rates> rates_;
+  const solvers::search_options& options_;
+  packer<Slicer, Cost> packer_;
+
+  solvers::search_budget budget_{};  // of the whole search
+  solvers::search_budget until_{};   // of the part of it that is under way
+  std::uint64_t nodes_{};
+  std::uint64_t last_{};
+  std::uint64_t count_{};
+  std::optional<packing> best_;  // of pack sizes; whole packs and moved ones are none
+  seconds of_best_{};
+  ordered_packs fastest_;
+  bool keeps_beside_tokens_{};
+  std::string_view called_;
+  solvers::search_report report_;
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,90 @@
+#ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_KINDS_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_DETAIL_KINDS_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/solvers/pack/packing.hpp>
+#include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+/// Candidates that are tried before chance has its turn: what a walk would take long to find. All are of one class,
+/// detail/candidates.hpp.
+namespace slimpack::detail {
+
+/// The first candidate. Where it does not fit: smaller packs need less memory beside the longest sequence. Packs of one
+/// slice need the least, since then, with one chunk, no sequence waits for another: whatever fits alone fits.
+/// No sequence is cut into more slices than options.most_cuts.
+template <class Candidates>
+result<seconds> consider_first(Candidates& tried, const packing& start) {
+  const solvers::search_options& o = tried.options();
+  const tokens finest = tried.batch().shape.quantum;
+  const std::int64_t quanta = tried.packs().longest().length.value / finest.value;
+  const tokens quantum = finest * (1 + quanta / static_cast<std::int64_t>(o.most_cuts));
+  result<seconds> made = tried.consider(start);
+  for (double share = o.shrink_first; !made && made.error().code == errc::out_of_memory; share *= o.shrink_step) {
+    const bool least = share * tried.packs().share() < o.shrink_last;  // short sequences share packs of less than a quantum
+    packing small = start;
+    small.front = 1, small.quantum = quantum;
+    for (solvers::pack_sizes* p : {&small.sizes.forward, &small.sizes.backward})
+      for (double* size : {&p->steady, &p->turn_least, &p->before, &p->after}) *size *= least ? 0 : share;
+    made = tried.consider(small);
+    if (least) break;
+  }
+  return made;
+}
+
+/// Tries even packs, unless the best has taken less than they will.
+template <class Candidates>
+void consider_even(Candidates& tried, tokens quantum) {
+  if (tried.spent()) return;
+  const auto even = tried.even(quantum);
+  if (!even) return;
+  const seconds before = tried.of_best();
+  if (even->least < before) static_cast<void>(tried.consider(even->of));
+  if (tried.of_best() == before) return;
+  const solvers::search_options& o = tried.options();
+  tried.vary([&](packing& c) { c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp; });
+  tried.vary([&](packing& c) { c.crowding = o.even_crowding; });
+}
+
+/// Tries some steps that the walk would take long to find. Where packs cost more than their slices tell, or are
+/// cut up among chunks, they had better be of one size; and where times do not add up, fewer cuts may be faster.
+template <class Candidates>
+void consider_kinds(Candidates& tried) {
+  const solvers::search_options& o = tried.options();
+  const tokens quantum = tried.batch().shape.quantum;
+  const bool chunked = tried.batch().shape.chunks > 1;
+  const bool cuts_cost = tried.packs().cuts_cost();
+  if (prices_packs<typename Candidates::cost_type> || chunked) consider_even(tried, quantum);
+  if (cuts_cost || chunked) consider_even(tried, longest_supported);
+  if (cuts_cost)
+    for (const tokens coarse : {quantum * static_cast<std::int64_t>(o.coarse_quanta),
+                                quantum * static_cast<std::int64_t>(o.coarser_quanta), longest_supported})
+      tried.vary([&](packing& c) { c.quantum = std::min(coarse, longest_supported); });
+  tried.vary([&](packing& c) { c.sizes.backward.steady *= o.larger_backward; });
+  tried.vary([](packing& c) { c.front = 1; });
+}
+
+/// Tries the packs of solvers::megatron, and be it beyond the budget, unless they cannot be the fastest, or are more
+/// than the quickest search could simulate.
+template <class Candidates>
+void consider_whole(Candidates& tried) {
+  if (tried.stopped()) return;
+  const seconds limit = tried.fastest().makespan * (1 + 1e-9);  // sums in another order are rounded otherwise
+  std::optional<partition> packs =
+      tried.packs().whole(limit, tried.packs_within(solvers::search_budget::fast().nodes));
+  if (packs) static_cast<void>(tried.score_as_given(*std::move(packs)));
+}
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,22 @@
+#ifndef SLIMPACK_SOLVERS_IMPROVE_SWAP_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_SWAP_HPP
+
+#include <slimpack/solvers/improve/sites.hpp>
+
+#include <string_view>
+
+namespace slimpack::solvers::improve {
+
+/// An instruction changes places with the one that follows it on its stage, if that is of the other pass. Most swaps leave
+/// the step as long as it was: the search drifts along those until one shortens it.
+/// Source    interchange of neighbours (E. Taillard, 1994); changing_order tells at once whether the step takes no longer
+struct swap {
+  static constexpr std::string_view name = "swap";
+  [[nodiscard]] static constexpr double weight(const search_options&) noexcept { return 1; }
+
+  bool operator()(instruction_site& at) const { return at.order.swap(at.rank); }
+};
+
+}  // namespace slimpack::solvers::improve
+
+#endif

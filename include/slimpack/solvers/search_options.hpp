@@ -1,0 +1,204 @@
+#ifndef SLIMPACK_SOLVERS_SEARCH_OPTIONS_HPP
+#define SLIMPACK_SOLVERS_SEARCH_OPTIONS_HPP
+
+#include <slimpack/core/error.hpp>
+
+#include <array>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+namespace slimpack::solvers {
+
+/// Every number that tunes the search of two_phase. The defaults are for any batch; nobody has to touch them.
+/// Units     as each says; a ratio where it says none. A range in brackets is what check() takes.
+/// Measured  by `slimpack-bench-plan_quality --only refit`: each is made smaller and larger, and plans of several lists and
+///           laws are compared with those of the default. "a | b" is by how many hundredths of a percent steps grow at
+///           0.8 and at 1.25 of it (counts by one at least), the mean of the batches; "-" where fewer than a thousandth of
+///           that, and "+-" the error of that mean where it is larger than the mean
+/// Errors    check(): invalid_input names the constant that is out of its range
+struct search_options {
+  // Divisions: which replicas share what (detail/division_search.hpp).
+  double part_first{1.0};   ///< [0.01, 1e9] of a replica's mean work, the most that it runs of one sequence: the rest is
+                            ///< shared. Trades exchanges for level replicas. The first division that shares
+  double part_second{0.67};  ///< [0.01, 1e9] the next
+  double part_third{0.5};    ///< [0.01, 1e9] the next
+  double part_fourth{0.35};  ///< [0.01, 1e9] the last
+  double light{0.02};        ///< [0, 1] of a replica's mean work: what weighs less is balanced whole. Less shares more
+  double near_mean{0.4};     ///< [0, 1e6] over the budget's candidates: a division whose step is within that of the mean
+                             ///< work ends the trial of others. More is quicker and leaves better ones untried
+  double half_steady{0.5};   ///< [0.01, 1] of the start's pack sizes: each division is tried with packs so small, too
+  std::uint32_t finalists{3};           ///< [1, 64] divisions that are balanced anew
+  std::uint32_t balance_quarters{1};    ///< [0, 16] of the effort, for the finalists together
+  std::uint32_t balance_again_quarters{1};  ///< [0, 16] of the effort, for the fastest of them
+  std::uint32_t level_quarters{3};      ///< [0, 16] of the effort, for the levelled one
+  std::uint32_t limit_tries{4};         ///< [1, 64] times that stand-ins' limit is lowered to what lanes hold
+  double level_enough{0.0005};          ///< [0, 1] of their work, by which lanes may differ: more exchange makes tuples
+                                        ///< of unlike sequences, which cost more
+  std::uint32_t lane_exchanges{4};      ///< [0, 1000] exchanges for each lane
+
+  // Packs by ratios (detail/packer.hpp, detail/pack_size_curve.hpp, detail/fill.hpp).
+  double front{0.23};            ///< [0, 1] share of the sequences that run before the longest, to begin with
+  double crowding{0.3};          ///< [0, 1] of the room: a longer sequence leaves others short of it, to begin with
+  double overhead_packs{20};     ///< [0, 1000] o of pack_sizes: work for which a pack's overhead is worth waiting
+  double quiet_packs{50};        ///< [0, 10000] overheads that packs are sized for at least without a limit
+  double room_longest{2};        ///< [1, 1000] longest sequences that packs are sized for without a limit
+  double room_apart{0.5};        ///< [0, 1] of the room: a longer sequence shares no pack at its turn
+  double worth_overheads{2};     ///< [0, 100] of what a pack costs besides its slices, before it is closed for time
+  double even_step{0.7};         ///< [0.1, 0.95] from one size of even packs to the next that is tried
+  double even_below{0.25};       ///< [0.01, 1] of the best size so far, where trying even packs ends
+
+  // Packs that are tried before chance has its turn (detail/candidates.hpp).
+  double shrink_first{0.5};         ///< [0.01, 0.99] of the start's sizes, where nothing fits
+  double shrink_step{0.25};         ///< [0.01, 0.99] and again, as long as nothing does
+  double shrink_last{0.01};         ///< [0, 1] quanta in a pack's share, below which sequences share no pack
+  std::uint32_t most_cuts{65536};   ///< [16, 1e6] slices of a sequence then: more take gigabytes, to save few tokens
+  std::uint32_t coarse_quanta{8};   ///< [1, 65536] quanta between cuts, tried where cuts cost
+  std::uint32_t coarser_quanta{64};  ///< [1, 65536] the same, once more
+  double larger_backward{1.6};      ///< [0.1, 10] times as large backward packs, tried
+  double even_ramp{0.3};            ///< [0.01, 10] of even packs' ramps, tried
+  double even_crowding{0.3};        ///< [0, 1] of packing::crowding, tried with even packs
+
+  // The walk over pack sizes (detail/evolve.hpp).
+  std::uint32_t long_candidates{5000};  ///< [1, 1e9] candidates of a search that is long: it begins anew, and spares nothing
+  std::uint32_t restarts{4};            ///< [0, 20] walks of a long search before the last, which goes on from the best
+  std::uint32_t restart_twentieths{3};  ///< [0, 20] of the budget for each of them
+  double walk_step{0.3};                ///< [0.001, 1] first change of a ratio
+  double last_walk_step{0.1};           ///< [0.001, 1] the same in the last walk of a long search
+  std::uint32_t changed_ratios{3};      ///< [1, 15] that a child differs in, at most
+  double front_change{0.3};             ///< [0, 1] change of the front, of that of a ratio
+  double crowding_chance{0.05};         ///< [0, 1] that a child has another crowding
+  double crowding_least{0.1};           ///< [0, 1] of what it may be
+  double crowding_range{0.6};           ///< [0, 1] above that
+  double step_growth{1.3};              ///< [1, 10] of the step, after a better child
+  double step_most{0.6};                ///< [0.001, 1]
+  double step_decay{0.975};             ///< [0.1, 1] of the step, after another
+  double step_least{0.05};              ///< [0.0001, 1]
+
+  // Moves of single packs (detail/pack_moves.hpp, improve/).
+  std::uint32_t moving_part{32};  ///< [1, 1e6] one of so many parts of the nodes is for them, beside the rest
+  double reorder_chance{0.3};     ///< [0, 1] that a move is of sequences, else of borders
+  double move_again{0.5};         ///< [0, 0.9] that another move follows before the packs are simulated
+  double split_weight{0.25};      ///< [0, 100] of improve::split, among moves of borders
+  double join_weight{0.25};       ///< [0, 100] of improve::join
+  double take_weight{0.25};       ///< [0, 100] of improve::take
+  double give_weight{0.25};       ///< [0, 100] of improve::give
+
+  // The order, and packs within it (detail/order_search.hpp, improve/).
+  std::uint32_t walk_candidates{300};   ///< [0, 1e6] as many as the last that the walk keeps nodes for, of those left
+  std::uint32_t walk_least{10};         ///< [2, 1e6] one of so many parts of what is left is the walk's at least
+  std::uint32_t walk_least_alone{2};    ///< [2, 1e6] the same where packs cannot change with the order
+  std::uint32_t walk_most{2};           ///< [2, 1e6] and at most one of so many
+  std::uint32_t least_sweeps{32};       ///< [1, 1e6] nodes for an instruction, without which no order is searched
+  std::uint32_t idle_sweeps{200};       ///< [1, 1e6] without a gain, after which a search of the order ends
+  double recut_share{0.2};              ///< [0, 1] of the packs that a sweep tries to cut anew; the first tries all
+  double turn_chance{0.2};              ///< [0, 1] that a sweep may drift the other way
+  double shift_weight{0.2};             ///< [0, 100] of improve::shift, among moves of packs in their order
+  double merge_weight{0.8};             ///< [0, 100] of improve::merge
+  std::uint32_t merged_packs{8};        ///< [2, 64] that become one fewer, at most
+
+  /// Errors    invalid_input: a constant is out of its range
+  [[nodiscard]] result<void> check() const;
+
+  friend constexpr bool operator==(const search_options&, const search_options&) = default;
+};
+
+/// One of the numbers: its name, its range, and where it stands.
+struct search_constant {
+  std::string_view name;
+  double least;
+  double most;
+  double search_options::*ratio{};          ///< or
+  std::uint32_t search_options::*count{};
+
+  constexpr search_constant(std::string_view n, double a, double b, double search_options::*r)
+      : name(n), least(a), most(b), ratio(r) {}
+  constexpr search_constant(std::string_view n, double a, double b, std::uint32_t search_options::*c)
+      : name(n), least(a), most(b), count(c) {}
+
+  [[nodiscard]] constexpr double of(const search_options& o) const noexcept { return ratio ? o.*ratio : o.*count; }
+  /// A count is rounded.            Requires  a value in the range
+  constexpr void set(search_options& o, double value) const noexcept {
+    if (ratio)
+      o.*ratio = value;
+    else
+      o.*count = static_cast<std::uint32_t>(value + 0.5);
+  }
+};
+
+/// All of them, in the order in which they stand above.
+inline constexpr auto search_constants = [] {
+  using o = search_options;
+  using c = search_constant;
+  return std::array{
+      c("part_first", 0.01, 1e9, &o::part_first), c("part_second", 0.01, 1e9, &o::part_second),
+      c("part_third", 0.01, 1e9, &o::part_third), c("part_fourth", 0.01, 1e9, &o::part_fourth),
+      c("light", 0, 1, &o::light), c("near_mean", 0, 1e6, &o::near_mean), c("half_steady", 0.01, 1, &o::half_steady),
+      c("finalists", 1, 64, &o::finalists), c("balance_quarters", 0, 16, &o::balance_quarters),
+      c("balance_again_quarters", 0, 16, &o::balance_again_quarters), c("level_quarters", 0, 16, &o::level_quarters),
+      c("limit_tries", 1, 64, &o::limit_tries), c("level_enough", 0, 1, &o::level_enough),
+      c("lane_exchanges", 0, 1000, &o::lane_exchanges),
+
+      c("front", 0, 1, &o::front), c("crowding", 0, 1, &o::crowding),
+      c("overhead_packs", 0, 1000, &o::overhead_packs), c("quiet_packs", 0, 10000, &o::quiet_packs),
+      c("room_longest", 1, 1000, &o::room_longest), c("room_apart", 0, 1, &o::room_apart),
+      c("worth_overheads", 0, 100, &o::worth_overheads), c("even_step", 0.1, 0.95, &o::even_step),
+      c("even_below", 0.01, 1, &o::even_below),
+
+      c("shrink_first", 0.01, 0.99, &o::shrink_first), c("shrink_step", 0.01, 0.99, &o::shrink_step),
+      c("shrink_last", 0, 1, &o::shrink_last), c("most_cuts", 16, 1e6, &o::most_cuts),
+      c("coarse_quanta", 1, 65536, &o::coarse_quanta), c("coarser_quanta", 1, 65536, &o::coarser_quanta),
+      c("larger_backward", 0.1, 10, &o::larger_backward), c("even_ramp", 0.01, 10, &o::even_ramp),
+      c("even_crowding", 0, 1, &o::even_crowding),
+
+      c("long_candidates", 1, 1e9, &o::long_candidates), c("restarts", 0, 20, &o::restarts),
+      c("restart_twentieths", 0, 20, &o::restart_twentieths), c("walk_step", 0.001, 1, &o::walk_step),
+      c("last_walk_step", 0.001, 1, &o::last_walk_step), c("changed_ratios", 1, 15, &o::changed_ratios),
+      c("front_change", 0, 1, &o::front_change), c("crowding_chance", 0, 1, &o::crowding_chance),
+      c("crowding_least", 0, 1, &o::crowding_least), c("crowding_range", 0, 1, &o::crowding_range),
+      c("step_growth", 1, 10, &o::step_growth), c("step_most", 0.001, 1, &o::step_most),
+      c("step_decay", 0.1, 1, &o::step_decay), c("step_least", 0.0001, 1, &o::step_least),
+
+      c("moving_part", 1, 1e6, &o::moving_part), c("reorder_chance", 0, 1, &o::reorder_chance),
+      c("move_again", 0, 0.9, &o::move_again), c("split_weight", 0, 100, &o::split_weight),
+      c("join_weight", 0, 100, &o::join_weight), c("take_weight", 0, 100, &o::take_weight),
+      c("give_weight", 0, 100, &o::give_weight),
+
+      c("walk_candidates", 0, 1e6, &o::walk_candidates), c("walk_least", 2, 1e6, &o::walk_least),
+      c("walk_least_alone", 2, 1e6, &o::walk_least_alone), c("walk_most", 2, 1e6, &o::walk_most),
+      c("least_sweeps", 1, 1e6, &o::least_sweeps), c("idle_sweeps", 1, 1e6, &o::idle_sweeps),
+      c("recut_share", 0, 1, &o::recut_share), c("turn_chance", 0, 1, &o::turn_chance),
+      c("shift_weight", 0, 100, &o::shift_weight), c("merge_weight", 0, 100, &o::merge_weight),
+      c("merged_packs", 2, 64, &o::merged_packs)};
+}();
+
+inline result<void> search_options::check() const {
+  for (const search_constant& c : search_constants)
+    if (const double value = c.of(*this); !(value >= c.least && value <= c.most))
+      return error{errc::invalid_input, "search_options." + std::string(c.name) + " is " + std::to_string(value) +
+                                            ", it must be from " + std::to_string(c.least) + " to " + std::to_string(c.most)};
+  if (restarts * restart_twentieths > 20)
+    return error{errc::invalid_input, "search_options.restarts take more than the whole budget: " +
+                                          std::to_string(restarts) + " of " + std::to_string(restart_twentieths) + " twentieths"};
+  return success();
+}
+
+/// The defaults, where nothing else is given.
+inline constexpr search_options default_search_options{};
+
+/// Prints those that are not the default.
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const search_options& o) {
+  const char* before = "{";
+  for (const search_constant& c : search_constants) {
+    if (c.of(o) == c.of(default_search_options)) continue;
+    out << before << "." << c.name << " = " << c.of(o);
+    before = ", ";
+  }
+  return out << (*before == '{' ? "{}" : "}");
+}
+
+}  // namespace slimpack::solvers
+
+#endif
