@@ -13,47 +13,73 @@ namespace slimpack::solvers {
 
 /// Every number that tunes the search of two_phase. The defaults are for any batch; nobody has to touch them.
 /// Units     as each says; a ratio where it says none. A range in brackets is what check() takes.
-/// Measured  by `slimpack-bench-plan_quality --only refit`: each is made smaller and larger, and plans of several lists and
-///           laws are compared with those of the default. "a | b" is by how many hundredths of a percent steps grow at
-///           0.8 and at 1.25 of it (counts by one at least), the mean of the batches; "-" where fewer than a thousandth of
-///           that, and "+-" the error of that mean where it is larger than the mean
+/// Measured  by `slimpack-bench-plan_quality --only refit`, which plans lists and laws with each constant at 0.8 and 1.25 of
+///           its default (counts by one at least; where that changes no plan, at a quarter and at four times it):
+///           "measured: value: growth" is by how many percent steps grow, the mean of 32 plans of 192 sequences (16 from
+///           room_longest on) and its error, of the values that change any. Below about three errors it is luck of a random
+///           search. Constants without a figure are older than that benchmark, and fitted to batches like its own
 /// Errors    check(): invalid_input names the constant that is out of its range
 struct search_options {
   // Divisions: which replicas share what (detail/division_search.hpp).
   double part_first{1.0};   ///< [0.01, 1e9] of a replica's mean work, the most that it runs of one sequence: the rest is
                             ///< shared. Trades exchanges for level replicas. The first division that shares
+                            ///< measured: 1.25: +0.04 +- 0.04
   double part_second{0.67};  ///< [0.01, 1e9] the next
+                             ///< measured: 0.536: +0.04 +- 0.03, 0.8375: +0.01 +- 0.01
   double part_third{0.5};    ///< [0.01, 1e9] the next
+                             ///< measured: 0.125: -0.02 +- 0.03
   double part_fourth{0.35};  ///< [0.01, 1e9] the last
+                             ///< measured: 0.28: +0.00 +- 0.03, 0.4375: -0.00 +- 0.00
   double light{0.02};        ///< [0, 1] of a replica's mean work: what weighs less is balanced whole. Less shares more
+                             ///< measured: 0.016: -0.01 +- 0.01, 0.025: +0.02 +- 0.05
   double near_mean{0.4};     ///< [0, 1e6] over the budget's candidates: a division whose step is within that of the mean
                              ///< work ends the trial of others. More is quicker and leaves better ones untried
+                             ///< measured: 1.6: +0.00 +- 0.00
   double half_steady{0.5};   ///< [0.01, 1] of the start's pack sizes: each division is tried with packs so small, too
+                             ///< measured: 0.4: -0.05 +- 0.04, 0.625: -0.00 +- 0.04
   std::uint32_t finalists{3};           ///< [1, 64] divisions that are balanced anew
+                                        ///< measured: 2: +0.03 +- 0.04, 4: -0.04 +- 0.02
   std::uint32_t balance_quarters{1};    ///< [0, 16] of the effort, for the finalists together
+                                        ///< measured: 0: +0.07 +- 0.04, 2: -0.03 +- 0.02
   std::uint32_t balance_again_quarters{1};  ///< [0, 16] of the effort, for the fastest of them
+                                            ///< measured: 0: +0.03 +- 0.03, 2: -0.01 +- 0.03
   std::uint32_t level_quarters{3};      ///< [0, 16] of the effort, for the levelled one
+                                        ///< measured: 2: +0.02 +- 0.01, 4: -0.04 +- 0.02
   std::uint32_t limit_tries{4};         ///< [1, 64] times that stand-ins' limit is lowered to what lanes hold
+                                        ///< measured: no plan changes at 3, 5, 1, 16
   double level_enough{0.0005};          ///< [0, 1] of their work, by which lanes may differ: more exchange makes tuples
                                         ///< of unlike sequences, which cost more
-  std::uint32_t lane_exchanges{4};      ///< [0, 1000] exchanges for each lane
+                                        ///< measured: 0.0004: -0.00 +- 0.00
 
   // Packs by ratios (detail/packer.hpp, detail/pack_size_curve.hpp, detail/fill.hpp).
   double front{0.23};            ///< [0, 1] share of the sequences that run before the longest, to begin with
+                                 ///< measured: 0.184: -0.03 +- 0.05, 0.2875: -0.07 +- 0.05
   double crowding{0.3};          ///< [0, 1] of the room: a longer sequence leaves others short of it, to begin with
+                                 ///< measured: 0.24: -0.02 +- 0.02, 0.375: +0.01 +- 0.04
   double overhead_packs{20};     ///< [0, 1000] o of pack_sizes: work for which a pack's overhead is worth waiting
+                                 ///< measured: 16: -0.08 +- 0.04, 25: -0.01 +- 0.04
   double quiet_packs{50};        ///< [0, 10000] overheads that packs are sized for at least without a limit
+                                 ///< measured: 200: -0.01 +- 0.01
   double room_longest{2};        ///< [1, 1000] longest sequences that packs are sized for without a limit
+                                 ///< measured: 1.6: -0.14 +- 0.10, 2.5: -0.01 +- 0.07
   double room_apart{0.5};        ///< [0, 1] of the room: a longer sequence shares no pack at its turn
+                                 ///< measured: 0.4: +0.00 +- 0.00, 0.625: +0.03 +- 0.02
   double worth_overheads{2};     ///< [0, 100] of what a pack costs besides its slices, before it is closed for time
+                                 ///< measured: 1.6: +0.00 +- 0.00, 2.5: -0.05 +- 0.05
   double even_step{0.7};         ///< [0.1, 0.95] from one size of even packs to the next that is tried
+                                 ///< measured: 0.56: -0.05 +- 0.03, 0.875: -0.01 +- 0.05
   double even_below{0.25};       ///< [0.01, 1] of the best size so far, where trying even packs ends
+                                 ///< measured: 0.2: +0.00 +- 0.00
 
   // Packs that are tried before chance has its turn (detail/candidates.hpp).
   double shrink_first{0.5};         ///< [0.01, 0.99] of the start's sizes, where nothing fits
+                                    ///< measured: no plan changes at 0.4, 0.625, 0.125, 0.99
   double shrink_step{0.25};         ///< [0.01, 0.99] and again, as long as nothing does
+                                    ///< measured: no plan changes at 0.2, 0.3125, 0.0625, 0.99
   double shrink_last{0.01};         ///< [0, 1] quanta in a pack's share, below which sequences share no pack
+                                    ///< measured: no plan changes at 0.008, 0.0125, 0.0025, 0.04
   std::uint32_t most_cuts{65536};   ///< [16, 1e6] slices of a sequence then: more take gigabytes, to save few tokens
+                                    ///< measured: no plan changes at 5.243e+04, 8.192e+04, 1.638e+04, 2.621e+05
   std::uint32_t coarse_quanta{8};   ///< [1, 65536] quanta between cuts, tried where cuts cost
   std::uint32_t coarser_quanta{64};  ///< [1, 65536] the same, once more
   double larger_backward{1.6};      ///< [0.1, 10] times as large backward packs, tried
@@ -138,7 +164,6 @@ inline constexpr auto search_constants = [] {
       c("finalists", 1, 64, &o::finalists), c("balance_quarters", 0, 16, &o::balance_quarters),
       c("balance_again_quarters", 0, 16, &o::balance_again_quarters), c("level_quarters", 0, 16, &o::level_quarters),
       c("limit_tries", 1, 64, &o::limit_tries), c("level_enough", 0, 1, &o::level_enough),
-      c("lane_exchanges", 0, 1000, &o::lane_exchanges),
 
       c("front", 0, 1, &o::front), c("crowding", 0, 1, &o::crowding),
       c("overhead_packs", 0, 1000, &o::overhead_packs), c("quiet_packs", 0, 10000, &o::quiet_packs),

@@ -142,7 +142,8 @@ class lanes {
       load[lightest[k]] += work[order[at + k]];
     }
   }
-  exchange(work, of_lane, load, options.lane_exchanges * lanes, options.level_enough * load.front());
+  constexpr std::size_t rounds = 1000;  // as balance has; they end long before, with nothing to gain
+  exchange(work, of_lane, load, rounds, options.level_enough * load.front());
   std::vector<std::vector<sequence>> tuples;
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     if (tuples.size() < of_lane[lane].size()) tuples.resize(of_lane[lane].size(), std::vector<sequence>(lanes));
