@@ -12,13 +12,17 @@
 #include <slimpack/costs/kernels/wave_model.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/profile.hpp>
+#include <slimpack/testing/generator.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,6 +45,9 @@ using slimpack::costs::wave_model;
 
 constexpr std::size_t enough_rows = 20;  // of a kernel, to fit on some and score the others
 constexpr std::size_t probes = 5;
+constexpr std::size_t more_probes[] = {5, 10, 20, 40};
+constexpr int draws = 100;
+constexpr std::uint64_t seed = 7;
 
 /// Every fit starts there; those constants came from all rows of the published tables together.
 constexpr const char* prior = ", near the constants as shipped, which saw all shipped rows";
@@ -369,12 +376,57 @@ score backward_from_other_lengths(const std::vector<attention_sample>& all, cons
 
 // F10
 
+/// Round constants that saw no table.
+wave_model untaught(const slimpack::costs::gpu& device) {
+  return {device,
+          {.launch = {1e-5},
+           .share = 0.6,
+           .tile_keys = 100,
+           .waves = 0.5,
+           .diagonal = 1.2,
+           .key_passes = 1,
+           .head_passes = 1,
+           .backward_launch = {1e-5},
+           .backward_cost = 2.5,
+           .backward_tile = 100},
+          {.launch = {1e-5}, .share = 0.8, .tile_depth = 128, .waves = 0.5, .passes = 1}};
+}
+
+/// Mean error of the rows that are not at the first `count` of `places`, fitted to those that are. Points that cannot
+/// be fitted tell nothing.
+template <class Sample>
+double error_from(const wave_model& start, const std::vector<Sample>& rows, const std::vector<std::size_t>& places,
+                  std::size_t count) {
+  std::vector<bool> taken(rows.size());
+  std::vector<Sample> some, others;
+  for (std::size_t i = 0; i < count; ++i) taken[places[i]] = true, some.push_back(rows[places[i]]);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!taken[i]) others.push_back(rows[i]);
+  const result<calibrated> made = fit(start, some);
+  return mean_error(made ? made.value().model() : start, others);
+}
+
+/// The same by `count` random points: the median of the draws.
+template <class Sample>
+double error_by_chance(const wave_model& start, const std::vector<Sample>& rows, std::size_t count) {
+  slimpack::testing::generator random(seed);
+  std::vector<std::size_t> places(rows.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::vector<double> errors;
+  for (int i = 0; i < draws; ++i) {
+    random.shuffle(places);
+    errors.push_back(error_from(start, rows, places, count));
+  }
+  std::nth_element(errors.begin(), errors.begin() + draws / 2, errors.end());
+  return errors[draws / 2];
+}
+
 template <class Sample>
 score from_probes(const kernel<Sample>& k, const kernel<Sample>* donor) {
   const wave_model sheet(k.device);
   wave_model start = sheet;
   if (donor != nullptr) {
-    const wave_model theirs = fitted(wave_model(donor->device), donor->rows);
+    const wave_model theirs = fitted(untaught(donor->device), donor->rows);
     start = wave_model(k.device, theirs.attention(), theirs.product());
   }
   const std::vector<std::size_t> chosen = calibrated::probes(start, k.rows, probes);
@@ -383,7 +435,8 @@ score from_probes(const kernel<Sample>& k, const kernel<Sample>* donor) {
   const wave_model model = fitted(start, measured_first);
   score s{.id = "F10",
           .claim = k.name + " from the data sheet and " + std::to_string(probes) + " points: seconds",
-          .fitted = (donor != nullptr ? "constants to " + donor->name + prior : std::string("constants as shipped")) +
+          .fitted = (donor != nullptr ? "constants to " + donor->name + ", near round ones that saw no table"
+                                      : std::string("constants as shipped")) +
                     ", then to the points that calibrated::probes chooses"};
   for (std::size_t i = 0; i < k.rows.size(); ++i)
     if (std::find(chosen.begin(), chosen.end(), i) == chosen.end())
@@ -391,6 +444,12 @@ score from_probes(const kernel<Sample>& k, const kernel<Sample>* donor) {
   s.goals = {{"mean error", summarise(s).mean, 0.15}};
   s.notes = {"without a point: " + in_percent(mean_error(start, k.rows)) +
              "; constants as shipped, which saw these rows: " + in_percent(mean_error(sheet, k.rows))};
+  const std::vector<std::size_t> most = calibrated::probes(start, k.rows, std::end(more_probes)[-1]);
+  for (const std::size_t count : more_probes)
+    if (count <= most.size() && count < k.rows.size())
+      s.notes.push_back(std::to_string(count) + " points: " + in_percent(error_from(start, k.rows, most, count)) +
+                        ", median of " + std::to_string(draws) + " random draws (seed " + std::to_string(seed) + ") " +
+                        in_percent(error_by_chance(start, k.rows, count)));
   for (const Sample& p : measured_first) s.notes.push_back("point: " + name_of(p));
   return s;
 }

@@ -3,14 +3,15 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/costs/detail/least_squares.hpp>
+#include <slimpack/costs/detail/telling_places.hpp>
 #include <slimpack/costs/kernels/detail/kernel_scales.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -26,9 +27,14 @@ namespace slimpack::costs {
 /// points move the constants they tell of, many move all. Constants are fitted as logarithms (a share of gaps as its
 /// odds), so that none leaves its range.
 ///
-/// Which points tell most is a question the model can answer: `probes` chooses, one after the other, those that lower
-/// the expected squared error over all candidates most (a greedy I-optimal design).
-/// Source    derived; maximum a posteriori under normal priors, Gauss-Newton
+/// Which points tell most is a question the model can answer, if it knows that it is wrong: `probes` chooses, one after
+/// the other, those that lower the expected squared error over all candidates most. Unknown are the constants, and what
+/// the model misses with any constants, which is alike at like shapes:
+///   covariance(i, j) = sum over constants of d_i d_j + 0.08^2 exp(-|log2 shape_i - log2 shape_j| / 2),
+/// where d is half of what a move of the constant by its spread each way changes of log time. The second term keeps
+/// points from crowding at the ends, where slopes are steepest and the model is worst: fitted there, constants would
+/// serve the ends alone, the more so the more points.
+/// Source    derived; maximum a posteriori under normal priors, Gauss-Newton; choice: detail/telling_places.hpp
 /// Errors    invalid_input, see fit            Complexity  O(points x constants) evaluations of the model a step
 class calibrated {
  public:
@@ -45,8 +51,10 @@ class calibrated {
     return calibrated(wave_model(start.device(), a.value(), p.value()));
   }
 
-  /// Places in `candidates` of the points to measure on a new GPU, the most telling first. Times are not read.
-  /// Requires  sizes as fit            Complexity  O(count x candidates) after the model's derivatives
+  /// Places in `candidates` of the points to measure on a new GPU, the most telling first. Times are not read. Fewer
+  /// points are the first of more. The first two are as far apart as fit asks for, where any are. Of more than 2000
+  /// candidates every second, third ... is considered, so that at least 2000, or `count`, remain.
+  /// Requires  sizes as fit            Complexity  O(count x min(candidates, 4000)^2)
   [[nodiscard]] static std::vector<std::size_t> probes(const wave_model& start,
                                                        std::span<const attention_sample> candidates,
                                                        std::size_t count) {
@@ -60,7 +68,10 @@ class calibrated {
   [[nodiscard]] const wave_model& model() const noexcept { return model_; }
 
  private:
-  static constexpr double noise = 0.08;
+  static constexpr double noise = 0.08;       // of a time, and by which the model misses it
+  static constexpr double likeness = 2;       // doublings over which misses become unlike, by a factor of e
+  static constexpr double least_range = 8;    // of times, to tell launch from rate
+  static constexpr std::size_t most_candidates = 2000;
 
   explicit calibrated(wave_model model) : model_(std::move(model)) {}
 
@@ -92,7 +103,7 @@ class calibrated {
     if (places < 3)
       return error{errc::invalid_input, std::to_string(places) + " points of " + Scales::name +
                                             ", at least 3 different ones are needed to fit a wave model"};
-    if (sizes[static_cast<std::size_t>(places - 1)] < 8 * sizes[0])
+    if (sizes[static_cast<std::size_t>(places - 1)] < least_range * sizes[0])
       return error{errc::invalid_input,
                    std::string("all points of ") + Scales::name +
                        " are of like size: launch and rate cannot be told apart within a factor of 8"};
@@ -105,28 +116,34 @@ class calibrated {
   template <class Scales>
   static std::vector<std::size_t> chosen(const wave_model& start, std::vector<typename Scales::sample> candidates,
                                          std::size_t count) {
-    for (typename Scales::sample& s : candidates) Scales::forget_times(s);
-    const auto constants = static_cast<Eigen::Index>(Scales::spread.size());
-    const Eigen::MatrixXd rows =
-        slimpack::detail::derivatives([&](const Eigen::VectorXd& x) { return misses<Scales>(start, candidates, x); },
-                                      Eigen::VectorXd::Zero(constants));
-    const Eigen::MatrixXd asked = rows.transpose() * rows;
-    Eigen::MatrixXd known = Eigen::MatrixXd::Identity(constants, constants);
-    std::vector<std::size_t> places;
-    while (places.size() < std::min(count, candidates.size())) {
-      const Eigen::LDLT<Eigen::MatrixXd> solver = known.ldlt();
-      Eigen::Index best = 0;
-      double most = -1;
-      for (Eigen::Index i = 0; i < rows.rows(); ++i) {
-        const Eigen::VectorXd row = rows.row(i);
-        const Eigen::VectorXd told = solver.solve(row);
-        const double gain = told.dot(asked * told) / (1 + row.dot(told));
-        const bool taken = std::find(places.begin(), places.end(), static_cast<std::size_t>(i)) != places.end();
-        if (!taken && gain > most) most = gain, best = i;
-      }
-      known += rows.row(best).transpose() * rows.row(best);
-      places.push_back(static_cast<std::size_t>(best));
+    if (candidates.empty()) return {};
+    const std::size_t step = std::max<std::size_t>(1, candidates.size() / std::max(most_candidates, count));
+    std::vector<typename Scales::sample> kept;
+    for (std::size_t i = 0; i < candidates.size(); i += step) kept.push_back(candidates[i]);
+    std::vector<double> sizes;
+    for (typename Scales::sample& s : kept) {
+      Scales::forget_times(s);
+      sizes.push_back(Scales::modelled(start, s).value);
     }
+    const auto points = static_cast<Eigen::Index>(kept.size());
+    const auto constants = static_cast<Eigen::Index>(Scales::spread.size());
+    Eigen::MatrixXd moves(points, constants);
+    for (Eigen::Index i = 0; i < constants; ++i) {
+      const Eigen::VectorXd by = Eigen::VectorXd::Unit(constants, i);
+      moves.col(i) = (misses<Scales>(start, kept, by) - misses<Scales>(start, kept, -by)) / 2;
+    }
+    Eigen::MatrixXd logs(static_cast<Eigen::Index>(Scales::likeness_sizes(candidates.front()).size()), points);
+    for (Eigen::Index i = 0; i < points; ++i) {
+      const auto at = Scales::likeness_sizes(kept[static_cast<std::size_t>(i)]);
+      for (Eigen::Index d = 0; d < logs.rows(); ++d) logs(d, i) = std::log2(at[static_cast<std::size_t>(d)]);
+    }
+    Eigen::MatrixXd covariance = moves * moves.transpose();
+    for (Eigen::Index i = 0; i < points; ++i)
+      covariance.col(i) +=
+          (-(logs.colwise() - logs.col(i)).colwise().norm().array() / likeness).exp().matrix().transpose();
+    std::vector<std::size_t> places =
+        slimpack::detail::telling_places(std::move(covariance), sizes, least_range, count);
+    for (std::size_t& place : places) place *= step;
     return places;
   }
 

@@ -85,6 +85,11 @@ struct attention_scales {
     all.push_back(std::log(modelled(m, s) / s.forward));
     if (s.backward) all.push_back(std::log(modelled(m, s, pass::backward) / *s.backward));
   }
+  /// Sizes in whose logarithms samples are more or less alike: those of costs::attention_table.
+  static std::array<double, 6> likeness_sizes(const sample& s) {
+    return {static_cast<double>(s.queries.value), static_cast<double>(s.keys.value), static_cast<double>(s.heads),
+            static_cast<double>(s.kv_heads),      static_cast<double>(s.head_dim),   static_cast<double>(s.batch)};
+  }
   /// One time, whatever it is.
   static void forget_times(sample& s) { s.forward = {1}, s.backward.reset(); }
 };
@@ -121,6 +126,10 @@ struct product_scales {
   static seconds modelled(const costs::wave_model& m, const sample& s) { return m.product(s.m, s.n, s.k); }
   static void misses(const costs::wave_model& m, const sample& s, std::vector<double>& all) {
     all.push_back(std::log(modelled(m, s) / s.time));
+  }
+  /// Of k, which changes no tiles, a doubling counts 0.7, as in costs::product_table.
+  static std::array<double, 3> likeness_sizes(const sample& s) {
+    return {static_cast<double>(s.m), static_cast<double>(s.n), std::pow(static_cast<double>(s.k), 0.7)};
   }
   static void forget_times(sample& s) { s.time = {1}; }
 };
