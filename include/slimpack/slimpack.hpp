@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SLIMPACK_HPP
 #define SLIMPACK_SLIMPACK_HPP
 
-/// Everything but Boost.Graph (simulator/bgl.hpp), Eigen (costs/calibrated.hpp), MPI (transports/mpi.hpp), CBC
-/// (solvers/milp.hpp), files (io/) and the laws (testing/), which cost more to include.
+/// Everything but Boost.Graph (simulator/bgl.hpp), Eigen (costs/calibrated.hpp), range-v3 (views.hpp), MPI
+/// (transports/mpi.hpp), CBC (solvers/milp.hpp), files (io/) and the laws (testing/), which cost more to include.
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/by_pass.hpp>

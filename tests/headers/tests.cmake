@@ -19,7 +19,8 @@ add_test(NAME headers.macros
          COMMAND ${CMAKE_COMMAND} -D INCLUDE=${PROJECT_SOURCE_DIR}/include -P ${headers}/macros.cmake)
 add_test(NAME headers.reach
          COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
-                 -D INCLUDE=${PROJECT_SOURCE_DIR}/include -P ${headers}/reach.cmake)
+                 -D INCLUDE=${PROJECT_SOURCE_DIR}/include
+                 -D SCRATCH=${CMAKE_CURRENT_BINARY_DIR}/reach -P ${headers}/reach.cmake)
 add_test(NAME headers.moved
          COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
                  -D INCLUDE=${PROJECT_SOURCE_DIR}/include -D SCRATCH=${CMAKE_CURRENT_BINARY_DIR}/moved

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace slimpack {
@@ -29,6 +30,16 @@ struct pass_timing {
   }
   friend bool operator==(const pass_timing&, const pass_timing&) = default;
 };
+
+namespace detail {
+/// The messages of one pack, boundary by boundary: b lies between parts b and b + 1, and a forward message is kept with
+/// the part below it, a backward message with the part above.
+/// Shapes    pack: one value per part, one more than there are boundaries
+template <class Seconds>
+[[nodiscard]] std::span<Seconds> boundaries(std::span<Seconds> pack, pass p) noexcept {
+  return pack.subspan(p == pass::forward ? 0 : 1, pack.size() - 1);
+}
+}  // namespace detail
 
 /// Whether all backward packs compute their weight gradients with those of inputs, or a schedule may leave those of some
 /// packs to W instructions.

@@ -106,7 +106,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
 
     const json_place message = messages.at(i);
     timing.message.resize((i + 1) * parts);
-    const auto sent = boundaries(std::span(timing.message).subspan(i * parts, parts), direction);
+    const auto sent = slimpack::detail::boundaries(std::span(timing.message).subspan(i * parts, parts), direction);
     if (message.is_array()) message.must_have(sent.size(), "one per boundary between parts");
     for (std::size_t b = 0; b < sent.size(); ++b)
       sent[b] = {message.is_array() ? message.at(b).number(0) : message.number(0)};

@@ -16,6 +16,7 @@
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/timeline.hpp>
+#include <slimpack/views.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -122,8 +123,7 @@ class timeline_writer {
     json_.key("peak");
     list(r.peak_memory, [](double held) { return held; });
     json_.key("passes").open('[');
-    write_pass(r.partition.forward, r.forward, p.shape);
-    write_pass(r.partition.backward, r.backward, p.shape);
+    for (const pass d : {pass::forward, pass::backward}) write_pass(p, replica, d);
     json_.close(']');
     if (r.weight.count() > 0) write_weights(r.weight, p.shape);
     json_.key("stages").open('[');
@@ -142,14 +142,16 @@ class timeline_writer {
     return success();
   }
 
-  void write_pass(const micropacks& packs, const pass_timing& timing, const shape& s) {
-    json_.open('{').key("counts").open('[');
-    for (std::size_t i = 0; i < packs.size(); ++i) json_.value(packs[i].size());
-    json_.close(']').key("slices").open('[');
-    for (const slice& x : packs.slices()) json_.value(x.sequence.value).value(x.begin.value).value(x.length.value);
+  void write_pass(const plan& p, std::size_t replica, pass d) {
+    const replica_plan& r = p.replicas[replica];
+    json_.open('{').key("counts");
+    list(views::packs(p, replica, d), [](const pack_view& pack) { return pack.slices.size(); });
+    json_.key("slices").open('[');
+    for (const slice& x : r.partition.of(d).slices())
+      json_.value(x.sequence.value).value(x.begin.value).value(x.length.value);
     json_.close(']');
-    write_columns("time", timing.time, static_cast<std::size_t>(s.parts()));
-    write_columns("message", timing.message, static_cast<std::size_t>(s.parts()));
+    write_columns("time", r.of(d).time, static_cast<std::size_t>(p.shape.parts()));
+    write_columns("message", r.of(d).message, static_cast<std::size_t>(p.shape.parts()));
     json_.close('}');
   }
 

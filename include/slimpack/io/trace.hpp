@@ -9,6 +9,7 @@
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/timeline.hpp>
+#include <slimpack/views.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -137,17 +138,16 @@ class trace_writer {
 
   void write_pack(process p, std::size_t stage, const timed_instruction& s) {
     const instruction& i = s.instruction;
-    const std::span<const slice> pack = plan_.replicas[p.replica].partition.of(i.pass)[i.pack.value];
+    const instruction_view planned = views::instruction(plan_, p.replica, stage, i);
     begin("X", p, stage, name_of(i, plan_.shape.chunks));
     json_.field("cat", i.pass == pass::forward ? "forward" : i.weights_only ? "weights" : "backward");
     at(nanoseconds(s.begin), nanoseconds(s.end));
     write_flow(p, stage, i);
-    json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(pack).value);
-    json_.field("slices", pack.size()).field("sequences", some_slices(pack));
+    json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(planned.slices).value);
+    json_.field("slices", planned.slices.size()).field("sequences", some_slices(planned.slices));
     if (p.measured) {
-      const seconds predicted = time_of(plan_.replicas[p.replica], i, stage, plan_.shape);
-      json_.field("predicted_us", predicted.value * 1e6);
-      if (predicted.value > 0) json_.field("measured_over_predicted", (s.end - s.begin) / predicted);
+      json_.field("predicted_us", planned.time.value * 1e6);
+      if (planned.time.value > 0) json_.field("measured_over_predicted", (s.end - s.begin) / planned.time);
     }
     json_.close('}').close('}');
   }

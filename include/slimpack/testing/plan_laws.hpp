@@ -8,6 +8,7 @@
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 #include <slimpack/testing/report.hpp>
+#include <slimpack/views.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -78,18 +79,15 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
 [[nodiscard]] inline std::vector<naive::outcome> replayed(const plan& p) {
   std::vector<naive::running> running;
   for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs});
-  const auto cell = [&](std::uint32_t pack, std::size_t part) {
-    return pack * static_cast<std::size_t>(p.shape.parts()) + part;
-  };
   return naive::joint_run(
       std::span<const naive::running>(running), p.merges, p.shape,
       [&](std::size_t replica, const instruction& i, std::size_t part) {
-        const replica_plan& own = p.replicas[replica];
-        const std::size_t at = cell(i.pack.value, part);
-        return i.weights_only ? own.weight.time[at] : own.of(i.pass).time[at];
+        const pack_view pack = views::pack(p, replica, i.pass, i.pack);
+        return (i.weights_only ? pack.weight_times : pack.times)[part];
       },
       [&](std::size_t replica, pass d, std::uint32_t pack, std::size_t part) {
-        return p.replicas[replica].of(d).message[cell(pack, part)];
+        const std::size_t boundary = d == pass::forward ? part : part - 1;
+        return views::pack(p, replica, d, {pack}).messages[boundary];
       })();
 }
 

@@ -7,6 +7,8 @@
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/piece.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +61,8 @@ class script_walk {
 
  private:
   struct open_sequence {
-    std::vector<std::pair<std::uint32_t, std::int64_t>> packs;  // forward pack, its live tokens of the sequence
+    // Forward pack, its live tokens of the sequence.
+    boost::container::small_vector<std::pair<std::uint32_t, std::int64_t>, few_pieces> packs;
     std::int64_t live{};
   };
   struct chunk_state {

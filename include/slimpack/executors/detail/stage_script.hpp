@@ -11,6 +11,8 @@
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/pricing/refine.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -209,14 +211,14 @@ class stage_script {
 
   /// Finds the forward piece of each backward piece: the last of its sequence that has none yet.
   void match() {
-    std::vector<std::vector<std::uint32_t>> open;
+    std::vector<boost::container::small_vector<std::uint32_t, few_pieces>> open;  // per sequence, forward pieces
     for (std::uint32_t i = 0; i < forward.pieces.size(); ++i) {
       const std::size_t s = forward.pieces[i].slice.sequence.value;
       if (open.size() <= s) open.resize(s + 1);
       open[s].push_back(i);
     }
     for (const piece& b : backward.pieces) {
-      std::vector<std::uint32_t>& of = open[b.slice.sequence.value];
+      auto& of = open[b.slice.sequence.value];
       forward_of.push_back(of.back());
       of.pop_back();
     }

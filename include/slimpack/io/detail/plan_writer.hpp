@@ -4,6 +4,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/views.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,19 +12,10 @@
 #include <ostream>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace slimpack::io::detail {
 
 inline constexpr std::string_view plan_format = "slimpack-plan/1";
-
-/// The messages of one pack, boundary by boundary: b lies between parts b and b + 1, and a forward message is kept with
-/// the part below it, a backward message with the part above.
-/// Shapes    pack: one value per part, one more than there are boundaries
-template <class Seconds>
-[[nodiscard]] std::span<Seconds> boundaries(std::span<Seconds> pack, pass p) noexcept {
-  return pack.subspan(p == pass::forward ? 0 : 1, pack.size() - 1);
-}
 
 /// Writes a plan piece by piece: a plan of 100,000 packs is never a document in memory.
 class plan_writer {
@@ -42,7 +34,7 @@ class plan_writer {
     json_.field("vpp", s.chunks).field("quantum", s.quantum.value);
     json_.line();
     json_.key("replicas").open('[');
-    for (const replica_plan& r : plan_.replicas) replica(r);
+    for (std::size_t r = 0; r < plan_.replicas.size(); ++r) replica(r);
     json_.close(']').key("merges").open('[');
     for (const merge& m : plan_.merges) shared(m);
     json_.close(']');
@@ -65,16 +57,17 @@ class plan_writer {
     json_.close(']');
   }
 
-  void replica(const replica_plan& r) {
+  void replica(std::size_t index) {
+    const replica_plan& r = plan_.replicas[index];
     json_.line();
     json_.open('{');
     list("sequences", r.sequences, [](sequence_id s) { return s.value; });
-    packs("forward", r.partition.forward, r.forward, {});
-    packs("backward", r.partition.backward, r.backward, r.weight);
+    packs("forward", views::packs(plan_, index, pass::forward));
+    packs("backward", views::packs(plan_, index, pass::backward));
     json_.line();
     json_.key("message").open('{');
-    messages("forward", r.forward, pass::forward);
-    messages("backward", r.backward, pass::backward);
+    messages("forward", views::packs(plan_, index, pass::forward));
+    messages("backward", views::packs(plan_, index, pass::backward));
     json_.close('}');
     json_.line();
     json_.key("programs").open('[');
@@ -91,9 +84,9 @@ class plan_writer {
     list("replicas", m.replicas, [](std::uint32_t replica) { return replica; });
     for (const pass p : {pass::forward, pass::backward}) {
       json_.key(p == pass::forward ? "forward" : "backward").open('[');
-      for (const std::vector<pack_id>& row : m.of(p)) {
+      for (const row_view& row : views::rows(m, p)) {
         json_.open('[');
-        for (const pack_id pack : row) json_.value(pack.value);
+        for (const pack_id pack : row.packs) json_.value(pack.value);
         json_.close(']');
       }
       json_.close(']');
@@ -101,20 +94,20 @@ class plan_writer {
     json_.close('}');
   }
 
-  void packs(std::string_view name, const micropacks& packs, const pass_timing& timing, const weight_timing& weight) {
+  template <class Packs>
+  void packs(std::string_view name, const Packs& packs) {
     json_.line();
     json_.key(name).open('[');
-    const auto parts = static_cast<std::size_t>(plan_.shape.parts());
-    for (std::size_t i = 0; i < packs.size(); ++i) {
+    for (const pack_view& pack : packs) {
       json_.line();
       json_.open('{').key("slices").open('[');
-      for (const slice& s : packs[i])
+      for (const slice& s : pack.slices)
         json_.open('[').value(s.sequence.value).value(s.begin.value).value(s.length.value).close(']');
       json_.close(']').key("time");
-      times(std::span(timing.time).subspan(i * parts, parts));
-      if (weight.splits(i)) {
+      times(pack.times);
+      if (!pack.weight_times.empty()) {
         json_.key("weight_time");
-        times(std::span(weight.time).subspan(i * parts, parts));
+        times(pack.weight_times);
       }
       json_.close('}');
     }
@@ -134,19 +127,19 @@ class plan_writer {
   }
 
   /// A number per pack where every boundary has the same, else a list of boundaries.
-  void messages(std::string_view name, const pass_timing& timing, pass p) {
+  template <class Packs>
+  void messages(std::string_view name, const Packs& packs) {
     json_.key(name).open('[');
-    const auto parts = static_cast<std::size_t>(plan_.shape.parts());
-    for (std::size_t i = 0; i < timing.size(); ++i) {
-      const auto pack = boundaries(std::span(timing.message).subspan(i * parts, parts), p);
-      const auto differs = [&](seconds time) { return time != pack.front(); };
-      if (pack.empty()) {
+    for (const pack_view& pack : packs) {
+      const std::span<const seconds> sent = pack.messages;
+      const auto differs = [&](seconds time) { return time != sent.front(); };
+      if (sent.empty()) {
         json_.value(0);
-      } else if (std::none_of(pack.begin(), pack.end(), differs)) {
-        json_.value(pack.front().value);
+      } else if (std::none_of(sent.begin(), sent.end(), differs)) {
+        json_.value(sent.front().value);
       } else {
         json_.open('[');
-        for (const seconds time : pack) json_.value(time.value);
+        for (const seconds time : sent) json_.value(time.value);
         json_.close(']');
       }
     }
