@@ -82,8 +82,10 @@ class mpi;
 }  // namespace transports
 
 namespace simulators {
+struct boost_graph;
 class changing_order;
 struct pack_change;
+struct sweep;
 class task_graph;
 struct timeline;
 }  // namespace simulators

@@ -1,8 +1,9 @@
 #ifndef SLIMPACK_SLIMPACK_HPP
 #define SLIMPACK_SLIMPACK_HPP
 
-/// Everything but Boost.Graph (simulator/bgl.hpp), Eigen (costs/calibrated.hpp), range-v3 (views.hpp), MPI
-/// (transports/mpi.hpp), CBC (solvers/milp.hpp), files (io/) and the laws (testing/), which cost more to include.
+/// Everything but Eigen (costs/calibrated.hpp), range-v3 (views.hpp), MPI (transports/mpi.hpp), CBC (solvers/milp.hpp),
+/// files (io/) and the laws (testing/), which cost more to include.
+#include <slimpack/basic_planner.hpp>
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/assert.hpp>
 #include <slimpack/core/by_pass.hpp>
@@ -11,6 +12,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/partition.hpp>
+#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
@@ -83,6 +85,7 @@
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/space.hpp>
+#include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/bounds/piece_times.hpp>
 #include <slimpack/simulators/bounds/pieces.hpp>
@@ -93,11 +96,14 @@
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/graph/rooted_graph.hpp>
+#include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/simulators/graph/timed_instruction.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
@@ -107,8 +113,8 @@
 #include <slimpack/solvers/baselines/dp_balanced.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
-#include <slimpack/solvers/divide/balance.hpp>
-#include <slimpack/solvers/divide/priced_group.hpp>
+#include <slimpack/solvers/baselines/named.hpp>
+#include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/improve/give.hpp>
 #include <slimpack/solvers/improve/join.hpp>
@@ -121,7 +127,6 @@
 #include <slimpack/solvers/improve/split.hpp>
 #include <slimpack/solvers/improve/swap.hpp>
 #include <slimpack/solvers/improve/take.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/refined.hpp>

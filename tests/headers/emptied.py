@@ -23,14 +23,15 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 TESTS = ROOT / "tests"
-MOST_TRIED = 6
+MOST_TRIED = 8
+INTERNAL = {"detail", "divide", "pack"}  # what public headers are made of
 DECLARED = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:\[\[\w+\]\]\s*)?(?:struct|class|enum class|enum|concept|namespace|using)\s+(?:SLIMPACK_\w+\s+)?(\w+)"
                       r"|^(?:\[\[nodiscard\]\] )?(?:inline|constexpr|template)\b[^=;{]*?\b(\w+)\s*[({=]|^#define\s+(SLIMPACK_\w+)", re.M)
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 
 def public_headers():
-    return sorted(h for h in (INCLUDE / "slimpack").rglob("*.hpp") if "detail" not in h.relative_to(INCLUDE).parts)
+    return sorted(h for h in (INCLUDE / "slimpack").rglob("*.hpp") if not INTERNAL.intersection(h.relative_to(INCLUDE).parts))
 
 
 def emptied(text):

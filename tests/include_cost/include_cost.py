@@ -23,6 +23,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parent.parent / "include"
 BUDGET = HERE / "budget.txt"
+INTERNAL = {"detail", "divide", "pack"}  # what public headers are made of
 
 # Where Debian keeps the libraries that headers include.
 DIRECTORIES = [str(INCLUDE), "/usr/include/eigen3", "/usr/lib/x86_64-linux-gnu/openmpi/include",
@@ -34,7 +35,7 @@ OPTIONAL = {"slimpack/transports/mpi.hpp": "mpi.h", "slimpack/solvers/milp.hpp":
 
 def public_headers():
     found = (path.relative_to(INCLUDE) for path in (INCLUDE / "slimpack").rglob("*.hpp"))
-    return sorted(path.as_posix() for path in found if "detail" not in path.parts)
+    return sorted(path.as_posix() for path in found if not INTERNAL.intersection(path.parts))
 
 
 def cost(compiler, include_dirs, header):

@@ -5,7 +5,7 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/improve/order_search.hpp>
+#include <slimpack/solvers/improve/detail/order_search.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/testing/generator.hpp>

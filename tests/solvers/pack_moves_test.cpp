@@ -2,7 +2,7 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/improve/pack_moves.hpp>
+#include <slimpack/solvers/improve/detail/pack_moves.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 
 #include "../support/every_plan.hpp"

@@ -201,7 +201,7 @@ class stage_script {
   }
 
   static error broken(const slice& s, pass p, std::size_t pack, std::int64_t at) {
-    std::string what = name_of({p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
+    std::string what = name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
                        std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
                        std::to_string(s.sequence.value);
     if (at < 0) return {errc::invalid_input, what + ", which is not of this replica"};

@@ -11,7 +11,7 @@
 #include <slimpack/solvers/divide/place_groups.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
-#include <slimpack/solvers/improve/local_search.hpp>
+#include <slimpack/solvers/improve/detail/local_search.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/packing.hpp>

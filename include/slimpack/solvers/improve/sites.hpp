@@ -6,7 +6,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
-#include <slimpack/solvers/improve/splitmix.hpp>
+#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>

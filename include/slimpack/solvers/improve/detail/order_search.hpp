@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_IMPROVE_ORDER_SEARCH_HPP
-#define SLIMPACK_SOLVERS_IMPROVE_ORDER_SEARCH_HPP
+#ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_ORDER_SEARCH_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_DETAIL_ORDER_SEARCH_HPP
 
 #include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/partition.hpp>
@@ -12,10 +12,10 @@
 #include <slimpack/simulators/order/pack_change.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/detail/prices_together.hpp>
+#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
-#include <slimpack/solvers/improve/splitmix.hpp>
 #include <slimpack/solvers/pack/refill.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>

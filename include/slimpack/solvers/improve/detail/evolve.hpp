@@ -1,10 +1,10 @@
-#ifndef SLIMPACK_SOLVERS_IMPROVE_EVOLVE_HPP
-#define SLIMPACK_SOLVERS_IMPROVE_EVOLVE_HPP
+#ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_EVOLVE_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_DETAIL_EVOLVE_HPP
 
 #include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/solvers/improve/splitmix.hpp>
+#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/pack/packing.hpp>
 #include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_options.hpp>

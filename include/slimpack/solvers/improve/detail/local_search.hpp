@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_IMPROVE_LOCAL_SEARCH_HPP
-#define SLIMPACK_SOLVERS_IMPROVE_LOCAL_SEARCH_HPP
+#ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_LOCAL_SEARCH_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_DETAIL_LOCAL_SEARCH_HPP
 
 #include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/error.hpp>
@@ -8,13 +8,13 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/detail/prices_together.hpp>
 #include <slimpack/solvers/improve/detail/candidates.hpp>
+#include <slimpack/solvers/improve/detail/evolve.hpp>
 #include <slimpack/solvers/improve/detail/kinds.hpp>
-#include <slimpack/solvers/improve/evolve.hpp>
+#include <slimpack/solvers/improve/detail/order_search.hpp>
+#include <slimpack/solvers/improve/detail/pack_moves.hpp>
+#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
-#include <slimpack/solvers/improve/order_search.hpp>
-#include <slimpack/solvers/improve/pack_moves.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
-#include <slimpack/solvers/improve/splitmix.hpp>
 #include <slimpack/solvers/pack/packing.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>

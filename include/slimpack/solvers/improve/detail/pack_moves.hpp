@@ -1,14 +1,14 @@
-#ifndef SLIMPACK_SOLVERS_IMPROVE_PACK_MOVES_HPP
-#define SLIMPACK_SOLVERS_IMPROVE_PACK_MOVES_HPP
+#ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_PACK_MOVES_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_DETAIL_PACK_MOVES_HPP
 
 #include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/improve/sites.hpp>
-#include <slimpack/solvers/improve/splitmix.hpp>
 #include <slimpack/solvers/pack/refill.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
