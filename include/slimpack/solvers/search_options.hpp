@@ -20,7 +20,7 @@ namespace slimpack::solvers {
 ///           search. Constants without a figure are older than that benchmark, and fitted to batches like its own
 /// Errors    check(): invalid_input names the constant that is out of its range
 struct search_options {
-  // Divisions: which replicas share what (detail/division_search.hpp).
+  // Divisions: which replicas share what (divide/division_search.hpp).
   double part_first{1.0};   ///< [0.01, 1e9] of a replica's mean work, the most that it runs of one sequence: the rest is
                             ///< shared. Trades exchanges for level replicas. The first division that shares
                             ///< measured: 1.25: +0.04 +- 0.04
@@ -51,7 +51,7 @@ struct search_options {
                                         ///< of unlike sequences, which cost more
                                         ///< measured: 0.0004: -0.00 +- 0.00
 
-  // Packs by ratios (detail/packer.hpp, detail/pack_size_curve.hpp, detail/fill.hpp).
+  // Packs by ratios (pack/packer.hpp, pack/pack_size_curve.hpp, pack/fill.hpp).
   double front{0.23};            ///< [0, 1] share of the sequences that run before the longest, to begin with
                                  ///< measured: 0.184: -0.03 +- 0.05, 0.2875: -0.07 +- 0.05
   double crowding{0.3};          ///< [0, 1] of the room: a longer sequence leaves others short of it, to begin with
@@ -71,7 +71,7 @@ struct search_options {
   double even_below{0.25};       ///< [0.01, 1] of the best size so far, where trying even packs ends
                                  ///< measured: 0.2: +0.00 +- 0.00
 
-  // Packs that are tried before chance has its turn (detail/candidates.hpp).
+  // Packs that are tried before chance has its turn (improve/detail/candidates.hpp).
   double shrink_first{0.5};         ///< [0.01, 0.99] of the start's sizes, where nothing fits
                                     ///< measured: no plan changes at 0.4, 0.625, 0.125, 0.99
   double shrink_step{0.25};         ///< [0.01, 0.99] and again, as long as nothing does
@@ -86,7 +86,7 @@ struct search_options {
   double even_ramp{0.3};            ///< [0.01, 10] of even packs' ramps, tried
   double even_crowding{0.3};        ///< [0, 1] of packing::crowding, tried with even packs
 
-  // The walk over pack sizes (detail/evolve.hpp).
+  // The walk over pack sizes (improve/detail/evolve.hpp).
   std::uint32_t long_candidates{5000};  ///< [1, 1e9] candidates of a search that is long: it begins anew, and spares nothing
   std::uint32_t restarts{4};            ///< [0, 20] walks of a long search before the last, which goes on from the best
   std::uint32_t restart_twentieths{3};  ///< [0, 20] of the budget for each of them
