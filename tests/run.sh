@@ -19,11 +19,31 @@ esac
 bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev coinor-libcbc-dev
 jobs=$(nproc)
 
+# Runs a command and notes under a name how long it took.
+took=()
+timed() {
+  local name=$1 begin=$SECONDS
+  shift
+  "$@"
+  took+=("$name=$((SECONDS - begin))")
+}
+
+# Where the minutes went, also of a run that fails.
+print_times() {
+  if [[ ${#took[@]} -gt 0 ]]; then
+    python3 tests/where_time_goes.py "build/$1" "${took[@]}" || true
+    took=()
+  fi
+}
+
 if [[ -n ${optimised-} ]]; then
   echo "== gcc-release: every test =="
-  cmake --preset gcc-release
-  cmake --build --preset gcc-release -j "$jobs" --target all
-  ctest --preset gcc-release -j "$jobs"
+  trap 'print_times gcc-release' EXIT
+  timed configure cmake --preset gcc-release
+  timed build cmake --build --preset gcc-release -j "$jobs" --target all
+  timed ctest ctest --preset gcc-release -j "$jobs"
+  print_times gcc-release
+  trap - EXIT
 fi
 
 if [[ -n ${sanitizers-} ]]; then

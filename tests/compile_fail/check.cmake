@@ -21,6 +21,9 @@ foreach(line IN LISTS lines)
   endif()
 endforeach()
 
+if(NOT DEFINED ENV{SLIMPACK_FULL})
+  return()  # repaired.cmake compiles all sources at a time
+endif()
 execute_process(COMMAND ${compile} -D SLIMPACK_REPAIRED RESULT_VARIABLE status ERROR_VARIABLE diagnostics)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${SOURCE} is rejected even when repaired\n${diagnostics}")

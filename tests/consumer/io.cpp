@@ -1,14 +1,21 @@
 // The optional component: a plan survives its file.
+#include <slimpack/basic_planner.hpp>
 #include <slimpack/io/plan_json.hpp>
-#include <slimpack/planner.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/simulators/sweep.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
 
 #include <sstream>
 #include <vector>
 
 int main() {
-  const std::vector<slimpack::tokens> lengths{{4096}, {512}, {20000}, {128}};
-  const slimpack::plan made = slimpack::planner{{.stages = 2}}(lengths).value();
+  using namespace slimpack;
+  const std::vector<tokens> lengths{{4096}, {512}, {20000}, {128}};
+  const basic_planner plan_batch{shape{.stages = 2}, slicers::equal_cost{}, costs::quadratic{}, solvers::chunked{},
+                                 schedules::list{}, simulators::sweep{}};
+  const plan made = plan_batch(lengths).value();
   std::stringstream file;
-  slimpack::io::write_plan(file, made).value();
-  return slimpack::io::read_plan(file).value().hash == made.hash ? 0 : 1;
+  io::write_plan(file, made).value();
+  return io::read_plan(file).value().hash == made.hash ? 0 : 1;
 }

@@ -1,9 +1,10 @@
+#include <slimpack/basic_planner.hpp>
 #include <slimpack/executors/activation_store.hpp>
-#include <slimpack/planner.hpp>
 #include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/testing/generator.hpp>
 
@@ -251,7 +252,7 @@ void compare(const shape& on, const std::vector<tokens>& lengths,
              replayed& so_far) {
   stored cost{{.per_pack = {2e-5}, .hop = {1e-5}}, {}};
   for (const std::vector<store::layout>& l : layouts) cost.rates.push_back(store(l, on.quantum).rates());
-  const result<plan> made = planner(on, slicers::equal_cost{}, cost, solver, schedule)(lengths);
+  const result<plan> made = basic_planner(on, slicers::equal_cost{}, cost, solver, schedule, simulators::sweep{})(lengths);
   if (!made) {
     ASSERT_EQ(made.error().code, errc::out_of_memory) << made.error().detail;
     return;

@@ -1,22 +1,16 @@
 #ifndef SLIMPACK_TESTS_EXECUTORS_EVERYWHERE_HPP
 #define SLIMPACK_TESTS_EXECUTORS_EVERYWHERE_HPP
 
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/slicers/uniform.hpp>
-#include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/baselines/chunked.hpp>
-#include <slimpack/solvers/baselines/dp_balanced.hpp>
-#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
-#include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -71,33 +65,9 @@ struct named_planner {
   result<plan> (*make)(const shape&, std::span<const tokens>);
 };
 
-template <class Solver, class Slicer, class Schedule>
-result<plan> planned(const shape& on, std::span<const tokens> lengths, Slicer slicer, Solver solver, Schedule schedule) {
-  const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
-  return planner{on, slicer, cost, solver, schedule}(lengths);
-}
-
-/// Every shipped solver, with each schedule that suits it.
-[[nodiscard]] inline std::vector<named_planner> every_planner() {
-  using lengths = std::span<const tokens>;
-  using schedules::list;
-  using schedules::one_f_one_b;
-  return {
-      {"two_phase, list", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, list{}); }},
-      {"two_phase, one_f_one_b", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, one_f_one_b{}); }},
-      {"two_phase, uniform, classic", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::uniform{.at_most = on.quantum * 3}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
-                        one_f_one_b{.lead = 1}); }},
-      {"megatron", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::megatron{}, one_f_one_b{.lead = 1}); }},
-      {"dp_balanced", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::dp_balanced{}, one_f_one_b{.lead = 1}); }},
-      {"karmarkar_karp", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::karmarkar_karp{}, list{}); }},
-      {"two_phase, first candidate", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = {0, 1}, .most_sharers = 1}, list{}); }},
-      {"chunked", [](const shape& on, lengths l) { return planned(on, l, slicers::equal_cost{}, solvers::chunked{}, one_f_one_b{}); }},
-  };
-}
+/// Every shipped solver, with each schedule that suits it. Compiled once (every_planner.cpp), since planners are what
+/// takes the compiler longest.
+[[nodiscard]] std::vector<named_planner> every_planner();
 
 }  // namespace slimpack::tests
 

@@ -1,11 +1,14 @@
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/two_phase.hpp>
 
 #include "../laws/cases.hpp"
 #include "diary.hpp"
 #include "everywhere.hpp"
+#include "planned.hpp"
 #include "prefix_model.hpp"
 
 #include <gtest/gtest.h>

@@ -1,12 +1,16 @@
 // One step on two stages, over threads and over sockets, in a translation unit of a kind that trainers have: where
 // another library's logging macros are defined before slimpack's headers (SLIMPACK_LOGGING_BEFORE), where they come
-// after (SLIMPACK_LOGGING_AFTER), and where nothing throws (-fno-exceptions).
+// after (SLIMPACK_LOGGING_AFTER), and where nothing throws (-fno-exceptions). Macros are gone before a template is
+// instantiated, so the default planner, which the compiler takes longest for, is asked for only where flags differ
+// (SLIMPACK_DEFAULT_PLANNER).
 #ifdef SLIMPACK_LOGGING_BEFORE
 #include "logging_macros.hpp"
 #endif
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/simulators/sweep.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
 #include <slimpack/transports/blocking.hpp>
 #include <slimpack/transports/threads.hpp>
 #ifdef SLIMPACK_LOGGING_AFTER
@@ -82,7 +86,14 @@ bool steps(int rank, const slimpack::plan& plan, Transport& transport) {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{5}, {3}};
-  const slimpack::result<slimpack::plan> plan = slimpack::planner{{.stages = 2, .quantum = {2}}}(lengths);
+  const slimpack::shape on{.stages = 2, .quantum = {2}};
+#ifdef SLIMPACK_DEFAULT_PLANNER
+  const slimpack::planner plan_batch{on};
+#else
+  const slimpack::basic_planner plan_batch{on, slimpack::slicers::equal_cost{}, slimpack::costs::quadratic{},
+                                           slimpack::solvers::chunked{}, slimpack::schedules::list{}, slimpack::simulators::sweep{}};
+#endif
+  const slimpack::result<slimpack::plan> plan = plan_batch(lengths);
   int pair[2];
   if (!plan || ::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return 2;
   slimpack::transports::threads world{2};

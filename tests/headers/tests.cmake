@@ -13,7 +13,7 @@ endfunction()
 slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE)
 slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER)
 slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN)
-slimpack_add_step(no_exceptions -fno-exceptions)
+slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_DEFAULT_PLANNER)
 
 add_test(NAME headers.macros
          COMMAND ${CMAKE_COMMAND} -D INCLUDE=${PROJECT_SOURCE_DIR}/include -P ${headers}/macros.cmake)

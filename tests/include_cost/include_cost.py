@@ -10,6 +10,9 @@ To accept new costs, from the root of the project:
 
 which writes every budget anew at a tenth above today's cost; review the difference before committing it. Budgets of
 several headers together, joined by +, are promises to users: they stay as they are.
+
+Counted are all promises, the headers of the root, and of the others every third; all others too with SLIMPACK_FULL in the
+environment or --update. That each header has a budget is always checked.
 """
 
 import argparse
@@ -71,8 +74,11 @@ def main():
     budget = read_budget()
     promised = {header: lines for header, lines in budget.items() if "+" in header}
     headers = public_headers() + sorted(promised)
+    counted = headers
+    if not options.update and "SLIMPACK_FULL" not in os.environ:
+        counted = [h for i, h in enumerate(headers) if i % 3 == 0 or h in promised or h.count("/") == 1]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        costs = dict(zip(headers, pool.map(lambda h: cost(options.compiler, include_dirs, h), headers)))
+        costs = dict(zip(counted, pool.map(lambda h: cost(options.compiler, include_dirs, h), counted)))
     left_out = [h for h, lines in costs.items() if lines is None]
     costs = {h: lines for h, lines in costs.items() if lines is not None}
     for header in left_out:
@@ -84,8 +90,8 @@ def main():
         return 0
 
     wrong = [f"{h}: {n} lines, over its budget of {budget[h]}" for h, n in costs.items() if n > budget.get(h, n)]
-    wrong += [f"{h}: {n} lines, has no budget" for h, n in costs.items() if h not in budget]
-    wrong += [f"{h}: has a budget, but there is no such header" for h in budget if h not in costs and h not in left_out]
+    wrong += [f"{h}: has no budget" for h in headers if h not in budget and h not in left_out]
+    wrong += [f"{h}: has a budget, but there is no such header" for h in budget if h not in headers]
     for header, lines in costs.items():
         print(f"{lines:8} of {budget.get(header, 0):8}  {header}")
     for line in wrong:

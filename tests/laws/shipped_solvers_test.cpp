@@ -37,12 +37,17 @@ struct classic : schedules::one_f_one_b {
 struct quick : solvers::two_phase {  // laws hold for any budget
   quick() : two_phase{.effort = {30'000, 6}} {}
 };
+struct thorough : solvers::two_phase {  // ten times as long, so with the effort of users under --full only
+  thorough() : two_phase{} {
+    if (tests::cases(1) == 1) effort = quick{}.effort;
+  }
+};
 struct narrow : slicers::uniform {
   narrow() : uniform{.at_most = {512}} {}
 };
 
 using combinations = ::testing::Types<
-    combination<solvers::two_phase, slicers::equal_cost, list>,
+    combination<thorough, slicers::equal_cost, list>,
     combination<quick, slicers::equal_cost, schedules::one_f_one_b>, combination<quick, narrow, list>,
     combination<quick, slicers::whole, classic>, combination<solvers::megatron, slicers::whole, classic>,
     combination<solvers::megatron, slicers::whole, list>, combination<solvers::dp_balanced, slicers::whole, classic>,

@@ -2,10 +2,11 @@
 #include "../../examples/train/model/model_stage.hpp"
 #include "../laws/cases.hpp"
 
+#include <slimpack/basic_planner.hpp>
 #include <slimpack/concepts.hpp>
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
@@ -136,7 +137,7 @@ priced price_of(const config& c, const shape& on) {
 
 template <class Slicer, class Solver, class Schedule>
 plan planned(const priced& cost, const shape& on, const texts& all, Slicer slicer, Solver solver, Schedule schedule) {
-  return planner(on, slicer, cost, solver, schedule)(lengths_of(all)).value();
+  return basic_planner(on, slicer, cost, solver, schedule, simulators::sweep{})(lengths_of(all)).value();
 }
 
 /// Some shipped planner that runs the shape's chunks.

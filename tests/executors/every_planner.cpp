@@ -1,0 +1,41 @@
+#include "everywhere.hpp"
+#include "planned.hpp"
+
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/slicers/uniform.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/dp_balanced.hpp>
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+
+#include <span>
+#include <vector>
+
+namespace slimpack::tests {
+
+std::vector<named_planner> every_planner() {
+  using lengths = std::span<const tokens>;
+  using schedules::list;
+  using schedules::one_f_one_b;
+  return {
+      {"two_phase, list", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, list{}); }},
+      {"two_phase, one_f_one_b", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, one_f_one_b{}); }},
+      {"two_phase, uniform, classic", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::uniform{.at_most = on.quantum * 3}, solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1},
+                        one_f_one_b{.lead = 1}); }},
+      {"megatron", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::megatron{}, one_f_one_b{.lead = 1}); }},
+      {"dp_balanced", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::dp_balanced{}, one_f_one_b{.lead = 1}); }},
+      {"karmarkar_karp", [](const shape& on, lengths l) { return planned(on, l, slicers::whole{}, solvers::karmarkar_karp{}, list{}); }},
+      {"two_phase, first candidate", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{}, solvers::two_phase{.effort = {0, 1}, .most_sharers = 1}, list{}); }},
+      {"chunked", [](const shape& on, lengths l) { return planned(on, l, slicers::equal_cost{}, solvers::chunked{}, one_f_one_b{}); }},
+  };
+}
+
+}  // namespace slimpack::tests
