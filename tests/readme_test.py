@@ -1,28 +1,145 @@
 #!/usr/bin/env python3
-"""What README.md shows is what is in the tree: its programs, and their recorded output."""
+"""What READMEs show is what is in the tree: programs and their recorded output, links, paths, and options.
+
+    readme_test.py             checks
+    readme_test.py --update    copies the code that READMEs show anew from the tree, after the tree has changed
+
+A comment above a block of code says where its text comes from:
+
+    <!-- examples/adopt.cpp -->                         the whole file
+    <!-- examples/write_slicer.cpp: struct halves -->   from the line that begins so to the next one that begins with },
+                                                        or that line alone where it ends with ;
+    <!-- include/compat -->                             the table below: each header that moved, and where it is now
+
+All C++ has such a source, so that the build compiles and tests it. Programs whose names the environment gives
+(SLIMPACK_PLAN, SLIMPACK_TRAIN) are asked for their options, and the first for what quickstart.sh prints.
+"""
+import os
 import pathlib
 import re
+import shlex
+import subprocess
+import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NEWCOMERS = ROOT / "README.md"
+MAP = ROOT / "include/slimpack/README.md"
+READMES = [NEWCOMERS, MAP, *(ROOT / folder / "README.md" for folder in
+                             ("examples", "examples/data", "examples/profile", "tests", "benchmarks"))]
+BLOCK = re.compile(r"^(?:<!-- (?P<source>[^\n]*) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
+MOVED = re.compile(r"(^<!-- include/compat -->\n.*\n.*\n)((?:\|.*\n)*)", re.M)
+LONGEST = 170  # lines of what a newcomer reads
+MOST_FILES = 3  # to open for a recipe
+
+
+def blocks(readme):
+    return list(BLOCK.finditer(readme.read_text()))
+
+
+def shown(source):
+    """The text that a comment above a block names."""
+    path, _, start = source.partition(": ")
+    text = (ROOT / path).read_text()
+    if not start:
+        return text
+    begin = text.index("\n" + start) + 1
+    line, rest = text[begin:].split("\n", 1)
+    return line + "\n" + ("" if line.endswith(";") else rest[:re.compile(r"^}.*\n", re.M).search(rest).end()])
+
+
+def moved():
+    """The rows of the table of paths that moved."""
+    old = ROOT / "include/compat/slimpack"
+    target = re.compile(r"^#include <slimpack/(.*)>", re.M)
+    return "".join(f"| `{p.relative_to(old).as_posix()}` | `{target.search(p.read_text())[1]}` |\n" for p in sorted(old.rglob("*.hpp")))
+
+
+def slug(heading):
+    """The anchor of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 class Readme(unittest.TestCase):
-    def setUp(self):
-        self.text = (ROOT / "README.md").read_text()
-        self.blocks = re.findall(r"^```(\w*)\n(.*?)^```$", self.text, re.M | re.S)
+    def test_code_is_what_the_tree_has(self):
+        for readme in READMES:
+            for block in blocks(readme):
+                if block["source"]:
+                    self.assertEqual(shown(block["source"]), block["text"], f"{readme}, {block['source']}: run {__file__} --update")
+                else:
+                    self.assertNotEqual(block["language"], "cpp", f"{readme} has C++ without a source:\n{block['text']}")
 
-    def test_programs_are_examples_with_their_output(self):
-        programs = [at for at, (language, text) in enumerate(self.blocks) if language == "cpp" and text.startswith("// ")]
-        for at, name in zip(programs, ["plan_batch", "adopt"], strict=True):
-            self.assertEqual((ROOT / "examples" / f"{name}.cpp").read_text(), self.blocks[at][1])
-            self.assertEqual((ROOT / "examples" / f"{name}.expected").read_text(), self.blocks[at + 1][1])
+    def test_paths_that_moved_are_listed(self):
+        self.assertEqual(MOVED.search(MAP.read_text())[2], moved())
 
     def test_links_lead_somewhere(self):
-        for link in re.findall(r"\]\(([^)#]+)\)", self.text):
-            if "://" not in link:
-                self.assertTrue((ROOT / link).exists(), link)
+        for readme in READMES:
+            for link in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", readme.read_text())):
+                if "://" in link:
+                    continue
+                path, _, anchor = link.partition("#")
+                to = readme.parent / path if path else readme
+                self.assertTrue(to.exists(), f"{readme}: {link}")
+                if anchor:
+                    headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", to.read_text()), re.M)
+                    self.assertIn(anchor, [slug(h) for h in headings], f"{readme}: {link}")
+
+    def test_headers_that_are_named_are_there(self):
+        there = [p.relative_to(ROOT).as_posix() for p in (ROOT / "include").rglob("*.hpp")]
+        there += [p.relative_to(ROOT).as_posix() for folder in ("examples", "benchmarks") for p in (ROOT / folder).rglob("*.hpp")]
+        for readme in READMES:
+            for name in re.findall(r"`([\w/]+\.hpp)`", readme.read_text()):
+                self.assertTrue(any(("/" + path).endswith("/" + name) for path in there), f"{readme}: {name}")
+
+    def test_options_are_those_of_the_programs(self):
+        for program, variable in (("slimpack-plan", "SLIMPACK_PLAN"), ("slimpack-train", "SLIMPACK_TRAIN")):
+            if not os.environ.get(variable):
+                continue
+            options = set(re.findall(r"--[a-z-]+", subprocess.run([os.environ[variable], "--help"], capture_output=True,
+                                                                 text=True, check=True).stdout))
+            for readme in READMES:
+                text = readme.read_text().replace("\\\n", "")
+                for command in re.findall(rf"(?:^|[`/]){program} ([^`\n#]*)", text, re.M):
+                    for option in re.findall(r"(?<!\S)--[a-z-]+", command):
+                        self.assertIn(option, options, f"{readme}: {program} {command}")
+
+    def test_quickstart_prints_what_is_shown(self):
+        if not os.environ.get("SLIMPACK_PLAN"):
+            self.skipTest("there is no SLIMPACK_PLAN")
+        script = (ROOT / "examples/quickstart.sh").read_text()
+        arguments = shlex.split(re.search(r"slimpack-plan (\\\n.*?) --json", script, re.S)[1].replace("\\\n", ""))
+        printed = subprocess.run([os.environ["SLIMPACK_PLAN"], *arguments], cwd=ROOT, capture_output=True, text=True,
+                                 check=True).stdout
+        row = re.compile(r"^(\w+ +[\d.]+ s .*GiB) ", re.M)  # without how long planning took
+        self.assertGreater(len(row.findall(printed)), 1, printed)
+        for readme in (NEWCOMERS, ROOT / "examples/README.md"):
+            shown_rows = [rows for rows in (row.findall(block["text"]) for block in blocks(readme)) if rows]
+            self.assertIn(row.findall(printed), shown_rows, readme)
+        for sentence in re.findall(r"^(?:Simulated by|No plan) .*$", printed, re.M):
+            self.assertIn(sentence, (ROOT / "examples/README.md").read_text())
+
+    def test_newcomers_read_little(self):
+        self.assertLessEqual(NEWCOMERS.read_text().count("\n"), LONGEST)
+
+    def test_recipes_name_few_files_and_show_code(self):
+        recipes = re.findall(r"^### (A new [^\n]*)\n(.*?)(?=^##)", MAP.read_text(), re.M | re.S)
+        self.assertLessEqual({"cost model", "slicer", "schedule", "solver", "simulator", "transport", "move"},
+                             {name.removeprefix("A new ") for name, _ in recipes})
+        for name, text in recipes:
+            files = re.findall(r"^\d\. \[", text, re.M)
+            self.assertTrue(1 <= len(files) <= MOST_FILES, name)
+            self.assertRegex(text, r"<!-- examples/\w+\.cpp: .* -->\n```cpp\n", name)
+
+
+def update():
+    for readme in READMES:
+        def anew(block):
+            return f"<!-- {block['source']} -->\n```{block['language']}\n{shown(block['source'])}```" if block["source"] else block[0]
+        readme.write_text(MOVED.sub(lambda table: table[1] + moved(), BLOCK.sub(anew, readme.read_text())))
 
 
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[1:] == ["--update"]:
+        update()
+    else:
+        unittest.main()
