@@ -48,7 +48,7 @@ int main() {
             << ranges::distance(views::rows(p, longest, pass::forward)) << " forward and "
             << ranges::distance(views::rows(p, longest, pass::backward)) << " backward\n";
 
-  const auto joint = [&](const row_view& r) { return ranges::distance(views::pieces(p, r)); };
+  const auto joint = [&](const row_view& r) { return ranges::distance(views::row_slices(p, r)); };
   std::cout << "6. How many slices has its fullest row?  " << joint(ranges::max(views::rows(p, longest), {}, joint))
             << "\n";
 

@@ -84,7 +84,7 @@ class trainer {
 };
 
 /// m packs of `batch` whole sequences each.
-partition whole_packs(int m, int batch, tokens length) {
+partition uncut_packs(int m, int batch, tokens length) {
   partition packs;
   std::uint32_t next = 0;
   for (int i = 0; i < m; ++i) {
@@ -136,7 +136,7 @@ std::vector<row> zero_bubble_rows(const std::filesystem::path& data, const costs
     const trainer stack({.tensors = table}, m, on);
     const int batch = cell.count("micro_batch");
     const tokens length{cell.count("seq")};
-    const partition packs = whole_packs(cell.count("microbatches"), batch, length);
+    const partition packs = uncut_packs(cell.count("microbatches"), batch, length);
     const double peak = split ? peak_of_zero_bubble(stack, on.stages, packs, schedule == "ZB-1p" ? 1 : 2, batch, length)
                               : peak_of_1f1b(stack, on, packs);
     rows.push_back({cell.text("row_id") + " " + m.name + " b" + std::to_string(batch) + " m" +
@@ -194,14 +194,14 @@ score torchtitan(const std::filesystem::path& data) {
     const trainer stack({.recompute = torchtitan_recompute(cell.text("recompute")), .tensors = table}, m.value(), on);
     // A pipeline cuts the local batch into as many packs as it has stages, the stack's default.
     const int count = std::min(on.stages, cell.count("local_batch"));
-    const partition packs = whole_packs(count, cell.count("local_batch") / count, tokens{cell.count("seq")});
+    const partition packs = uncut_packs(count, cell.count("local_batch") / count, tokens{cell.count("seq")});
     s.rows.push_back({cell.text("row_id") + " " + model + " fsdp" + cell.text("fsdp") + " tp" + cell.text("tp") +
                           " pp" + cell.text("pp") + " cp" + cell.text("cp"),
                       peak_of_1f1b(stack, on, packs) / gib, cell.measured("memory_gib")});
   });
   if (!s.rows.empty()) s.goals.push_back({"mean error", summarise(s).mean, 0.15});
   s.notes.push_back("not told apart: compiled or not, float8, asynchronous tensor parallelism");
-  s.notes.push_back("the stack reports what its allocator reserves, unused pieces included; predicted is what is used");
+  s.notes.push_back("the stack reports what its allocator reserves, unused fragments included; predicted is what is used");
   return s;
 }
 

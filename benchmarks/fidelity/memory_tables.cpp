@@ -20,7 +20,7 @@
 namespace fidelity {
 namespace {
 
-/// Equal slices: what SlimPipe's exchange of work between stages makes of them.
+/// Equal slices: what SlimPipe's transfer of work between stages makes of them.
 struct equal_slices {
   [[nodiscard]] constexpr seconds time(const slice&, pass p, int) const { return {p == pass::forward ? 1.0 : 2.0}; }
 };

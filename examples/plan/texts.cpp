@@ -27,20 +27,20 @@ std::optional<double> number_of(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> pieces(1);
+  std::vector<std::string> cells(1);
   for (const char c : text) {
     if (c == at)
-      pieces.emplace_back();
+      cells.emplace_back();
     else
-      pieces.back() += c;
+      cells.back() += c;
   }
-  return pieces;
+  return cells;
 }
 
 std::vector<double> numbers_of(const std::string& text) {
   std::vector<double> values;
-  for (const std::string& piece : split(text, ',')) {
-    const std::optional<double> value = number_of(piece);
+  for (const std::string& cell : split(text, ',')) {
+    const std::optional<double> value = number_of(cell);
     if (!value) return {};
     values.push_back(*value);
   }

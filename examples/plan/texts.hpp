@@ -23,7 +23,7 @@ struct bad_usage {
 /// "a,b," as "a", "b" and "".
 std::vector<std::string> split(const std::string& text, char at);
 
-/// "1,2.5e-3" as numbers, finite and not negative; none at all when a piece is something else.
+/// "1,2.5e-3" as numbers, finite and not negative; none at all when a cell is something else.
 std::vector<double> numbers_of(const std::string& text);
 
 /// LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD of a whole stage, as the cost of each of its chunks: an even

@@ -84,7 +84,7 @@ class mpi;
 namespace simulators {
 struct boost_graph;
 class changing_order;
-struct pack_change;
+struct window_change;
 struct sweep;
 class task_graph;
 struct timeline;

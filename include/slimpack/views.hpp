@@ -16,8 +16,8 @@
 /// holds a pointer to its plan, which must outlive it, so that none is made of a temporary plan.
 /// What does not name a pass is of both: of each replica first forward, then backward. Packs, slices and rows come in
 /// run order. Views compose with those of range-v3 and work with its algorithms. Those that choose (slices and rows of
-/// a sequence, pieces) cannot be iterated when they are const, as all of range-v3 that filter. Items are made on the
-/// way: what transforms them returns values, by a lambda and not by a pointer to a member, which would return a
+/// a sequence, row_slices) cannot be iterated when they are const, as all of range-v3 that filter. Items are made on
+/// the way: what transforms them returns values, by a lambda and not by a pointer to a member, which would return a
 /// reference into an item that is gone. nvcc cannot parse range-v3: leave this header out of .cu files.
 /// Requires  a plan of planner or read_plan, whose tables fit its packs
 /// Errors    none            Complexity  to make a view O(1); to walk it O(what it walks over), said where that is more
@@ -99,23 +99,23 @@ void instruction(const plan&&, std::size_t, std::size_t, const slimpack::instruc
 namespace detail {
 
 /// The packs of one pass of a replica, or the program of one of its stages: what the views go through in turn.
-struct lane {
+struct track {
   const plan* of;
   std::size_t replica;
   slimpack::pass pass{};
   std::size_t stage{};
 };
 
-struct packs_of_lane {
-  static std::size_t count(const lane& l) { return l.of->replicas[l.replica].partition.of(l.pass).size(); }
-  static pack_view at(const lane& l, std::size_t i) {
+struct packs_of_track {
+  static std::size_t count(const track& l) { return l.of->replicas[l.replica].partition.of(l.pass).size(); }
+  static pack_view at(const track& l, std::size_t i) {
     return views::pack(*l.of, l.replica, l.pass, {static_cast<std::uint32_t>(i)});
   }
 };
 
-struct instructions_of_lane {
-  static std::size_t count(const lane& l) { return l.of->replicas[l.replica].programs[l.stage].size(); }
-  static instruction_view at(const lane& l, std::size_t i) {
+struct instructions_of_track {
+  static std::size_t count(const track& l) { return l.of->replicas[l.replica].programs[l.stage].size(); }
+  static instruction_view at(const track& l, std::size_t i) {
     return views::instruction(*l.of, l.replica, l.stage, l.of->replicas[l.replica].programs[l.stage][i]);
   }
 };
@@ -178,15 +178,15 @@ template <class Packs>
 /// The packs of one pass, replica by replica.
 [[nodiscard]] inline auto packs(const plan& p, slimpack::pass of) {
   const plan* const all = &p;
-  return slimpack::detail::each_of<detail::packs_of_lane>(
-      detail::each(p.replicas.size(), [all, of](std::size_t replica) { return detail::lane{all, replica, of}; }));
+  return slimpack::detail::each_of<detail::packs_of_track>(
+      detail::each(p.replicas.size(), [all, of](std::size_t replica) { return detail::track{all, replica, of}; }));
 }
 
 /// All packs.
 [[nodiscard]] inline auto packs(const plan& p) {
   const plan* const all = &p;
-  return slimpack::detail::each_of<detail::packs_of_lane>(detail::each_of_both(
-      p.replicas.size(), [all](std::size_t replica, pass of) { return detail::lane{all, replica, of}; }));
+  return slimpack::detail::each_of<detail::packs_of_track>(detail::each_of_both(
+      p.replicas.size(), [all](std::size_t replica, pass of) { return detail::track{all, replica, of}; }));
 }
 
 /// The slices of a sequence in one pass; of a shared sequence, sharer by sharer.
@@ -212,17 +212,17 @@ template <class Packs>
 /// What a stage runs, replica by replica.
 [[nodiscard]] inline auto instructions(const plan& p, std::size_t stage) {
   const plan* const all = &p;
-  return slimpack::detail::each_of<detail::instructions_of_lane>(detail::each(
-      p.replicas.size(), [all, stage](std::size_t replica) { return detail::lane{all, replica, {}, stage}; }));
+  return slimpack::detail::each_of<detail::instructions_of_track>(detail::each(
+      p.replicas.size(), [all, stage](std::size_t replica) { return detail::track{all, replica, {}, stage}; }));
 }
 
 /// All instructions: of each replica, stage by stage.
 [[nodiscard]] inline auto instructions(const plan& p) {
   const plan* const all = &p;
   const auto stages = static_cast<std::size_t>(p.shape.stages);
-  return slimpack::detail::each_of<detail::instructions_of_lane>(
+  return slimpack::detail::each_of<detail::instructions_of_track>(
       detail::each(stages * p.replicas.size(), [all, stages](std::size_t k) {
-        return detail::lane{all, k / stages, {}, k % stages};
+        return detail::track{all, k / stages, {}, k % stages};
       }));
 }
 
@@ -265,7 +265,7 @@ template <class Packs>
 
 /// The slices that a row runs jointly, sharer by sharer.
 /// Complexity O(slices of its packs)
-[[nodiscard]] inline auto pieces(const plan& p, const row_view& row) {
+[[nodiscard]] inline auto row_slices(const plan& p, const row_view& row) {
   const plan* const all = &p;
   return detail::slices_in(detail::each(row.sharers.size(),
                                         [all, row](std::size_t j) {
@@ -286,7 +286,7 @@ void messages(const plan&&, Which...) = delete;
 template <class... Which>
 void rows(const plan&&, Which...) = delete;
 void rows(const merge&&, slimpack::pass) = delete;
-void pieces(const plan&&, const row_view&) = delete;
+void row_slices(const plan&&, const row_view&) = delete;
 
 }  // namespace views
 }  // namespace slimpack

@@ -31,7 +31,7 @@ costs::gpu slow_gpu() {
           .between = {{0.25}, 4}};
 }
 
-/// A replica's head and tail piece of the row [0, 8) that two share: 4 tokens, 1 + 2 + 7 + 8 pairs.
+/// A replica's head and tail slice of the row [0, 8) that two share: 4 tokens, 1 + 2 + 7 + 8 pairs.
 const std::vector<slice> head_and_tail{{{0}, {0}, {2}}, {{0}, {6}, {2}}};
 
 /// What it waits for on part 0, if the row ends at `end` and `sharers` share it.

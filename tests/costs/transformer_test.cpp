@@ -178,9 +178,9 @@ TEST(Transformer, HoldsEmbeddingFirstAndHeadLast) {
   EXPECT_EQ(transformer::make(m, slow_gpu(), {.stages = 3}).value().memory(2)->forward_token, 40);
 }
 
-// Two ranks: matrices 8 + 8 + 16 + 48 = 80 weights each (keys and values on both), 160 flops; four exchanges of 2 x 4
+// Two ranks: matrices 8 + 8 + 16 + 48 = 80 weights each (keys and values on both), 160 flops; four all-reduces of 2 x 4
 // bytes, half of them moved, at 16 bytes/s, 1 s a token, and 4 x 0.125 s a pack; backward half as many again.
-TEST(Transformer, ExchangesBetweenTensorRanks) {
+TEST(Transformer, ReducesBetweenTensorRanks) {
   const transformer t = tiny({.stages = 2, .tensor = 2});
   EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::forward, 0), 4 * (160.0 / 288 + 1) + 0.5);
   EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::backward, 0), 4 * (2 * 160.0 / 288 + 1.5) + 1.5);

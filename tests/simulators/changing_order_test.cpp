@@ -3,7 +3,7 @@
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
-#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/simulators/order/window_change.hpp>
 #include <slimpack/testing/random_replica.hpp>
 
 #include <gtest/gtest.h>
@@ -126,11 +126,11 @@ replica joined(const replica& of, pass p, std::size_t at) {
   return made;
 }
 
-simulators::pack_change change_of(const replica& after, pass p, std::size_t at, std::vector<std::uint32_t> places) {
+simulators::window_change change_of(const replica& after, pass p, std::size_t at, std::vector<std::uint32_t> places) {
   const workload work = after.work();
   const pass_timing& t = work.of(p);
   const auto stages = static_cast<std::size_t>(after.on.stages);
-  simulators::pack_change change{p, std::move(places), {}, {}, {t.before[at + 1] - t.before[at]}, {}, {}, {}};
+  simulators::window_change change{p, std::move(places), {}, {}, {t.before[at + 1] - t.before[at]}, {}, {}, {}};
   for (std::size_t stage = 0; stage < stages; ++stage) {
     change.time.push_back(t.time[at * stages + stage].value);
     change.message.push_back(t.message[at * stages + stage].value);

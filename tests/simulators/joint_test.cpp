@@ -229,11 +229,11 @@ TEST(SolutionCheck, NamesMergesThatDoNotFit) {
   EXPECT_EQ(merged([](merge& m) { m.backward[0].push_back({0}); }), "sequence 1 has a row of 3 packs for 2 replicas");
   EXPECT_EQ(merged([](merge& m) { m.forward.push_back({}); }), "sequence 1 has a row of 0 packs for 2 replicas");
   EXPECT_EQ(merged([](merge& m) { m.forward[0][1] = {7}; }),
-            "sequence 1 has a piece in pack 0 of replica 1, forward, which its next row does not name");
+            "sequence 1 has a slice in pack 0 of replica 1, forward, which its next row does not name");
   EXPECT_EQ(merged([](merge& m) { m.forward.push_back(m.forward[0]); }),
             "sequence 1 has 2 rows forward, replica 0 runs 1");
   EXPECT_EQ(merged([](merge& m) { m.backward.clear(); }),
-            "sequence 1 has a piece in pack 1 of replica 0, backward, which its next row does not name");
+            "sequence 1 has a slice in pack 1 of replica 0, backward, which its next row does not name");
   EXPECT_EQ(refused([](solution& s) { s.replicas[0].sequences.push_back({1}); }),
             "sequence 1 is on replica 0, which is not the next of those that share it");
 }

@@ -1,6 +1,6 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/simulators/bounds/pieces.hpp>
+#include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/residence.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 
@@ -15,7 +15,7 @@ namespace {
 
 double overhead_of(const costs::quadratic& cost, const shape& on, const std::vector<tokens>& lengths, double step) {
   const std::vector<sequence> batch = solvers::sequences_of(lengths);
-  const simulators::pieces all(batch, on.quantum);
+  const simulators::batch_quanta all(batch, on.quantum);
   return simulators::residence(cost, on, batch, all, rates_of(cost, on).value()).least_overhead(0, step, 1, 1);
 }
 
@@ -25,7 +25,8 @@ const std::vector<tokens> four{{10}, {10}, {10}, {10}};
 
 // Four sequences of 10 tokens on two stages, a step of 150 s, packs of 1 s overhead.
 //   held     at most 40 tokens; 1 s a token to come, 2 to go            40 x 150 - 40^2 (1 + 2) / 2 = 3600
-//   forward  of a piece on stage 0 half of 10 s, on stage 1 10 s        (4 sqrt(10 x 5))^2 + (4 sqrt(10 x 10))^2 = 2400
+//   forward  of a quantum on stage 0 half of 10 s, on stage 1 10 s        (4 sqrt(10 x 5))^2 + (4 sqrt(10 x 10))^2 =
+//   2400
 //   backward twice that                                                 4800
 //   packs    (sqrt(2400) + sqrt(4800))^2 / 3600 = 3.886
 TEST(Residence, ForcesAsManyPacksAsFitInTime) {
@@ -47,7 +48,7 @@ TEST(Residence, FindsThatNothingFits) {
   EXPECT_EQ(overhead_of(plain, on, four, 150), std::numeric_limits<double>::infinity());
 }
 
-// One sequence of 40 tokens waits on stage 1 for itself: its pieces have 80, 60, 40 and 20 s of forward and backward,
+// One sequence of 40 tokens waits on stage 1 for itself: its quanta have 80, 60, 40 and 20 s of forward and backward,
 // weight gradients apart, from themselves on, 10 tokens each: 2000. In a step of 120 s 40 x 120 - 40^2 x 3 / 2 = 2400
 // are held; before the last part 800 and 1600: (sqrt(800) + sqrt(1600))^2 / (2400 - 2000) = 11.7, more than as a short
 // sequence, (sqrt(2400) + sqrt(4800))^2 / 2400 = 5.8.

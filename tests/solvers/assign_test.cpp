@@ -78,7 +78,7 @@ struct in_bytes : costs::quadratic {
 };
 
 // GiB: stage 1 holds 2 of weights, 1024 tokens at 1/1024 live and 1/2048 of dK and dV, and 128 at 1/256 while they
-// run backward: 2 + 1 + 0.5 + 0.5 = 4; in one piece, 2 + 1 + 4.
+// run backward: 2 + 1 + 0.5 + 0.5 = 4; in one slice, 2 + 1 + 4.
 TEST(Assign, NamesTheMissingBytesAndTheStage) {
   const auto found = solved(tests::lengths_of({400, 1024}), limited(memory_unit::byte, 3 * in_bytes::gib), in_bytes{});
   ASSERT_FALSE(found);
@@ -87,14 +87,14 @@ TEST(Assign, NamesTheMissingBytesAndTheStage) {
             "(weights and optimizer take 2.00 GiB)");
 }
 
-// 256 tokens live; accumulators of dK and dV are for backwards in several pieces.
-TEST(Assign, ChargesNoAccumulatorsWhereOnePieceNeedsNone) {
+// 256 tokens live; accumulators of dK and dV are for backwards in several slices.
+TEST(Assign, ChargesNoAccumulatorsWhereOneSliceNeedsNone) {
   const shape on{.quantum = {128}};
   EXPECT_EQ(solvers::least_held({.live_token = 1, .gradient_token = 1}, on, {256}), 256);
 }
 
 // 1000 tokens end 104 after the last possible cut: 1000 live, accumulators of one chunk of 4, and those 104 running.
-TEST(Assign, ChargesTheLastPieceAndOneChunksAccumulators) {
+TEST(Assign, ChargesTheLastSliceAndOneChunksAccumulators) {
   const shape on{.chunks = 4, .quantum = {128}};
   EXPECT_EQ(solvers::least_held({.live_token = 1, .gradient_token = 1, .backward_token = 10}, on, {1000}), 2290);
 }

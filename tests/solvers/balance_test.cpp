@@ -89,7 +89,7 @@ TEST(Balance, LeavesNoExchangeUndone) {
 }
 
 // Largest first: 5 | 4, 5 | 4 4, 5 3 | 4 4, 5 3 3 | 4 4, 11 against 8. The 5 for a 4 makes it 10 against 9.
-TEST(Balance, ExchangesWhereLargestFirstIsStuck) {
+TEST(Balance, SwapsWhereLargestFirstIsStuck) {
   const std::vector<double> weight{5, 4, 4, 3, 3};
   EXPECT_EQ(heaviest(weight, solvers::balance(weight, 2, 0), 2), 11);
   EXPECT_EQ(heaviest(weight, solvers::balance(weight, 2), 2), 10);

@@ -19,7 +19,7 @@
 namespace slimpack::chunked_test {
 namespace {
 
-using packing = std::vector<std::vector<std::int64_t>>;
+using lengths_by_pack = std::vector<std::vector<std::int64_t>>;
 
 template <class Slicer = slicers::equal_cost>
 result<solution> solved(const std::vector<tokens>& lengths, const shape& on, tokens chunk, Slicer slicer = {}) {
@@ -35,8 +35,8 @@ std::vector<double> peaks(const replica_solution& r, const shape& on) {
 // A quantum of one token: packs are exactly full. Backward, each sequence runs from its end.
 TEST(Chunked, FillsPacksToTheLastTokenUnderAQuantumOfOne) {
   const solution found = solved(tests::lengths_of({5, 2, 10}), {.quantum = {1}}, {4}).value();
-  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (packing{{4}, {1, 2, 1}, {4}, {4}, {1}}));
-  EXPECT_EQ(tests::members(found.replicas[0].partition.backward), (packing{{4}, {1, 2, 1}, {4}, {4}, {1}}));
+  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (lengths_by_pack{{4}, {1, 2, 1}, {4}, {4}, {1}}));
+  EXPECT_EQ(tests::members(found.replicas[0].partition.backward), (lengths_by_pack{{4}, {1, 2, 1}, {4}, {4}, {1}}));
   EXPECT_EQ(found.replicas[0].partition.backward[0][0], (slice{{0}, {1}, {4}}));
   EXPECT_EQ(found.replicas[0].partition.backward[1][2], (slice{{2}, {9}, {1}}));
 }
@@ -65,8 +65,8 @@ TEST(Chunked, LeavesLessThanAQuantumInEveryPackButTheLast) {
 TEST(Chunked, BalancesReplicasByTokensInArrivalOrder) {
   const solution found =
       solved(tests::lengths_of({100, 300, 200, 600}), {.replicas = 2, .quantum = {1}}, {1000}).value();
-  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (packing{{600}}));
-  EXPECT_EQ(tests::members(found.replicas[1].partition.forward), (packing{{100, 300, 200}}));
+  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (lengths_by_pack{{600}}));
+  EXPECT_EQ(tests::members(found.replicas[1].partition.forward), (lengths_by_pack{{100, 300, 200}}));
 }
 
 // Sequences of 16 chunks on 4 stages. With a lead of 2, stage 0 holds 16 chunks of the one that turns and 2 (p - 1) of

@@ -14,7 +14,7 @@
 namespace slimpack::dp_balanced_test {
 namespace {
 
-using packing = std::vector<std::vector<std::int64_t>>;
+using lengths_by_pack = std::vector<std::vector<std::int64_t>>;
 
 result<solution> solved(const std::vector<tokens>& lengths, const shape& on, tokens context) {
   return solvers::dp_balanced{.context = context}.solve(problem{lengths, on}, slicers::whole{}, tests::per_token,
@@ -33,14 +33,14 @@ std::vector<std::vector<slice>> dealt_packs(const solution& all) {
 
 TEST(DpBalanced, PacksNextFitInArrivalOrder) {
   EXPECT_EQ(tests::members(solved(tests::lengths_of({4, 5, 6, 3, 1, 9}), {}, {10}).value().replicas[0].partition.forward),
-            (packing{{4, 5}, {6, 3, 1}, {9}}));
+            (lengths_by_pack{{4, 5}, {6, 3, 1}, {9}}));
 }
 
 // Three packs, as above, are odd: the fullest of several sequences, 6 3 1, is halved into 6 and 3 1.
 TEST(DpBalanced, HalvesTheFullestPackForAMultipleOfReplicas) {
   const solution found = solved(tests::lengths_of({4, 5, 6, 3, 1, 9}), {.replicas = 2}, {10}).value();
-  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (packing{{4, 5}, {3, 1}}));
-  EXPECT_EQ(tests::members(found.replicas[1].partition.forward), (packing{{6}, {9}}));
+  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (lengths_by_pack{{4, 5}, {3, 1}}));
+  EXPECT_EQ(tests::members(found.replicas[1].partition.forward), (lengths_by_pack{{6}, {9}}));
 }
 
 TEST(DpBalanced, GivesEveryReplicaTheSameNumberOfPacksInArrivalOrder) {

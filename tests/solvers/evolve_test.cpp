@@ -8,18 +8,18 @@ namespace slimpack::evolve_test {
 namespace {
 
 /// As far as a front is from 0.7 and a backward size from 1.5.
-seconds distance(const detail::packing& of) {
+seconds distance(const detail::partition_rule& of) {
   const double front = of.front - 0.7, size = of.sizes.backward.steady - 1.5;
   return {front * front + size * size};
 }
 
-detail::packing start() { return {.sizes = {.backward = {.steady = 0.4}}, .quantum = {128}}; }
+detail::partition_rule start() { return {.sizes = {.backward = {.steady = 0.4}}, .quantum = {128}}; }
 
 TEST(Evolve, ComesNearTheBestRatios) {
   int left = 3000;
   seconds best = distance(start());  // 0.47^2 + 1.1^2 = 1.43
   detail::splitmix random;
-  const auto score = [&](const detail::packing& child) -> result<seconds> {
+  const auto score = [&](const detail::partition_rule& child) -> result<seconds> {
     --left;
     best = std::min(best, distance(child));
     return distance(child);
@@ -30,11 +30,11 @@ TEST(Evolve, ComesNearTheBestRatios) {
 
 TEST(Evolve, DoesAgainWhatHelped) {
   int left = 1000;
-  detail::packing last = start();
+  detail::partition_rule last = start();
   double gained = 0;  // what the last change did to the front, if it helped
   int again = 0;
   detail::splitmix random;
-  const auto score = [&](const detail::packing& child) -> result<seconds> {
+  const auto score = [&](const detail::partition_rule& child) -> result<seconds> {
     --left;
     const double step = child.front - last.front;
     if (gained != 0) {
@@ -56,7 +56,7 @@ TEST(Evolve, LeavesChildrenThatHaveNoPlan) {
   int left = 1000;
   detail::splitmix random;
   double furthest = 0;
-  const auto score = [&](const detail::packing& child) -> result<seconds> {
+  const auto score = [&](const detail::partition_rule& child) -> result<seconds> {
     --left;
     furthest = std::max(furthest, child.front);
     return error{errc::out_of_memory, "none fits"};

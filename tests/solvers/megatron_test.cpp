@@ -17,21 +17,21 @@
 namespace slimpack::megatron_test {
 namespace {
 
-using packing = std::vector<std::vector<std::int64_t>>;
+using lengths_by_pack = std::vector<std::vector<std::int64_t>>;
 
 result<solution> solved(const std::vector<tokens>& lengths, const shape& on, tokens context) {
   return solvers::megatron{.context = context}.solve(problem{lengths, on}, slicers::whole{}, tests::per_token,
                                                      schedules::one_f_one_b{.lead = 1});
 }
 
-packing packs_of(const std::vector<tokens>& lengths, tokens context) {
+lengths_by_pack packs_of(const std::vector<tokens>& lengths, tokens context) {
   return tests::members(solved(lengths, {}, context).value().replicas[0].partition.forward);
 }
 
 /// Every bin looked at in turn.
-packing first_fit_decreasing(std::vector<tokens> lengths, tokens context) {
+lengths_by_pack first_fit_decreasing(std::vector<tokens> lengths, tokens context) {
   std::stable_sort(lengths.begin(), lengths.end(), std::greater<>());
-  packing bins;
+  lengths_by_pack bins;
   std::vector<std::int64_t> room;
   for (const tokens t : lengths) {
     std::size_t b = 0;
@@ -44,7 +44,7 @@ packing first_fit_decreasing(std::vector<tokens> lengths, tokens context) {
 }
 
 TEST(Megatron, PacksFirstFitDecreasing) {
-  EXPECT_EQ(packs_of(tests::lengths_of({5, 2, 6, 4, 3}), {10}), (packing{{6, 4}, {5, 3, 2}}));
+  EXPECT_EQ(packs_of(tests::lengths_of({5, 2, 6, 4, 3}), {10}), (lengths_by_pack{{6, 4}, {5, 3, 2}}));
 }
 
 // D. S. Johnson's family: 9 packs hold everything (six of 51 26 23, three of 27 27 23 23), first fit decreasing needs
@@ -66,14 +66,14 @@ TEST(Megatron, IsTheNaiveFirstFit) {
 }
 
 TEST(Megatron, TakesTheLongestSequenceAsItsContext) {
-  EXPECT_EQ(packs_of(tests::lengths_of({3, 3, 7, 4}), {}), (packing{{7}, {4, 3}, {3}}));
+  EXPECT_EQ(packs_of(tests::lengths_of({3, 3, 7, 4}), {}), (lengths_by_pack{{7}, {4, 3}, {3}}));
 }
 
 // Packs 9, 8, 7, 6, 5 in the order they were opened, dealt to two replicas like cards.
 TEST(Megatron, DealsPacksToReplicasInTurn) {
   const solution found = solved(tests::lengths_of({5, 6, 7, 8, 9}), {.stages = 2, .replicas = 2}, {9}).value();
-  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (packing{{9}, {7}, {5}}));
-  EXPECT_EQ(tests::members(found.replicas[1].partition.forward), (packing{{8}, {6}}));
+  EXPECT_EQ(tests::members(found.replicas[0].partition.forward), (lengths_by_pack{{9}, {7}, {5}}));
+  EXPECT_EQ(tests::members(found.replicas[1].partition.forward), (lengths_by_pack{{8}, {6}}));
   for (const replica_solution& r : found.replicas) EXPECT_EQ(r.partition.forward, r.partition.backward);
 }
 

@@ -57,13 +57,15 @@ TEST(Refill, IsTheSameForTheSameTimes) {
 
 TEST(Refill, GivesTheLastPackWhatIsLeftAndMoreWhereThatIsTooMuch) {
   const std::vector<sequence> own = solvers::sequences_of(tests::lengths_of({1024, 1024, 1024}));
-  const std::vector<slice> pieces{{own[0].id, {0}, {1024}}, {own[1].id, {0}, {1024}}, {own[2].id, {0}, {1024}}};
-  const std::vector<double> times{cost.time(pieces[0], pass::forward, 0).value, 0};
+  const std::vector<slice> runs{{own[0].id, {0}, {1024}}, {own[1].id, {0}, {1024}}, {own[2].id, {0}, {1024}}};
+  const std::vector<double> times{cost.time(runs[0], pass::forward, 0).value, 0};
   micropacks packs;
-  ASSERT_TRUE(detail::refill(packs, pieces, pass::forward, times, own, slicers::equal_cost{}, cost, {{}, {4096}, {128}, 0, true}));
+  ASSERT_TRUE(detail::refill(packs, runs, pass::forward, times, own, slicers::equal_cost{}, cost,
+                             {{}, {4096}, {128}, 0, true}));
   ASSERT_EQ(packs.size(), 2u);
   EXPECT_EQ(size_of(packs[1]), tokens{2048});
-  ASSERT_TRUE(detail::refill(packs, pieces, pass::forward, times, own, slicers::equal_cost{}, cost, {{}, {1024}, {128}, 0, true}));
+  ASSERT_TRUE(detail::refill(packs, runs, pass::forward, times, own, slicers::equal_cost{}, cost,
+                             {{}, {1024}, {128}, 0, true}));
   EXPECT_EQ(packs.size(), 3u);
 }
 

@@ -2,8 +2,8 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/solvers/divide/lanes.hpp>
-#include <slimpack/solvers/divide/row_pieces.hpp>
+#include <slimpack/solvers/divide/sharer_slices.hpp>
+#include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
@@ -61,53 +61,53 @@ TEST(SharedSequences, TakeAsManyReplicasAsMemoryNeeds) {
   EXPECT_TRUE(testing::plan_laws(made, pipeline_cost));
 }
 
-// 31 quanta for 3 lanes: 10 each, and one over, which is in the first row; the second has 5 quanta a lane.
+// 31 quanta for 3 sharers: 10 each, and one over, which is in the first row; the second has 5 quanta a sharer.
 TEST(SharedSequences, HaveWhatLanesCannotHaveAlikeInTheirFirstRow) {
   const tokens quantum{128};
   const sequence whole{{0}, quantum * 31};
-  const detail::lanes on(3, quantum, std::span(&whole, 1));
+  const detail::sharing_group on(3, quantum, std::span(&whole, 1));
   EXPECT_EQ(on.row({{0}, {0}, quantum * 5}), (slice{{0}, {0}, quantum * 16}));
   const slice second{{0}, quantum * 5, quantum * 5};
   EXPECT_EQ(on.row(second), (slice{{0}, quantum * 16, quantum * 15}));
-  for (std::size_t lane = 0; lane < 3; ++lane) {
+  for (std::size_t sharer = 0; sharer < 3; ++sharer) {
     tokens own{};
-    for (const slice& piece : on.pieces(second, lane)) own += piece.length;
-    EXPECT_EQ(own, quantum * 5) << "lane " << lane;
+    for (const slice& cut : on.slices(second, sharer)) own += cut.length;
+    EXPECT_EQ(own, quantum * 5) << "sharer " << sharer;
   }
 }
 
-// 7, 7 and 7 quanta on 3 lanes: 2 each and one over, which falls to another lane each time: 7 each.
+// 7, 7 and 7 quanta on 3 sharers: 2 each and one over, which falls to another sharer each time: 7 each.
 TEST(SharedSequences, GiveWhatLanesCannotHaveAlikeToAllInTurn) {
   const tokens quantum{128};
   const std::vector<sequence> shared = solvers::sequences_of(std::vector<tokens>(3, quantum * 7));
-  const detail::lanes on(3, quantum, shared);
-  for (std::size_t lane = 0; lane < 3; ++lane) {
+  const detail::sharing_group on(3, quantum, shared);
+  for (std::size_t sharer = 0; sharer < 3; ++sharer) {
     tokens own{};
     for (const sequence& s : on.stand_ins())
-      for (const slice& piece : on.pieces({s.id, {0}, s.length}, lane)) own += piece.length;
-    EXPECT_EQ(own, quantum * 7) << "lane " << lane;
+      for (const slice& cut : on.slices({s.id, {0}, s.length}, sharer)) own += cut.length;
+    EXPECT_EQ(own, quantum * 7) << "sharer " << sharer;
   }
 }
 
-TEST(RowPieces, TileTheRunWithSomeForEachSharer) {
+TEST(SharerSlices, TileTheRunWithSomeForEachSharer) {
   for (std::int64_t sharers = 1; sharers <= 7; ++sharers) {
     for (std::int64_t quanta = sharers; quanta <= 5 * sharers; ++quanta) {
       for (const std::int64_t missing : {0, 1}) {  // tokens of the last quantum
         const slice run{{3}, {500}, {128 * quanta - missing}};
-        std::vector<slice> pieces;
+        std::vector<slice> slices;
         for (std::int64_t j = 0; j < sharers; ++j) {
           tokens own{};
-          for (const slice& piece : detail::pieces_of(run, j, sharers, {128})) {
-            own += piece.length;
-            if (piece.length > tokens{0}) pieces.push_back(piece);
+          for (const slice& cut : detail::slices_of_sharer(run, j, sharers, {128})) {
+            own += cut.length;
+            if (cut.length > tokens{0}) slices.push_back(cut);
           }
           EXPECT_GT(own, tokens{0}) << quanta << " quanta, sharer " << j << " of " << sharers;
         }
-        std::sort(pieces.begin(), pieces.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
+        std::sort(slices.begin(), slices.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
         tokens at = run.begin;
-        for (const slice& piece : pieces) {
-          EXPECT_EQ(piece.begin, at) << quanta << " quanta of " << sharers << " sharers";
-          at = piece.end();
+        for (const slice& cut : slices) {
+          EXPECT_EQ(cut.begin, at) << quanta << " quanta of " << sharers << " sharers";
+          at = cut.end();
         }
         EXPECT_EQ(at, run.end());
       }
@@ -115,11 +115,11 @@ TEST(RowPieces, TileTheRunWithSomeForEachSharer) {
   }
 }
 
-// 28 quanta of 3 sharers: the first 4 in turn, 2, 1 and 1; of 6 pieces of 4 each has two, with as many pairs.
-TEST(RowPieces, HaveAsManyPairsButForTheFirstQuanta) {
+// 28 quanta of 3 sharers: the first 4 in turn, 2, 1 and 1; of 6 slices of 4 each has two, with as many pairs.
+TEST(SharerSlices, HaveAsManyPairsButForTheFirstQuanta) {
   std::vector<double> pairs;
   for (std::int64_t j = 0; j < 3; ++j) {
-    const detail::row_pieces own = detail::pieces_of({{0}, {1280}, {128 * 28}}, j, 3, {128});
+    const detail::sharer_slices own = detail::slices_of_sharer({{0}, {1280}, {128 * 28}}, j, 3, {128});
     EXPECT_EQ(own[0].length, tokens{j == 0 ? 256 : 128});
     EXPECT_LE(own[0].end(), tokens{1280 + 4 * 128});
     pairs.push_back(own[1].pairs() + own[2].pairs());
@@ -128,7 +128,7 @@ TEST(RowPieces, HaveAsManyPairsButForTheFirstQuanta) {
   EXPECT_EQ(pairs[0], pairs[2]);
 }
 
-// One of 6000 among 90 near 1000, 30 to a lane: neighbours by length beside it differ by no more than 1500 in all.
+// One of 6000 among 90 near 1000, 30 to a sharer: neighbours by length beside it differ by no more than 1500 in all.
 TEST(DealtInTuples, LevelLanesWhereNeighboursAloneCannot) {
   testing::generator random(21);
   for (int round = 0; round < 50; ++round) {
@@ -141,10 +141,10 @@ TEST(DealtInTuples, LevelLanesWhereNeighboursAloneCannot) {
     std::vector<int> times(own.size(), 0);
     for (const std::vector<sequence>& tuple : detail::dealt_in_tuples(own, work, load)) {
       ASSERT_EQ(tuple.size(), 3u);
-      for (std::size_t lane = 0; lane < 3; ++lane) {
-        if (tuple[lane].length == tokens{0}) continue;
-        ++times[tuple[lane].id.value];
-        load[lane] += static_cast<double>(tuple[lane].length.value);
+      for (std::size_t sharer = 0; sharer < 3; ++sharer) {
+        if (tuple[sharer].length == tokens{0}) continue;
+        ++times[tuple[sharer].id.value];
+        load[sharer] += static_cast<double>(tuple[sharer].length.value);
       }
     }
     EXPECT_EQ(times, std::vector<int>(own.size(), 1)) << "seed 21, round " << round;

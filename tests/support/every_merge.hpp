@@ -139,7 +139,7 @@ class every_merge {
     for (const sequence& shared : batch_) {
       const auto quanta = static_cast<std::uint32_t>((shared.length.value - 1) / on_.quantum.value + 1);
       const std::uint32_t others = 1u << (batch_.size() - 1);
-      // Replica 0 has the first quantum: the other way round is the same plan with the replicas' names exchanged.
+      // Replica 0 has the first quantum: the other way round is the same plan with the replicas' names swapped.
       for (std::uint32_t owner = 1; owner < 1u << quanta; owner += 2)
         for (std::uint32_t where = 0; where < others; ++where)
           if (quanta == 1 || owner + 1 != 1u << quanta) try_all(shared, quanta, owner, where);

@@ -45,7 +45,7 @@ TEST(LawGenerator, CutsPiecesOnTheQuantumWithinTheSequence) {
   generator random(3);
   for (int i = 0; i < 1000; ++i) {
     const sequence s{{0}, random.length({3000})};
-    const slice piece = random.piece_of(s, {128});
+    const slice piece = random.slice_of(s, {128});
     EXPECT_EQ(piece.begin.value % 128, 0);
     EXPECT_GT(piece.length, tokens{0});
     EXPECT_TRUE(piece.end() == s.length || (piece.end() < s.length && piece.end().value % 128 == 0));

@@ -83,7 +83,7 @@ class stream_transport {
     if (result<void> r = world_->status(rank_); !r) return r;
     const std::vector<int> hosts{-1};
     const auto parts = world_->swap(rank_, hosts, static_cast<std::size_t>(rank_), static_cast<std::size_t>(size()),
-                                    world_->of(rank_).exchanges[hosts]++, own);
+                                    world_->of(rank_).collectives[hosts]++, own);
     if (!parts) return world_->status(rank_);
     for (std::size_t r = 0; r < parts->size(); ++r)
       std::copy((*parts)[r].begin(), (*parts)[r].end(), all.begin() + static_cast<std::ptrdiff_t>(r * own.size()));
@@ -95,7 +95,7 @@ class stream_transport {
   result<void> all_reduce(std::span<T> data, std::span<const int> members) {
     if (result<void> r = world_->status(rank_); !r) return r;
     const std::vector<int> group(members.begin(), members.end());
-    const std::uint64_t nth = world_->of(rank_).exchanges[group]++;
+    const std::uint64_t nth = world_->of(rank_).collectives[group]++;
     stream().enqueue([w = world_, me = rank_, data, group, nth] {
       const auto at = static_cast<std::size_t>(std::find(group.begin(), group.end(), me) - group.begin());
       const auto parts = w->swap(me, group, at, group.size(), nth, std::as_bytes(data));

@@ -60,7 +60,7 @@ class stream_world {
     explicit device(std::uint64_t seed) : random(seed) {}
     std::optional<error> failed;                                    // the first failure of its streams; under the mutex
     testing::generator random;                                      // this and what follows: of the rank's thread
-    std::map<std::vector<int>, std::uint64_t> exchanges;            // so far, by group
+    std::map<std::vector<int>, std::uint64_t> collectives;            // so far, by group
     std::map<address, std::unique_ptr<work_stream>> communication;  // by peer, channel, and 1 where it receives
     work_stream compute;
   };
@@ -72,7 +72,7 @@ class stream_world {
   };
 
   /// What the members of a group put together.
-  struct exchange {
+  struct collective {
     parts from;
     std::size_t came{};
     std::size_t left{};
@@ -143,19 +143,19 @@ class stream_world {
     changed_.notify_all();
   }
 
-  /// What every member gives to the n-th exchange of a group; nothing when the rank is stopped.
+  /// What every member gives to the n-th collective of a group; nothing when the rank is stopped.
   std::optional<parts> swap(int rank, const std::vector<int>& group, std::size_t at, std::size_t members,
                             std::uint64_t nth, std::span<const std::byte> own) {
     std::unique_lock lock(mutex_);
     if (stopped(rank)) return std::nullopt;
-    exchange& e = exchanges_[{group, nth}];
+    collective& e = collectives_[{group, nth}];
     e.from.resize(members);
     e.from[at].assign(own.begin(), own.end());
     ++e.came;
     changed_.notify_all();
     if (!await(lock, rank, "all ranks of a collective", [&] { return e.came == members; })) return std::nullopt;
     parts all = e.from;
-    if (++e.left == members) exchanges_.erase({group, nth});
+    if (++e.left == members) collectives_.erase({group, nth});
     return all;
   }
 
@@ -190,10 +190,10 @@ class stream_world {
       const std::lock_guard lock(mutex_);
       of(rank).failed.reset();
     }
-    of(rank).exchanges.clear();
+    of(rank).collectives.clear();
     gate_.leave(static_cast<std::size_t>(rank), [this] {
       const std::lock_guard lock(mutex_);
-      exchanges_.clear();
+      collectives_.clear();
     });
     changed();
   }
@@ -203,7 +203,7 @@ class stream_world {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<address, std::deque<offer*>> offers_;  // by source, destination and channel
-  std::map<std::pair<std::vector<int>, std::uint64_t>, exchange> exchanges_;
+  std::map<std::pair<std::vector<int>, std::uint64_t>, collective> collectives_;
   std::vector<std::unique_ptr<device>> devices_;  // last: their streams use all others
 };
 

@@ -36,7 +36,7 @@ class stream_event {
   bool reached_{};
 };
 
-/// Work that runs one piece after the other in a thread of its own, out of step with the host that enqueues it, as a
+/// Work that runs one job after the other in a thread of its own, out of step with the host that enqueues it, as a
 /// CUDA stream runs kernels.
 class work_stream {
  public:

@@ -207,7 +207,7 @@ TEST(PlanViews, ShowTheMessagesOfABoundary) {
   });
 }
 
-TEST(PlanViews, ShowTheRowsOfASharedSequenceAndTheirPieces) {
+TEST(PlanViews, ShowTheRowsOfASharedSequenceAndTheirSlices) {
   on_random_plans([](const plan& p) {
     found<row_view> all;
     for (const merge& m : p.merges) {
@@ -221,7 +221,7 @@ TEST(PlanViews, ShowTheRowsOfASharedSequenceAndTheirPieces) {
           for (std::size_t j = 0; j < m.replicas.size(); ++j)
             for (const slice& s : p.replicas[m.replicas[j]].partition.of(of)[row.packs[j].value])
               if (s.sequence == m.sequence) joint.push_back(key(slice_view{m.replicas[j], of, row.packs[j], s}));
-          EXPECT_TRUE(keys(views::pieces(p, row)) == joint);
+          EXPECT_TRUE(keys(views::row_slices(p, row)) == joint);
         }
         EXPECT_TRUE(keys(views::rows(m, of)) == of_pass);
         EXPECT_TRUE(keys(views::rows(p, m.sequence, of)) == of_pass);
@@ -242,8 +242,8 @@ TEST(PlanViews, FindASharedSequenceWholeInItsRows) {
   for (const pass of : both) {
     tokens in_rows{}, in_packs{};
     for (const row_view& row : views::rows(p, {0}, of))
-      for (const slice_view& piece : views::pieces(p, row)) in_rows += piece.slice.length;
-    for (const slice_view& piece : views::slices(p, {0}, of)) in_packs += piece.slice.length;
+      for (const slice_view& each : views::row_slices(p, row)) in_rows += each.slice.length;
+    for (const slice_view& each : views::slices(p, {0}, of)) in_packs += each.slice.length;
     EXPECT_EQ(in_rows.value, 65536);
     EXPECT_EQ(in_packs.value, 65536);
   }

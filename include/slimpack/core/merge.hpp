@@ -9,7 +9,7 @@
 namespace slimpack {
 
 /// A sequence that several replicas share (DP-Merge): for its slices alone they form one context-parallel group.
-/// A row is a run of its tokens, of which each sharer runs its own pieces in a pack of its own. On each stage the packs
+/// A row is a run of its tokens, of which each sharer runs its own slices in a pack of its own. On each stage the packs
 /// of a row start together, when the last of them is ready, and end together with the longest.
 /// Shapes    forward, backward: one entry per row in run order; a row has the pack of each of `replicas`
 /// Law       rows run through the sequence like slices: front to back, backward back to front; a token runs backward on

@@ -33,7 +33,7 @@ struct shape {
   tokens quantum{128};                ///< sequences may be cut at its multiples
   std::optional<memory_limit> memory{};  ///< none: memory is reported, not limited
 
-  /// Pieces the model is cut into: piece c * stages + r is chunk c of stage r.
+  /// Parts that the model is cut into: part c * stages + r is chunk c of stage r.
   [[nodiscard]] constexpr int parts() const noexcept { return stages * chunks; }
   friend constexpr bool operator==(const shape&, const shape&) = default;
 };

@@ -12,7 +12,7 @@ namespace slimpack {
 struct shared_row {
   sequence_id sequence;
   slimpack::pass pass{};
-  pack_id pack;                            ///< that holds this replica's pieces
+  pack_id pack;                            ///< that holds this replica's slices
   tokens end;                              ///< of the row: keys and values of [0, end) are attended to
   std::span<const std::uint32_t> sharers;  ///< replicas, ascending
 };

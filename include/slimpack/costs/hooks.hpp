@@ -26,13 +26,13 @@
 ///   seconds exchange(const shared_row&, span<const slice>, what sharing adds to a pack of a row    0 s
 ///                    pass, int part)
 ///   seconds reduce_time()                             gradient reduction after the step      0 s
-///   int parts()                                       pieces of the model it prices          any number
+///   int parts()                                       parts of the model it prices          any number
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
 ///                                                     what is left of backward does not
 ///                                                     fall as a slice grows
 ///
-/// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own pieces of it,
-/// in run order. A pack that holds pieces of two rows pays for both. It must not fall as the row's end grows.
+/// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own slices of it,
+/// in run order. A pack that holds slices of two rows pays for both. It must not fall as the row's end grows.
 ///
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
 /// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and with

@@ -111,22 +111,22 @@ class csv_table {
     // No escape characters: a backslash is a letter of a name.
     const boost::escaped_list_separator<char> commas(std::string{}, std::string{","}, std::string{"\""});
     const std::string whole(line);  // the tokenizer keeps iterators into it
-    std::vector<std::string> pieces;
-    for (const std::string& piece : boost::tokenizer<boost::escaped_list_separator<char>>(whole, commas))
-      pieces.emplace_back(detail::trimmed(piece));
+    std::vector<std::string> cells;
+    for (const std::string& cell : boost::tokenizer<boost::escaped_list_separator<char>>(whole, commas))
+      cells.emplace_back(detail::trimmed(cell));
     if (columns_.empty()) {
-      for (auto name = pieces.begin(); name != pieces.end(); ++name) {
+      for (auto name = cells.begin(); name != cells.end(); ++name) {
         if (name->empty()) return wrong("a column has no name, expected a line of column names");
-        if (std::find(pieces.begin(), name, *name) != name) return wrong("has two columns " + *name);
+        if (std::find(cells.begin(), name, *name) != name) return wrong("has two columns " + *name);
       }
-      columns_ = std::move(pieces);
+      columns_ = std::move(cells);
       header_line_ = number;
       return std::nullopt;
     }
-    if (pieces.size() != columns_.size())
-      return wrong("has " + std::to_string(pieces.size()) + " cells, expected " + std::to_string(columns_.size()) +
+    if (cells.size() != columns_.size())
+      return wrong("has " + std::to_string(cells.size()) + " cells, expected " + std::to_string(columns_.size()) +
                    " as line " + std::to_string(header_line_) + " has columns");
-    for (std::string& piece : pieces) cells_.push_back(std::move(piece));
+    for (std::string& cell : cells) cells_.push_back(std::move(cell));
     lines_.push_back(number);
     return std::nullopt;
   }

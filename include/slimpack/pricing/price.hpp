@@ -208,7 +208,7 @@ template <class Cost>
                              weight_gradients weights = weight_gradients::with_inputs,
                              std::span<const shared_row> shared = {}) {
   if constexpr (requires { { cost.priced(packs, shape, rates, weights) } -> std::same_as<workload>; }) {
-    return cost.priced(packs, shape, rates, weights);  // stands for several replicas (solvers/divide/lane_cost.hpp)
+    return cost.priced(packs, shape, rates, weights);  // stands for several replicas (solvers/divide/stand_in_cost.hpp)
   }
   workload w;
   w.shape = shape;

@@ -20,7 +20,7 @@ namespace slimpack::schedules {
 /// memory limit allows it, else waits for whichever comes first.
 ///
 /// Backward first suits the fill of the pipeline and spoils its drain, whose mirror image is a fill. So the rule runs
-/// on the mirrored step (time reversed, the passes exchanged) and on the step by turns, ties broken by the order found
+/// on the mirrored step (time reversed, the passes swapped) and on the step by turns, ties broken by the order found
 /// the time before; the last run is on the step, and the shortest order is kept.
 /// Source    list scheduling and forward-backward improvement (K. Y. Li and R. J. Willis, 1992), applied to the two
 ///           flows of a pipeline; derived

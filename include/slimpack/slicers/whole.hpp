@@ -9,7 +9,7 @@
 
 namespace slimpack::slicers {
 
-/// Never cuts: what packers without slices do.
+/// Never cuts: what packing without slices does.
 /// Units     tokens
 /// Errors    none: a sequence that does not fit is not given            Complexity  O(1)
 struct whole {

@@ -45,18 +45,18 @@ struct search_options {
                                             ///< measured: 0: +0.03 +- 0.03, 2: -0.01 +- 0.03
   std::uint32_t level_quarters{3};      ///< [0, 16] of the effort, for the levelled one
                                         ///< measured: 2: +0.02 +- 0.01, 4: -0.04 +- 0.02
-  std::uint32_t limit_tries{4};         ///< [1, 64] times that stand-ins' limit is lowered to what lanes hold
+  std::uint32_t limit_tries{4};         ///< [1, 64] times that stand-ins' limit is lowered to what sharers hold
                                         ///< measured: no plan changes at 3, 5, 1, 16
-  double level_enough{0.0005};          ///< [0, 1] of their work, by which lanes may differ: more exchange makes tuples
+  double level_enough{0.0005};          ///< [0, 1] of their work, by which sharers may differ: more swaps make tuples
                                         ///< of unlike sequences, which cost more
                                         ///< measured: 0.0004: -0.00 +- 0.00
 
-  // Packs by ratios (pack/packer.hpp, pack/pack_size_curve.hpp, pack/fill.hpp).
+  // Packs by ratios (pack/partitioner.hpp, pack/size_curve.hpp, pack/fill.hpp).
   double front{0.23};            ///< [0, 1] share of the sequences that run before the longest, to begin with
                                  ///< measured: 0.184: -0.03 +- 0.05, 0.2875: -0.07 +- 0.05
   double crowding{0.3};          ///< [0, 1] of the room: a longer sequence leaves others short of it, to begin with
                                  ///< measured: 0.24: -0.02 +- 0.02, 0.375: +0.01 +- 0.04
-  double overhead_packs{20};     ///< [0, 1000] o of pack_sizes: work for which a pack's overhead is worth waiting
+  double overhead_packs{20};     ///< [0, 1000] o of size_ratios: work for which a pack's overhead is worth waiting
                                  ///< measured: 16: -0.08 +- 0.04, 25: -0.01 +- 0.04
   double quiet_packs{50};        ///< [0, 10000] overheads that packs are sized for at least without a limit
                                  ///< measured: 200: -0.01 +- 0.01
@@ -84,7 +84,7 @@ struct search_options {
   std::uint32_t coarser_quanta{64};  ///< [1, 65536] the same, once more
   double larger_backward{1.6};      ///< [0.1, 10] times as large backward packs, tried
   double even_ramp{0.3};            ///< [0.01, 10] of even packs' ramps, tried
-  double even_crowding{0.3};        ///< [0, 1] of packing::crowding, tried with even packs
+  double even_crowding{0.3};        ///< [0, 1] of partition_rule::crowding, tried with even packs
 
   // The walk over pack sizes (improve/detail/evolve.hpp).
   std::uint32_t long_candidates{5000};  ///< [1, 1e9] candidates of a search that is long: it begins anew, and spares nothing
@@ -102,7 +102,7 @@ struct search_options {
   double step_decay{0.975};             ///< [0.1, 1] of the step, after another
   double step_least{0.05};              ///< [0.0001, 1]
 
-  // Moves of single packs (detail/pack_moves.hpp, improve/).
+  // Moves of single packs (improve/detail/neighbourhood.hpp, improve/).
   std::uint32_t moving_part{32};  ///< [1, 1e6] one of so many parts of the nodes is for them, beside the rest
   double reorder_chance{0.3};     ///< [0, 1] that a move is of sequences, else of borders
   double move_again{0.5};         ///< [0, 0.9] that another move follows before the packs are simulated

@@ -7,12 +7,12 @@
 #include <slimpack/solvers/divide/division_search.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
-#include <slimpack/solvers/pack/packing.hpp>
-#include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
+#include <slimpack/solvers/size_ratios.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <cstddef>
@@ -29,7 +29,7 @@ namespace slimpack::solvers {
 /// sequences, every candidate ordered by the schedule and scored by the simulator. At last, where the schedule lets it
 /// (orders_may_change), it changes that order by swaps, and packs within it.
 /// Source    the two phases of SlimPack (arXiv:2509.26246) and its candidates checked by a simulator; the paper's
-///           MILP is not public, and the search is derived: pack_sizes explains the shapes it searches over
+///           MILP is not public, and the search is derived: size_ratios explains the shapes it searches over
 /// Law       never worse than its own first candidate; with two candidates or more, nor than the packs that
 ///           solvers::megatron makes of what a replica gets, on the same schedule, where the slicer allows them and they
 ///           are no more than the quickest search could simulate; equal problems give equal solutions
@@ -37,9 +37,9 @@ namespace slimpack::solvers {
 ///           invalid_input: a constant of `options` is out of its range
 /// Complexity O(effort) for each replica
 struct two_phase {
-  pack_sizes forward{};
-  pack_sizes backward{.steady = 0.39, .ramp_least = 2.3, .fill = 1.6, .drain = 0.262,
-                      .turn_least = 0.68, .before = 0.104, .after = 0.081};
+  size_ratios forward{};
+  size_ratios backward{.steady = 0.39, .ramp_least = 2.3, .fill = 1.6, .drain = 0.262,
+                       .turn_least = 0.68, .before = 0.104, .after = 0.081};
   search_budget effort{search_budget::normal()};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none, as executors::packflow wants it
   std::size_t threads{0};  ///< that plan replicas side by side, 0: one per core; plans do not depend on it
@@ -62,7 +62,7 @@ struct two_phase {
     if (result<void> fine = options.check(); !fine) return std::move(fine).error();
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
-    const detail::packing start{{forward, backward}, options.front, options.crowding, batch.shape.quantum};
+    const detail::partition_rule start{{forward, backward}, options.front, options.crowding, batch.shape.quantum};
     detail::division_search<Slicer, Cost, Schedule, Moves> search(batch, slicer, cost, schedule, rates.value(), start,
                                                                   most_sharers, threads, options);
     result<solution> found = search.best(effort);

@@ -155,7 +155,7 @@ template <cost_model Cost>
     for (int part = 0; part < parts; ++part) {
       for (const pass p : {pass::forward, pass::backward}) {
         const slice whole{s.id, {0}, s.length};
-        const slice piece = random.piece_of(s, o.quantum);
+        const slice piece = random.slice_of(s, o.quantum);
         for (const slice& each : {whole, piece}) {
           detail::check_slice(r, cost, each, p, part, o.quantum);
           // Of the first stage: how many there are, a number of parts does not say.
@@ -167,7 +167,7 @@ template <cost_model Cost>
 
         std::vector<slice> pack;
         for (std::int64_t members = random.between(1, 8); members > 0; --members)
-          pack.push_back(random.piece_of({{id++}, random.length(o.longest)}, o.quantum));
+          pack.push_back(random.slice_of({{id++}, random.length(o.longest)}, o.quantum));
         detail::check_pack(r, cost, pack, p, part);
         r.check(3, detail::at_most(least_time(cost, {s.id, {0}, piece.length}, p, part), least_time(cost, piece, p, part)),
                 "least times do not fall when a slice's prefix grows", "slice", piece, p, "on part", part);

@@ -38,7 +38,7 @@ class generator {
   }
 
   /// A slice of a random sequence, its cuts on the quantum.
-  [[nodiscard]] slice piece_of(const sequence& s, tokens quantum) {
+  [[nodiscard]] slice slice_of(const sequence& s, tokens quantum) {
     const std::int64_t cuts = (s.length.value + quantum.value - 1) / quantum.value;
     const std::int64_t first = between(0, cuts - 1);
     const tokens begin{first * quantum.value};

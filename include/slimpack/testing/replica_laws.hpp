@@ -32,7 +32,7 @@ struct replica_view {
 
 namespace detail {
 
-/// Laws 1 and 3 of a shared sequence: rows name the packs of its pieces, whose tokens, taken over all sharers, run like
+/// Laws 1 and 3 of a shared sequence: rows name the packs of its slices, whose tokens, taken over all sharers, run like
 /// slices; and each sharer runs backward what it ran forward.
 /// Returns   whether rows can be run
 inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<const replica_view> replicas,

@@ -132,7 +132,7 @@ class mpi {
   /// Requires   nobody touches the bytes until the message is through
   [[nodiscard]] result<handle> receive(int peer, int channel, std::span<std::byte> data) {
     if (std::optional<error> wrong = refused(peer, channel, data.size())) return *std::move(wrong);
-    lane& from = lane_of(peer, channel);
+    route& from = route_of(peer, channel);
     const handle h = keep({MPI_REQUEST_NULL, ++serial_, peer, channel, data.size(), data.data(), {}, state::posted});
     from.posted.push_back(h.slot_);
     return h;
@@ -144,7 +144,7 @@ class mpi {
     if (stopped_) return *stopped_;
     if (operations_[h.slot_].serial != h.serial_) return true;
     const operation& o = operations_[h.slot_];
-    if (o.now == state::posted) match(lane_of(o.peer, o.channel));
+    if (o.now == state::posted) match(route_of(o.peer, o.channel));
     int done = 0;
     if (o.now == state::under_way) note(MPI_Test(&operations_[h.slot_].request, &done, MPI_STATUS_IGNORE));
     if (o.now == state::refused) return wrong_size(retire(h.slot_));
@@ -174,7 +174,7 @@ class mpi {
     fall_silent();
     operations_.clear();
     free_.clear();
-    lanes_.clear();
+    routes_.clear();
     first_serial_ = ++serial_;
   }
 
@@ -196,7 +196,7 @@ class mpi {
   };
 
   /// Receives of one peer and channel without a message yet, by slot, in order.
-  struct lane {
+  struct route {
     int peer{};
     int channel{};
     std::deque<std::size_t> posted;
@@ -224,8 +224,8 @@ class mpi {
     return std::nullopt;
   }
 
-  [[nodiscard]] lane& lane_of(int peer, int channel) {
-    return lanes_.try_emplace({peer, channel}, lane{peer, channel, {}}).first->second;
+  [[nodiscard]] route& route_of(int peer, int channel) {
+    return routes_.try_emplace({peer, channel}, route{peer, channel, {}}).first->second;
   }
 
   handle keep(const operation& o) {
@@ -247,8 +247,8 @@ class mpi {
     return std::exchange(operations_[slot], operation{});
   }
 
-  /// Gives a lane's receives the messages that have come.
-  void match(lane& from) {
+  /// Gives a route's receives the messages that have come.
+  void match(route& from) {
     while (!from.posted.empty()) {
       MPI_Message message{};
       MPI_Status status;
@@ -281,13 +281,13 @@ class mpi {
     note(MPI_Imrecv(l.memory.get(), static_cast<int>(size), MPI_BYTE, &message, &l.request));
   }
 
-  /// What a call does that has to wait: looks for the messages of one lane after the other, and now and then for an
+  /// What a call does that has to wait: looks for the messages of one route after the other, and now and then for an
   /// abort.
   void look_around() {
     if (stopped_) return;
-    auto next = lanes_.upper_bound(looked_at_);
-    if (next == lanes_.end()) next = lanes_.begin();
-    if (next != lanes_.end()) {
+    auto next = routes_.upper_bound(looked_at_);
+    if (next == routes_.end()) next = routes_.begin();
+    if (next != routes_.end()) {
       looked_at_ = next->first;
       match(next->second);
     }
@@ -382,7 +382,7 @@ class mpi {
   int channels_{};
   std::vector<operation> operations_;
   std::vector<std::size_t> free_;  ///< slots of operations that are through
-  std::map<std::pair<int, int>, lane> lanes_;
+  std::map<std::pair<int, int>, route> routes_;
   std::vector<loose> loose_;
   std::uint64_t serial_{};
   std::uint64_t first_serial_{1};  ///< of the operations of this step

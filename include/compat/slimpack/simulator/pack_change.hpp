@@ -1,2 +1,3 @@
-#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/simulators/order/window_change.hpp>
 namespace slimpack { namespace simulator = simulators; }
+namespace slimpack::simulators { using pack_change = window_change; }

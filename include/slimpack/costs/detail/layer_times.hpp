@@ -222,8 +222,8 @@ class layer_times {
     const int ranks = shape_.context;
     const tokens keys = prefix + queries;
     if (ranks == 1) return core(queries, keys, p, copies, from);
-    const tokens piece = share_of(queries, 2 * ranks);
-    const seconds computed = core(piece, prefix + piece, p, copies, from) + core(piece, keys, p, copies, from);
+    const tokens half = share_of(queries, 2 * ranks);
+    const seconds computed = core(half, prefix + half, p, copies, from) + core(half, keys, p, copies, from);
     const seconds exposed =
         wires_.context(keys * copies, layer_.kv_elements, p, with_.exchange, computed * copies).exposed *
         (1.0 / copies);

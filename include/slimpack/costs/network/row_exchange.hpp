@@ -57,7 +57,7 @@ class row_exchange {
     }
   }
 
-  /// attention: what the replica's own pieces of the row take for it in this pass
+  /// attention: what the replica's own slices of the row take for it in this pass
   [[nodiscard]] seconds operator()(const shared_row& row, std::span<const slice> mine, seconds attention, pass p,
                                    int part) const {
     double own = 0;

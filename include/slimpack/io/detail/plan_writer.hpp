@@ -17,7 +17,7 @@ namespace slimpack::io::detail {
 
 inline constexpr std::string_view plan_format = "slimpack-plan/1";
 
-/// Writes a plan piece by piece: a plan of 100,000 packs is never a document in memory.
+/// Writes a plan bit by bit: a plan of 100,000 packs is never a document in memory.
 class plan_writer {
  public:
   plan_writer(std::ostream& out, const plan& p) : json_(out), plan_(p) {}

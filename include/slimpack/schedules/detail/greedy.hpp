@@ -129,30 +129,30 @@ class rule {
     down_at_.resize(p.down.packs() * p.stages);
     up_at_.resize(p.up.packs() * p.stages);
     out.before.resize(p.up.packs() * p.stages);
-    lanes_.clear();
+    states_.clear();
     for (std::size_t r = 0; r < p.stages; ++r)
-      lanes_.push_back({.down_cell = p.down.cell(0, r), .up_cell = p.up.cell(0, r), .allowed = p.caps[p.row[r]]});
+      states_.push_back({.down_cell = p.down.cell(0, r), .up_cell = p.up.cell(0, r), .allowed = p.caps[p.row[r]]});
     for (std::size_t left = (p.down.packs() + p.up.packs()) * p.stages; left > 0;) {
       std::size_t run = 0;
       for (std::size_t r = 0; r + 1 < p.stages; ++r) run += visit(p, image, out, r, false);
       for (std::size_t r = p.stages; r-- > 0;) run += visit(p, image, out, r, false);
       if (run == 0) {
-        const auto sooner = [](const lane& a, const lane& b) { return a.start < b.start; };
-        const auto first = std::min_element(lanes_.begin(), lanes_.end(), sooner);
+        const auto sooner = [](const stage_state& a, const stage_state& b) { return a.start < b.start; };
+        const auto first = std::min_element(states_.begin(), states_.end(), sooner);
         SLIMPACK_ASSERT(first->start != never, "memory_cap::check passed, so no stage waits for ever");
-        run = visit(p, image, out, static_cast<std::size_t>(first - lanes_.begin()), true);
+        run = visit(p, image, out, static_cast<std::size_t>(first - states_.begin()), true);
       }
       left -= run;
     }
     out.makespan = 0;
-    for (const lane& s : lanes_) out.makespan = std::max(out.makespan, s.free);
+    for (const stage_state& s : states_) out.makespan = std::max(out.makespan, s.free);
   }
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
   /// One stage as far as it has run.
-  struct lane {
+  struct stage_state {
     std::ptrdiff_t down_cell{};  // of its next down
     std::ptrdiff_t up_cell{};
     std::uint32_t downs{};
@@ -174,13 +174,13 @@ class rule {
     std::uint32_t* const before = out.before.data() + r * ups;
     double* const down_at = down_at_.data();
     double* const up_at = up_at_.data();
-    lane s = lanes_[r];
+    stage_state s = states_[r];
     const std::uint32_t ran = s.downs + s.ups;
     // What has arrived, and when what comes next may. The first stage has all downs; the last turns those it has run.
-    const std::uint32_t downs_here = r == 0 ? downs : lanes_[r - 1].downs;
-    const double down_bound = r == 0 ? 0 : lanes_[r - 1].down_arrival;
-    const std::uint32_t ups_here = is_last ? s.ups : lanes_[r + 1].ups;
-    const double up_bound = is_last ? 0 : lanes_[r + 1].up_arrival;
+    const std::uint32_t downs_here = r == 0 ? downs : states_[r - 1].downs;
+    const double down_bound = r == 0 ? 0 : states_[r - 1].down_arrival;
+    const std::uint32_t ups_here = is_last ? s.ups : states_[r + 1].ups;
+    const double up_bound = is_last ? 0 : states_[r + 1].up_arrival;
     while (true) {
       double down = never;
       double up = never;
@@ -221,13 +221,13 @@ class rule {
     if (is_last && s.ups < ups && p.need[s.ups] > s.downs) up = down + p.down.time(s.down_cell);
     if (s.downs < downs && !is_last) s.down_arrival = down + p.down.time(s.down_cell) + p.down.message(s.down_cell);
     if (s.ups < ups && r > 0) s.up_arrival = up + p.up.time(s.up_cell) + p.up.message(s.up_cell);
-    lanes_[r] = s;
+    states_[r] = s;
     return s.downs + s.ups - ran;
   }
 
   std::vector<double> down_at_;  // per cell, when a pack's input arrives; not of the first stage's downs
   std::vector<double> up_at_;    // not of the last stage's ups
-  std::vector<lane> lanes_;
+  std::vector<stage_state> states_;
 };
 
 /// The programs of an order of a step.

@@ -49,16 +49,16 @@ class fill {
     for (std::size_t i = 0; i < work_.forward.size(); ++i) forward_at_[i * parts] = 0;
     std::size_t left = 0;
     for (std::size_t r = 0; r < stages_; ++r) {
-      lanes_.emplace_back(work_, r);
-      lanes_.back().code.reserve(order_[r].size() +
-                                 work_.weight.count() * static_cast<std::size_t>(work_.shape.chunks));
-      lanes_.back().forwards = work_.forward.size() * static_cast<std::size_t>(work_.shape.chunks);
+      states_.emplace_back(work_, r);
+      states_.back().code.reserve(order_[r].size() +
+                                  work_.weight.count() * static_cast<std::size_t>(work_.shape.chunks));
+      states_.back().forwards = work_.forward.size() * static_cast<std::size_t>(work_.shape.chunks);
       left += order_[r].size();
     }
     rule_ == overrun::alike ? run_in_time(left) : run_in_turn(left);
     filled out;
     for (std::size_t r = 0; r < stages_; ++r) {
-      lane& l = lanes_[r];
+      stage_state& l = states_[r];
       while (l.owes()) run_weights(r);
       out.makespan = std::max(out.makespan, l.free);
       out.span = std::max(out.span, l.free - l.begin);
@@ -71,8 +71,8 @@ class fill {
   static constexpr double never = std::numeric_limits<double>::infinity();
 
   /// One stage as far as it has run.
-  struct lane {
-    lane(const workload& work, std::size_t stage) : memory(work, static_cast<int>(stage)) {}
+  struct stage_state {
+    stage_state(const workload& work, std::size_t stage) : memory(work, static_cast<int>(stage)) {}
     [[nodiscard]] bool owes() const { return paid < owed.size(); }
 
     program code{};
@@ -96,7 +96,7 @@ class fill {
       advance(first);
       // Only this stage went on, and only those beside it may have got what they wait for.
       for (const std::size_t r : {first, (first + 1) % stages_, (first + stages_ - 1) % stages_})
-        start_[r] = std::max(lanes_[r].free, ready(r));
+        start_[r] = std::max(states_[r].free, ready(r));
     }
   }
 
@@ -118,14 +118,14 @@ class fill {
 
   /// When the input of a stage's next instruction is there, as far as is known.
   [[nodiscard]] double ready(std::size_t stage) {
-    const lane& l = lanes_[stage];
+    const stage_state& l = states_[stage];
     if (l.at == order_[stage].size()) return never;
     const instruction& i = order_[stage][l.at];
     return arrival(i.pass)[cell_of(i, stage)];
   }
 
   void run_weights(std::size_t stage) {
-    lane& l = lanes_[stage];
+    stage_state& l = states_[stage];
     const instruction& i = l.owed[l.paid++];
     l.free += work_.weight.time[cell_of(i, stage)].value;
     l.memory.run(i);
@@ -133,7 +133,7 @@ class fill {
   }
 
   void advance(std::size_t stage) {
-    lane& l = lanes_[stage];
+    stage_state& l = states_[stage];
     const instruction& next = order_[stage][l.at];
     const double at = ready(stage);
     while (l.owes() && l.memory.during(next) > budget_) run_weights(stage);
@@ -152,7 +152,7 @@ class fill {
   }
 
   void run(std::size_t stage, const instruction& i) {
-    lane& l = lanes_[stage];
+    stage_state& l = states_[stage];
     const pass_timing& timing = work_.of(i.pass);
     const std::size_t cell = cell_of(i, stage);
     const std::size_t part = part_of(i, stage);
@@ -176,7 +176,7 @@ class fill {
   double budget_;
   overrun rule_;
   std::size_t stages_;
-  std::vector<lane> lanes_;
+  std::vector<stage_state> states_;
   std::vector<double> start_;  // per stage, of its next instruction; never: not known yet
   std::vector<double> forward_at_;  // [pack * parts + part]: arrival of its input
   std::vector<double> backward_at_;

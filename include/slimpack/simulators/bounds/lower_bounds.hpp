@@ -6,9 +6,9 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/simulators/bounds/pieces.hpp>
+#include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/residence.hpp>
-#include <slimpack/simulators/bounds/stage_packs.hpp>
+#include <slimpack/simulators/bounds/stage_loss.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -118,9 +118,9 @@ template <class Cost>
   }
   if (shape.stages > 1) {
     const seconds least = bounds[static_cast<std::size_t>(busiest)].time;
-    const pieces all(batch, shape.quantum);
+    const batch_quanta all(batch, shape.quantum);
     const residence memory(cost, shape, batch, all, rates);
-    const stage_packs packs(cost, shape, batch, all, busiest, memory, memory.tightest(least));
+    const stage_loss packs(cost, shape, batch, all, busiest, memory, memory.tightest(least));
     bounds.push_back({"stage " + std::to_string(busiest) + ": fill + work + packs + drain", packs.bound(least)});
   }
   bound chain{};

@@ -5,8 +5,8 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/simulators/bounds/piece_times.hpp>
-#include <slimpack/simulators/bounds/pieces.hpp>
+#include <slimpack/simulators/bounds/batch_quanta.hpp>
+#include <slimpack/simulators/bounds/quantum_times.hpp>
 
 #include <algorithm>
 #include <array>
@@ -37,8 +37,8 @@ namespace slimpack::simulators {
 ///           the last part one after the other, forward and then backward; their weight gradients may come later.
 ///           Counting them leaves out f_i and b_k on the last part, in which they may be. A merge divides them by its
 ///           sharers.
-/// Packs     n_i v_i >= (sum over the pack's pieces of sqrt(n v))^2 for any times v that add up (Cauchy), and again:
-///               sum over packs of n_i v_i >= (sum over all pieces of sqrt(n v))^2 / packs.
+/// Packs     n_i v_i >= (sum over the pack's quanta of sqrt(n v))^2 for any times v that add up (Cauchy), and again:
+///               sum over packs of n_i v_i >= (sum over all quanta of sqrt(n v))^2 / packs.
 ///           So with C = (sum of sqrt(n v), v on the parts before the last)^2 + (the same on the last, of short
 ///           sequences only)^2
 ///               C_forward / forward packs + C_backward / backward packs <= room,                            (1)
@@ -51,9 +51,9 @@ namespace slimpack::simulators {
 class residence {
  public:
   /// Sums over the batch. Requires  shape.stages >= 2; rates: one per stage
-  /// Complexity O((sequences + groups of pieces) * parts)
+  /// Complexity O((sequences + groups of quanta) * parts)
   template <class Cost>
-  residence(const Cost& cost, const shape& on, std::span<const sequence> batch, const pieces& all,
+  residence(const Cost& cost, const shape& on, std::span<const sequence> batch, const batch_quanta& all,
             std::span<const memory_rates> rates)
       : shape_(on), stages_(static_cast<std::size_t>(on.stages) - 1) {
     gather(cost, all);
@@ -112,8 +112,8 @@ class residence {
     }
   }
 
-  /// What a piece adds at most to the sums of sqrt(n v) of stage `a`, forward and backward.
-  [[nodiscard]] std::array<double, 2> root_of(int a, const piece_times& t, double tokens) const {
+  /// What a quantum adds at most to the sums of sqrt(n v) of stage `a`, forward and backward.
+  [[nodiscard]] std::array<double, 2> root_of(int a, const quantum_times& t, double tokens) const {
     const auto root = [&](const std::vector<double>& times) {
       double sum = times.back();
       each_way(times, [&](std::size_t stage, double way) { sum += stage == static_cast<std::size_t>(a) ? way : 0; });
@@ -137,7 +137,7 @@ class residence {
     double later{};                // tokens times the later work of their sequences
   };
 
-  /// A piece on the last part.
+  /// A quantum on the last part.
   struct last_part {
     std::array<double, 2> root{};  // sqrt(n v), v its time
     double work{};                 // forward, and backward without weight gradients, which may run later
@@ -152,11 +152,11 @@ class residence {
               forward + std::max(0.0, backward - least_weight_time(cost, s, part).value)};
     }
   };
-  /// The first pieces of a sequence on the last part.
+  /// The first quanta of a sequence on the last part.
   struct run {
     std::array<double, 2> root{};
     double work{};
-    double earlier{};  // tokens times the work before their piece
+    double earlier{};  // tokens times the work before their quantum
 
     void add(const last_part& one, double count, double tokens) {
       for (const std::size_t p : both_passes) root[p] += count * one.root[p];
@@ -187,11 +187,11 @@ class residence {
   }
 
   template <class Cost>
-  void gather(const Cost& cost, const pieces& all) {
+  void gather(const Cost& cost, const batch_quanta& all) {
     const auto last = static_cast<std::size_t>(shape_.parts() - 1);
     std::vector<double> fill(stages_.size(), std::numeric_limits<double>::infinity());
     std::array<std::vector<double>, 2> way;
-    const auto add = [&](const piece_times& t, const piece_times& dearest, double count, double n) {
+    const auto add = [&](const quantum_times& t, const quantum_times& dearest, double count, double n) {
       for (const std::size_t p : both_passes) {
         way[p].assign(stages_.size() + 1, 0);
         each_way(p == 0 ? t.forward : t.backward, [&](std::size_t a, double time) { way[p][a] += time; });
@@ -210,7 +210,7 @@ class residence {
       for (std::size_t part = 0; part <= last; ++part)
         if (dearest.backward[part] > 0) split_ = std::min(split_, 2 * t.inputs[part] / dearest.backward[part]);
     };
-    each_piece(all, cost, shape_.parts(), add);
+    each_quantum(all, cost, shape_.parts(), add);
     double come = 0;
     for (std::size_t a = 0; a < stages_.size(); ++a) {
       stages_[a].fill = come + fill[a];
@@ -220,11 +220,11 @@ class residence {
   }
 
   template <class Cost>
-  void gather_long(const Cost& cost, std::span<const sequence> batch, const pieces& all) {
+  void gather_long(const Cost& cost, std::span<const sequence> batch, const batch_quanta& all) {
     const auto n = static_cast<double>(all.quantum().value);
     std::vector<last_part> one;   // a quantum of each group
     std::vector<run> so_far{{}};  // the groups before
-    for (const piece_group& g : all.groups()) {
+    for (const quantum_group& g : all.groups()) {
       one.push_back(last_part::of(cost, g.first, shape_));
       run next = so_far.back();
       next.add(one.back(), static_cast<double>(all.group_size()), n);

@@ -38,7 +38,7 @@ namespace slimpack::simulators {
 }
 
 /// The task graph of the replicas of a group, whose tasks name their position in it. On each stage the packs of a row
-/// start together and end together; packs that hold pieces of two rows tie both together.
+/// start together and end together; packs that hold slices of two rows tie both together.
 /// work_of(replica), programs_of(replica): workload and programs of a replica of the plan
 /// Errors    those of task_graph::assign; invalid_input: a row that names no pack; cyclic_schedule: replicas that run the
 ///           rows of what they share in different orders

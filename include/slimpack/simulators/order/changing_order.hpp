@@ -10,7 +10,7 @@
 #include <slimpack/simulators/order/detail/stage_chains.hpp>
 #include <slimpack/simulators/order/detail/stage_room.hpp>
 #include <slimpack/simulators/order/detail/timed_order.hpp>
-#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/simulators/order/window_change.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -85,7 +85,7 @@ class changing_order {
   /// Returns   whether the change stays            Requires  no place earlier in the step was changed in this sweep;
   ///           every pack counts as memory all the tokens it runs
   /// Complexity O(instructions that run meanwhile)
-  bool recut(const pack_change& change) {
+  bool recut(const window_change& change) {
     if (!room_.allows(order_.chains(), change) || !needs_.allow(order_.chains(), change)) return false;
     if (!order_.recut(change)) return false;
     room_.recut(order_.chains(), change);

@@ -3,7 +3,7 @@
 
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
-#include <slimpack/solvers/pack/whole_packs.hpp>
+#include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -30,7 +30,7 @@ struct dp_balanced {
                                        const Schedule& schedule) const {
     const result<tokens> limit = detail::pack_limit(batch, context);
     if (!limit) return limit.error();
-    std::vector<detail::whole_pack> packs = next_fit(batch, limit.value());
+    std::vector<detail::sequence_bin> packs = next_fit(batch, limit.value());
     const auto multiple = static_cast<std::size_t>(batch.shape.replicas) * static_cast<std::size_t>(batch.shape.chunks);
     while (packs.size() % multiple != 0 && halve_fullest(packs)) {
     }
@@ -44,8 +44,8 @@ struct dp_balanced {
   }
 
  private:
-  static std::vector<detail::whole_pack> next_fit(const problem& batch, tokens limit) {
-    std::vector<detail::whole_pack> packs(1);
+  static std::vector<detail::sequence_bin> next_fit(const problem& batch, tokens limit) {
+    std::vector<detail::sequence_bin> packs(1);
     tokens held{};
     for (const sequence& s : sequences_of(batch.lengths)) {
       if (held + s.length > limit) packs.emplace_back(), held = {};
@@ -56,7 +56,7 @@ struct dp_balanced {
   }
 
   /// False when every pack holds a single sequence.
-  static bool halve_fullest(std::vector<detail::whole_pack>& packs) {
+  static bool halve_fullest(std::vector<detail::sequence_bin>& packs) {
     auto fullest = packs.end();
     tokens most{};
     for (auto p = packs.begin(); p != packs.end(); ++p) {
@@ -67,7 +67,7 @@ struct dp_balanced {
     tokens kept{};
     std::size_t keep = 0;
     while (keep + 1 < fullest->size() && (keep == 0 || 2 * kept.value < most.value)) kept += (*fullest)[keep++].length;
-    detail::whole_pack rest(fullest->begin() + static_cast<std::ptrdiff_t>(keep), fullest->end());
+    detail::sequence_bin rest(fullest->begin() + static_cast<std::ptrdiff_t>(keep), fullest->end());
     fullest->resize(keep);
     packs.insert(fullest + 1, std::move(rest));
     return true;

@@ -4,7 +4,7 @@
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/divide/differencing.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
-#include <slimpack/solvers/pack/whole_packs.hpp>
+#include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -38,8 +38,8 @@ struct karmarkar_karp {
       const slice whole{s.id, {0}, s.length};
       return (cost.time(whole, pass::forward, part) + cost.time(whole, pass::backward, part)).value;
     };
-    std::vector<std::vector<detail::whole_pack>> replicas;
-    for (const detail::whole_pack& own : split(all, static_cast<std::size_t>(batch.shape.replicas), work))
+    std::vector<std::vector<detail::sequence_bin>> replicas;
+    for (const detail::sequence_bin& own : split(all, static_cast<std::size_t>(batch.shape.replicas), work))
       replicas.push_back(micro_batches(own, limit.value(), work));
     return detail::symmetric_solution(batch, cost, schedule, replicas);
   }
@@ -52,10 +52,10 @@ struct karmarkar_karp {
 
  private:
   template <class Work>
-  static std::vector<detail::whole_pack> split(std::span<const sequence> items, std::size_t bins, const Work& work) {
+  static std::vector<detail::sequence_bin> split(std::span<const sequence> items, std::size_t bins, const Work& work) {
     std::vector<double> weight;
     for (const sequence& s : items) weight.push_back(work(s));
-    std::vector<detail::whole_pack> packs(bins);
+    std::vector<detail::sequence_bin> packs(bins);
     std::size_t bin = 0;
     for (const std::vector<std::uint32_t>& subset : detail::largest_differencing(weight, bins)) {
       for (const std::uint32_t i : subset) packs[bin].push_back(items[i]);
@@ -65,11 +65,12 @@ struct karmarkar_karp {
   }
 
   template <class Work>
-  static std::vector<detail::whole_pack> micro_batches(const detail::whole_pack& own, tokens limit, const Work& work) {
+  static std::vector<detail::sequence_bin> micro_batches(const detail::sequence_bin& own, tokens limit,
+                                                         const Work& work) {
     if (own.empty()) return {};
     auto count = static_cast<std::size_t>((detail::size_of(own).value + limit.value - 1) / limit.value);
     for (;; count += std::max<std::size_t>(1, count / 16)) {
-      std::vector<detail::whole_pack> packs = split(own, std::min(count, own.size()), work);
+      std::vector<detail::sequence_bin> packs = split(own, std::min(count, own.size()), work);
       const bool fit = std::all_of(packs.begin(), packs.end(), [&](const auto& p) { return detail::size_of(p) <= limit; });
       if (fit) return packs;  // at the latest with one sequence in each
     }

@@ -3,7 +3,7 @@
 
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
-#include <slimpack/solvers/pack/whole_packs.hpp>
+#include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -26,7 +26,7 @@ struct megatron {
                                        const Schedule& schedule) const {
     const result<tokens> limit = detail::pack_limit(batch, context);
     if (!limit) return limit.error();
-    std::vector<detail::whole_pack> packs = detail::first_fit_decreasing(sequences_of(batch.lengths), limit.value());
+    std::vector<detail::sequence_bin> packs = detail::first_fit_decreasing(sequences_of(batch.lengths), limit.value());
     return detail::symmetric_solution(batch, cost, schedule, detail::dealt(std::move(packs), batch.shape.replicas));
   }
 

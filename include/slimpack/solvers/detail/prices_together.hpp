@@ -10,7 +10,7 @@
 
 namespace slimpack::detail {
 
-/// What packs of this cost model take depends on other packs (solvers/divide/lane_cost.hpp).
+/// What packs of this cost model take depends on other packs (solvers/divide/stand_in_cost.hpp).
 template <class Cost>
 concept prices_together = requires(const Cost& c, const partition& packs, const shape& on,
                                    const std::vector<memory_rates>& r) {

@@ -18,8 +18,8 @@
 namespace slimpack::detail {
 
 /// Whether a solver's answer can be simulated: what it names is there, each sequence runs on one replica or on those
-/// that share it, in order, and rows name the packs of their pieces. Cuts, memory and which sharer runs a token backward
-/// are left to testing/solver_laws.hpp; programs to task_graph::assign.
+/// that share it, in order, and rows name the packs of their slices. Cuts, memory and which sharer runs a token
+/// backward are left to testing/solver_laws.hpp; programs to task_graph::assign.
 class solution_check {
  public:
   solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on)
@@ -117,13 +117,13 @@ class solution_check {
                            number(one.begin.value) + " on " + name(p) + ", after " + number(ran.value) + " others");
     ran += one.length;
     if (!s.shared) return success();
-    // Its packs are those of its rows, one after the other; two pieces may be in one.
+    // Its packs are those of its rows, one after the other; two slices may be in one.
     const std::vector<std::vector<pack_id>>& rows = s.shared->of(p);
     const std::size_t place = s.listed - 1;
     std::size_t& row = s.rows[index(p)];
     if (row > 0 && rows[row - 1][place].value == pack) return success();
     if (row == rows.size() || rows[row][place].value != pack)
-      return wrong(id, "has a piece in pack " + number(pack) + " of replica " + number(replica) + ", " + name(p) +
+      return wrong(id, "has a slice in pack " + number(pack) + " of replica " + number(replica) + ", " + name(p) +
                            ", which its next row does not name");
     ++row;
     return success();

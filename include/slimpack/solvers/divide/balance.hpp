@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_BALANCE_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_BALANCE_HPP
 
-#include <slimpack/solvers/divide/exchange.hpp>
+#include <slimpack/solvers/divide/rebalance.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace slimpack::solvers {
 
 /// Assigns items to bins so that the heaviest bin is light: largest first onto the lightest bin, then moves and swaps
 /// out of the heaviest bin while they lower it.
-/// Source    LPT (R. L. Graham, 1969: within 4/3 of the best) with the usual exchange neighbourhood
+/// Source    LPT (R. L. Graham, 1969: within 4/3 of the best) with the usual neighbourhood of moves and swaps
 /// Shapes    weight: one per item; loads: what each bin holds before; returns the bin of each item
 /// Law       equal weights are taken in index order, so equal inputs give equal answers
-/// Errors    none            Complexity  O(n log n + rounds * n), at most `rounds` exchanges
+/// Errors    none            Complexity  O(n log n + rounds * n), at most `rounds` moves and swaps
 [[nodiscard]] inline std::vector<std::uint32_t> balance(std::span<const double> weight, std::vector<double> loads,
                                                         std::size_t rounds = 1000) {
   const std::size_t bins = loads.size();
@@ -38,7 +38,7 @@ namespace slimpack::solvers {
     loads[b] += weight[i];
     lightest.push({loads[b], b});
   }
-  detail::exchange(weight, items, loads, rounds);
+  detail::rebalance(weight, items, loads, rounds);
   for (std::uint32_t b = 0; b < bins; ++b)
     for (const std::uint32_t i : items[b]) bin_of[i] = b;
   return bin_of;

@@ -4,7 +4,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
-#include <slimpack/solvers/divide/exchange.hpp>
+#include <slimpack/solvers/divide/rebalance.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
@@ -98,10 +98,10 @@ using division = std::vector<planning_unit>;
     } else {
       double best = 0;  // work that is left to the group, or by how much it is over
       for (planning_unit& u : units) {
-        const std::size_t lanes = u.replicas.size();
-        if (lanes < sharers[i].least || lanes > sharers[i].most) continue;
-        const double left = mean - fullest(u) - work[i] / static_cast<double>(lanes);
-        const double rank = left >= 0 ? -left * static_cast<double>(lanes) : left - static_cast<double>(replicas) * mean;
+        const std::size_t members = u.replicas.size();
+        if (members < sharers[i].least || members > sharers[i].most) continue;
+        const double left = mean - fullest(u) - work[i] / static_cast<double>(members);
+        const double rank = left >= 0 ? -left * static_cast<double>(members) : left - static_cast<double>(replicas) * mean;
         if (!into || rank > best) into = &u, best = rank;
       }
     }
@@ -113,7 +113,7 @@ using division = std::vector<planning_unit>;
   return units;
 }
 
-/// Lets groups share all that is not light among their own sequences: whole ones of unlike work leave lanes waiting.
+/// Lets groups share all that is not light among their own sequences: whole ones of unlike work leave sharers waiting.
 /// Shapes    work, sharers: one per sequence of the batch
 /// Returns   whether there are such; they are still among the own ones, until share_out
 [[nodiscard]] inline bool share_more(division& units, std::span<const double> work,
@@ -177,7 +177,7 @@ inline void level(division& units, std::span<const sequence> batch, std::span<co
     loads.push_back(ends[u].value);
     share.push_back(1.0 / static_cast<double>(units[u].replicas.size()));
   }
-  exchange(work, own, loads, units.size(), 0, share);
+  rebalance(work, own, loads, units.size(), 0, share);
   for (std::size_t u = 0; u < units.size(); ++u) {
     std::sort(own[u].begin(), own[u].end());
     units[u].own.clear();

@@ -6,15 +6,15 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/division.hpp>
-#include <slimpack/solvers/divide/lane_cost.hpp>
-#include <slimpack/solvers/divide/lanes.hpp>
 #include <slimpack/solvers/divide/place_groups.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
+#include <slimpack/solvers/divide/sharing_group.hpp>
+#include <slimpack/solvers/divide/stand_in_cost.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
 #include <slimpack/solvers/improve/detail/local_search.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
-#include <slimpack/solvers/pack/packing.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
@@ -45,7 +45,7 @@ class division_search {
  public:
   /// Requires  what it is given by reference outlives it
   division_search(const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
-                  const std::vector<memory_rates>& rates, const packing& start, std::uint32_t most_sharers,
+                  const std::vector<memory_rates>& rates, const partition_rule& start, std::uint32_t most_sharers,
                   std::size_t threads, const solvers::search_options& options = solvers::default_search_options)
       : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), start_(start),
         most_sharers_(most_sharers), threads_(threads), options_(options), all_(solvers::sequences_of(batch.lengths)) {
@@ -198,7 +198,7 @@ class division_search {
   }
 
   /// Every unit planned by phase 2.
-  result<outcome> planned(division units, const packing& start, solvers::search_budget effort) {
+  result<outcome> planned(division units, const partition_rule& start, solvers::search_budget effort) {
     std::vector<solution> of_unit(units.size());
     std::vector<solvers::search_report> reports(units.size());
     std::vector<seconds> ends(units.size());
@@ -214,8 +214,8 @@ class division_search {
     if (!done) return std::move(done).error();
     solution found{std::vector<replica_solution>(replicas())};
     for (std::size_t u = 0; u < units.size(); ++u) {
-      for (std::size_t lane = 0; lane < units[u].replicas.size(); ++lane)
-        found.replicas[units[u].replicas[lane]] = std::move(of_unit[u].replicas[lane]);
+      for (std::size_t sharer = 0; sharer < units[u].replicas.size(); ++sharer)
+        found.replicas[units[u].replicas[sharer]] = std::move(of_unit[u].replicas[sharer]);
       for (merge& m : of_unit[u].merges) found.merges.push_back(std::move(m));
     }
     result<void> timed = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
@@ -231,7 +231,7 @@ class division_search {
   }
 
   /// end: when it ends
-  result<solution> alone(const planning_unit& unit, const packing& start, solvers::search_budget effort,
+  result<solution> alone(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
                          seconds& end, solvers::search_report& report) const {
     local_search<Slicer, Cost, Schedule, Moves> search(unit.own, batch_, slicer_, cost_, schedule_, rates_, options_);
     result<replica_solution> one = search.best(start, effort);
@@ -243,30 +243,31 @@ class division_search {
     return made;
   }
 
-  result<solution> together(const planning_unit& unit, const packing& start, solvers::search_budget effort,
+  result<solution> together(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
                             solvers::search_report& report) const {
     std::vector<double> work;
     for (const sequence& s : unit.own) work.push_back(work_[s.id.value]);
-    lanes on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
+    sharing_group on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
     for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), options_)) on.add(tuple);
-    const lane_cost<Cost> cost(cost_, on, unit.replicas);
+    const stand_in_cost<Cost> cost(cost_, on, unit.replicas);
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
     problem as_one{lengths, batch_.shape, batch_.stop};
-    // Stand-ins tell what lanes hold but for quanta: where a lane holds more than the limit, they get so much less.
+    // Stand-ins tell what sharers hold but for quanta: where a sharer holds more than the limit, they get so much less.
     error why;
     for (std::uint32_t tries = 0; tries < options_.limit_tries; ++tries) {
-      local_search<Slicer, lane_cost<Cost>, Schedule, Moves> search(on.stand_ins(), as_one, slicer_, cost, schedule_,
-                                                                    rates_, options_);
+      local_search<Slicer, stand_in_cost<Cost>, Schedule, Moves> search(on.stand_ins(), as_one, slicer_, cost,
+                                                                        schedule_,
+                                                                        rates_, options_);
       result<replica_solution> one = search.best(start, effort);
       report.add(search.report());
       if (!one && tries > 0) return why;  // not with the limit lowered here
       if (!one) return std::move(one).error();
       const partition& packs = one.value().partition;
-      std::vector<lane_packs> of = cost.unfolded(packs);
+      std::vector<sharer_packs> of = cost.unfolded(packs);
       if (!batch_.shape.memory) return unfolded(one.value(), on, std::move(of), unit.replicas);
       const std::vector<workload> works =
-          cost.priced_lanes(packs, of, batch_.shape, rates_, weight_gradients_of<Schedule>);
+          cost.priced_sharers(packs, of, batch_.shape, rates_, weight_gradients_of<Schedule>);
       solution made = unfolded(one.value(), on, std::move(of), unit.replicas);
       const double over = excess(made, works);
       if (over <= 0) return made;
@@ -276,22 +277,22 @@ class division_search {
     return why;
   }
 
-  /// What each lane does of shared sequences.
-  [[nodiscard]] std::vector<double> shared_work(const lanes& on) const {
+  /// What each sharer does of shared sequences.
+  [[nodiscard]] std::vector<double> shared_work(const sharing_group& on) const {
     std::vector<double> load(on.count());
     for (const sequence& s : on.stand_ins().first(on.shared().size()))
-      for (std::size_t lane = 0; lane < load.size(); ++lane)
-        for (const slice& piece : on.pieces({s.id, {0}, s.length}, lane))
-          if (piece.length > tokens{0}) load[lane] += work_of(piece);
+      for (std::size_t sharer = 0; sharer < load.size(); ++sharer)
+        for (const slice& cut : on.slices({s.id, {0}, s.length}, sharer))
+          if (cut.length > tokens{0}) load[sharer] += work_of(cut);
     return load;
   }
 
-  /// By how much the fullest stage of any lane is over the limit.        Requires  a limit
-  [[nodiscard]] double excess(const solution& lanes, std::span<const workload> works) const {
+  /// By how much the fullest stage of any sharer is over the limit.        Requires  a limit
+  [[nodiscard]] double excess(const solution& sharers, std::span<const workload> works) const {
     double most = 0;
-    for (std::size_t lane = 0; lane < works.size(); ++lane) {
-      const std::vector<program>& programs = lanes.replicas[lane].programs;
-      for (const double peak : simulators::peak_memory(settled(works[lane], programs), programs))
+    for (std::size_t sharer = 0; sharer < works.size(); ++sharer) {
+      const std::vector<program>& programs = sharers.replicas[sharer].programs;
+      for (const double peak : simulators::peak_memory(settled(works[sharer], programs), programs))
         most = std::max(most, peak - batch_.shape.memory->amount);
     }
     return most;
@@ -299,18 +300,18 @@ class division_search {
 
   /// The plan of stand-ins as that of their replicas: the same programs on each, without the packs that it has not.
   /// of: the packs of each replica
-  static solution unfolded(const replica_solution& planned, const lanes& on, std::vector<lane_packs> of,
+  static solution unfolded(const replica_solution& planned, const sharing_group& on, std::vector<sharer_packs> of,
                            std::span<const std::uint32_t> replicas) {
     solution made{{}, merges_of(planned.partition, on, of, replicas)};
-    for (std::size_t lane = 0; lane < of.size(); ++lane) {
+    for (std::size_t sharer = 0; sharer < of.size(); ++sharer) {
       replica_solution& own = made.replicas.emplace_back();
-      own.sequences = on.sequences(lane);
-      own.partition = std::move(of[lane].packs);
+      own.sequences = on.sequences(sharer);
+      own.partition = std::move(of[sharer].packs);
       for (const program& stage : planned.programs) {
         program& code = own.programs.emplace_back();
         for (instruction i : stage) {
-          i.pack.value = of[lane].number[i.pass][i.pack.value];
-          if (i.pack.value != lane_packs::none) code.push_back(i);
+          i.pack.value = of[sharer].number[i.pass][i.pack.value];
+          if (i.pack.value != sharer_packs::none) code.push_back(i);
         }
       }
     }
@@ -320,7 +321,7 @@ class division_search {
   /// The faster of a division's plans from packs of the start sizes and from half as large ones: groups may be far from
   /// their best with either, and others must not be chosen for that.
   result<outcome> tried_once(const division& units) {
-    packing half = start_;
+    partition_rule half = start_;
     half.sizes.forward.steady *= options_.half_steady;
     half.sizes.backward.steady *= options_.half_steady;
     result<outcome> whole = planned(units, start_, {0, 1});
@@ -345,7 +346,7 @@ class division_search {
   const Cost& cost_;
   const Schedule& schedule_;
   const std::vector<memory_rates>& rates_;
-  packing start_;
+  partition_rule start_;
   std::uint32_t most_sharers_;
   std::size_t threads_;
   const solvers::search_options& options_;

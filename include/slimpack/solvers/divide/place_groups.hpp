@@ -6,7 +6,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/solvers/divide/division.hpp>
-#include <slimpack/solvers/divide/row_pieces.hpp>
+#include <slimpack/solvers/divide/sharer_slices.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,24 +26,25 @@ void place_groups(division& units, const Cost& cost, tokens quantum, int part) {
   for (const planning_unit& u : units) free.insert(free.end(), u.replicas.begin(), u.replicas.end());
   std::sort(free.begin(), free.end());
   for (planning_unit& u : units) {
-    const std::size_t lanes = u.replicas.size();
+    const std::size_t sharers = u.replicas.size();
     std::size_t best = 0;
     if (!u.shared.empty()) {
       const sequence& s = u.shared.front();
-      const row_pieces mine = pieces_of({s.id, {0}, s.length}, 0, static_cast<std::int64_t>(lanes), quantum);
+      const sharer_slices mine = slices_of_sharer({s.id, {0}, s.length}, 0, static_cast<std::int64_t>(sharers),
+                                                  quantum);
       const auto price = [&](std::size_t first) {
         seconds sum{};
         for (const pass p : {pass::forward, pass::backward})
-          sum += exchange_time(cost, {s.id, p, {}, s.length, std::span(free).subspan(first, lanes)}, mine, p, part);
+          sum += exchange_time(cost, {s.id, p, {}, s.length, std::span(free).subspan(first, sharers)}, mine, p, part);
         return sum;
       };
       seconds least = price(0);
-      for (std::size_t first = 1; first + lanes <= free.size() && least > seconds{}; ++first)
+      for (std::size_t first = 1; first + sharers <= free.size() && least > seconds{}; ++first)
         if (const seconds found = price(first); found < least) least = found, best = first;
     }
     const auto begin = free.begin() + static_cast<std::ptrdiff_t>(best);
-    u.replicas.assign(begin, begin + static_cast<std::ptrdiff_t>(lanes));
-    free.erase(begin, begin + static_cast<std::ptrdiff_t>(lanes));
+    u.replicas.assign(begin, begin + static_cast<std::ptrdiff_t>(sharers));
+    free.erase(begin, begin + static_cast<std::ptrdiff_t>(sharers));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/pricing/refine.hpp>
-#include <slimpack/solvers/divide/lanes.hpp>
+#include <slimpack/solvers/divide/sharing_group.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,19 +16,20 @@
 
 namespace slimpack::detail {
 
-/// The packs of stand-ins as packs of one lane.
-struct lane_packs {
+/// The packs of stand-ins as packs of one sharer.
+struct sharer_packs {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
   partition packs;
-  by_pass<std::vector<std::uint32_t>> number;  ///< per pack of stand-ins: the lane's, none where nothing of it is there
+  by_pass<std::vector<std::uint32_t>> number;  ///< per pack of stand-ins: the sharer's, none where nothing of it is there
 };
 
-/// Unfolds packs of stand-ins for one lane. Runs of shared sequences between the cuts of both passes are split among the
-/// lanes: a token runs backward where it ran forward.
-/// cuts: of the packs            Complexity  O(slices * lanes)
-[[nodiscard]] inline lane_packs unfolded(const partition& packs, const common_cuts& cuts, const lanes& on, std::size_t lane) {
-  lane_packs made;
+/// Unfolds packs of stand-ins for one sharer. Runs of shared sequences between the cuts of both passes are split among
+/// the sharers: a token runs backward where it ran forward.
+/// cuts: of the packs            Complexity  O(slices * sharers)
+[[nodiscard]] inline sharer_packs unfolded(const partition& packs, const common_cuts& cuts, const sharing_group& on,
+                                           std::size_t sharer) {
+  sharer_packs made;
   for (const pass p : both_passes) {
     micropacks& to = made.packs.of(p);
     const auto push = [&](const slice& s) {
@@ -37,26 +38,27 @@ struct lane_packs {
     for (std::size_t i = 0; i < packs.of(p).size(); ++i) {
       for (const slice& s : packs.of(p)[i]) {
         if (!on.is_shared(s)) {
-          push(on.fraction(s, lane));
+          push(on.fraction(s, sharer));
           continue;
         }
         cuts.each_piece(s, p, [&](const slice& run) {
-          row_pieces pieces = on.pieces(run, lane);
-          if (p == pass::backward) std::reverse(pieces.begin(), pieces.end());
-          for (const slice& piece : pieces) push(piece);
+          sharer_slices slices = on.slices(run, sharer);
+          if (p == pass::backward) std::reverse(slices.begin(), slices.end());
+          for (const slice& cut : slices) push(cut);
         });
       }
       const auto pack = static_cast<std::uint32_t>(to.size());
       to.close();
-      made.number[p].push_back(to.size() > pack ? pack : lane_packs::none);
+      made.number[p].push_back(to.size() > pack ? pack : sharer_packs::none);
     }
   }
   return made;
 }
 
 /// The merges of stand-ins' packs: every pack that holds a shared sequence is a row of it.
-/// Shapes    of: one per lane; replicas: those that the lanes are, ascending
-[[nodiscard]] inline std::vector<merge> merges_of(const partition& packs, const lanes& on, std::span<const lane_packs> of,
+/// Shapes    of: one per sharer; replicas: those that the sharers are, ascending
+[[nodiscard]] inline std::vector<merge> merges_of(const partition& packs, const sharing_group& on,
+                                                  std::span<const sharer_packs> of,
                                                   std::span<const std::uint32_t> replicas) {
   std::vector<merge> merges;
   for (const sequence& s : on.shared()) merges.push_back({s.id, {replicas.begin(), replicas.end()}, {}, {}});
@@ -66,7 +68,7 @@ struct lane_packs {
         if (!on.is_shared(s)) continue;
         merge& m = merges[s.sequence.value];
         std::vector<pack_id>& row = m.of(p).emplace_back();
-        for (const lane_packs& lane : of) row.push_back({lane.number[p][i]});
+        for (const sharer_packs& sharer : of) row.push_back({sharer.number[p][i]});
       }
     }
   }

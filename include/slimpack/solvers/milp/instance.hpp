@@ -21,7 +21,7 @@ namespace slimpack::detail {
 /// whose times add up that is all; for others it is a lower bound of what they say.
 struct milp_instance {
   struct atom {
-    slice piece;
+    slice run;
     bool last{};  ///< of its sequence
   };
   /// By stage, for packs of one pass.
@@ -70,7 +70,7 @@ template <class Cost>
   for (const pass p : {pass::forward, pass::backward}) {
     milp_instance::pass_rates& r = i.rates[p == pass::backward];
     for (const milp_instance::atom& a : i.atoms)
-      for (int part = 0; part < on.stages; ++part) r.time.push_back(least_time(cost, a.piece, p, part).value);
+      for (int part = 0; part < on.stages; ++part) r.time.push_back(least_time(cost, a.run, p, part).value);
     for (int part = 0; part < on.stages; ++part) {
       r.overhead.push_back(pack_overhead(cost, p, part).value);
       const bool sends = part != (p == pass::forward ? on.stages - 1 : 0);

@@ -77,7 +77,7 @@ class milp_pipeline {
     for (std::size_t a = 0; a < atoms(); ++a) sum.add(in(p, a, i), size(a));
     return sum;
   }
-  [[nodiscard]] double size(std::size_t a) const { return static_cast<double>(of_.atoms[a].piece.length.value); }
+  [[nodiscard]] double size(std::size_t a) const { return static_cast<double>(of_.atoms[a].run.length.value); }
 
   [[nodiscard]] const linear_sum& duration(pass p, std::size_t r, std::size_t i) const {
     return duration_[index(p)][same_[index(p)][r] * packs_[index(p)] + i];
@@ -142,16 +142,16 @@ class milp_pipeline {
     }
     // Of sequences of one length, the one listed first begins no later.
     for (std::size_t a = 0; a < atoms(); ++a) {
-      if (of_.atoms[a].piece.begin > tokens{}) continue;
+      if (of_.atoms[a].run.begin > tokens{}) continue;
       for (std::size_t b = a + 1; b < atoms(); ++b) {
-        if (of_.atoms[b].piece.begin > tokens{} || length_of(a) != length_of(b)) continue;
+        if (of_.atoms[b].run.begin > tokens{} || length_of(a) != length_of(b)) continue;
         for (std::size_t n = 1; n < packs_[0]; ++n)
           model_.at_least(entered(pass::forward, a, n), entered(pass::forward, b, n));
         break;
       }
     }
   }
-  [[nodiscard]] tokens length_of(std::size_t a) const { return of_.atoms[last_of(a)].piece.end(); }
+  [[nodiscard]] tokens length_of(std::size_t a) const { return of_.atoms[last_of(a)].run.end(); }
 
   /// A pack runs if it holds something; packs run in order on a stage, and go from stage to stage.
   void keep_packs_in_order() {
@@ -250,7 +250,7 @@ class milp_pipeline {
   [[nodiscard]] linear_sum gradient_running(std::size_t k) {
     linear_sum sum;
     for (std::size_t a = 0; a < atoms(); ++a) {
-      if (of_.atoms[a].piece.begin == tokens{}) {
+      if (of_.atoms[a].run.begin == tokens{}) {
         whole_.push_back({a, k, model_.number(0, 1)});
         sum.add(whole_.back().value, -static_cast<double>(length_of(a).value));
       }

@@ -30,8 +30,8 @@ inline std::vector<double> milp_pipeline::values_of(const replica_solution& plan
       set(runs(p, skip + i), 1);
       for (const slice& s : packs[i])
         for (std::size_t a = 0; a < atoms(); ++a) {
-          const slice& piece = of_.atoms[a].piece;
-          if (piece.sequence != s.sequence || piece.begin < s.begin || piece.begin >= s.end()) continue;
+          const slice& run = of_.atoms[a].run;
+          if (run.sequence != s.sequence || run.begin < s.begin || run.begin >= s.end()) continue;
           for (std::size_t n = skip + i + 1; n <= packs_[index(p)]; ++n) set(entered(p, a, n), 1);
         }
     }
@@ -97,7 +97,7 @@ inline replica_solution milp_pipeline::plan_of(const std::vector<double>& values
     micropacks& made = p == pass::forward ? plan.partition.forward : plan.partition.backward;
     for (std::size_t i = 0; i < packs_[index(p)]; ++i) {
       for (std::size_t a = 0; a < atoms(); ++a)
-        if (chosen(in(p, a, i))) made.push(of_.atoms[a].piece);
+        if (chosen(in(p, a, i))) made.push(of_.atoms[a].run);
       made.close();
     }
     packs[index(p)] = made.size();

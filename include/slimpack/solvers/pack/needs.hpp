@@ -81,7 +81,7 @@ template <class Cost>
 
 /// The least that a stage holds of a sequence alone, at its turn, however it is cut: all its tokens are live on every
 /// chunk. Its last forward, and its first backward, run at least the tokens after the last possible cut; a backward in
-/// one piece needs no accumulators of dK and dV, the first of several those of its chunk.
+/// one slice needs no accumulators of dK and dV, the first of several those of its chunk.
 [[nodiscard]] inline double least_held(const memory_rates& rates, const shape& on, tokens length) {
   const tokens rest{length.value % on.quantum.value};
   const auto all = static_cast<double>(length.value);

@@ -12,12 +12,12 @@
 namespace slimpack::detail {
 
 /// Cuts what packs hold anew, into packs of these times; the last takes what is left, and further ones what a pack may
-/// not hold. False where a slice does not fit, or the slicer would cut beyond a piece.
-/// Shapes    pieces: in run order of a pass, each of its sequence in one; sequences: indexed by sequence_id; times:
+/// not hold. False where a slice does not fit, or the slicer would cut beyond a run.
+/// Shapes    runs: in run order of a pass, each of its sequence in one; sequences: indexed by sequence_id; times:
 ///           seconds on base.part, one at least            Errors  none
 /// Complexity O(slices * log(quanta))
 template <class Slicer, class Cost>
-[[nodiscard]] bool refill(micropacks& packs, std::span<const slice> pieces, pass p, std::span<const double> times,
+[[nodiscard]] bool refill(micropacks& packs, std::span<const slice> runs, pass p, std::span<const double> times,
                           std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost,
                           const cut_budget& base) {
   packs.clear();
@@ -31,9 +31,9 @@ template <class Slicer, class Cost>
     left = times[pack];
     held = {}, empty = true;
   };
-  for (const slice& piece : pieces) {
-    const sequence& whole = sequences[piece.sequence.value];
-    for (tokens rest = piece.length; rest > tokens{0};) {
+  for (const slice& run : runs) {
+    const sequence& whole = sequences[run.sequence.value];
+    for (tokens rest = run.length; rest > tokens{0};) {
       const bool last = pack + 1 == times.size();
       const double rounding = 1e-9 * times[pack];
       if (!last && !empty && left <= rounding) {
@@ -41,7 +41,7 @@ template <class Slicer, class Cost>
         continue;
       }
       const bool forward = p == pass::forward;
-      const slice all{piece.sequence, forward ? piece.end() - rest : piece.begin, rest};
+      const slice all{run.sequence, forward ? run.end() - rest : run.begin, rest};
       const double budget = last ? cost.time(all, p, base.part).value * (1 + 1e-9) : left + rounding;
       const slice next = slicer.next(whole, forward ? all.begin : all.end(), p,
                                      {{budget}, base.size - held, base.quantum, base.part, empty}, cost);

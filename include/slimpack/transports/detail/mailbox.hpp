@@ -74,7 +74,7 @@ class mailbox {
     handle h;
     h.receive_ = std::make_shared<receive>();
     *h.receive_ = {peer, channel, step_, into, std::nullopt};
-    lane& l = lanes_[{peer, channel}];
+    route& l = routes_[{peer, channel}];
     if (l.arrived.empty() || l.arrived.front().step != step_) {
       l.posted.push_back(h.receive_);
     } else {
@@ -87,7 +87,7 @@ class mailbox {
   void deliver(int peer, int channel, std::uint64_t step, owned_bytes payload) {
     const std::lock_guard lock(mutex_);
     if (step < step_) return;
-    lane& l = lanes_[{peer, channel}];
+    route& l = routes_[{peer, channel}];
     if (step == step_ && !l.posted.empty()) {
       give(*l.posted.front(), payload);
       l.posted.pop_front();
@@ -124,7 +124,7 @@ class mailbox {
     const std::lock_guard lock(mutex_);
     reason_ = aborted_steps_ > step_ ? heard_ : std::string(reason);
     ++step_;
-    for (auto& [where, l] : lanes_) {
+    for (auto& [where, l] : routes_) {
       l.posted.clear();
       while (!l.arrived.empty() && l.arrived.front().step < step_) l.arrived.pop_front();
     }
@@ -160,7 +160,7 @@ class mailbox {
     owned_bytes payload;
   };
   /// Of one peer and channel.
-  struct lane {
+  struct route {
     std::deque<std::shared_ptr<receive>> posted;  ///< without a message yet
     std::deque<message> arrived;                  ///< without a receive yet
   };
@@ -192,7 +192,7 @@ class mailbox {
 
   mutable std::mutex mutex_;
   std::condition_variable news_;
-  std::map<std::pair<int, int>, lane> lanes_;
+  std::map<std::pair<int, int>, route> routes_;
   std::uint64_t step_{};
   std::uint64_t aborted_steps_{};  ///< by other ranks
   std::string heard_;              ///< why, the last of them

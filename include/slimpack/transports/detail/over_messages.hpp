@@ -18,7 +18,8 @@ inline constexpr int control_channel = 0;
 
 /// Sends to one rank while it receives from another, and waits for both. Nothing is sent where there is nothing.
 template <class Transport>
-result<void> exchange(Transport& transport, int to, std::span<const std::byte> out, int from, std::span<std::byte> in) {
+result<void> send_and_receive(Transport& transport, int to, std::span<const std::byte> out, int from,
+                              std::span<std::byte> in) {
   std::optional<typename Transport::handle> receiving;
   std::optional<typename Transport::handle> sending;
   if (!in.empty()) {
@@ -51,7 +52,7 @@ result<void> all_gather_over_messages(Transport& transport, std::span<const std:
     const std::size_t amount = static_cast<std::size_t>(std::min(have, ranks - have)) * size;
     const std::span<std::byte> in = all.subspan(static_cast<std::size_t>(have) * size, amount);
     if (result<void> done =
-            exchange(transport, (rank - have + ranks) % ranks, all.first(amount), (rank + have) % ranks, in);
+            send_and_receive(transport, (rank - have + ranks) % ranks, all.first(amount), (rank + have) % ranks, in);
         !done)
       return done;
   }
@@ -79,14 +80,16 @@ result<void> all_reduce_ring(Transport& transport, std::span<T> data, std::span<
     const std::span<T> out = block(at + members - round);
     const std::span<T> sum = block(at + members - round - 1);
     const std::span<T> in = scratch.first(sum.size());
-    if (result<void> done = exchange(transport, next, std::as_bytes(out), previous, std::as_writable_bytes(in)); !done)
+    if (result<void> done = send_and_receive(transport, next, std::as_bytes(out), previous,
+                                             std::as_writable_bytes(in)); !done)
       return done;
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += in[i];
   }
   for (std::size_t round = 0; round + 1 < members; ++round) {
     const std::span<T> out = block(at + members - round + 1);
     const std::span<T> in = block(at + members - round);
-    if (result<void> done = exchange(transport, next, std::as_bytes(out), previous, std::as_writable_bytes(in)); !done)
+    if (result<void> done = send_and_receive(transport, next, std::as_bytes(out), previous,
+                                             std::as_writable_bytes(in)); !done)
       return done;
   }
   return success();

@@ -1,2 +1,3 @@
-#include <slimpack/simulators/bounds/piece_times.hpp>
+#include <slimpack/simulators/bounds/quantum_times.hpp>
 namespace slimpack { namespace simulator = simulators; }
+namespace slimpack::simulators { using piece_times = quantum_times; }

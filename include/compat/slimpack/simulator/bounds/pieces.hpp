@@ -1,2 +1,3 @@
-#include <slimpack/simulators/bounds/pieces.hpp>
+#include <slimpack/simulators/bounds/batch_quanta.hpp>
 namespace slimpack { namespace simulator = simulators; }
+namespace slimpack::simulators { using pieces = batch_quanta; using piece_group = quantum_group; }

@@ -1,2 +1,3 @@
-#include <slimpack/simulators/bounds/stage_packs.hpp>
+#include <slimpack/simulators/bounds/stage_loss.hpp>
 namespace slimpack { namespace simulator = simulators; }
+namespace slimpack::simulators { template <class Cost> using stage_packs = stage_loss<Cost>; }

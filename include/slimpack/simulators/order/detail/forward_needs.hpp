@@ -3,7 +3,7 @@
 
 #include <slimpack/core/slice.hpp>
 #include <slimpack/simulators/order/detail/stage_chains.hpp>
-#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/simulators/order/window_change.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,12 +41,12 @@ class forward_needs {
   }
 
   /// Whether packs may change.            Complexity  O(instructions of the last stage meanwhile)
-  [[nodiscard]] bool allow(const stage_chains& chains, const simulators::pack_change& change) const {
+  [[nodiscard]] bool allow(const stage_chains& chains, const simulators::window_change& change) const {
     return change.pass == pass::forward ? forwards_suffice(chains, change) : backwards_wait(chains, change);
   }
 
   /// Changes packs.            Requires  the change is allowed            Complexity  O(places)
-  void recut(const simulators::pack_change& change) {
+  void recut(const simulators::window_change& change) {
     const std::span<const node> left = std::span(change.places).subspan(change.first_left(), change.size.size());
     if (change.pass == pass::backward) {
       for (std::size_t i = 0; i < left.size(); ++i) needs_[left[i]] = change.needs[i];
@@ -61,7 +61,7 @@ class forward_needs {
 
  private:
   /// Between two places fewer tokens may have run than did: enough for the backwards there?
-  [[nodiscard]] bool forwards_suffice(const stage_chains& chains, const simulators::pack_change& change) const {
+  [[nodiscard]] bool forwards_suffice(const stage_chains& chains, const simulators::window_change& change) const {
     const std::size_t last = chains.stages() - 1;
     std::int64_t now = before_[change.places.front()];
     std::int64_t then = now;
@@ -77,7 +77,7 @@ class forward_needs {
   }
 
   /// Has the last forward before each place come far enough?
-  [[nodiscard]] bool backwards_wait(const stage_chains& chains, const simulators::pack_change& change) const {
+  [[nodiscard]] bool backwards_wait(const stage_chains& chains, const simulators::window_change& change) const {
     for (std::size_t i = 0; i < change.needs.size(); ++i) {
       const node place = change.places[change.first_left() + i];
       node n = chains[chains.at(pass::backward, place, chains.stages() - 1)].previous;

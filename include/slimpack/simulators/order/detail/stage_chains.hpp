@@ -4,7 +4,7 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/simulators/order/window_change.hpp>
 
 #include <array>
 #include <cstddef>
@@ -26,7 +26,7 @@ class stage_chains {
   static constexpr node none = std::numeric_limits<node>::max();
 
   /// An instruction.
-  struct task {
+  struct entry {
     double duration{}, message{};     ///< the message that leaves it
     double head{}, tail{};            ///< kept by timed_order, and its rank there
     node previous{none}, next{none};  ///< on its stage
@@ -40,14 +40,14 @@ class stage_chains {
   stage_chains(const workload& work, std::span<const program> programs)
       : stages_(programs.size()), first_(programs.size(), none) {
     base_[1] = static_cast<node>(work.forward.size() * stages_);
-    tasks_.resize(base_[1] + work.backward.size() * stages_);
+    entries_.resize(base_[1] + work.backward.size() * stages_);
     for (const pass p : {pass::forward, pass::backward}) gather(work, p);
     for (std::size_t stage = 0; stage < stages_; ++stage) {
       node last = none;
       for (const instruction& i : programs[stage]) {
         const node n = at(i.pass, i.pack.value, stage);
-        tasks_[n].previous = last;
-        (last == none ? first_[stage] : tasks_[last].next) = n;
+        entries_[n].previous = last;
+        (last == none ? first_[stage] : entries_[last].next) = n;
         last = n;
       }
     }
@@ -55,53 +55,53 @@ class stage_chains {
 
   [[nodiscard]] std::size_t stages() const noexcept { return stages_; }
   /// Of all instructions, also those that are gone.
-  [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
-  [[nodiscard]] task& operator[](node n) { return tasks_[n]; }
-  [[nodiscard]] const task& operator[](node n) const { return tasks_[n]; }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] entry& operator[](node n) { return entries_[n]; }
+  [[nodiscard]] const entry& operator[](node n) const { return entries_[n]; }
   [[nodiscard]] node at(pass p, node pack, std::size_t stage) const {
     return static_cast<node>(base_[p == pass::backward] + pack * stages_ + stage);
   }
   [[nodiscard]] instruction instruction_of(node n) const {
-    return {tasks_[n].backward ? pass::backward : pass::forward, {tasks_[n].pack}};
+    return {entries_[n].backward ? pass::backward : pass::forward, {entries_[n].pack}};
   }
 
   [[nodiscard]] node first_of(std::size_t stage) const { return first_[stage]; }
   /// What runs after n on its stage; what runs first there, where n is none.
-  [[nodiscard]] node after(node n, std::size_t stage) const { return n == none ? first_[stage] : tasks_[n].next; }
+  [[nodiscard]] node after(node n, std::size_t stage) const { return n == none ? first_[stage] : entries_[n].next; }
   /// Whose message it waits for.
   [[nodiscard]] node fed_from(node n) const {
-    if (tasks_[n].backward) return tasks_[n].stage + 1 == stages_ ? none : n + 1;
-    return tasks_[n].stage == 0 ? none : n - 1;
+    if (entries_[n].backward) return entries_[n].stage + 1 == stages_ ? none : n + 1;
+    return entries_[n].stage == 0 ? none : n - 1;
   }
   /// Who waits for its message.
   [[nodiscard]] node fed_by(node n) const {
-    if (tasks_[n].backward) return tasks_[n].stage == 0 ? none : n - 1;
-    return tasks_[n].stage + 1 == stages_ ? none : n + 1;
+    if (entries_[n].backward) return entries_[n].stage == 0 ? none : n - 1;
+    return entries_[n].stage + 1 == stages_ ? none : n + 1;
   }
 
-  [[nodiscard]] bool has(pass p, node pack) const { return !tasks_[at(p, pack, 0)].gone; }
+  [[nodiscard]] bool has(pass p, node pack) const { return !entries_[at(p, pack, 0)].gone; }
   [[nodiscard]] node previous_pack(pass p, node pack) const { return packs_[p == pass::backward][pack].previous; }
   [[nodiscard]] node next_pack(pass p, node pack) const { return packs_[p == pass::backward][pack].next; }
 
   /// x and the y that follows it on its stage change places.
   void swap(node x, node y) {
-    const node previous = tasks_[x].previous;
-    const node next = tasks_[y].next;
-    (previous == none ? first_[tasks_[x].stage] : tasks_[previous].next) = y;
-    tasks_[y].previous = previous;
-    tasks_[y].next = x;
-    tasks_[x].previous = y;
-    tasks_[x].next = next;
-    if (next != none) tasks_[next].previous = x;
+    const node previous = entries_[x].previous;
+    const node next = entries_[y].next;
+    (previous == none ? first_[entries_[x].stage] : entries_[previous].next) = y;
+    entries_[y].previous = previous;
+    entries_[y].next = x;
+    entries_[x].previous = y;
+    entries_[x].next = next;
+    if (next != none) entries_[next].previous = x;
   }
 
   /// Takes a pack out.            Complexity  O(stages)
   void drop(pass p, node pack) {
     for (std::size_t stage = 0; stage < stages_; ++stage) {
-      task& t = tasks_[at(p, pack, stage)];
+      entry& t = entries_[at(p, pack, stage)];
       t.gone = true;
-      (t.previous == none ? first_[stage] : tasks_[t.previous].next) = t.next;
-      if (t.next != none) tasks_[t.next].previous = t.previous;
+      (t.previous == none ? first_[stage] : entries_[t.previous].next) = t.next;
+      if (t.next != none) entries_[t.next].previous = t.previous;
     }
     std::vector<neighbours>& packs = packs_[p == pass::backward];
     const auto [previous, next] = packs[pack];
@@ -113,10 +113,10 @@ class stage_chains {
   void restore(pass p, node pack) {
     for (std::size_t stage = 0; stage < stages_; ++stage) {
       const node n = at(p, pack, stage);
-      task& t = tasks_[n];
+      entry& t = entries_[n];
       t.gone = false;
-      (t.previous == none ? first_[stage] : tasks_[t.previous].next) = n;
-      if (t.next != none) tasks_[t.next].previous = n;
+      (t.previous == none ? first_[stage] : entries_[t.previous].next) = n;
+      if (t.next != none) entries_[t.next].previous = n;
     }
     std::vector<neighbours>& packs = packs_[p == pass::backward];
     const auto [previous, next] = packs[pack];
@@ -125,10 +125,10 @@ class stage_chains {
   }
 
   /// Gives the places that are left these times, which become those they had.            Complexity  O(n * stages)
-  void exchange_times(const simulators::pack_change& change, std::vector<double>& time, std::vector<double>& message) {
+  void swap_times(const simulators::window_change& change, std::vector<double>& time, std::vector<double>& message) {
     const std::size_t first = change.first_left();
     for (std::size_t cell = 0; cell < time.size(); ++cell) {
-      task& t = tasks_[at(change.pass, change.places[first + cell / stages_], cell % stages_)];
+      entry& t = entries_[at(change.pass, change.places[first + cell / stages_], cell % stages_)];
       std::swap(t.duration, time[cell]);
       std::swap(t.message, message[cell]);
     }
@@ -146,9 +146,9 @@ class stage_chains {
     }
     std::vector<program> made(stages_);
     for (std::size_t stage = 0; stage < stages_; ++stage) {
-      for (node n = first_[stage]; n != none; n = tasks_[n].next) {
+      for (node n = first_[stage]; n != none; n = entries_[n].next) {
         instruction i = instruction_of(n);
-        i.pack.value = name[tasks_[n].backward][i.pack.value];
+        i.pack.value = name[entries_[n].backward][i.pack.value];
         made[stage].push_back(i);
       }
     }
@@ -163,7 +163,7 @@ class stage_chains {
   void gather(const workload& work, pass p) {
     const pass_timing& timing = work.of(p);
     for (std::size_t cell = 0; cell < timing.time.size(); ++cell) {
-      task& t = tasks_[base_[p == pass::backward] + cell];
+      entry& t = entries_[base_[p == pass::backward] + cell];
       t.duration = timing.time[cell].value;
       t.message = timing.message[cell].value;
       t.pack = static_cast<node>(cell / stages_);
@@ -177,7 +177,7 @@ class stage_chains {
 
   std::size_t stages_;
   std::array<node, 2> base_{};  // the first node of each pass
-  std::vector<task> tasks_;     // [pass][pack][stage]
+  std::vector<entry> entries_;     // [pass][pack][stage]
   std::array<std::vector<neighbours>, 2> packs_;
   std::vector<node> first_;  // per stage
 };

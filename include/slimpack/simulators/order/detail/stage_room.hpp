@@ -7,7 +7,7 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/order/detail/stage_chains.hpp>
-#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/simulators/order/window_change.hpp>
 
 #include <algorithm>
 #include <array>
@@ -69,7 +69,7 @@ class stage_room {
   }
 
   /// Whether there is room if packs change.            Complexity  O(instructions that run meanwhile)
-  [[nodiscard]] bool allows(const stage_chains& chains, const simulators::pack_change& change) {
+  [[nodiscard]] bool allows(const stage_chains& chains, const simulators::window_change& change) {
     add_up(chains, change);
     for (std::size_t stage = 0; stage < chains.stages(); ++stage)
       if (!each_held(chains, change, stage, [this](node n, double more) { return has(n, more); })) return false;
@@ -78,7 +78,7 @@ class stage_room {
 
   /// Changes packs.
   /// Requires  `allows` was asked of this change last            Complexity  O(instructions that run meanwhile)
-  void recut(const stage_chains& chains, const simulators::pack_change& change) {
+  void recut(const stage_chains& chains, const simulators::window_change& change) {
     for (std::size_t stage = 0; stage < chains.stages(); ++stage)
       each_held(chains, change, stage, [this](node n, double more) {
         room_[n] -= more;
@@ -116,7 +116,7 @@ class stage_room {
   }
 
   /// Sums after each place, as they are and as they would be.
-  void add_up(const stage_chains& chains, const simulators::pack_change& change) {
+  void add_up(const stage_chains& chains, const simulators::window_change& change) {
     const bool backward = change.pass == pass::backward;
     now_.clear(), then_.clear();
     sums now{}, then{};
@@ -134,7 +134,8 @@ class stage_room {
   }
 
   /// What a stage holds more while it runs the i-th place, which is left.
-  [[nodiscard]] double more_at(const simulators::pack_change& change, std::size_t i, const memory_rates& rates) const {
+  [[nodiscard]] double more_at(const simulators::window_change& change, std::size_t i,
+                               const memory_rates& rates) const {
     const bool backward = change.pass == pass::backward;
     const std::size_t left = i - change.first_left();
     const auto running = static_cast<double>(change.size[left] - size_[backward][change.places[i]]);
@@ -146,7 +147,7 @@ class stage_room {
   }
 
   /// What it holds more between the i-th place and the next.
-  [[nodiscard]] double more_after(const simulators::pack_change& change, std::size_t i,
+  [[nodiscard]] double more_after(const simulators::window_change& change, std::size_t i,
                                   const memory_rates& rates) const {
     const std::int64_t tokens = then_[i].tokens - now_[i].tokens;
     return rates.live_token * static_cast<double>(change.pass == pass::forward ? tokens : -tokens) +
@@ -156,7 +157,8 @@ class stage_room {
   /// Visits what a stage holds more while it runs each instruction from the first place to the last, until one says
   /// no.
   template <class Visit>
-  bool each_held(const stage_chains& chains, const simulators::pack_change& change, std::size_t stage, Visit&& visit) {
+  bool each_held(const stage_chains& chains, const simulators::window_change& change, std::size_t stage,
+                 Visit&& visit) {
     const memory_rates& rates = rates_[stage];
     for (std::size_t i = 0; i < change.places.size(); ++i) {
       const node place = chains.at(change.pass, change.places[i], stage);

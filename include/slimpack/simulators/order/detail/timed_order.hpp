@@ -6,7 +6,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/order/detail/stage_chains.hpp>
-#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/simulators/order/window_change.hpp>
 
 #include <algorithm>
 #include <array>
@@ -99,7 +99,7 @@ class timed_order {
   /// Changes neighbouring packs, if the step takes no longer.
   /// Returns   whether the change stays            Requires  nothing before it was changed in this sweep
   /// Complexity O(instructions that run meanwhile)
-  bool recut(const simulators::pack_change& change) {
+  bool recut(const simulators::window_change& change) {
     const pass p = change.pass;
     const std::size_t last = chains_.stages() - 1;
     const node begin = chains_[chains_.at(p, change.places.front(), p == pass::forward ? 0 : last)].rank;
@@ -108,7 +108,7 @@ class timed_order {
     pass_by(begin);
     const double saved = time_saved(change);
     time_ = change.time, message_ = change.message;
-    chains_.exchange_times(change, time_, message_);
+    chains_.swap_times(change, time_, message_);
     for (std::size_t i = 0; i < change.places.size(); ++i)
       if (!change.is_left(i)) chains_.drop(p, change.places[i]);
     if (stays(begin, end, saved)) {
@@ -117,7 +117,7 @@ class timed_order {
     }
     for (std::size_t i = change.places.size(); i-- > 0;)
       if (!change.is_left(i)) chains_.restore(p, change.places[i]);
-    chains_.exchange_times(change, time_, message_);
+    chains_.swap_times(change, time_, message_);
     up_to_date_ = begin;
     return false;
   }
@@ -182,7 +182,7 @@ class timed_order {
     up_to_date_ = end + 1;
   }
   void pass_by(front& of, node n) const {
-    const stage_chains::task& t = chains_[n];
+    const stage_chains::entry& t = chains_[n];
     of.last[t.stage] = n;
     of.packs[t.backward][t.stage] = t.pack;
   }
@@ -230,7 +230,7 @@ class timed_order {
   }
 
   /// On a path over all stages: what packs that become shorter save, or all of them by being fewer.
-  [[nodiscard]] double time_saved(const simulators::pack_change& change) const {
+  [[nodiscard]] double time_saved(const simulators::window_change& change) const {
     double most = 0;
     double sum = 0;
     for (std::size_t i = 0; i < change.places.size(); ++i) {

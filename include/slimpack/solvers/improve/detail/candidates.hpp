@@ -9,8 +9,8 @@
 #include <slimpack/schedules/timed.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/solvers/detail/prices_together.hpp>
-#include <slimpack/solvers/pack/packer.hpp>
-#include <slimpack/solvers/pack/packing.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
+#include <slimpack/solvers/pack/partitioner.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
@@ -47,7 +47,7 @@ class candidates {
   candidates(std::span<const sequence> group, const problem& batch, const Slicer& slicer, const Cost& cost,
              const Schedule& schedule, std::span<const memory_rates> rates, const solvers::search_options& options)
       : batch_(batch), cost_(cost), given_(schedule), schedule_(schedule), rates_(rates.begin(), rates.end()),
-        options_(options), packer_(group, batch.shape, slicer, cost, rates, options) {}
+        options_(options), partitioner_(group, batch.shape, slicer, cost, rates, options) {}
 
   /// Starts to count against a budget.
   void begin(solvers::search_budget budget) {
@@ -72,9 +72,9 @@ class candidates {
   }
 
   /// The makespan of a candidate, which is kept if it is the best so far, or why it has no plan.
-  result<seconds> consider(const packing& c) {
+  result<seconds> consider(const partition_rule& c) {
     ++count_;
-    result<partition> packs = packer_.packs(c, most_packs());
+    result<partition> packs = partitioner_.packs(c, most_packs());
     if (!packs) return std::move(packs).error();
     const bool first = !best_;
     result<seconds> time = score(std::move(packs).value());
@@ -85,7 +85,7 @@ class candidates {
   template <class Change>
   void vary(const Change& change) {
     if (spent()) return;
-    packing next = *best_;
+    partition_rule next = *best_;
     change(next);
     static_cast<void>(consider(next));
   }
@@ -95,8 +95,8 @@ class candidates {
   /// The same by the schedule as it was given, without the effort of a long search.
   result<seconds> score_as_given(partition packs) { return score(std::move(packs), given_); }
 
-  /// The fastest packing, which has the packs of `fastest` unless those were moved or are whole.
-  [[nodiscard]] const packing& best() const { return *best_; }
+  /// The fastest rule, which has the packs of `fastest` unless those were moved or are whole.
+  [[nodiscard]] const partition_rule& best() const { return *best_; }
   [[nodiscard]] seconds of_best() const noexcept { return of_best_; }
   [[nodiscard]] ordered_packs& fastest() noexcept { return fastest_; }
   [[nodiscard]] const ordered_packs& fastest() const noexcept { return fastest_; }
@@ -115,9 +115,9 @@ class candidates {
   [[nodiscard]] const problem& batch() const noexcept { return batch_; }
   [[nodiscard]] const std::vector<memory_rates>& rates() const noexcept { return rates_; }
   [[nodiscard]] const solvers::search_options& options() const noexcept { return options_; }
-  [[nodiscard]] const packer<Slicer, Cost>& packs() const noexcept { return packer_; }
+  [[nodiscard]] const partitioner<Slicer, Cost>& packs() const noexcept { return partitioner_; }
   /// Counts priced slices of what is foretold, too.
-  [[nodiscard]] auto even(tokens quantum) { return packer_.even(quantum, most_packs(), nodes_); }
+  [[nodiscard]] auto even(tokens quantum) { return partitioner_.even(quantum, most_packs(), nodes_); }
   [[nodiscard]] const solvers::search_report& report() const noexcept { return report_; }
 
  private:
@@ -135,14 +135,14 @@ class candidates {
     return time;
   }
 
-  /// On each part: instructions, a message for nearly each, and slices to price. Those of lanes take their time, too; a
-  /// short search does not count them, or it would try too few candidates to tell one division from another.
+  /// On each part: instructions, a message for nearly each, and slices to price. Those of sharers take their time, too;
+  /// a short search does not count them, or it would try too few candidates to tell one division from another.
   [[nodiscard]] std::uint64_t nodes_of(const partition& packs) const {
-    std::size_t lanes = 1;
+    std::size_t sharers = 1;
     if constexpr (prices_together<Cost>)
-      if (is_long()) lanes += cost_.count();
+      if (is_long()) sharers += cost_.count();
     return (2 * (packs.forward.size() + packs.backward.size()) +
-            lanes * (packs.forward.slices().size() + packs.backward.slices().size())) *
+            sharers * (packs.forward.slices().size() + packs.backward.slices().size())) *
            static_cast<std::size_t>(batch_.shape.parts());
   }
 
@@ -160,14 +160,14 @@ class candidates {
   Schedule schedule_;  // that, or its longer()
   std::vector<memory_rates> rates_;
   const solvers::search_options& options_;
-  packer<Slicer, Cost> packer_;
+  partitioner<Slicer, Cost> partitioner_;
 
   solvers::search_budget budget_{};  // of the whole search
   solvers::search_budget until_{};   // of the part of it that is under way
   std::uint64_t nodes_{};
   std::uint64_t last_{};
   std::uint64_t count_{};
-  std::optional<packing> best_;  // of pack sizes; whole packs and moved ones are none
+  std::optional<partition_rule> best_;  // of pack sizes; whole packs and moved ones are none
   seconds of_best_{};
   ordered_packs fastest_;
   bool keeps_beside_tokens_{};

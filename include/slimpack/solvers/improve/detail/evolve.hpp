@@ -5,9 +5,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>
-#include <slimpack/solvers/pack/packing.hpp>
-#include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/size_ratios.hpp>
 
 #include <algorithm>
 #include <array>
@@ -20,14 +20,15 @@ namespace slimpack::detail {
 /// A child's crowding is now and then another. `score(child)` is the child's makespan, or why it has no plan; `of_parent` the parent's. `step` is the first change.
 /// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
 template <class Score, class Spent>
-void evolve(packing parent, seconds of_parent, double step, splitmix& random, const Score& score, const Spent& spent,
+void evolve(partition_rule parent, seconds of_parent, double step, splitmix& random, const Score& score,
+            const Spent& spent,
             const solvers::search_options& options = solvers::default_search_options) {
-  constexpr std::size_t ratios = 2 * solvers::pack_sizes::all().size();
+  constexpr std::size_t ratios = 2 * solvers::size_ratios::all().size();
   // No exp: libraries choose among implementations by processor, and plans must not.
   const auto factor = [](double up) { return up < 0 ? 1 / (1 - up) : 1 + up; };
   std::array<double, ratios + 1> change{};  // of ratios, what factor takes; of the front, a difference
   for (bool better = false; !spent();) {
-    packing child = parent;
+    partition_rule child = parent;
     if (!better) {
       change = {};
       for (int some = 1 + static_cast<int>(options.changed_ratios * random.uniform()); some > 0; --some) {
@@ -39,7 +40,7 @@ void evolve(packing parent, seconds of_parent, double step, splitmix& random, co
     }
     std::size_t at = 0;
     for (const pass p : both_passes)
-      for (double solvers::pack_sizes::*ratio : solvers::pack_sizes::all()) child.sizes[p].*ratio *= factor(change[at++]);
+      for (double solvers::size_ratios::*ratio : solvers::size_ratios::all()) child.sizes[p].*ratio *= factor(change[at++]);
     child.front = std::clamp(child.front + change[ratios], 0.0, 1.0);
     const bool again = better;
     const result<seconds> time = score(child);

@@ -5,10 +5,10 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/solvers/pack/packing.hpp>
-#include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/size_ratios.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace slimpack::detail {
 /// slice need the least, since then, with one chunk, no sequence waits for another: whatever fits alone fits.
 /// No sequence is cut into more slices than options.most_cuts.
 template <class Candidates>
-result<seconds> consider_first(Candidates& tried, const packing& start) {
+result<seconds> consider_first(Candidates& tried, const partition_rule& start) {
   const solvers::search_options& o = tried.options();
   const tokens finest = tried.batch().shape.quantum;
   const std::int64_t quanta = tried.packs().longest().length.value / finest.value;
@@ -32,9 +32,9 @@ result<seconds> consider_first(Candidates& tried, const packing& start) {
   result<seconds> made = tried.consider(start);
   for (double share = o.shrink_first; !made && made.error().code == errc::out_of_memory; share *= o.shrink_step) {
     const bool least = share * tried.packs().share() < o.shrink_last;  // short sequences share packs of less than a quantum
-    packing small = start;
+    partition_rule small = start;
     small.front = 1, small.quantum = quantum;
-    for (solvers::pack_sizes* p : {&small.sizes.forward, &small.sizes.backward})
+    for (solvers::size_ratios* p : {&small.sizes.forward, &small.sizes.backward})
       for (double* size : {&p->steady, &p->turn_least, &p->before, &p->after}) *size *= least ? 0 : share;
     made = tried.consider(small);
     if (least) break;
@@ -52,8 +52,8 @@ void consider_even(Candidates& tried, tokens quantum) {
   if (even->least < before) static_cast<void>(tried.consider(even->of));
   if (tried.of_best() == before) return;
   const solvers::search_options& o = tried.options();
-  tried.vary([&](packing& c) { c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp; });
-  tried.vary([&](packing& c) { c.crowding = o.even_crowding; });
+  tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp; });
+  tried.vary([&](partition_rule& c) { c.crowding = o.even_crowding; });
 }
 
 /// Tries some steps that the walk would take long to find. Where packs cost more than their slices tell, or are
@@ -69,9 +69,9 @@ void consider_kinds(Candidates& tried) {
   if (cuts_cost)
     for (const tokens coarse : {quantum * static_cast<std::int64_t>(o.coarse_quanta),
                                 quantum * static_cast<std::int64_t>(o.coarser_quanta), longest_supported})
-      tried.vary([&](packing& c) { c.quantum = std::min(coarse, longest_supported); });
-  tried.vary([&](packing& c) { c.sizes.backward.steady *= o.larger_backward; });
-  tried.vary([](packing& c) { c.front = 1; });
+      tried.vary([&](partition_rule& c) { c.quantum = std::min(coarse, longest_supported); });
+  tried.vary([&](partition_rule& c) { c.sizes.backward.steady *= o.larger_backward; });
+  tried.vary([](partition_rule& c) { c.front = 1; });
 }
 
 /// Tries the packs of solvers::megatron, and be it beyond the budget, unless they cannot be the fastest, or are more

@@ -10,12 +10,12 @@
 #include <slimpack/solvers/improve/detail/candidates.hpp>
 #include <slimpack/solvers/improve/detail/evolve.hpp>
 #include <slimpack/solvers/improve/detail/kinds.hpp>
+#include <slimpack/solvers/improve/detail/neighbourhood.hpp>
 #include <slimpack/solvers/improve/detail/order_search.hpp>
-#include <slimpack/solvers/improve/detail/pack_moves.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
-#include <slimpack/solvers/pack/packing.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
@@ -33,9 +33,9 @@
 
 namespace slimpack::detail {
 
-/// Phase 2 on one replica: spends a budget on a walk over packings, then on moves of single packs, then on changes of the
-/// order where the schedule lets it change, and on all this again while it lasts. Works on local sequence ids (0, 1, ...)
-/// and translates its answer.
+/// Phase 2 on one replica: spends a budget on a walk over partition rules, then on moves of single packs, then on
+/// changes of the order where the schedule lets it change, and on all this again while it lasts. Works on local
+/// sequence ids (0, 1, ...) and translates its answer.
 /// Law       with two candidates or more, never slower than the whole packs of solvers::megatron on the same schedule
 ///           that the slicer allows, unless they are more than the quickest search could simulate
 template <class Slicer, class Cost, class Schedule, class Moves = solvers::improve::shipped>
@@ -49,7 +49,7 @@ class local_search {
   }
 
   /// The best of the candidates that the budget allows, and at least the first.
-  result<replica_solution> best(const packing& start, solvers::search_budget budget) {
+  result<replica_solution> best(const partition_rule& start, solvers::search_budget budget) {
     if (!tried_) return replica_solution{{}, {}, std::vector<program>(stages())};
     tried_->begin(budget);
     tried_->call("first");
@@ -87,11 +87,11 @@ class local_search {
   /// A long search begins anew a few times, since a walk ends where chance led it, and goes on from the best.
   void walk_sizes() {
     if (tried_->spent()) return;
-    const auto walk = [&](const packing& from, seconds of_from, double step) {
-      evolve(from, of_from, step, random_, [&](const packing& c) { return tried_->consider(c); },
+    const auto walk = [&](const partition_rule& from, seconds of_from, double step) {
+      evolve(from, of_from, step, random_, [&](const partition_rule& c) { return tried_->consider(c); },
              [&] { return tried_->spent(); }, options_);
     };
-    const packing first = tried_->best();
+    const partition_rule first = tried_->best();
     const seconds of_first = tried_->of_best();
     const solvers::search_budget begin = tried_->used();
     const solvers::search_budget end = tried_->until();
@@ -114,7 +114,8 @@ class local_search {
     tried_->end_at({tried_->used().nodes + tried_->budget().nodes / options_.moving_part,
                     std::numeric_limits<std::uint64_t>::max()});
     const auto& packs = tried_->packs();
-    pack_moves<Slicer, Cost, Moves> moves(packs.sequences(), slicer_, cost_, packs.limits(batch_.shape.quantum), options_);
+    neighbourhood<Slicer, Cost, Moves> moves(packs.sequences(), slicer_, cost_, packs.limits(batch_.shape.quantum),
+                                             options_);
     while (!tried_->spent()) {
       const seconds before = tried_->fastest().makespan;
       std::optional<partition> next = moves.neighbour(tried_->fastest().packs, moved_);

@@ -9,7 +9,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
-#include <slimpack/simulators/order/pack_change.hpp>
+#include <slimpack/simulators/order/window_change.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/detail/prices_together.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>
@@ -199,7 +199,7 @@ class order_search {
     return true;
   }
 
-  /// What is at the places, each sequence in one piece.
+  /// What is at the places, each sequence in one slice.
   [[nodiscard]] std::span<const slice> joined(pass p) {
     window_.clear();
     for (const node place : change_.places)
@@ -242,7 +242,7 @@ class order_search {
   solvers::improve::move_counts<Moves> counts_;
   std::uint64_t priced_{};
   // Scratch, kept for its capacity.
-  simulators::pack_change change_;
+  simulators::window_change change_;
   std::vector<double> targets_;
   micropacks made_;
   micropacks window_;

@@ -1,9 +1,9 @@
-#ifndef SLIMPACK_SIMULATORS_BOUNDS_PIECE_TIMES_HPP
-#define SLIMPACK_SIMULATORS_BOUNDS_PIECE_TIMES_HPP
+#ifndef SLIMPACK_SIMULATORS_BOUNDS_QUANTUM_TIMES_HPP
+#define SLIMPACK_SIMULATORS_BOUNDS_QUANTUM_TIMES_HPP
 
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/simulators/bounds/pieces.hpp>
+#include <slimpack/simulators/bounds/batch_quanta.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace slimpack::simulators {
 inline constexpr std::array<std::size_t, 2> both_passes{0, 1};
 
 /// What a slice takes at least on each part, in seconds.
-struct piece_times {
+struct quantum_times {
   std::vector<double> forward;
   std::vector<double> backward;  ///< weight gradients included
   std::vector<double> inputs;    ///< backward without them
@@ -34,12 +34,12 @@ struct piece_times {
   }
 };
 
-/// Calls visit(times of the cheapest, times of the dearest, count, tokens of one) for all pieces.
+/// Calls visit(times of the cheapest, times of the dearest, count, tokens of one) for all quanta.
 template <class Cost, class Visit>
-void each_piece(const pieces& all, const Cost& cost, int parts, Visit&& visit) {
-  piece_times first;
-  piece_times last;
-  for (const piece_group& g : all.groups()) {
+void each_quantum(const batch_quanta& all, const Cost& cost, int parts, Visit&& visit) {
+  quantum_times first;
+  quantum_times last;
+  for (const quantum_group& g : all.groups()) {
     first.assign(cost, g.first, parts);
     const bool alike = g.first == g.last;
     if (!alike) last.assign(cost, g.last, parts);

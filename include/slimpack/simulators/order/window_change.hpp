@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SIMULATORS_ORDER_PACK_CHANGE_HPP
-#define SLIMPACK_SIMULATORS_ORDER_PACK_CHANGE_HPP
+#ifndef SLIMPACK_SIMULATORS_ORDER_WINDOW_CHANGE_HPP
+#define SLIMPACK_SIMULATORS_ORDER_WINDOW_CHANGE_HPP
 
 #include <slimpack/core/slice.hpp>
 
@@ -12,7 +12,7 @@ namespace slimpack::simulators {
 /// What the packs at neighbouring places of a pass become: as many others, or fewer.
 /// Shapes    places: pack numbers, in run order; n of them are left, the first n of a forward change and the last n of
 ///           a backward one; time, message: [n * stages]; the rest: n each
-struct pack_change {
+struct window_change {
   slimpack::pass pass{};
   std::vector<std::uint32_t> places;
   std::vector<double> time;                    ///< seconds, per-pack overhead included

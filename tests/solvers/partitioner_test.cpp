@@ -3,7 +3,7 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
-#include <slimpack/solvers/pack/packer.hpp>
+#include <slimpack/solvers/pack/partitioner.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace slimpack::packer_test {
+namespace slimpack::partitioner_test {
 namespace {
 
 constexpr double any_number = 1e6;
@@ -31,11 +31,11 @@ std::vector<std::uint32_t> begun(const micropacks& packs) {
   return ids;
 }
 
-TEST(Packer, PutsTheShortSequencesAtBothEnds) {
+TEST(Partitioner, PutsTheShortSequencesAtBothEnds) {
   const shape on{.stages = 4};
   const std::vector<sequence> own = lengths({{5000}, {1000}, {4000}, {2000}, {3000}});
   const slicers::equal_cost cut;
-  const detail::packer pack(std::span<const sequence>(own), on, cut, cost, no_bytes);
+  const detail::partitioner pack(std::span<const sequence>(own), on, cut, cost, no_bytes);
   const partition half = pack.packs({.front = 0.5, .quantum = on.quantum}, any_number).value();
   // Every other one is due to the front, from the first: 1000, 3000, 5000; the rest fall: 4000, 2000.
   EXPECT_EQ(begun(half.forward), (std::vector<std::uint32_t>{1, 4, 0, 2, 3}));
@@ -43,30 +43,32 @@ TEST(Packer, PutsTheShortSequencesAtBothEnds) {
   EXPECT_EQ(begun(rising.backward), (std::vector<std::uint32_t>{1, 3, 4, 2, 0}));
 }
 
-TEST(Packer, KnowsSequencesByTheirPlaceInTheGroup) {
+TEST(Partitioner, KnowsSequencesByTheirPlaceInTheGroup) {
   const shape on{.stages = 4};
   const std::vector<sequence> own{{{17}, {700}}, {{3}, {900}}};
   const slicers::equal_cost cut;
-  const detail::packer pack(std::span<const sequence>(own), on, cut, cost, no_bytes);
+  const detail::partitioner pack(std::span<const sequence>(own), on, cut, cost, no_bytes);
   EXPECT_EQ(pack.sequences()[0], (sequence{{0}, {700}}));
   EXPECT_EQ(pack.longest(), (sequence{{1}, {900}}));
 }
 
-TEST(Packer, HoldsWhatTheFullestStageHasRoomFor) {
+TEST(Partitioner, HoldsWhatTheFullestStageHasRoomFor) {
   shape on{.stages = 4, .memory = memory_limit{memory_unit::token, 6000}};
   const std::vector<sequence> own = lengths({{5000}, {1000}});
   const slicers::equal_cost cut;
   const std::vector<memory_rates> rates = rates_of(cost, on).value();
-  EXPECT_EQ(detail::packer(std::span<const sequence>(own), on, cut, cost, rates).limits(on.quantum).size, tokens{6000});
+  EXPECT_EQ(detail::partitioner(std::span<const sequence>(own), on, cut, cost, rates).limits(on.quantum).size,
+            tokens{6000});
   on.memory->amount = 3000;  // too little for the longest sequence, whose plan will say so
-  EXPECT_EQ(detail::packer(std::span<const sequence>(own), on, cut, cost, rates).limits(on.quantum).size, tokens{5000});
+  EXPECT_EQ(detail::partitioner(std::span<const sequence>(own), on, cut, cost, rates).limits(on.quantum).size,
+            tokens{5000});
 }
 
-TEST(Packer, ForeseesEvenPacksBetweenOnePackAndAStagesWork) {
+TEST(Partitioner, ForeseesEvenPacksBetweenOnePackAndAStagesWork) {
   const shape on{.stages = 4};
   const std::vector<sequence> own = lengths({{4096}, {4096}, {4096}, {4096}});
   const slicers::equal_cost cut;
-  const detail::packer pack(std::span<const sequence>(own), on, cut, cost, no_bytes);
+  const detail::partitioner pack(std::span<const sequence>(own), on, cut, cost, no_bytes);
   std::uint64_t priced = 0;
   const auto even = pack.even(on.quantum, any_number, priced);
   ASSERT_TRUE(even);
@@ -80,24 +82,24 @@ TEST(Packer, ForeseesEvenPacksBetweenOnePackAndAStagesWork) {
   EXPECT_GT(priced, 0u);
 }
 
-TEST(Packer, LeavesSequencesWholeOnlyWhereTheSlicerDoes) {
+TEST(Partitioner, LeavesSequencesWholeOnlyWhereTheSlicerDoes) {
   const shape on{.stages = 4};
   const std::vector<sequence> own = lengths({{4096}, {1024}, {3072}});
   const slicers::whole uncut;
   const std::optional<partition> packs =
-      detail::packer(std::span<const sequence>(own), on, uncut, cost, no_bytes).whole(ever, any_number);
+      detail::partitioner(std::span<const sequence>(own), on, uncut, cost, no_bytes).whole(ever, any_number);
   ASSERT_TRUE(packs);
   EXPECT_EQ(packs->forward.size(), 2u);  // 4096, and 3072 with 1024
   EXPECT_EQ(packs->forward, packs->backward);
   const slicers::uniform cut{{512}};
-  EXPECT_FALSE(detail::packer(std::span<const sequence>(own), on, cut, cost, no_bytes).whole(ever, any_number));
+  EXPECT_FALSE(detail::partitioner(std::span<const sequence>(own), on, cut, cost, no_bytes).whole(ever, any_number));
 }
 
-TEST(Packer, MakesNoWholePacksThatAreTooManyOrTooSlow) {
+TEST(Partitioner, MakesNoWholePacksThatAreTooManyOrTooSlow) {
   const shape on{.stages = 4};
   const std::vector<sequence> own = lengths({{4096}, {1024}, {3072}});
   const slicers::whole uncut;
-  const detail::packer pack(std::span<const sequence>(own), on, uncut, cost, no_bytes);
+  const detail::partitioner pack(std::span<const sequence>(own), on, uncut, cost, no_bytes);
   EXPECT_TRUE(pack.whole(ever, 2));
   EXPECT_FALSE(pack.whole(ever, 1));
   const slice longest{{0}, {0}, {4096}};
@@ -109,4 +111,4 @@ TEST(Packer, MakesNoWholePacksThatAreTooManyOrTooSlow) {
 }
 
 }  // namespace
-}  // namespace slimpack::packer_test
+}  // namespace slimpack::partitioner_test

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_PACK_WHOLE_PACKS_HPP
-#define SLIMPACK_SOLVERS_PACK_WHOLE_PACKS_HPP
+#ifndef SLIMPACK_SOLVERS_PACK_SEQUENCE_BINS_HPP
+#define SLIMPACK_SOLVERS_PACK_SEQUENCE_BINS_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
@@ -18,9 +18,9 @@
 namespace slimpack::detail {
 
 /// Uncut sequences that run together.
-using whole_pack = std::vector<sequence>;
+using sequence_bin = std::vector<sequence>;
 
-[[nodiscard]] inline tokens size_of(const whole_pack& pack) {
+[[nodiscard]] inline tokens size_of(const sequence_bin& pack) {
   tokens sum{};
   for (const sequence& s : pack) sum += s.length;
   return sum;
@@ -40,9 +40,9 @@ using whole_pack = std::vector<sequence>;
 /// First-fit decreasing: each sequence, the longest first, goes to the first pack with room for it.
 /// Requires  no sequence longer than the limit
 /// Complexity O(n log n): a tournament tree finds the pack
-[[nodiscard]] inline std::vector<whole_pack> first_fit_decreasing(std::vector<sequence> falling, tokens limit) {
+[[nodiscard]] inline std::vector<sequence_bin> first_fit_decreasing(std::vector<sequence> falling, tokens limit) {
   std::stable_sort(falling.begin(), falling.end(), [](const sequence& a, const sequence& b) { return a.length > b.length; });
-  std::vector<whole_pack> packs;
+  std::vector<sequence_bin> packs;
   // Leaves hold each pack's room, inner nodes the most room below them; unopened packs have all of it.
   const std::size_t leaves = std::bit_ceil(falling.size());
   std::vector<tokens> room(2 * leaves, limit);
@@ -59,9 +59,9 @@ using whole_pack = std::vector<sequence>;
 }
 
 /// The same packs forward and backward, in that order.
-[[nodiscard]] inline partition symmetric(const std::vector<whole_pack>& packs) {
+[[nodiscard]] inline partition symmetric(const std::vector<sequence_bin>& packs) {
   partition made;
-  for (const whole_pack& pack : packs) {
+  for (const sequence_bin& pack : packs) {
     for (const sequence& s : pack) made.forward.push({s.id, {0}, s.length});
     made.forward.close();
   }
@@ -73,13 +73,13 @@ using whole_pack = std::vector<sequence>;
 /// Errors    those of the schedule
 template <class Cost, class Schedule>
 result<solution> symmetric_solution(const problem& batch, const Cost& cost, const Schedule& schedule,
-                                    const std::vector<std::vector<whole_pack>>& replicas) {
+                                    const std::vector<std::vector<sequence_bin>>& replicas) {
   result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
   if (!rates) return std::move(rates).error();
   solution found;
-  for (const std::vector<whole_pack>& packs : replicas) {
+  for (const std::vector<sequence_bin>& packs : replicas) {
     replica_solution r;
-    for (const whole_pack& pack : packs)
+    for (const sequence_bin& pack : packs)
       for (const sequence& s : pack) r.sequences.push_back(s.id);
     r.partition = symmetric(packs);
     result<std::vector<program>> programs = schedule.programs(
@@ -92,8 +92,8 @@ result<solution> symmetric_solution(const problem& batch, const Cost& cost, cons
 }
 
 /// Packs dealt to replicas in turn, as a data loader does.
-[[nodiscard]] inline std::vector<std::vector<whole_pack>> dealt(std::vector<whole_pack>&& packs, int replicas) {
-  std::vector<std::vector<whole_pack>> hands(static_cast<std::size_t>(replicas));
+[[nodiscard]] inline std::vector<std::vector<sequence_bin>> dealt(std::vector<sequence_bin>&& packs, int replicas) {
+  std::vector<std::vector<sequence_bin>> hands(static_cast<std::size_t>(replicas));
   for (std::size_t i = 0; i < packs.size(); ++i) hands[i % hands.size()].push_back(std::move(packs[i]));
   return hands;
 }

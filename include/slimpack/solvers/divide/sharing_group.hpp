@@ -1,10 +1,10 @@
-#ifndef SLIMPACK_SOLVERS_DIVIDE_LANES_HPP
-#define SLIMPACK_SOLVERS_DIVIDE_LANES_HPP
+#ifndef SLIMPACK_SOLVERS_DIVIDE_SHARING_GROUP_HPP
+#define SLIMPACK_SOLVERS_DIVIDE_SHARING_GROUP_HPP
 
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/solvers/divide/exchange.hpp>
-#include <slimpack/solvers/divide/row_pieces.hpp>
+#include <slimpack/solvers/divide/rebalance.hpp>
+#include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
@@ -17,16 +17,17 @@
 namespace slimpack::detail {
 
 /// Replicas that share sequences, seen as one: a batch of stand-ins that phase 2 plans once, and what each stand-in's
-/// slices are on each replica (lane).
+/// slices are on each replica (sharer).
 ///
-/// A sequence shared by m lanes stands as one of near L / m tokens; a slice of it is a row, m times as long, of which
-/// each lane runs its pieces. The lanes' other sequences stand in tuples, one of near equal length from each lane, as
-/// the longest of them, and all are cut at the same fractions. unfold.hpp has what packs of stand-ins are on each lane.
+/// A sequence shared by m sharers stands as one of near L / m tokens; a slice of it is a row, m times as long, of which
+/// each sharer runs its slices. The sharers' other sequences stand in tuples, one of near equal length from each
+/// sharer, as the longest of them, and all are cut at the same fractions. unfold.hpp has what packs of stand-ins are on
+/// each sharer.
 /// Source    derived
-class lanes {
+class sharing_group {
  public:
   /// Requires  sequences of at least `count` quanta
-  lanes(std::int64_t count, tokens quantum, std::span<const sequence> shared)
+  sharing_group(std::int64_t count, tokens quantum, std::span<const sequence> shared)
       : count_(count), quantum_(quantum), shared_(shared.begin(), shared.end()) {
     std::int64_t uneven = 0;
     for (const sequence& s : shared) {
@@ -37,7 +38,7 @@ class lanes {
     }
   }
 
-  /// Adds the lanes' own sequences, one of each lane, of no tokens where it has none.
+  /// Adds the sharers' own sequences, one of each sharer, of no tokens where it has none.
   void add(std::span<const sequence> tuple) {
     tokens longest{};
     for (const sequence& s : tuple) longest = std::max(longest, s.length);
@@ -51,8 +52,8 @@ class lanes {
   [[nodiscard]] bool is_shared(const slice& s) const noexcept { return s.sequence.value < shared_.size(); }
   [[nodiscard]] tokens quantum() const noexcept { return quantum_; }
 
-  /// The row that a slice of a shared sequence's stand-in means. Quanta that lanes cannot have alike are in the first,
-  /// where causal attention makes them cheapest.
+  /// The row that a slice of a shared sequence's stand-in means. Quanta that sharers cannot have alike are in the
+  /// first, where causal attention makes them cheapest.
   [[nodiscard]] slice row(const slice& s) const noexcept {
     const sequence& whole = shared_[s.sequence.value];
     const tokens length = stand_ins_[s.sequence.value].length;
@@ -63,16 +64,16 @@ class lanes {
     return {whole.id, begin, end - begin};
   }
 
-  /// What a lane runs of a row, or of a run of tokens of one. The first sharer is the lane after the last that had a
-  /// quantum more of the sequence before, so that all have as many.
-  [[nodiscard]] row_pieces pieces(const slice& s, std::size_t lane) const noexcept {
-    const std::int64_t sharer = static_cast<std::int64_t>(lane) + count_ - first_[s.sequence.value];
-    return pieces_of(row(s), sharer % count_, count_, quantum_);
+  /// What a sharer runs of a row, or of a run of tokens of one. The first in turn is the sharer after the last that had
+  /// a quantum more of the sequence before, so that all have as many.
+  [[nodiscard]] sharer_slices slices(const slice& s, std::size_t sharer) const noexcept {
+    const std::int64_t turn = static_cast<std::int64_t>(sharer) + count_ - first_[s.sequence.value];
+    return slices_of_sharer(row(s), turn % count_, count_, quantum_);
   }
 
-  /// What a lane runs of a slice of a tuple: the same fraction of its own sequence, of 0 tokens where it has none.
-  [[nodiscard]] slice fraction(const slice& s, std::size_t lane) const noexcept {
-    const sequence& own = members_[(s.sequence.value - shared_.size()) * count() + lane];
+  /// What a sharer runs of a slice of a tuple: the same fraction of its own sequence, of 0 tokens where it has none.
+  [[nodiscard]] slice fraction(const slice& s, std::size_t sharer) const noexcept {
+    const sequence& own = members_[(s.sequence.value - shared_.size()) * count() + sharer];
     const tokens length = stand_ins_[s.sequence.value].length;
     const auto cut = [&](tokens at) {
       if (at == length) return own.length;
@@ -82,8 +83,8 @@ class lanes {
     return {own.id, begin, cut(s.end()) - begin};
   }
 
-  /// The mean over the lanes of what a slice of a stand-in is, as value(slice) says. Of a row it is the first lane's
-  /// part, since all are nearly alike.
+  /// The mean over the sharers of what a slice of a stand-in is, as value(slice) says. Of a row it is the first
+  /// sharer's part, since all are nearly alike.
   template <class Value>
   [[nodiscard]] auto mean(const slice& s, const Value& value) const {
     decltype(value(s)) sum{};
@@ -91,18 +92,18 @@ class lanes {
       if (own.length > tokens{0}) sum += value(own);
     };
     if (is_shared(s)) {
-      for (const slice& piece : pieces(s, 0)) add(piece);
+      for (const slice& cut : slices(s, 0)) add(cut);
       return sum;
     }
-    for (std::size_t lane = 0; lane < count(); ++lane) add(fraction(s, lane));
+    for (std::size_t sharer = 0; sharer < count(); ++sharer) add(fraction(s, sharer));
     return sum * (1.0 / static_cast<double>(count_));
   }
 
-  /// A lane's own sequences, and all shared ones.
-  [[nodiscard]] std::vector<sequence_id> sequences(std::size_t lane) const {
+  /// A sharer's own sequences, and all shared ones.
+  [[nodiscard]] std::vector<sequence_id> sequences(std::size_t sharer) const {
     std::vector<sequence_id> ids;
     for (const sequence& s : shared_) ids.push_back(s.id);
-    for (std::size_t i = lane; i < members_.size(); i += count())
+    for (std::size_t i = sharer; i < members_.size(); i += count())
       if (members_[i].length > tokens{0}) ids.push_back(members_[i].id);
     return ids;
   }
@@ -113,41 +114,43 @@ class lanes {
   std::int64_t count_;
   tokens quantum_;
   std::vector<sequence> shared_;
-  std::vector<std::int64_t> first_;  // lane of each
-  std::vector<sequence> members_;    // [tuple * count + lane]; of length 0 where a lane has none
+  std::vector<std::int64_t> first_;  // sharer of each
+  std::vector<sequence> members_;    // [tuple * count + sharer]; of length 0 where a sharer has none
   std::vector<sequence> stand_ins_;  // shared ones first
 };
 
-/// Deals sequences, most work first, one to each lane in turn, the heaviest to the lane with the least so far, and
-/// levels the lanes by exchange. Tuples have one of each lane, by falling work; where it has no more, one of no tokens.
-/// Shapes    work: one per sequence; load: what each lane does besides
-/// Complexity O(n log n + lanes n)
+/// Deals sequences, most work first, one to each sharer in turn, the heaviest to the sharer with the least so far, and
+/// levels the sharers by moves and swaps. Tuples have one of each sharer, by falling work; where it has no more, one of
+/// no tokens.
+/// Shapes    work: one per sequence; load: what each sharer does besides
+/// Complexity O(n log n + sharers n)
 [[nodiscard]] inline std::vector<std::vector<sequence>> dealt_in_tuples(std::span<const sequence> sequences,
                                                                         std::span<const double> work,
                                                                         std::vector<double> load,
                                                                         const solvers::search_options& options = solvers::default_search_options) {
-  const std::size_t lanes = load.size();
+  const std::size_t sharers = load.size();
   std::vector<std::uint32_t> order(sequences.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return work[a] > work[b]; });
-  std::vector<std::size_t> lightest(lanes);
+  std::vector<std::size_t> lightest(sharers);
   std::iota(lightest.begin(), lightest.end(), std::size_t{0});
-  std::vector<std::vector<std::uint32_t>> of_lane(lanes);
-  for (std::size_t at = 0; at < order.size(); at += lanes) {
+  std::vector<std::vector<std::uint32_t>> of_sharer(sharers);
+  for (std::size_t at = 0; at < order.size(); at += sharers) {
     std::sort(lightest.begin(), lightest.end(), [&](std::size_t a, std::size_t b) {
       return load[a] != load[b] ? load[a] < load[b] : a < b;
     });
-    for (std::size_t k = 0; k < lanes && at + k < order.size(); ++k) {
-      of_lane[lightest[k]].push_back(order[at + k]);
+    for (std::size_t k = 0; k < sharers && at + k < order.size(); ++k) {
+      of_sharer[lightest[k]].push_back(order[at + k]);
       load[lightest[k]] += work[order[at + k]];
     }
   }
   constexpr std::size_t rounds = 1000;  // as balance has; they end long before, with nothing to gain
-  exchange(work, of_lane, load, rounds, options.level_enough * load.front());
+  rebalance(work, of_sharer, load, rounds, options.level_enough * load.front());
   std::vector<std::vector<sequence>> tuples;
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    if (tuples.size() < of_lane[lane].size()) tuples.resize(of_lane[lane].size(), std::vector<sequence>(lanes));
-    for (std::size_t t = 0; t < of_lane[lane].size(); ++t) tuples[t][lane] = sequences[of_lane[lane][t]];
+  for (std::size_t sharer = 0; sharer < sharers; ++sharer) {
+    if (tuples.size() < of_sharer[sharer].size()) tuples.resize(of_sharer[sharer].size(),
+                                                                std::vector<sequence>(sharers));
+    for (std::size_t t = 0; t < of_sharer[sharer].size(); ++t) tuples[t][sharer] = sequences[of_sharer[sharer][t]];
   }
   return tuples;
 }

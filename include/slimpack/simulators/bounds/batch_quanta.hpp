@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SIMULATORS_BOUNDS_PIECES_HPP
-#define SLIMPACK_SIMULATORS_BOUNDS_PIECES_HPP
+#ifndef SLIMPACK_SIMULATORS_BOUNDS_BATCH_QUANTA_HPP
+#define SLIMPACK_SIMULATORS_BOUNDS_BATCH_QUANTA_HPP
 
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
@@ -13,21 +13,21 @@
 namespace slimpack::simulators {
 
 /// Quanta of neighbouring positions, over all sequences of a batch that reach there.
-struct piece_group {
+struct quantum_group {
   slice first;     ///< the cheapest of them, and
   slice last;      ///< the dearest: time does not fall when a prefix grows
   double count{};  ///< how many there are
 };
 
-/// The pieces of a batch: its sequences cut at every multiple of the quantum. Every slice of every plan is made of
-/// pieces, and its least time is the sum of theirs (hook `least`), so what holds for pieces holds for slices.
+/// The quanta of a batch: its sequences cut at every multiple of the quantum. Every slice of every plan is made of
+/// quanta, and its least time is the sum of theirs (hook `least`), so what holds for quanta holds for slices.
 /// Beyond `most` positions, neighbours are told apart no more.
 /// Errors    none            Complexity  O(sequences + groups)
-class pieces {
+class batch_quanta {
  public:
   static constexpr std::int64_t most = 512;
 
-  pieces(std::span<const sequence> batch, tokens quantum) : quantum_(quantum) {
+  batch_quanta(std::span<const sequence> batch, tokens quantum) : quantum_(quantum) {
     std::int64_t quanta = 0;
     for (const sequence& s : batch) quanta = std::max(quanta, quanta_of(s));
     size_ = std::max<std::int64_t>(1, (quanta + most - 1) / most);
@@ -52,7 +52,7 @@ class pieces {
 
   [[nodiscard]] tokens quantum() const noexcept { return quantum_; }
   [[nodiscard]] std::int64_t group_size() const noexcept { return size_; }  ///< quanta
-  [[nodiscard]] std::span<const piece_group> groups() const noexcept { return groups_; }
+  [[nodiscard]] std::span<const quantum_group> groups() const noexcept { return groups_; }
   [[nodiscard]] std::span<const slice> rests() const noexcept { return rests_; }  ///< shorter than a quantum
 
   /// A sequence is so many whole groups, so many quanta of the group after them, and a rest, perhaps of no tokens.
@@ -70,7 +70,7 @@ class pieces {
 
   tokens quantum_;
   std::int64_t size_{1};
-  std::vector<piece_group> groups_;
+  std::vector<quantum_group> groups_;
   std::vector<slice> rests_;
 };
 

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DIVIDE_EXCHANGE_HPP
-#define SLIMPACK_SOLVERS_DIVIDE_EXCHANGE_HPP
+#ifndef SLIMPACK_SOLVERS_DIVIDE_REBALANCE_HPP
+#define SLIMPACK_SOLVERS_DIVIDE_REBALANCE_HPP
 
 #include <algorithm>
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace slimpack::detail {
 
 /// Levels bins: the heaviest gives the lightest an item, or swaps one with it, while that lowers it and they are more
 /// than `enough` apart.
-/// Source    the usual exchange neighbourhood
+/// Source    the usual neighbourhood of moves and swaps
 /// Shapes    weight: one per item; items: of each bin, by falling weight, equal ones in index order; loads: of each
 ///           bin, with what it holds besides; share: of an item's weight that loads each bin, none: all of it
-/// Law       items stay so sorted            Complexity  O(rounds * n), at most `rounds` exchanges
-inline void exchange(std::span<const double> weight, std::vector<std::vector<std::uint32_t>>& items,
-                     std::vector<double>& loads, std::size_t rounds, double enough = 0,
-                     std::span<const double> share = {}) {
+/// Law       items stay so sorted            Complexity  O(rounds * n), at most `rounds` moves and swaps
+inline void rebalance(std::span<const double> weight, std::vector<std::vector<std::uint32_t>>& items,
+                      std::vector<double>& loads, std::size_t rounds, double enough = 0,
+                      std::span<const double> share = {}) {
   const auto share_of = [&](std::size_t bin) { return share.empty() ? 1.0 : share[bin]; };
   while (rounds-- > 0) {
     const auto heavy = static_cast<std::size_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
@@ -26,7 +26,7 @@ inline void exchange(std::span<const double> weight, std::vector<std::vector<std
     if (gap <= enough) break;
     const double gives = share_of(heavy);
     const double takes = share_of(light);
-    // The exchange whose shift is closest to what makes both alike; nothing for an item is a move. Both bins are kept
+    // The swap whose shift is closest to what makes both alike; nothing for an item is a move. Both bins are kept
     // sorted by falling weight, so the partner of each item is found by bisection.
     std::size_t give = 0;
     std::size_t take = 0;

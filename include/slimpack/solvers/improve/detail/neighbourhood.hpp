@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_PACK_MOVES_HPP
-#define SLIMPACK_SOLVERS_IMPROVE_DETAIL_PACK_MOVES_HPP
+#ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_NEIGHBOURHOOD_HPP
+#define SLIMPACK_SOLVERS_IMPROVE_DETAIL_NEIGHBOURHOOD_HPP
 
 #include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/partition.hpp>
@@ -20,17 +20,17 @@
 namespace slimpack::detail {
 
 /// Packs after a few moves, for a walk that schedules and simulates them anew: those of a list for pack_site and
-/// sequence_site (improve/sites.hpp). They reach what the ratios of pack_sizes cannot tell apart where packs are few.
+/// sequence_site (improve/sites.hpp). They reach what size_ratios cannot tell apart where packs are few.
 /// Packs are those that `fill` makes: slices in the order of one stream for each pass, one sequence after the other,
 /// forward from its front, backward from its end. A change of borders fills the stream again, the slicer cutting it.
 /// Law       what it returns covers the same tokens, in legal run order, no pack over `base.size`
 /// Complexity O(slices * log(quanta)) for each change
 template <class Slicer, class Cost, class Moves = solvers::improve::shipped>
-class pack_moves {
+class neighbourhood {
  public:
   /// Shapes    sequences: indexed by sequence_id
-  pack_moves(std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
-             const solvers::search_options& options = solvers::default_search_options)
+  neighbourhood(std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
+                const solvers::search_options& options = solvers::default_search_options)
       : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), options_(options) {}
 
   /// The packs after a random move, or a few: half of all end there, a quarter after the next. None where a slice does
@@ -68,7 +68,7 @@ class pack_moves {
     solvers::improve::pack_site at{sizes, pack, share, random, options_};
     made_.push_back(Moves::try_one(at, kind).move);
     if (sizes.empty()) return false;
-    micropacks stream;  // each sequence in one piece
+    micropacks stream;  // each sequence in one slice
     for (const slice& s : packs.slices()) stream.push(s);
     return refill(packs, stream.open(), p, sizes, sequences_, slicer_, cost_, base_);
   }

@@ -2,7 +2,7 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/improve/detail/pack_moves.hpp>
+#include <slimpack/solvers/improve/detail/neighbourhood.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 
 #include "../support/every_plan.hpp"
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack::pack_moves_test {
+namespace slimpack::neighbourhood_test {
 namespace {
 
 const costs::quadratic cost{.per_pack = {6e-5}, .hop = {2e-5}};
@@ -55,14 +55,14 @@ void walk(const Slicer& slicer, std::uint64_t seed, tokens cap, const Check& che
   testing::generator random(seed);
   const std::vector<tokens> lengths = tests::random_lengths(random, 6, {3000});
   const std::vector<sequence> own = solvers::sequences_of(lengths);
-  detail::pack_moves moves(std::span<const sequence>(own), slicer, cost, {{}, cap, {128}, 0, true});
+  detail::neighbourhood moves(std::span<const sequence>(own), slicer, cost, {{}, cap, {128}, 0, true});
   partition at = apart(own);
   detail::splitmix moved;
   for (int step = 0; step < 200; ++step)
     if (std::optional<partition> next = moves.neighbour(at, moved)) check(at = *std::move(next), own);
 }
 
-TEST(PackMoves, RunEachTokenOnceInLegalOrder) {
+TEST(Neighbourhood, RunEachTokenOnceInLegalOrder) {
   const auto legal = [](const partition& packs, const std::vector<sequence>& own) {
     EXPECT_TRUE(in_order(packs.forward, pass::forward, own, {128}));
     EXPECT_TRUE(in_order(packs.backward, pass::backward, own, {128}));
@@ -75,7 +75,7 @@ TEST(PackMoves, RunEachTokenOnceInLegalOrder) {
   }
 }
 
-TEST(PackMoves, ExceedNoPackLimit) {
+TEST(Neighbourhood, ExceedNoPackLimit) {
   for (const std::int64_t cap : {3000, 4000}) {  // the longest sequence has 3000 tokens
     const auto fits = [&](const partition& packs, const std::vector<sequence>&) {
       for (const micropacks* of : {&packs.forward, &packs.backward})
@@ -90,7 +90,7 @@ TEST(PackMoves, ExceedNoPackLimit) {
   }
 }
 
-TEST(PackMoves, CutOnlyWhereTheSlicerDoes) {
+TEST(Neighbourhood, CutOnlyWhereTheSlicerDoes) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed)
     walk(slicers::whole{}, seed, longest_supported, [&](const partition& packs, const std::vector<sequence>& own) {
       EXPECT_EQ(packs.forward.slices().size(), own.size()) << "seed " << seed;
@@ -98,7 +98,7 @@ TEST(PackMoves, CutOnlyWhereTheSlicerDoes) {
     });
 }
 
-TEST(PackMoves, AreTheSameForTheSameNumbers) {
+TEST(Neighbourhood, AreTheSameForTheSameNumbers) {
   std::vector<partition> first;
   std::vector<partition> second;
   walk(slicers::equal_cost{}, 7, longest_supported, [&](const partition& p, const auto&) { first.push_back(p); });
@@ -109,14 +109,14 @@ TEST(PackMoves, AreTheSameForTheSameNumbers) {
 
 /// Nothing waits on one stage, so the fewest packs are the fastest: 3 seconds for each of 1964 tokens, and the overhead
 /// of one pack in each pass, however long the sequences are.
-TEST(PackMoves, LeaveOnePackOnOneStage) {
+TEST(Neighbourhood, LeaveOnePackOnOneStage) {
   const costs::quadratic linear{.linear = 1, .attention = 0, .per_pack = {64}};
   const planner plans{shape{.stages = 1}, slicers::equal_cost{}, linear};
   const plan made = plans(tests::lengths_of({418, 505, 934, 107})).value();
   EXPECT_EQ(made.step_time, seconds{3 * 1964 + 2 * 64});
 }
 
-TEST(PackMoves, ReachTheBestPlanOfTinyBatches) {
+TEST(Neighbourhood, ReachTheBestPlanOfTinyBatches) {
   int best = 0;
   int all = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -139,4 +139,4 @@ TEST(PackMoves, ReachTheBestPlanOfTinyBatches) {
 }
 
 }  // namespace
-}  // namespace slimpack::pack_moves_test
+}  // namespace slimpack::neighbourhood_test

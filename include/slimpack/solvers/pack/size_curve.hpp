@@ -1,9 +1,9 @@
-#ifndef SLIMPACK_SOLVERS_PACK_PACK_SIZE_CURVE_HPP
-#define SLIMPACK_SOLVERS_PACK_PACK_SIZE_CURVE_HPP
+#ifndef SLIMPACK_SOLVERS_PACK_SIZE_CURVE_HPP
+#define SLIMPACK_SOLVERS_PACK_SIZE_CURVE_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/size_ratios.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace slimpack::detail {
 
-/// The sizes of solvers::pack_sizes along one pass over a batch, with its ratios multiplied out.
+/// The sizes of solvers::size_ratios along one pass over a batch, with its ratios multiplied out.
 /// Units     seconds of the pass; positions are seconds of work done before
-class pack_size_curve {
+class size_curve {
  public:
   /// What a pass offers its packs.
   struct terms {
@@ -26,7 +26,7 @@ class pack_size_curve {
     double overhead_packs{solvers::default_search_options.overhead_packs};
   };
 
-  pack_size_curve(const solvers::pack_sizes& sizes, const terms& pass)
+  size_curve(const solvers::size_ratios& sizes, const terms& pass)
       : terms_(pass), steady_(sizes.steady * pass.share), ramp_least_(sizes.ramp_least * pass.grain),
         turn_least_(sizes.turn_least * (pass.share + pass.overhead_packs * pass.overhead)) {
     if (pass.depth <= 0) return;

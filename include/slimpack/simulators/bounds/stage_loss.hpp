@@ -1,11 +1,11 @@
-#ifndef SLIMPACK_SIMULATORS_BOUNDS_STAGE_PACKS_HPP
-#define SLIMPACK_SIMULATORS_BOUNDS_STAGE_PACKS_HPP
+#ifndef SLIMPACK_SIMULATORS_BOUNDS_STAGE_LOSS_HPP
+#define SLIMPACK_SIMULATORS_BOUNDS_STAGE_LOSS_HPP
 
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/simulators/bounds/piece_times.hpp>
-#include <slimpack/simulators/bounds/pieces.hpp>
+#include <slimpack/simulators/bounds/batch_quanta.hpp>
+#include <slimpack/simulators/bounds/quantum_times.hpp>
 #include <slimpack/simulators/bounds/ramp.hpp>
 #include <slimpack/simulators/bounds/residence.hpp>
 
@@ -36,11 +36,11 @@ namespace slimpack::simulators {
 ///           no less than its own overhead, so it loses the fill and 1 - fill / (half of the mean) of its overhead.
 /// Source    derived            Units  seconds
 template <class Cost>
-class stage_packs {
+class stage_loss {
  public:
-  /// Complexity O((sequences + groups of pieces) * parts)
-  stage_packs(const Cost& cost, const shape& on, std::span<const sequence> batch, const pieces& all, int stage,
-              const residence& memory, int memory_stage)
+  /// Complexity O((sequences + groups of quanta) * parts)
+  stage_loss(const Cost& cost, const shape& on, std::span<const sequence> batch, const batch_quanta& all, int stage,
+             const residence& memory, int memory_stage)
       : shape_(on), stage_(stage), memory_(&memory), memory_stage_(memory_stage) {
     gather(cost, all);
     double work = 0;
@@ -116,9 +116,9 @@ class stage_packs {
     return mean_ + std::max(alone, counted > 0 ? e.fill + counted / shape_.replicas * forced : 0.0);
   }
 
-  void gather(const Cost& cost, const pieces& all) {
+  void gather(const Cost& cost, const batch_quanta& all) {
     const auto r = static_cast<std::size_t>(stage_);
-    each_piece(all, cost, shape_.parts(), [&](const piece_times& low, const piece_times& high, double, double n) {
+    each_quantum(all, cost, shape_.parts(), [&](const quantum_times& low, const quantum_times& high, double, double n) {
       double forward = 0, backward = 0, inputs = 0, high_forward = 0, high_backward = 0;
       for (std::size_t part = 0; part < r; ++part) {
         forward += low.forward[part], backward += low.backward[part], inputs += low.inputs[part];

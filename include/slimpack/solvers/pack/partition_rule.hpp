@@ -1,16 +1,16 @@
-#ifndef SLIMPACK_SOLVERS_PACK_PACKING_HPP
-#define SLIMPACK_SOLVERS_PACK_PACKING_HPP
+#ifndef SLIMPACK_SOLVERS_PACK_PARTITION_RULE_HPP
+#define SLIMPACK_SOLVERS_PACK_PARTITION_RULE_HPP
 
 #include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/solvers/pack_sizes.hpp>
 #include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/size_ratios.hpp>
 
 namespace slimpack::detail {
 
 /// How a replica's sequences become packs, in a few numbers that serve every batch: what local_search varies.
-struct packing {
-  by_pass<solvers::pack_sizes> sizes{};
+struct partition_rule {
+  by_pass<solvers::size_ratios> sizes{};
   /// share of the sequences that run before the longest, shortest first; the others after it
   double front{solvers::default_search_options.front};
   /// a sequence of a greater part of the room leaves others short of it at its turn

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_PACK_PACKER_HPP
-#define SLIMPACK_SOLVERS_PACK_PACKER_HPP
+#ifndef SLIMPACK_SOLVERS_PACK_PARTITIONER_HPP
+#define SLIMPACK_SOLVERS_PACK_PARTITIONER_HPP
 
 #include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/error.hpp>
@@ -10,12 +10,12 @@
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
-#include <slimpack/solvers/pack/pack_size_curve.hpp>
-#include <slimpack/solvers/pack/packing.hpp>
-#include <slimpack/solvers/pack/whole_packs.hpp>
-#include <slimpack/solvers/pack_sizes.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
+#include <slimpack/solvers/pack/sequence_bins.hpp>
+#include <slimpack/solvers/pack/size_curve.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/size_ratios.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,20 +28,20 @@
 
 namespace slimpack::detail {
 
-/// Makes packs of one replica's sequences, by a packing's ratios or whole, and foretells which even ones are fast.
+/// Makes packs of one replica's sequences, by a rule's ratios or whole, and foretells which even ones are fast.
 /// Knows sequences by local ids (0, 1, ...), their work on the busiest part, and the room that memory leaves them.
 template <class Slicer, class Cost>
-class packer {
+class partitioner {
  public:
-  /// An even packing, and the least time that a step takes with it, ramps aside.
+  /// An even rule, and the least time that a step takes with it, ramps aside.
   struct forecast {
-    packing of;
+    partition_rule of;
     seconds least;
   };
 
   /// Requires  a sequence in the group
-  packer(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
-         std::span<const memory_rates> rates, const solvers::search_options& options = solvers::default_search_options)
+  partitioner(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
+              std::span<const memory_rates> rates, const solvers::search_options& options = solvers::default_search_options)
       : shape_(on), slicer_(slicer), cost_(cost), options_(options) {
     for (const sequence& s : group) sequences_.push_back({{static_cast<std::uint32_t>(sequences_.size())}, s.length});
     rising_ = sequences_;
@@ -71,9 +71,9 @@ class packer {
     return less(pass::forward) || less(pass::backward);
   }
 
-  /// The packs of a packing, of steady ones about `most` a pass at most.
+  /// The packs of a rule, of steady ones about `most` a pass at most.
   /// Errors    out_of_memory: a slice does not fit
-  [[nodiscard]] result<partition> packs(const packing& how, double most) const {
+  [[nodiscard]] result<partition> packs(const partition_rule& how, double most) const {
     const std::vector<sequence> order = arranged(how.front);
     result<micropacks> forward = filled(pass::forward, how, order, most);
     if (!forward) return std::move(forward).error();
@@ -90,7 +90,7 @@ class packer {
     const std::vector<sequence> order = arranged(made.of.front);
     for (const pass p : both_passes) {
       const work& all = work_[p];
-      solvers::pack_sizes& ratios = made.of.sizes[p];
+      solvers::size_ratios& ratios = made.of.sizes[p];
       double least = std::numeric_limits<double>::infinity();
       double chosen = 0;
       // From all work, or as much as a stage has room for beside p packs on their way, down to well below the best.
@@ -190,18 +190,18 @@ class packer {
     return order;
   }
 
-  [[nodiscard]] result<micropacks> filled(pass p, const packing& how, std::span<const sequence> order,
+  [[nodiscard]] result<micropacks> filled(pass p, const partition_rule& how, std::span<const sequence> order,
                                           double most) const {
     const work& all = work_[p];
-    const solvers::pack_sizes& ratios = how.sizes[p];
+    const solvers::size_ratios& ratios = how.sizes[p];
     const bool flowing = ratios.steady * share_ * all.grain > 0;
-    pack_size_curve size(ratios, {.total = all.total,
-                                  .share = share_ * all.grain,
-                                  .grain = all.grain,
-                                  .overhead = all.overhead,
-                                  .depth = shape_.parts() - 1.0,
-                                  .least = flowing ? all.total / most : 0,
-                                  .overhead_packs = options_.overhead_packs});
+    size_curve size(ratios, {.total = all.total,
+                             .share = share_ * all.grain,
+                             .grain = all.grain,
+                             .overhead = all.overhead,
+                             .depth = shape_.parts() - 1.0,
+                             .least = flowing ? all.total / most : 0,
+                             .overhead_packs = options_.overhead_packs});
     double before = 0;
     for (const sequence& s : order) {
       const double time = time_of(s, p);

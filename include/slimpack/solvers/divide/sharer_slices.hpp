@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DIVIDE_ROW_PIECES_HPP
-#define SLIMPACK_SOLVERS_DIVIDE_ROW_PIECES_HPP
+#ifndef SLIMPACK_SOLVERS_DIVIDE_SHARER_SLICES_HPP
+#define SLIMPACK_SOLVERS_DIVIDE_SHARER_SLICES_HPP
 
 #include <slimpack/core/slice.hpp>
 
@@ -10,27 +10,28 @@
 namespace slimpack::detail {
 
 /// What one sharer of a run of tokens runs of it, front to back; each may be empty.
-using row_pieces = std::array<slice, 3>;
+using sharer_slices = std::array<slice, 3>;
 
 /// Splits tokens [from.begin, from.end()) among m sharers so that each has as many, and under causal attention as many
-/// pairs, as quanta allow. Quanta that do not make 2 m equal pieces are the run's first, where they are cheapest, and go
-/// to the sharers in turn, the first ones having one more. Of 2 m pieces after them sharer j takes j and 2 m - 1 - j.
+/// pairs, as quanta allow. Quanta that do not make 2 m equal slices are the run's first, where they are cheapest, and
+/// go to the sharers in turn, the first ones having one more. Of 2 m slices after them sharer j takes j and 2 m - 1 -
+/// j.
 /// Source    head and tail pairs of causal context parallelism, here for any m and length; derived
-/// Law       the pieces of all sharers tile the run; cuts are quanta after its begin; each of m sharers has some where
+/// Law       the slices of all sharers tile the run; cuts are quanta after its begin; each of m sharers has some where
 ///           there are m quanta
 /// Requires  0 <= sharer < sharers            Complexity  O(1)
-[[nodiscard]] constexpr row_pieces pieces_of(const slice& from, std::int64_t sharer, std::int64_t sharers,
-                                             tokens quantum) noexcept {
+[[nodiscard]] constexpr sharer_slices slices_of_sharer(const slice& from, std::int64_t sharer, std::int64_t sharers,
+                                                       tokens quantum) noexcept {
   const std::int64_t quanta = (from.length.value + quantum.value - 1) / quantum.value;
   const std::int64_t uneven = quanta % (2 * sharers);
-  const std::int64_t piece = quanta / (2 * sharers);
+  const std::int64_t each = quanta / (2 * sharers);
   const auto run = [&](std::int64_t first, std::int64_t last) {
     const tokens end = std::min(from.end(), from.begin + quantum * last);
     const tokens begin = std::min(end, from.begin + quantum * first);
     return slice{from.sequence, begin, end - begin};
   };
   const auto before = [&](std::int64_t j) { return j * (uneven / sharers) + std::min(j, uneven % sharers); };
-  const auto after = [&](std::int64_t k) { return uneven + k * piece; };
+  const auto after = [&](std::int64_t k) { return uneven + k * each; };
   return {run(before(sharer), before(sharer + 1)), run(after(sharer), after(sharer + 1)),
           run(after(2 * sharers - 1 - sharer), after(2 * sharers - sharer))};
 }

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_PACK_SIZES_HPP
-#define SLIMPACK_SOLVERS_PACK_SIZES_HPP
+#ifndef SLIMPACK_SOLVERS_SIZE_RATIOS_HPP
+#define SLIMPACK_SOLVERS_SIZE_RATIOS_HPP
 
 #include <array>
 #include <iosfwd>
@@ -27,7 +27,7 @@ namespace slimpack::solvers {
 ///           work issued. Drain is its mirror image. Turn: the first backward of a sequence waits for all its
 ///           forwards, a lag of p - 1 packs of each pass that only work beside the sequence can cover. The more a pack
 ///           costs besides, the more waiting is worth fewer packs.
-struct pack_sizes {
+struct size_ratios {
   double steady{0.93};
   double ramp_least{0.6};
   double fill{0.82};
@@ -36,13 +36,13 @@ struct pack_sizes {
   double before{0.41};
   double after{0.62};
 
-  static constexpr std::array<double pack_sizes::*, 7> all() noexcept {
-    return {&pack_sizes::steady,     &pack_sizes::ramp_least, &pack_sizes::fill, &pack_sizes::drain,
-            &pack_sizes::turn_least, &pack_sizes::before,     &pack_sizes::after};
+  static constexpr std::array<double size_ratios::*, 7> all() noexcept {
+    return {&size_ratios::steady,     &size_ratios::ramp_least, &size_ratios::fill, &size_ratios::drain,
+            &size_ratios::turn_least, &size_ratios::before,     &size_ratios::after};
   }
-  friend constexpr bool operator==(const pack_sizes&, const pack_sizes&) = default;
+  friend constexpr bool operator==(const size_ratios&, const size_ratios&) = default;
   template <class Traits>
-  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const pack_sizes& s) {
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const size_ratios& s) {
     return out << "{.steady = " << s.steady << ", .ramp_least = " << s.ramp_least << ", .fill = " << s.fill
                << ", .drain = " << s.drain << ", .turn_least = " << s.turn_least << ", .before = " << s.before
                << ", .after = " << s.after << "}";
