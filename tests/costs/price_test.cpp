@@ -107,7 +107,7 @@ partition renamed(sequence_id first, sequence_id second) {
   partition packs;
   const partition from = example();
   for (const pass p : {pass::forward, pass::backward}) {
-    micropacks& to = p == pass::forward ? packs.forward : packs.backward;
+    micropacks& to = packs.of(p);
     for (std::size_t i = 0; i < from.of(p).size(); ++i) {
       for (slice s : from.of(p)[i]) {
         s.sequence = s.sequence.value == 0 ? first : second;

@@ -110,7 +110,7 @@ TEST(ChangingOrder, SwapsWhatTakesNoLongerAndFitsAndNothingElse) {
 /// Packs `at` and the next as one, at the place that changing_order leaves.
 replica joined(const replica& of, pass p, std::size_t at) {
   replica made = of;
-  micropacks& packs = p == pass::forward ? made.packs.forward : made.packs.backward;
+  micropacks& packs = made.packs.of(p);
   micropacks fewer;
   for (std::size_t i = 0; i < packs.size(); ++i) {
     for (const slice& s : packs[i]) fewer.push(s);

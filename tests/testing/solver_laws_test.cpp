@@ -45,7 +45,7 @@ changed(Change) -> changed<Change>;
 replica_solution cut(const replica_solution& one, tokens at, bool in_order) {
   replica_solution made{one.sequences, {}, {}};
   for (const pass p : {pass::forward, pass::backward}) {
-    micropacks& packs = p == pass::forward ? made.partition.forward : made.partition.backward;
+    micropacks& packs = made.partition.of(p);
     for (const slice& s : one.partition.of(p).slices()) {
       const slice head{s.sequence, s.begin, std::min(at, s.length)};
       const slice tail{s.sequence, head.end(), s.length - head.length};

@@ -64,7 +64,7 @@ class common_cuts {
   partition refined;
   for (const pass p : {pass::forward, pass::backward}) {
     const micropacks& from = packs.of(p);
-    micropacks& to = p == pass::forward ? refined.forward : refined.backward;
+    micropacks& to = refined.of(p);
     for (std::size_t i = 0; i < from.size(); ++i) {
       for (const slice& s : from[i]) cuts.each_piece(s, p, [&to](const slice& piece) { to.append(piece); });
       to.close();

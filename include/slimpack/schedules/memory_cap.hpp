@@ -15,12 +15,13 @@ namespace slimpack::schedules {
 
 /// How many forward packs a stage may have run with i backward packs done, under the memory limit (one chunk).
 ///
-/// Derivation: while backward i runs after a forwards, a stage holds in_backward(F(a) - B(i), ...) and what is kept
-/// beside those tokens, which grows with a; so there is a largest a for each i. Forwards are never undone, hence what is
-/// allowed at i is the least over all later backwards; and the forward that reaches a must itself fit. A program that
-/// never exceeds `allowed` obeys the limit; where only live tokens count, the converse holds too. If phi(i) + 1 is
-/// allowed for each i, which `check` tests, no stage waits for ever: one short of the forwards that its next backward
-/// needs is always allowed to run them.
+/// Derivation: let backward i run when a forwards have run. The stage then holds in_backward(F(a) - B(i), ...), and
+/// what is kept beside those tokens. Both grow with a, so for each i there is a largest a that fits. A forward that has
+/// run is never undone, so the a that is allowed at i must fit at all later backwards, too: it is the least of theirs.
+/// The forward that reaches a must fit as well. A program that never exceeds `allowed` therefore obeys the limit; where
+/// only live tokens count, every program that obeys the limit stays within `allowed`, too. If phi(i) + 1 is allowed for
+/// each i, which `check` tests, no stage waits for ever: a stage that still lacks forwards for its next backward is
+/// always allowed to run them.
 class memory_cap {
  public:
   /// Complexity  O(packs) for each stage that differs in memory from the one before

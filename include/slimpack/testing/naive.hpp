@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_NAIVE_HPP
 #define SLIMPACK_TESTING_NAIVE_HPP
 
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
@@ -220,7 +221,7 @@ class joint_run {
     }
     if (const auto rows = row_of_.find({i.pass, r, i.pack.value}); rows != row_of_.end())
       for (const row& one : rows->second) {
-        if (rows_run_[one.merge].of(i.pass)[part] != one.number) return std::nullopt;
+        if (rows_run_[one.merge][i.pass][part] != one.number) return std::nullopt;
         if (!forward && first && rows_run_[one.merge].forward[part] != rows_[one.merge].forward) return std::nullopt;
       }
     return first ? own.free[stage] : std::max(own.free[stage], sent->second);
@@ -250,7 +251,7 @@ class joint_run {
       start = std::max(start, *when);
       duration = std::max(duration, time_(other, same, part));
     }
-    for (const auto& [merge, number] : rows_done) rows_run_[merge].of(i.pass)[part] = number + 1;
+    for (const auto& [merge, number] : rows_done) rows_run_[merge][i.pass][part] = number + 1;
     for (const auto& [other, pack] : together) finish(other, stage, part, start, duration);
     return true;
   }
@@ -272,22 +273,14 @@ class joint_run {
           own.free[stage] + message_(r, i.pass, i.pack.value, part);
   }
 
-  /// A number for each pass.
-  template <class Number>
-  struct both {
-    Number forward;
-    Number backward;
-    [[nodiscard]] Number& of(pass p) { return p == pass::forward ? forward : backward; }
-  };
-
   std::span<const running> replicas_;
   std::size_t parts_;
   Time time_;
   Message message_;
   std::vector<state> states_;
   std::map<std::tuple<pass, std::size_t, std::uint32_t>, std::vector<row>> row_of_;  // by pass, replica, pack
-  std::vector<both<std::size_t>> rows_;                                             // per merge, how many
-  std::vector<both<std::vector<std::size_t>>> rows_run_;                            // per merge and part
+  std::vector<by_pass<std::size_t>> rows_;                                          // per merge, how many
+  std::vector<by_pass<std::vector<std::size_t>>> rows_run_;                         // per merge and part
 };
 
 /// Runs the programs of one replica that shares nothing. `time` is asked (instruction, part), `message` (pass, pack, part).

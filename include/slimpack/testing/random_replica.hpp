@@ -67,7 +67,7 @@ struct random_replica {
     const bool apart = random.once_in(4);
     const auto turns_alone = [&](const sequence&) { return apart; };
     const cut_budget base{{}, {std::numeric_limits<std::int64_t>::max()}, quantum, 0, true};
-    micropacks& side = p == pass::forward ? packs.forward : packs.backward;
+    micropacks& side = packs.of(p);
     // No token cap, so that filling cannot fail.
     if (random.once_in(2))
       (void)slimpack::detail::fill(side, order, p, slicers::equal_cost{}, cost, base, budget, turns_alone);

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_COSTS_NETWORK_ROW_EXCHANGE_HPP
 #define SLIMPACK_COSTS_NETWORK_ROW_EXCHANGE_HPP
 
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
@@ -47,11 +48,11 @@ class row_exchange {
       const double bytes_of_one = 2.0 / on.context / std::max(count, 1);  // of a layer, for one GPU
       const round forward{bytes_of_one * keys, bytes_of_one * (queries + outputs), 1};
       const round backward{bytes_of_one * 2 * keys, bytes_of_one * (2 * queries + outputs), 1};
-      layers_of_part made{static_cast<double>(count), {forward}, {backward}};
+      layers_of_part made{static_cast<double>(count), {{forward}, {backward}}};
       if (again) {
-        made.backward.push_back(forward);
-        made.backward[0].attention = ratio / (ratio + 1);
-        made.backward[1].attention = 1 / (ratio + 1);
+        made.rounds.backward.push_back(forward);
+        made.rounds.backward[0].attention = ratio / (ratio + 1);
+        made.rounds.backward[1].attention = 1 / (ratio + 1);
       }
       parts_.push_back(std::move(made));
     }
@@ -66,9 +67,9 @@ class row_exchange {
     const double keys = static_cast<double>(row.end.value) / sharers;
     const rank_group between = net_.place().between(shape_, row.sharers, part % shape_.stages);
     const seconds latency = net_.send_receive(between, {});
-    const auto& [layers, forward, backward] = parts_[static_cast<std::size_t>(part)];
+    const auto& [layers, rounds] = parts_[static_cast<std::size_t>(part)];
     seconds each{};
-    for (const round& r : p == pass::forward ? forward : backward) {
+    for (const round& r : rounds[p]) {
       const seconds flow = net_.send_receive(between, {std::min(r.key * keys, r.query * own)}) - latency;
       each += latency * layers + std::max(seconds{}, flow * layers - attention * (r.attention / sharers));
     }
@@ -83,8 +84,7 @@ class row_exchange {
   };
   struct layers_of_part {
     double layers{};
-    std::vector<round> forward;
-    std::vector<round> backward;
+    by_pass<std::vector<round>> rounds;
   };
 
   network net_;

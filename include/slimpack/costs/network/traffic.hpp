@@ -23,7 +23,7 @@ struct slowdown {
   double exposed{1.3};  ///< of communication that compute waits for
 };
 
-/// How context-parallel ranks see each other's keys and values.
+/// How context-parallel ranks, which share a sequence, get each other's keys and values.
 enum class exchange : unsigned char {
   all_gather,  ///< of all of them, before attention
   ring,        ///< hop by hop, each under the attention to what the last hop brought
@@ -32,13 +32,14 @@ enum class exchange : unsigned char {
 /// What the ranks of a shape send each other, and how long it takes beside compute.
 ///
 /// Volumes, bf16, for T tokens on one of c context-parallel ranks, hidden size h, e key and value elements a token:
-///   tensor     forward: 2 all-reduces of 2 T h bytes, waited for; backward: 2 more, under the weight gradients
-///   ... with sequence parallelism: 2 all-gathers and 2 reduce-scatters forward, waited for; backward the output
-///              gradients of the two row-parallel products are gathered, waited for; the inputs of the two
-///              column-parallel ones are gathered again under their input gradients, and these scattered under the
-///              weight gradients
-///   context    forward: keys and values of c T tokens, 2 c T e bytes, gathered, or c - 1 hops of 2 T e; backward
-///              again, and their gradients scattered: twice as much
+///   tensor     forward: 2 all-reduces of 2 T h bytes; compute waits for them. Backward: 2 more, which run while the
+///              weight gradients are computed
+///   ... with sequence parallelism: forward 2 all-gathers and 2 reduce-scatters; compute waits for them. Backward: the
+///              output gradients of the two row-parallel products are gathered, and compute waits. The inputs of the
+///              two column-parallel products are gathered again while their input gradients are computed, and these are
+///              scattered while the weight gradients are computed
+///   context    forward: the keys and values of c T tokens, 2 c T e bytes, are gathered, or go round in c - 1 hops of
+///              2 T e bytes. Backward: the same again, and as many bytes of their gradients are scattered
 ///   gradients, parameters    a reduce-scatter and an all-gather over all copies of the weights
 ///
 /// Source    volumes: Korthikanti et al., arXiv:2205.05198, sections 4.1 and 4.2; which of them are waited for:

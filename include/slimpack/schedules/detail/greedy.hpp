@@ -15,7 +15,8 @@
 /// The event-driven rule behind schedules::list, on a step or on its mirror image.
 namespace slimpack::detail::greedy {
 
-/// Packs that flow one way through the stages, read where they lie: of a workload's pass, or of it with time reversed.
+/// Packs that flow one way through the stages: those of one pass of a workload, or the same with time reversed. It
+/// copies nothing: both directions read the workload's own numbers.
 class flow {
  public:
   flow() = default;
@@ -23,7 +24,8 @@ class flow {
       : packs_(timing.size()), time_(timing.time.data()), message_(timing.message.data()),
         next_(static_cast<std::ptrdiff_t>(stages)) {}
 
-  /// Packs in reverse order. A message that left stage r for r - 1 (`was_up`) now leaves r - 1 for r, or the other way.
+  /// The packs in reverse order. With `was_up`, a message that went from stage r to r - 1 now goes from r - 1 to r;
+  /// without, a message that went from r - 1 to r now goes from r to r - 1.
   [[nodiscard]] flow reversed(bool was_up) const {
     flow m = *this;
     m.first_ += (static_cast<std::ptrdiff_t>(packs_) - 1) * next_;
@@ -77,8 +79,8 @@ struct pipeline {
     return p;
   }
 
-  /// Time reversed: what ended first starts last, messages run the other way, and a down pack needs the ups that
-  /// used to need it.
+  /// The step with time reversed. What ended first starts last, messages go the other way, and a pack waits for those
+  /// that waited for it before: a down pack for ups.
   [[nodiscard]] pipeline mirrored() const {
     const std::size_t downs = down.packs();
     const std::size_t ups = up.packs();
@@ -113,13 +115,14 @@ struct order {
   double makespan{};
 };
 
-/// The rule, and its storage: a free stage runs the next up when it is ready, else the next down when it is ready and
-/// allowed, else waits for whichever comes first. Between a ready up and a ready down the order found on the mirror
-/// image decides, if there is one; else the up runs.
+/// The rule, and its storage. A stage that is free runs the next up if that is ready; otherwise the next down if that
+/// is ready and allowed; otherwise it waits for the one that comes first. Where an up and a down are both ready, the
+/// order that was found on the mirror image decides; without such an order the up runs.
 ///
-/// Decisions are those of a simulation in order of time. But each stage goes on alone as long as what it does not know
-/// cannot matter: a pack that has not left the stage before it arrives no sooner than a bound which that stage gives.
-/// Where nobody can go on so, the stage with the earliest start does, as it would in order of time.
+/// Decisions are the same as in a simulation that goes in order of time. To be faster, each stage goes on alone as long
+/// as nothing that it does not know yet can matter: a pack that has not left its neighbour arrives no sooner than a
+/// bound that the neighbour gives. Where no stage can go on in this way, the stage with the earliest start goes on, as
+/// it would in order of time.
 /// Source    conservative simulation with bounds as null messages (K. M. Chandy and J. Misra, 1979)
 /// Complexity O(packs * stages) decisions, a few to a visit of a stage
 class rule {

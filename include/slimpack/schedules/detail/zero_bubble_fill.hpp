@@ -2,6 +2,7 @@
 #define SLIMPACK_SCHEDULES_DETAIL_ZERO_BUBBLE_FILL_HPP
 
 #include <slimpack/core/assert.hpp>
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/memory.hpp>
@@ -23,18 +24,19 @@ struct filled {
   double span{};      ///< seconds from the first to the last instruction of the stage where they lie furthest apart
 };
 
-/// When a W runs although what is next would then wait for its end.
+/// When a W may overrun: run although the instruction that is next is ready before the W ends, and has to wait.
 enum class overrun : unsigned char {
-  alike,     ///< if waiting would make the stage the one that has waited longest, since that one decides the step
+  alike,     ///< if the stage, should it wait, would have waited longest of all: that stage decides the step
   draining,  ///< once the stage has no forward left: its W must run before the step ends, and few stages are to come
 };
 
-/// Runs an order of forwards and backwards in simulated time and puts each W where its stage would wait, in the order
-/// of their backwards, if it ends in time or may overrun. A W runs earlier only where the budget leaves no room for what
-/// is next; what is left runs at the end.
+/// Runs an order of forwards and backwards in simulated time, and fills it with the W. Where a stage would wait, it
+/// runs the W of the earliest backward that still lacks one, if that W ends before the wait does, or may overrun it.
+/// Where it would not wait, it runs a W only if the budget has no room for the instruction that is next. All W that are
+/// left then run at the end.
 ///
-/// The programs fit the budget if `order` does with each W right after its backward: a stage to which no W is left
-/// holds what it held there, and a W holds no more than the instruction before it.
+/// If `order` fits the budget with each W right after its backward, the programs fit it, too. For a stage that has run
+/// all its W so far holds what it would hold in that order, and a W holds no more than the instruction before it.
 /// Source    Qi et al. (arXiv:2401.10241), section 3.1, of whose rules these are the ones about W
 /// Requires  order: one program per stage without W, free of deadlock
 /// Complexity O(instructions * stages), the second factor a scan for the earliest stage
@@ -45,8 +47,8 @@ class fill {
 
   [[nodiscard]] filled programs() && {
     const auto parts = static_cast<std::size_t>(work_.shape.parts());
-    for (const pass p : {pass::forward, pass::backward}) arrival(p).assign(work_.of(p).size() * parts, never);
-    for (std::size_t i = 0; i < work_.forward.size(); ++i) forward_at_[i * parts] = 0;
+    for (const pass p : both_passes) arrival_[p].assign(work_.of(p).size() * parts, never);
+    for (std::size_t i = 0; i < work_.forward.size(); ++i) arrival_.forward[i * parts] = 0;
     std::size_t left = 0;
     for (std::size_t r = 0; r < stages_; ++r) {
       states_.emplace_back(work_, r);
@@ -110,7 +112,6 @@ class fill {
     }
   }
 
-  [[nodiscard]] std::vector<double>& arrival(pass p) { return p == pass::forward ? forward_at_ : backward_at_; }
   [[nodiscard]] std::size_t part_of(const instruction& i, std::size_t stage) const { return i.chunk * stages_ + stage; }
   [[nodiscard]] std::size_t cell_of(const instruction& i, std::size_t stage) const {
     return i.pack.value * static_cast<std::size_t>(work_.shape.parts()) + part_of(i, stage);
@@ -121,7 +122,7 @@ class fill {
     const stage_state& l = states_[stage];
     if (l.at == order_[stage].size()) return never;
     const instruction& i = order_[stage][l.at];
-    return arrival(i.pass)[cell_of(i, stage)];
+    return arrival_[i.pass][cell_of(i, stage)];
   }
 
   void run_weights(std::size_t stage) {
@@ -162,11 +163,11 @@ class fill {
     const bool forward = i.pass == pass::forward;
     if (forward) --l.forwards;
     const auto last = static_cast<std::size_t>(work_.shape.parts()) - 1;
-    if (forward && part < last) forward_at_[cell + 1] = l.free + timing.message[cell].value;
-    if (!forward && part > 0) backward_at_[cell - 1] = l.free + timing.message[cell].value;
+    if (forward && part < last) arrival_.forward[cell + 1] = l.free + timing.message[cell].value;
+    if (!forward && part > 0) arrival_.backward[cell - 1] = l.free + timing.message[cell].value;
     if (forward && part == last) {  // the backward that turns here waits for its forwards only, by the order
       for (; turned_ < work_.backward.size() && work_.turn[turned_] <= i.pack.value; ++turned_)
-        backward_at_[turned_ * (last + 1) + last] = l.free;
+        arrival_.backward[turned_ * (last + 1) + last] = l.free;
     }
     if (!forward && work_.weight.splits(i.pack.value)) l.owed.push_back({pass::backward, i.pack, i.chunk, true});
   }
@@ -178,8 +179,7 @@ class fill {
   std::size_t stages_;
   std::vector<stage_state> states_;
   std::vector<double> start_;  // per stage, of its next instruction; never: not known yet
-  std::vector<double> forward_at_;  // [pack * parts + part]: arrival of its input
-  std::vector<double> backward_at_;
+  by_pass<std::vector<double>> arrival_;  // [pack * parts + part]: when its input is there
   std::size_t turned_{};   // backwards whose forwards have run on the last part
   double longest_wait_{};  // of any stage
 };

@@ -17,8 +17,8 @@ namespace slimpack::simulators {
 ///               w_i + constant <= A_i + (time here less time on the first stage, of the packs before)
 ///                                     + (other work run here)                                               (1)
 ///           Per way work, the first bracket brings at most `own_rate`, both together at most `rate`.
-/// Claim     Until packs of way work `amount` have started, the stage loses at least least_loss(amount) to idleness and
-///           overhead, the overhead of the pack that starts last left out.
+/// Claim     Before packs with `amount` of way work have started, the stage has lost at least least_loss(amount) to
+///           idleness and overhead. The overhead of the pack that starts last is not counted.
 /// Proof     Let packs 0..m have started, and j other instructions have run before the last of them. They divide the
 ///           packs into j + 1 groups. Let A be the final loss without the packs' own overhead, and Z = A - constant +
 ///           brought j + rate (way work of the groups before). By (1) the next group's packs have way work at most Z,

@@ -13,8 +13,8 @@
 
 namespace slimpack::detail {
 
-/// Which changes leave each backward behind all forwards of its sequences. On the last stage that is checked; elsewhere
-/// it follows, since forwards pass on what a backward comes back for.
+/// Says which changes keep each backward after all forwards of its sequences. Only the last stage is checked. On the
+/// other stages it follows: a backward reaches them from the last stage, so the forwards have passed them before.
 /// Requires  forward packs run in the order of their numbers, on every stage
 /// Errors    none
 class forward_needs {

@@ -20,7 +20,8 @@
 
 namespace slimpack::detail {
 
-/// What each stage could hold more while each of its instructions runs, as these change.
+/// How much more each stage could hold while each of its instructions runs. It is kept up to date while the order, or
+/// the packs, change.
 /// Law       the account of simulators::stage_memory, for one chunk, whole backwards and tokens alone
 /// Units     those of the memory limit; without one there is always room
 /// Errors    none
@@ -40,7 +41,8 @@ class stage_room {
     double limit = std::numeric_limits<double>::infinity();
     if (work.shape.memory) {
       limit = work.shape.memory->amount;
-      // Sums of whole numbers are exact; others stay so far from the limit that no rounding of theirs exceeds it.
+      // Sums of whole numbers are exact. Other sums are rounded: they must stay so far below the limit that no rounding
+      // can carry them over it.
       if (!std::all_of(rates_.begin(), rates_.end(), is_whole)) margin_ = 1e-9 * limit;
     }
     for (std::size_t stage = 0; stage < programs.size(); ++stage)

@@ -19,16 +19,20 @@
 
 namespace slimpack::detail {
 
-/// The instructions of one replica in a topological order, with their times: how long the step takes if a few change.
+/// The instructions of one replica in a topological order, with their times. It tells how long the step takes after a
+/// small change of the order, without simulating the whole step again.
 ///
-/// Heads     An instruction's head is when it starts; its tail the longest way from its start to the end of the step.
-/// Swap      It alters paths through its two instructions alone: their new heads, and the tails of what follows them,
-///           tell the longest of those.
-/// Recut     It alters no head before its first instruction, in the order, and no tail after its last: heads are
-///           followed from the first to the last, and the longest path is the most of head + duration (+ message) +
-///           tail over the edges that cross the order there.
-/// Sweep     Changes are tried from the front of the step to its end: heads are brought up to date on the way, and
-///           tails behind are as they were when the sweep began. `begin` starts another.
+/// Heads     The head of an instruction is the time at which it starts. Its tail is the length of the longest path from
+///           its start to the end of the step.
+/// Swap      A swap alters only those paths that go through one of its two instructions. The longest of them follows
+///           from the new heads of the two, and from the tails of the instructions that wait for them.
+/// Recut     A recut alters no head before its first instruction in the order, and no tail after its last one. So heads
+///           are computed anew from the first to the last. Every path through what has changed crosses the order after
+///           the last one on some edge, and the longest has, over these edges, the largest head + duration (+ message)
+///           + tail.
+/// Sweep     A sweep tries changes from the front of the step to its end. On the way it brings heads up to date. The
+///           tails of what lies ahead of it are still those from when the sweep began, and they are right, since
+///           nothing there has changed. `begin` starts another sweep.
 /// Source    heads and tails of disjunctive graphs (J. Carlier and E. Pinson, 1989), on moves that leave the others'
 ///           order alone (E. Taillard, 1994); the cut makes them exact; derived
 /// Requires  what stage_chains does; programs that the task graph takes
