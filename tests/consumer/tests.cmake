@@ -1,9 +1,17 @@
 # The ways in which others use slimpack, each tried from scratch: installed and found by CMake or by pkg-config, as a
 # folder of their own tree, and as nothing but a path for the compiler. All headers and the default planner are compiled
-# against the installed tree; the other ways differ in paths and flags alone, for which a small program does.
+# against the installed tree; the other ways differ in paths and flags alone, for which a small program does, but for
+# full runs.
 
 set(scratch ${CMAKE_CURRENT_BINARY_DIR}/consumer)
 set(consumer ${CMAKE_CURRENT_SOURCE_DIR}/consumer)
+if(DEFINED ENV{SLIMPACK_FULL})
+  set(program consumer)
+  set(program_sources "${consumer}/main.cpp ${consumer}/second.cpp")
+else()
+  set(program consumer-small)
+  set(program_sources ${consumer}/small.cpp)
+endif()
 
 function(slimpack_add_consumer name program)
   add_test(NAME consumer.${name}
@@ -18,7 +26,7 @@ set_tests_properties(consumer.install PROPERTIES FIXTURES_SETUP slimpack_install
 
 slimpack_add_consumer(find_package consumer -D CMAKE_PREFIX_PATH=${scratch}/installed)
 set_tests_properties(consumer.find_package PROPERTIES FIXTURES_REQUIRED slimpack_installed)
-slimpack_add_consumer(add_subdirectory consumer-small -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR})
+slimpack_add_consumer(add_subdirectory ${program} -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR})
 if(TARGET slimpack::io)
   slimpack_add_consumer(find_package_io consumer-io -D CMAKE_PREFIX_PATH=${scratch}/installed -D EXPECT_IO=ON)
   set_tests_properties(consumer.find_package_io PROPERTIES FIXTURES_REQUIRED slimpack_installed)
@@ -30,7 +38,7 @@ if(TARGET slimpack::milp)
 endif()
 
 add_test(NAME consumer.include_path
-         COMMAND sh -c "${CMAKE_CXX_COMPILER} -std=c++20 -I ${PROJECT_SOURCE_DIR}/include ${consumer}/small.cpp -o by_path && \
+         COMMAND sh -c "${CMAKE_CXX_COMPILER} -std=c++20 -I ${PROJECT_SOURCE_DIR}/include ${program_sources} -o by_path && \
 ./by_path")
 
 find_program(PKG_CONFIG_PROGRAM pkg-config)
@@ -38,7 +46,7 @@ mark_as_advanced(PKG_CONFIG_PROGRAM)
 if(PKG_CONFIG_PROGRAM)
   add_test(NAME consumer.pkg_config
            COMMAND sh -c "flags=$(${PKG_CONFIG_PROGRAM} --cflags slimpack) && \
-${CMAKE_CXX_COMPILER} -std=c++20 $flags ${consumer}/small.cpp -o by_pkg_config && ./by_pkg_config")
+${CMAKE_CXX_COMPILER} -std=c++20 $flags ${program_sources} -o by_pkg_config && ./by_pkg_config")
   set_tests_properties(consumer.pkg_config PROPERTIES
     FIXTURES_REQUIRED slimpack_installed
     ENVIRONMENT PKG_CONFIG_PATH=${scratch}/installed/share/pkgconfig)

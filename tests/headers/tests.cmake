@@ -10,9 +10,12 @@ function(slimpack_add_step name)
                    -P ${headers}/runs.cmake)
 endfunction()
 
-slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE)
-slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER)
-slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN)
+if(DEFINED ENV{SLIMPACK_FULL})
+  set(every_step -DSLIMPACK_DEFAULT_PLANNER)
+endif()
+slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE ${every_step})
+slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER ${every_step})
+slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN ${every_step})
 slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_DEFAULT_PLANNER)
 
 add_test(NAME headers.macros
