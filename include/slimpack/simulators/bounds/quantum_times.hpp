@@ -13,7 +13,7 @@
 namespace slimpack::simulators {
 
 /// Indices of what bounds keep for forward and for backward.
-inline constexpr std::array<std::size_t, 2> both_passes{0, 1};
+inline constexpr std::array<std::size_t, 2> pass_numbers{0, 1};
 
 /// What a slice takes at least on each part, in seconds.
 struct quantum_times {

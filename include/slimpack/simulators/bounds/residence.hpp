@@ -103,11 +103,11 @@ class residence {
       const double room = most - later / shape_.replicas;
       if (!(room > 0)) return std::numeric_limits<double>::infinity();
       double root = 0;
-      for (const std::size_t p : both_passes)
+      for (const std::size_t p : pass_numbers)
         root += price[p] * std::max(0.0, std::sqrt(stage.before[p] * stage.before[p] + here[p] * here[p]) - fewer[p]);
       best = std::max(best, root * root / room);
       if (c == classes_.size()) return best;
-      for (const std::size_t p : both_passes) here[p] += classes_[c].last[p];
+      for (const std::size_t p : pass_numbers) here[p] += classes_[c].last[p];
       later = std::max(0.0, later - classes_[c].later);
     }
   }
@@ -159,7 +159,7 @@ class residence {
     double earlier{};  // tokens times the work before their quantum
 
     void add(const last_part& one, double count, double tokens) {
-      for (const std::size_t p : both_passes) root[p] += count * one.root[p];
+      for (const std::size_t p : pass_numbers) root[p] += count * one.root[p];
       earlier += tokens * (count * work + one.work * count * (count - 1) / 2);
       work += count * one.work;
     }
@@ -192,14 +192,14 @@ class residence {
     std::vector<double> fill(stages_.size(), std::numeric_limits<double>::infinity());
     std::array<std::vector<double>, 2> way;
     const auto add = [&](const quantum_times& t, const quantum_times& dearest, double count, double n) {
-      for (const std::size_t p : both_passes) {
+      for (const std::size_t p : pass_numbers) {
         way[p].assign(stages_.size() + 1, 0);
         each_way(p == 0 ? t.forward : t.backward, [&](std::size_t a, double time) { way[p][a] += time; });
       }
       double come = 0;
       for (std::size_t a = 0; a < stages_.size(); ++a) {
         stage_sums& s = stages_[a];
-        for (const std::size_t p : both_passes) s.before[p] += count * std::sqrt(n * way[p][a]);
+        for (const std::size_t p : pass_numbers) s.before[p] += count * std::sqrt(n * way[p][a]);
         for (std::size_t part = a; part <= last; part += static_cast<std::size_t>(shape_.stages)) {
           s.forward_token = std::min(s.forward_token, t.forward[part] / n * shape_.chunks);
           s.backward_token = std::min(s.backward_token, t.backward[part] / n * shape_.chunks);
@@ -240,7 +240,7 @@ class residence {
       const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(s.length.value)));
       length_class& c = classes_[static_cast<std::size_t>(bits)];
       c.bits = bits;
-      for (const std::size_t p : both_passes) c.last[p] += mine.root[p];
+      for (const std::size_t p : pass_numbers) c.last[p] += mine.root[p];
       c.later += static_cast<double>(s.length.value) * mine.work - mine.earlier;
     }
     std::erase_if(classes_, [](const length_class& c) { return c.bits == 0; });

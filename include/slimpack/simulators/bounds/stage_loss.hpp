@@ -97,7 +97,7 @@ class stage_loss {
     const double y = forward_of_backward_ > 0 && std::isfinite(forward_of_backward_) ? x / forward_of_backward_ : 0;
     ramp apart = drain_apart_;
     apart.brought = weight_of_way_ * std::max(0.0, longest - drain_.constant);
-    for (const std::size_t p : both_passes) {
+    for (const std::size_t p : pass_numbers) {
       e.fewer[p] = shape_.replicas * (x * root_of_way_[0][p] + y * root_of_way_[1][p]);
       if (!std::isfinite(e.fewer[p])) e.fewer[p] = 0;  // x and y are 0
       // All chunks' packs run between the ends when these are one pack long.
@@ -141,7 +141,7 @@ class stage_loss {
       if (high_backward > 0) inputs_of_way_ = std::min(inputs_of_way_, inputs / high_backward);
       if (work > 0) way_of_work_ = std::min(way_of_work_, forward / work);
       const std::array<double, 2> root = memory_->root_of(memory_stage_, high, n);
-      for (const std::size_t p : both_passes) {
+      for (const std::size_t p : pass_numbers) {
         most(root_of_way_[0][p], root[p], forward);
         most(root_of_way_[1][p], root[p], backward);
       }
@@ -153,7 +153,7 @@ class stage_loss {
     overhead_ = {overhead(pass::forward, stage_), overhead(pass::backward, stage_)};
     double other = overhead_[1];  // what may run beside a forward pack of part `stage_`
     for (int part = stage_; part < shape_.parts(); part += shape_.stages) {
-      for (const std::size_t p : both_passes)
+      for (const std::size_t p : pass_numbers)
         overhead_of_chunks_[p] += overhead(p == 0 ? pass::forward : pass::backward, part);
       other = std::min(other, overhead(pass::backward, part));
       if (part != stage_) other = std::min(other, overhead(pass::forward, part));
