@@ -24,11 +24,13 @@ namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(longer);
 }  // namespace detail
 
-/// The schedule that a long search asks.
+/// The schedule that a long search asks. A schedule that derives from another has a longer one only of its own.
 template <class Schedule>
 [[nodiscard]] constexpr Schedule longer_of(const Schedule& schedule) {
   if constexpr (requires { { schedule.longer() } -> std::same_as<Schedule>; }) {
     return schedule.longer();
+  } else if constexpr (requires { requires std::derived_from<Schedule, decltype(schedule.longer())>; }) {
+    return schedule;  // longer() of the schedule that this one derives from would lose what this one adds
   } else {
     static_assert(!detail::has_member_longer<Schedule>,
                   "a schedule's longer() is public, const and gives a schedule of its own type");
