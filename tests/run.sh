@@ -5,7 +5,7 @@
 #   bash tests/run.sh --sanitizers  what runs on threads with the thread sanitizer, the unit tests with address and
 #                                   undefined behaviour
 #   bash tests/run.sh --full        both, with whole matrices and many more random cases; besides every public header on
-#                                   its own, and the unit tests with clang if it is there
+#                                   its own, and the unit tests and a minute of each fuzzer with clang if it is there
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -66,7 +66,10 @@ if [[ -n ${SLIMPACK_FULL-} ]]; then
   echo "== gcc-release: every header on its own =="
   cmake --build --preset gcc-release -j "$jobs" --target all_verify_interface_header_sets
   if command -v clang++ > /dev/null; then
+    bash cmake/install-packages.sh libclang-rt-14-dev
     unit_tests clang-debug
+    echo "== fuzzers: a minute each =="
+    bash tests/fuzz/run.sh 60 || (($? == 77))
   else
     echo "== clang-debug: left out, clang++ is not installed =="
   fi

@@ -72,6 +72,9 @@ class stage_script {
   /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences
   ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs
   static result<stage_script> of(const plan& p, int rank, backward_cuts cuts) {
+    if (std::min({p.shape.stages, p.shape.replicas, p.shape.chunks}) < 1 || rank < 0 ||
+        rank / p.shape.stages >= p.shape.replicas)
+      return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
     stage_script s;
     s.stages = p.shape.stages;
     s.chunks = p.shape.chunks;
@@ -81,6 +84,7 @@ class stage_script {
       return error{errc::invalid_input, "the plan has " + std::to_string(p.replicas.size()) + " replicas, its shape " +
                                             std::to_string(p.shape.replicas)};
     if (result<void> owned = each_once(p); !owned) return std::move(owned).error();
+    if (result<void> within = all_within(p); !within) return std::move(within).error();
     const replica_plan& own = p.replicas[static_cast<std::size_t>(s.replica)];
     if (own.sequences.empty())
       s.idle(p);
@@ -126,6 +130,26 @@ class stage_script {
       if (owners[s] != 1)
         return error{errc::invalid_input, "sequence " + std::to_string(s) + " is on " + std::to_string(owners[s]) +
                                               " replicas; each must be on one"};
+    return success();
+  }
+
+  /// Lengths and slices are at least one token long, and no slice leaves its sequence: sums of them cannot overflow, and
+  /// the common refinement of both passes may be taken before it is known that they tile.
+  static result<void> all_within(const plan& p) {
+    for (std::size_t s = 0; s < p.lengths.size(); ++s)
+      if (p.lengths[s] < tokens{1} || p.lengths[s] > longest_supported)
+        return error{errc::invalid_input, "sequence " + std::to_string(s) + " has " + std::to_string(p.lengths[s].value) +
+                                              " tokens, expected 1 to " + std::to_string(longest_supported.value)};
+    for (const replica_plan& r : p.replicas)
+      for (const pass direction : {pass::forward, pass::backward})
+        for (std::size_t i = 0; i < r.partition.of(direction).size(); ++i)
+          for (const slice& s : r.partition.of(direction)[i])
+            if (s.sequence.value >= p.lengths.size() || s.length < tokens{1} || s.begin < tokens{} ||
+                s.begin > p.lengths[s.sequence.value] || s.length > p.lengths[s.sequence.value] - s.begin)
+              return error{errc::invalid_input,
+                           name_of(instruction{direction, {static_cast<std::uint32_t>(i)}, 0}, 1) + " has " +
+                               std::to_string(s.length.value) + " tokens of sequence " + std::to_string(s.sequence.value) +
+                               " from " + std::to_string(s.begin.value) + " on, which it has not"};
     return success();
   }
 
