@@ -117,6 +117,7 @@ class basic_planner {
  private:
   using searched_cost = detail::checked_times<Cost, false>;
   using checked_cost = detail::checked_times<Cost, true>;
+  static_assert(cost_model<searched_cost>, "what a solver is given in place of the cost model is one");
 
   /// A solver that is written for one cost model alone is given that: what its plan is made of is checked all the same.
   result<solution> solution_of(const problem& batch, const searched_cost& cost) const {

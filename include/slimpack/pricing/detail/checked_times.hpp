@@ -39,18 +39,18 @@ class checked_times {
   using wraps = Cost;
 
   /// Requires  both outlive it
-  checked_times(const Cost& cost, time_faults& faults) noexcept : cost_(cost), faults_(&faults) {}
+  checked_times(const Cost& cost, time_faults& faults) noexcept : kept_(keep(cost)), faults_(&faults) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     if constexpr (EachSlice)
-      return sound(cost_.time(s, p, part), question::time, s, p, part);
+      return sound(model().time(s, p, part), question::time, s, p, part);
     else
-      return cost_.time(s, p, part);
+      return model().time(s, p, part);
   }
   [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const
     requires(prices_packs<Cost>)
   {
-    const seconds all = cost_.time(pack, p, part);
+    const seconds all = model().time(pack, p, part);
     return is_time(all) ? all : blamed(all, pack, p, part);
   }
   /// Of a model that prices packs by their slices.
@@ -62,31 +62,31 @@ class checked_times {
     return is_time(sum) ? sum : c.blamed(sum, pack, p, part);
   }
   [[nodiscard]] seconds overhead(pass p, int part) const {
-    return sound(pack_overhead(cost_, p, part), question::overhead, {}, p, part);
+    return sound(pack_overhead(model(), p, part), question::overhead, {}, p, part);
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
-    return sound(useful_time(cost_, s, p, part), question::useful, s, p, part);
+    return sound(useful_time(model(), s, p, part), question::useful, s, p, part);
   }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
-    return sound(least_time(cost_, s, p, part), question::least, s, p, part);
+    return sound(least_time(model(), s, p, part), question::least, s, p, part);
   }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {
-    return sound(message_time(cost_, size, p, part), question::message, {{}, {0}, size}, p, part);
+    return sound(message_time(model(), size, p, part), question::message, {{}, {0}, size}, p, part);
   }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     const slice first = mine.empty() ? slice{row.sequence, {0}, row.end} : mine.front();
-    return sound(exchange_time(cost_, row, mine, p, part), question::exchange, first, p, part, row.sharers.size());
+    return sound(exchange_time(model(), row, mine, p, part), question::exchange, first, p, part, row.sharers.size());
   }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const
     requires(prices_weights<Cost>)
   {
-    return sound(cost_.weight_time(s, part), question::weight_time, s, pass::backward, part);
+    return sound(model().weight_time(s, part), question::weight_time, s, pass::backward, part);
   }
   [[nodiscard]] seconds reduce_time() const {
-    return sound(reduce_time_of(cost_), question::reduce_time, {}, pass::backward, 0);
+    return sound(reduce_time_of(model()), question::reduce_time, {}, pass::backward, 0);
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
-    std::optional<memory_rates> held = memory_of(cost_, stage);
+    std::optional<memory_rates> held = memory_of(model(), stage);
     if (!held) return held;
     for (double* const rate : {&held->fixed, &held->live_token, &held->gradient_token, &held->forward_token,
                                &held->backward_token}) {
@@ -99,7 +99,7 @@ class checked_times {
   [[nodiscard]] bytes kept(const slice& piece, int stage) const
     requires(keeps_by_piece<Cost>)
   {
-    const bytes amount = cost_.kept(piece, stage);
+    const bytes amount = model().kept(piece, stage);
     if (is_memory(amount.value)) [[likely]]
       return amount;
     faults_->add({question::kept, amount.value, piece, {}, stage});
@@ -108,7 +108,7 @@ class checked_times {
   [[nodiscard]] int parts() const
     requires requires(const Cost& cost) { { cost.parts() } -> std::same_as<int>; }
   {
-    return cost_.parts();
+    return model().parts();
   }
 
  private:
@@ -126,13 +126,29 @@ class checked_times {
   /// A pack is to blame only where none of its slices is.
   [[gnu::cold, gnu::noinline]] seconds blamed(seconds all, std::span<const slice> pack, pass p, int part) const {
     for (const slice& s : pack)
-      if (const seconds own = cost_.time(s, p, part); !is_time(own)) return refused(own, question::time, s, p, part, 0);
+      if (const seconds own = model().time(s, p, part); !is_time(own)) return refused(own, question::time, s, p, part, 0);
     faults_->add({question::pack, all.value, pack.empty() ? slice{} : pack.front(), p, part, pack.size()});
     return {};
   }
 
   // A small model is kept by value: one step less to it for each of millions of questions.
-  std::conditional_t<std::is_trivially_copyable_v<Cost> && sizeof(Cost) <= 256, Cost, const Cost&> cost_;
+  static constexpr bool by_value = std::is_trivially_copyable_v<Cost> && sizeof(Cost) <= 256;
+  using kept_model = std::conditional_t<by_value, Cost, const Cost*>;
+
+  [[nodiscard]] static kept_model keep(const Cost& cost) noexcept {
+    if constexpr (by_value)
+      return cost;
+    else
+      return &cost;
+  }
+  [[nodiscard]] const Cost& model() const noexcept {
+    if constexpr (by_value)
+      return kept_;
+    else
+      return *kept_;
+  }
+
+  kept_model kept_;
   time_faults* faults_;
 };
 
