@@ -170,7 +170,17 @@ TEST(PlannerCheck, RefusesWeightGradientsThatAreNoShareOfBackwardWhereTheyRunApa
     EXPECT_EQ(answer.error().code, errc::invalid_input);
     EXPECT_NE(answer.error().detail.find("weight gradients of a sequence of 1024 tokens on part 0"), std::string::npos)
         << answer.error().detail;
-    EXPECT_TRUE((planner{shape{.stages = 2}, slicers::equal_cost{}, cost}(lengths))) << share;
+  }
+}
+
+// Bounds hold for plans with weight gradients apart, too, so that they ask for them whatever the schedule.
+TEST(PlannerCheck, RefusesWeightGradientsThatAreNoTimesUnderAnySchedule) {
+  for (const double share : {-0.5, std::nan("")}) {
+    const any_weight_time cost{{}, share};
+    const result<plan> answer = planner{shape{.stages = 2}, slicers::equal_cost{}, cost}(std::vector<tokens>{{1024}, {300}});
+    ASSERT_FALSE(answer) << share;
+    EXPECT_EQ(answer.error().code, errc::invalid_input);
+    EXPECT_NE(answer.error().detail.find("s for the weight gradients of slice [0, "), std::string::npos) << answer.error().detail;
   }
 }
 
