@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_SLIMPACK_HPP
 #define SLIMPACK_SLIMPACK_HPP
 
-/// Everything but Eigen (costs/calibrated.hpp), range-v3 (views.hpp), MPI (transports/mpi.hpp), CBC (solvers/milp.hpp),
-/// files (io/) and the laws (testing/), which cost more to include.
+/// Everything (Boost.Graph comes with planner.hpp) but Eigen (costs/calibrated.hpp), range-v3 (views.hpp), MPI
+/// (transports/mpi.hpp), CBC (solvers/milp.hpp), files (io/) and the laws (testing/), which cost more to include.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/assert.hpp>
@@ -85,7 +85,6 @@
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/space.hpp>
-#include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/bounds/quantum_times.hpp>

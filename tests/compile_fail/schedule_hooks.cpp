@@ -12,7 +12,7 @@ struct in_order {
 struct patient : in_order { patient longer() const; };
 struct knowing : in_order { result<timed_programs> timed(const workload&) const; };
 #else
-struct patient : in_order { in_order longer() const; };                   // another schedule
+struct patient : in_order { std::vector<program> longer() const; };       // no schedule
 struct knowing : in_order { timed_programs timed(const workload&) const; };  // no result
 #endif
 

@@ -1,6 +1,10 @@
 #ifndef SLIMPACK_SIMULATORS_BOOST_GRAPH_HPP
 #define SLIMPACK_SIMULATORS_BOOST_GRAPH_HPP
 
+#ifndef __cpp_exceptions
+#error "simulators::boost_graph needs exceptions, which Boost.Graph throws: use simulators::sweep (simulators/sweep.hpp)"
+#endif
+
 #include <slimpack/core/error.hpp>
 #include <slimpack/simulators/graph/rooted_graph.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
