@@ -2,7 +2,7 @@
 #define SLIMPACK_VIEWS_HPP
 
 #include <slimpack/core/plan.hpp>
-#include <slimpack/detail/each_of.hpp>
+#include <slimpack/views/detail/each_of.hpp>
 
 #include <range/v3/view/filter.hpp>
 #include <range/v3/view/iota.hpp>

@@ -5,6 +5,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
@@ -47,11 +48,7 @@ struct refined {
     result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), [&](std::size_t i) -> result<void> {
       replica_solution& r = replicas[i];
       r.partition = common_refinement(r.partition);
-      result<std::vector<program>> programs = schedule.programs(
-          price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
-      if (!programs) return std::move(programs).error();
-      r.programs = std::move(programs).value();
-      return success();
+      return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule);
     });
     if (!ordered) return std::move(ordered).error();
     return found;

@@ -5,6 +5,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
@@ -53,10 +54,8 @@ struct chunked {
         if (result<void> filled = detail::fill(packs, group, p, slicer, cost, base, unlimited, together); !filled)
           return std::move(filled).error();
       }
-      result<std::vector<program>> programs = schedule.programs(
-          price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
-      if (!programs) return std::move(programs).error();
-      r.programs = std::move(programs).value();
+      if (result<void> ordered = detail::put_in_order(r, batch.shape, cost, rates.value(), schedule); !ordered)
+        return std::move(ordered).error();
       found.replicas.push_back(std::move(r));
     }
     return found;

@@ -5,6 +5,7 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -82,10 +83,8 @@ result<solution> symmetric_solution(const problem& batch, const Cost& cost, cons
     for (const sequence_bin& pack : packs)
       for (const sequence& s : pack) r.sequences.push_back(s.id);
     r.partition = symmetric(packs);
-    result<std::vector<program>> programs = schedule.programs(
-          price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
-    if (!programs) return std::move(programs).error();
-    r.programs = std::move(programs).value();
+    if (result<void> ordered = put_in_order(r, batch.shape, cost, rates.value(), schedule); !ordered)
+      return std::move(ordered).error();
     found.replicas.push_back(std::move(r));
   }
   return found;

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_DETAIL_EACH_OF_HPP
-#define SLIMPACK_DETAIL_EACH_OF_HPP
+#ifndef SLIMPACK_VIEWS_DETAIL_EACH_OF_HPP
+#define SLIMPACK_VIEWS_DETAIL_EACH_OF_HPP
 
 #include <range/v3/range/access.hpp>
 #include <range/v3/view/all.hpp>

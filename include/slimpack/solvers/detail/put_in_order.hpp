@@ -1,0 +1,30 @@
+#ifndef SLIMPACK_SOLVERS_DETAIL_PUT_IN_ORDER_HPP
+#define SLIMPACK_SOLVERS_DETAIL_PUT_IN_ORDER_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Gives a replica of its own the programs that the schedule makes of its packs.
+/// Errors    those of the schedule
+template <class Cost, class Schedule>
+result<void> put_in_order(replica_solution& r, const shape& on, const Cost& cost, const std::vector<memory_rates>& rates,
+                          const Schedule& schedule) {
+  result<std::vector<program>> programs =
+      schedule.programs(price(r.partition, cost, on, rates, weight_gradients_of<Schedule>));
+  if (!programs) return std::move(programs).error();
+  r.programs = std::move(programs).value();
+  return success();
+}
+
+}  // namespace slimpack::detail
+
+#endif
