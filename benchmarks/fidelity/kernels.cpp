@@ -4,6 +4,7 @@
 
 #include "data.hpp"
 #include "scores.hpp"
+#include "untaught.hpp"
 
 #include <slimpack/costs/calibrated.hpp>
 #include <slimpack/costs/kernels/attention_table.hpp>
@@ -375,22 +376,6 @@ score backward_from_other_lengths(const std::vector<attention_sample>& all, cons
 }
 
 // F10
-
-/// Round constants that saw no table.
-wave_model untaught(const slimpack::costs::gpu& device) {
-  return {device,
-          {.launch = {1e-5},
-           .share = 0.6,
-           .tile_keys = 100,
-           .waves = 0.5,
-           .diagonal = 1.2,
-           .key_passes = 1,
-           .head_passes = 1,
-           .backward_launch = {1e-5},
-           .backward_cost = 2.5,
-           .backward_tile = 100},
-          {.launch = {1e-5}, .share = 0.8, .tile_depth = 128, .waves = 0.5, .passes = 1}};
-}
 
 /// Mean error of the rows that are not at the first `count` of `places`, fitted to those that are. Points that cannot
 /// be fitted tell nothing.

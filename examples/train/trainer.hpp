@@ -129,7 +129,8 @@ class trainer {
   }
 
   /// An error between steps, of which the other ranks must hear; packflow tells them of its own.
-  [[nodiscard]] ending stop(const slimpack::error& e) {
+  [[nodiscard]] ending stop(slimpack::error e) {
+    if (e.code != slimpack::errc::aborted) e.detail = "rank " + std::to_string(transport_.rank()) + ", after its step: " + e.detail;
     transport_.abort(e.detail);
     return ending::of_step(e);
   }

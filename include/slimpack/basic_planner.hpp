@@ -97,22 +97,7 @@ class basic_planner {
 
   /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end early
   /// with its best, and marks the plan as truncated, since it may then differ from machine to machine.
-  [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const {
-    const auto begin = std::chrono::steady_clock::now();
-    if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
-    detail::time_faults faults(stop);
-    result<solution> solved = solution_of(problem{lengths, shape_, faults.token()}, searched_cost(cost_, faults));
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
-    if (!solved) return std::move(solved).error();
-    result<plan> made = assembled(lengths, std::move(solved).value(), checked_cost(cost_, faults));
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
-    if (!made) return made;
-    plan& p = made.value();
-    p.truncated = stop.stop_possible();
-    p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
-    p.hash = hash_of(p);
-    return made;
-  }
+  [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const;
 
  private:
   using searched_cost = detail::checked_times<Cost, false>;
@@ -226,6 +211,28 @@ class basic_planner {
   [[no_unique_address]] Schedule schedule_;
   [[no_unique_address]] Simulator simulator_;
 };
+
+// Outside of the class, so that it is not inline: `extern template class slimpack::basic_planner<...>;` keeps a file from
+// compiling all that planning needs.
+template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
+  requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
+result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator()(std::span<const tokens> lengths,
+                                                                                  std::stop_token stop) const {
+  const auto begin = std::chrono::steady_clock::now();
+  if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
+  detail::time_faults faults(stop);
+  result<solution> solved = solution_of(problem{lengths, shape_, faults.token()}, searched_cost(cost_, faults));
+  if (faults.any()) return faults.told(lengths, shape_.quantum);
+  if (!solved) return std::move(solved).error();
+  result<plan> made = assembled(lengths, std::move(solved).value(), checked_cost(cost_, faults));
+  if (faults.any()) return faults.told(lengths, shape_.quantum);
+  if (!made) return made;
+  plan& p = made.value();
+  p.truncated = stop.stop_possible();
+  p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+  p.hash = hash_of(p);
+  return made;
+}
 
 }  // namespace slimpack
 

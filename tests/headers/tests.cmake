@@ -12,11 +12,11 @@ endfunction()
 
 if(DEFINED ENV{SLIMPACK_FULL})
   set(every_step -DSLIMPACK_DEFAULT_PLANNER)
+  slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER ${every_step})
 endif()
 slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE ${every_step})
-slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER ${every_step})
 slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN ${every_step})
-slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_DEFAULT_PLANNER)
+slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_AFTER -DSLIMPACK_DEFAULT_PLANNER)
 
 add_test(NAME headers.macros
          COMMAND ${CMAKE_COMMAND} -D INCLUDE=${PROJECT_SOURCE_DIR}/include -P ${headers}/macros.cmake)

@@ -42,25 +42,38 @@ const std::vector<std::string>& lists() {
   return names;
 }
 
-/// A schedule as a type, with what it is asked to run.
-template <class Schedule, int Chunks = 1>
-struct scheduled : Schedule {
-  static constexpr int chunks = Chunks;
+/// Schedules as types, each with the chunks that it is asked to run.
+struct list {
+  static constexpr int chunks = 1;
+  static schedules::list schedule() { return {}; }
 };
-struct classic : schedules::one_f_one_b {
-  classic() : one_f_one_b{.lead = 1} {}
+struct classic {
+  static constexpr int chunks = 1;
+  static schedules::one_f_one_b schedule() { return {.lead = 1}; }
 };
-struct zb_h1 : schedules::zero_bubble {
-  zb_h1() : zero_bubble{.order = schedules::zero_bubble_order::h1} {}
+struct eager {
+  static constexpr int chunks = 1;
+  static schedules::one_f_one_b schedule() { return {}; }
+};
+struct interleaved : eager {
+  static constexpr int chunks = 2;
+};
+struct zb_h1 {
+  static constexpr int chunks = 1;
+  static schedules::zero_bubble schedule() { return {.order = schedules::zero_bubble_order::h1}; }
+};
+struct zero_bubble {
+  static constexpr int chunks = 1;
+  static schedules::zero_bubble schedule() { return {}; }
 };
 
-template <class Schedule>
+template <class Scheduled>
 class PlansBy : public ::testing::Test {
  protected:
   static std::vector<shape> shapes() {
     std::vector<shape> all;
-    for (int stages = 2; stages * Schedule::chunks <= 8; stages *= 2)
-      all.push_back({.stages = stages, .replicas = 8 / stages, .tensor = 4, .chunks = Schedule::chunks});
+    for (int stages = 2; stages * Scheduled::chunks <= 8; stages *= 2)
+      all.push_back({.stages = stages, .replicas = 8 / stages, .tensor = 4, .chunks = Scheduled::chunks});
     return all;
   }
 
@@ -68,7 +81,7 @@ class PlansBy : public ::testing::Test {
   static plan plan_of(const std::vector<tokens>& batch, const shape& on, const Cost& cost) {
     // The witness runs each replica alone, so none may wait for another.
     const solvers::two_phase quick{.effort = solvers::search_budget::fast(), .most_sharers = 1};
-    return planner<slicers::equal_cost, Cost, solvers::two_phase, Schedule>{on, {}, cost, quick}(batch).value();
+    return planner{on, slicers::equal_cost{}, cost, quick, Scheduled::schedule()}(batch).value();
   }
   static plan plan_on_a100(const std::vector<tokens>& batch, const shape& on) {
     return plan_of(batch, on, costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::a100(), on).value());
@@ -89,7 +102,7 @@ class PlansBy : public ::testing::Test {
 
   void TearDown() override {
     EXPECT_GE(plans_, 12u);
-    EXPECT_EQ(weights_ > 0, weight_gradients_of<Schedule> == weight_gradients::apart);
+    EXPECT_EQ(weights_ > 0, weight_gradients_of<decltype(Scheduled::schedule())> == weight_gradients::apart);
     EXPECT_LE(found_.largest(), found_.close);
     std::cout << plans_ << " plans: " << found_ << '\n';
   }
@@ -101,9 +114,7 @@ class PlansBy : public ::testing::Test {
 };
 
 // Schedules that SimGrid replays; each orders 28 or 42 plans, and half of them again with messages on links.
-using shipped =
-    ::testing::Types<scheduled<schedules::list>, scheduled<classic>, scheduled<schedules::one_f_one_b>,
-                     scheduled<schedules::one_f_one_b, 2>, scheduled<zb_h1>, scheduled<schedules::zero_bubble>>;
+using shipped = ::testing::Types<list, classic, eager, interleaved, zb_h1, zero_bubble>;
 TYPED_TEST_SUITE(PlansBy, shipped);
 
 TYPED_TEST(PlansBy, TakeAsLongInSimGrid) {

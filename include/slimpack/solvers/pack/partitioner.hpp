@@ -95,10 +95,11 @@ class partitioner {
       double chosen = 0;
       // From all work, or as much as a stage has room for beside p packs on their way, down to well below the best.
       const double quanta = room_ / static_cast<double>(shape_.quantum.value) / (shape_.stages + 1);
-      // Numbers below the smallest normal one would not fall any more.
-      constexpr double none = std::numeric_limits<double>::min();
-      for (double size = std::min(all.total, quanta * all.grain); size > std::max(chosen * options_.even_below, none);
-           size *= options_.even_step) {
+      // Smaller sizes than `most` packs have give the same packs again, and numbers below the smallest normal one would
+      // not fall any more: whatever the cost model answers, this ends.
+      const double smallest = std::max(all.total / most, std::numeric_limits<double>::min());
+      for (double size = std::min(all.total, quanta * all.grain);
+           size > std::max(chosen * options_.even_below, smallest); size *= options_.even_step) {
         ratios.steady = size / (share_ * all.grain);
         ratios.ramp_least = size / all.grain;
         const result<micropacks> packs = filled(p, made.of, order, most);

@@ -10,23 +10,6 @@
 namespace slimpack::workload_test {
 namespace {
 
-TEST(WeightTiming, OfNoneSplitsNothing) {
-  const weight_timing none;
-  EXPECT_FALSE(none.splits(0));
-  EXPECT_EQ(none.count(), 0u);
-}
-
-TEST(WeightTiming, FindsThePacksThatRunTheirsApart) {
-  const weight_timing some{{0, 1, 0, 1, 0}, {}};
-  EXPECT_EQ(some.count(), 2u);
-  EXPECT_TRUE(some.splits(1));
-  EXPECT_FALSE(some.splits(2));
-  EXPECT_EQ(some.next(0), 1u);
-  EXPECT_EQ(some.next(1), 1u);
-  EXPECT_EQ(some.next(2), 3u);
-  EXPECT_EQ(some.next(4), 5u) << "past the last when none does";
-}
-
 struct apart {
   static constexpr bool splits_weight_gradients = true;
 };

@@ -3,6 +3,8 @@
 #include <slimpack/io/profile.hpp>
 #include <slimpack/testing/generator.hpp>
 
+#include "../../benchmarks/fidelity/untaught.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,24 +24,9 @@ using costs::attention_sample;
 using costs::calibrated;
 using costs::product_sample;
 using costs::wave_model;
+using fidelity::untaught;
 
 constexpr std::uint64_t seed = 7;
-
-/// Round constants that saw no table.
-wave_model untaught(const costs::gpu& device) {
-  return {device,
-          {.launch = {1e-5},
-           .share = 0.6,
-           .tile_keys = 100,
-           .waves = 0.5,
-           .diagonal = 1.2,
-           .key_passes = 1,
-           .head_passes = 1,
-           .backward_launch = {1e-5},
-           .backward_cost = 2.5,
-           .backward_tile = 100},
-          {.launch = {1e-5}, .share = 0.8, .tile_depth = 128, .waves = 0.5, .passes = 1}};
-}
 
 double miss(const wave_model& m, const attention_sample& s) {
   const std::int64_t batch = s.batch;

@@ -1,0 +1,2 @@
+#define SLIMPACK_COMPILED_PLANNER
+#include "models.hpp"
