@@ -18,6 +18,7 @@ esac
 
 bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev coinor-libcbc-dev
 jobs=$(nproc)
+tests=$((jobs + 1))  # at a time: some wait more than they work
 
 # Runs a command and notes under a name how long it took.
 took=()
@@ -41,7 +42,7 @@ if [[ -n ${optimised-} ]]; then
   trap 'print_times gcc-release' EXIT
   timed configure cmake --preset gcc-release
   timed build cmake --build --preset gcc-release -j "$jobs" --target all
-  timed ctest ctest --preset gcc-release -j "$jobs"
+  timed ctest ctest --preset gcc-release -j "$tests"
   print_times gcc-release
   trap - EXIT
 fi
@@ -50,7 +51,7 @@ if [[ -n ${sanitizers-} ]]; then
   echo "== gcc-thread: what runs on several threads =="
   cmake --preset gcc-thread
   cmake --build --preset gcc-thread -j "$jobs"
-  ctest --preset gcc-thread -j "$jobs"
+  ctest --preset gcc-thread -j "$tests"
 fi
 
 # What these compilations add is their view of the unit tests.
@@ -58,7 +59,7 @@ unit_tests() {
   echo "== $1: unit tests =="
   cmake --preset "$1"
   cmake --build --preset "$1" -j "$jobs" --target unit-tests
-  ctest --preset "$1" -j "$jobs" -L "unit|runtime"
+  ctest --preset "$1" -j "$tests" -L "unit|runtime"
 }
 [[ -z ${sanitizers-} ]] || unit_tests gcc-debug
 
