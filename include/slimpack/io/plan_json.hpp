@@ -185,7 +185,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const json_place row = rows.at(k);
       row.must_have(m.replicas.size(), "one pack of each replica");
-      std::vector<pack_id>& packs = (direction == pass::forward ? m.forward : m.backward).emplace_back();
+      std::vector<pack_id>& packs = m.of(direction).emplace_back();
       for (std::size_t j = 0; j < row.size(); ++j) {
         const std::size_t count = p.replicas[m.replicas[j]].partition.of(direction).size();
         packs.push_back({row.at(j).integer<std::uint32_t>(0, static_cast<std::int64_t>(count) - 1)});

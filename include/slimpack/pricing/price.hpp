@@ -65,12 +65,11 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
     mine.clear();
     for (const slice& s : packs.of(row.pass)[row.pack.value])
       if (s.sequence == row.sequence) mine.push_back(s);
-    const bool forward = row.pass == pass::forward;
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t cell = row.pack.value * parts + part;
       const seconds exchange = exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
-      (forward ? w.forward : w.backward).time[cell] += exchange;
-      if (!forward && !w.split.inputs.empty()) w.split.inputs[cell] += exchange;
+      w.of(row.pass).time[cell] += exchange;
+      if (row.pass == pass::backward && !w.split.inputs.empty()) w.split.inputs[cell] += exchange;
     }
   }
 }
@@ -159,7 +158,7 @@ void follow_kept(const partition& packs, const Cost& cost, workload& w) {
   const common_cuts cuts(packs);
   for (const pass p : {pass::forward, pass::backward}) {
     const micropacks& of_pass = packs.of(p);
-    std::vector<double>& kept = (p == pass::forward ? w.forward : w.backward).kept;
+    std::vector<double>& kept = w.of(p).kept;
     kept.reserve(static_cast<std::size_t>(w.shape.stages) * (of_pass.size() + 1));
     for (int stage = 0; stage < w.shape.stages; ++stage) {
       double sum = 0;

@@ -69,6 +69,7 @@ struct workload {
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
   std::vector<memory_rates> rates;             ///< per stage
 
+  [[nodiscard]] pass_timing& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 
   /// Bytes beside live tokens that a stage keeps once so many packs of each pass have run (one chunk).

@@ -255,7 +255,8 @@ class division_search {
     problem as_one{lengths, batch_.shape, batch_.stop};
     // Stand-ins tell what sharers hold but for quanta: where a sharer holds more than the limit, they get so much less.
     error why;
-    for (std::uint32_t tries = 0; tries < options_.limit_tries; ++tries) {
+    constexpr int most_tries = 4;
+    for (int tries = 0; tries < most_tries; ++tries) {
       local_search<Slicer, stand_in_cost<Cost>, Schedule, Moves> search(on.stand_ins(), as_one, slicer_, cost,
                                                                         schedule_,
                                                                         rates_, options_);

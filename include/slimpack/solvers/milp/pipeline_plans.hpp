@@ -62,7 +62,7 @@ inline std::vector<double> milp_pipeline::values_of(const replica_solution& plan
   work.shape.stages = static_cast<int>(of_.stages);
   work.turn.assign(plan.partition.backward.size(), 0);
   for (const pass p : {pass::forward, pass::backward}) {
-    pass_timing& timing = p == pass::forward ? work.forward : work.backward;
+    pass_timing& timing = work.of(p);
     const std::size_t packs = plan.partition.of(p).size();
     timing.before.resize(packs + 1);
     for (std::size_t i = packs_[index(p)] * index(p) - packs * index(p); timing.time.size() < packs * of_.stages; ++i)
@@ -94,7 +94,7 @@ inline replica_solution milp_pipeline::plan_of(const std::vector<double>& values
   for (const sequence& s : of_.sequences) plan.sequences.push_back(s.id);
   std::size_t packs[2]{};
   for (const pass p : {pass::forward, pass::backward}) {
-    micropacks& made = p == pass::forward ? plan.partition.forward : plan.partition.backward;
+    micropacks& made = plan.partition.of(p);
     for (std::size_t i = 0; i < packs_[index(p)]; ++i) {
       for (std::size_t a = 0; a < atoms(); ++a)
         if (chosen(in(p, a, i))) made.push(of_.atoms[a].run);

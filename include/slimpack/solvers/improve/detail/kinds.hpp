@@ -22,16 +22,19 @@ namespace slimpack::detail {
 
 /// The first candidate. Where it does not fit: smaller packs need less memory beside the longest sequence. Packs of one
 /// slice need the least, since then, with one chunk, no sequence waits for another: whatever fits alone fits.
-/// No sequence is cut into more slices than options.most_cuts.
+/// No sequence is cut into more slices than most_cuts.
 template <class Candidates>
 result<seconds> consider_first(Candidates& tried, const partition_rule& start) {
-  const solvers::search_options& o = tried.options();
+  constexpr std::int64_t most_cuts = 65536;  // of a sequence: more take gigabytes, to save few tokens
+  constexpr double first = 0.5;              // of the start's sizes
+  constexpr double step = 0.25;              // and again, as long as nothing fits
+  constexpr double last = 0.01;              // quanta in a pack's share, below which sequences share no pack
   const tokens finest = tried.batch().shape.quantum;
   const std::int64_t quanta = tried.packs().longest().length.value / finest.value;
-  const tokens quantum = finest * (1 + quanta / static_cast<std::int64_t>(o.most_cuts));
+  const tokens quantum = finest * (1 + quanta / most_cuts);
   result<seconds> made = tried.consider(start);
-  for (double share = o.shrink_first; !made && made.error().code == errc::out_of_memory; share *= o.shrink_step) {
-    const bool least = share * tried.packs().share() < o.shrink_last;  // short sequences share packs of less than a quantum
+  for (double share = first; !made && made.error().code == errc::out_of_memory; share *= step) {
+    const bool least = share * tried.packs().share() < last;  // short sequences share packs of less than a quantum
     partition_rule small = start;
     small.front = 1, small.quantum = quantum;
     for (solvers::size_ratios* p : {&small.sizes.forward, &small.sizes.backward})
@@ -53,7 +56,7 @@ void consider_even(Candidates& tried, tokens quantum) {
   if (tried.of_best() == before) return;
   const solvers::search_options& o = tried.options();
   tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp; });
-  tried.vary([&](partition_rule& c) { c.crowding = o.even_crowding; });
+  tried.vary([&](partition_rule& c) { c.crowding = 0.3; });
 }
 
 /// Tries some steps that the walk would take long to find. Where packs cost more than their slices tell, or are
@@ -67,8 +70,7 @@ void consider_kinds(Candidates& tried) {
   if (prices_packs<typename Candidates::cost_type> || chunked) consider_even(tried, quantum);
   if (cuts_cost || chunked) consider_even(tried, longest_supported);
   if (cuts_cost)
-    for (const tokens coarse : {quantum * static_cast<std::int64_t>(o.coarse_quanta),
-                                quantum * static_cast<std::int64_t>(o.coarser_quanta), longest_supported})
+    for (const tokens coarse : {quantum * 8, quantum * 64, longest_supported})
       tried.vary([&](partition_rule& c) { c.quantum = std::min(coarse, longest_supported); });
   tried.vary([&](partition_rule& c) { c.sizes.backward.steady *= o.larger_backward; });
   tried.vary([](partition_rule& c) { c.front = 1; });

@@ -136,12 +136,13 @@ class local_search {
   }
 
   /// How much of the nodes that are left is for the order, if the schedule lets it change and they are enough for some
-  /// sweeps: half; and more, where packs change with it, once the walks have theirs.
+  /// sweeps: half; and more, where packs change with it, once the walks have theirs. Where they do not, walks keep half at
+  /// least.
   [[nodiscard]] std::uint64_t nodes_for_order() const {
     const std::uint64_t used = tried_->used().nodes;
     if (!changes_order() || used >= tried_->budget().nodes || tried_->stopped()) return 0;
     const std::uint64_t left = tried_->budget().nodes - used;
-    const std::uint64_t least = left / (prices_together<Cost> ? options_.walk_least_alone : options_.walk_least);
+    const std::uint64_t least = left / (prices_together<Cost> ? 2 : options_.walk_least);
     const std::uint64_t walks = std::max(options_.walk_candidates * tried_->last(), least);
     const std::uint64_t nodes = left - std::min(walks, left / options_.walk_most);
     const partition& packs = tried_->fastest().packs;
