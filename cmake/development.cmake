@@ -30,3 +30,11 @@ function(slimpack_component_of source out)
     set(${out} slimpack::mpi PARENT_SCOPE)
   endif()
 endfunction()
+
+# Links the planners that are compiled once (examples/planners) to a program whose source file includes planners.
+function(slimpack_link_planners target source)
+  file(STRINGS ${source} includes REGEX "^#include <slimpack/planner.hpp>")
+  if(includes)
+    target_link_libraries(${target} PRIVATE slimpack-planners)
+  endif()
+endfunction()

@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_BENCHMARKS_PLAN_QUALITY_FLAT_HPP
 #define SLIMPACK_BENCHMARKS_PLAN_QUALITY_FLAT_HPP
 
-#include <slimpack/pricing/price.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -53,10 +53,8 @@ struct flat {
       filled = fill(r.partition.backward, order, pass::backward, backward, batch, slicer, cost);
     if (!filled) return std::move(filled).error();
     if (backward == 0) r.partition.backward = turned(r.partition.forward);
-    result<std::vector<program>> programs =
-        schedule.programs(price(r.partition, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>));
-    if (!programs) return std::move(programs).error();
-    r.programs = std::move(programs).value();
+    if (result<void> ordered = slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule); !ordered)
+      return std::move(ordered).error();
     solution found;
     found.replicas.push_back(std::move(r));
     return found;

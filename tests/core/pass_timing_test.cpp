@@ -1,8 +1,9 @@
-#include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/pass_timing.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace slimpack::pass_timing_test {
@@ -47,13 +48,6 @@ TEST(WeightTiming, FindsThePacksThatRunTheirsApart) {
   EXPECT_EQ(some.next(1), 1u);
   EXPECT_EQ(some.next(2), 3u);
   EXPECT_EQ(some.next(4), 5u) << "past the last when none does";
-}
-
-// 100 + 2 * 10 tokens live + 3 * 5 of prefixes under way + 7 or 11 * 4 running.
-TEST(MemoryRates, AddUpWhatAStageHolds) {
-  const memory_rates r{.fixed = 100, .live_token = 2, .gradient_token = 3, .forward_token = 7, .backward_token = 11};
-  EXPECT_EQ(r.in_forward(10, 5, 4), 100 + 20 + 15 + 28);
-  EXPECT_EQ(r.in_backward(10, 5, 4), 100 + 20 + 15 + 44);
 }
 
 }  // namespace
