@@ -6,7 +6,7 @@ still compile.
 
 The emptied copy keeps includes and include guard (or nothing, where the header is nothing but includes), and stands in
 front of the library in the include path. Tests are tried with -fsyntax-only, those that include the header first, then
-those that name most of its entities. A file that cannot be found is no failure: that test needs what is not installed,
+those that include a header that does, then those that name most of its entities. A file that cannot be found is no failure: that test needs what is not installed,
 and a header with no other tests is told as not decided. With SLIMPACK_FULL in the environment --sample is ignored.
 Everything is derived from the tree. Exit status: 0 every header has such a test; 1 some have none, which are printed.
 """
@@ -50,16 +50,24 @@ def entities(text):
     return names - {"slimpack", "detail", "std", "boost", "operator", "if", "requires"}
 
 
+def including(own):
+    """Headers that include this one, as tests name them."""
+    return [f"<{h.relative_to(INCLUDE)}>" for h in (INCLUDE / "slimpack").rglob("*.hpp")
+            if h.name != "slimpack.hpp" and own in h.read_text()]
+
+
 def candidates(header, texts):
     """Tests by how directly they name the header."""
     own = f"<{header.relative_to(INCLUDE)}>"
+    near = including(own)
     names = entities(header.read_text())
     words = re.compile(r"\b(" + "|".join(map(re.escape, sorted(names))) + r")\b") if names else None
     ranked = []
     for test, text in texts.items():
         named = len(set(words.findall(text))) if words else 0
-        if own in text or named:
-            ranked.append((own not in text, test.stem.removesuffix("_test") != header.stem, -named, len(text), str(test)))
+        near_by = any(name in text for name in near)
+        if own in text or near_by or named:
+            ranked.append((own not in text, not near_by and header.stem not in test.stem, test.stem.removesuffix("_test") != header.stem, -named, len(text), str(test)))
     return [pathlib.Path(rank[-1]) for rank in sorted(ranked)[:MOST_TRIED]]
 
 
@@ -99,7 +107,7 @@ def main():
     parser.add_argument("--sample", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compiler", default="clang++")
-    parser.add_argument("--define", action="append", default=[f'SLIMPACK_TEST_DATA="{ROOT / "examples" / "data"}"'])
+    parser.add_argument("--define", action="append", default=[f'SLIMPACK_TEST_DATA="{ROOT / "examples" / "data"}"', 'SLIMPACK_TEST_VERSION=""'])
     parser.add_argument("-I", action="append", default=["/usr/include/eigen3", *installed_folders()])
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()

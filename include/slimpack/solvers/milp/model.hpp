@@ -38,7 +38,7 @@ struct linear_sum {
   }
 };
 
-/// A mixed-integer linear program to minimise, in rows, without a solver: milp_cbc.hpp hands it to one.
+/// A mixed-integer linear program to minimise, in rows, without a solver: cbc.hpp hands it to one.
 class milp_model {
  public:
   struct column {
