@@ -61,6 +61,8 @@
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/replica_group.hpp>
+#include <slimpack/executors/row_format.hpp>
+#include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/fwd.hpp>

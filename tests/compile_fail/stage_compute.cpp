@@ -15,8 +15,24 @@ struct keeps_activations {
   void discard(const slimpack::piece&, state);
 };
 
+// One that says it shares rows, and has no call for them.
+struct shares_in_words {
+  static constexpr bool shares_rows = true;
+  slimpack::message_format format() const;
+  slimpack::result<void> forward(const slimpack::piece&, std::span<const std::byte> in, slimpack::outgoing& out);
+  slimpack::result<void> backward(const slimpack::piece&, std::span<const std::byte> in, slimpack::outgoing& out);
+  void discard(const slimpack::piece&);
+#ifdef SLIMPACK_REPAIRED
+  slimpack::row_format rows(std::uint32_t chunk) const;
+  slimpack::result<void> forward(std::span<const slimpack::piece>, std::span<const std::byte> in, slimpack::outgoing& out, slimpack::sharing&);
+  slimpack::result<void> backward(std::span<const slimpack::piece>, std::span<const std::byte> in, slimpack::outgoing& out, slimpack::sharing&);
+#endif
+};
+
 template <slimpack::stage_compute Compute>
 struct stage {};
 
 // expected-diagnostic: a type state, forward(piece, in, out), backward(piece, state, in, out), discard(piece, state)
 using wrong = stage<keeps_activations>;
+// expected-diagnostic: a stage compute that shares rows keeps its own state (no type state) and offers row_format rows
+using words = stage<shares_in_words>;

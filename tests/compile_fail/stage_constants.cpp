@@ -1,4 +1,5 @@
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/sharing.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 // Constants that would be taken for not given: one that is no constant, and one of another type.
@@ -18,7 +19,17 @@ struct splits {
 #endif
 };
 
+struct shares {
+#ifdef SLIMPACK_REPAIRED
+  static constexpr bool shares_rows = true;
+#else
+  bool shares_rows = true;
+#endif
+};
+
 // expected-diagnostic: a stage compute's cuts is a public static constexpr backward_cuts
 constexpr auto cuts = slimpack::cuts_of<cuts_anywhere>();
 // expected-diagnostic: splits_weight_gradients is a public static constexpr bool, of a schedule as of a stage compute
 constexpr bool splitting = slimpack::detail::splits_weight_gradients<splits>;
+// expected-diagnostic: a stage compute's shares_rows is a public static constexpr bool
+constexpr bool sharing = slimpack::detail::shares_rows<shares>;

@@ -144,6 +144,54 @@ std::string refusal(const result<void>& done) {
   return (done.error().code == errc::out_of_order ? "out of order: " : "invalid: ") + done.error().detail;
 }
 
+/// The same, where sharers send each other field 1 of both layers: 4 (2 + 2) = 16 bytes of a token of theirs.
+const store::layout sending{small.activations, small.gradients, {1}};
+
+/// Tokens of a sequence of 20 that others share; this replica runs [0, 4) and [12, 16).
+piece shared_part(std::int64_t begin, std::int64_t end) {
+  return {{{7}, {begin}, {end - begin}}, {20}, 0, 0, false, true, {0}, {16}};
+}
+
+TEST(ActivationStore, KeepsWithGapsWhatReplicasShare) {
+  store s(std::vector{sending}, {4});
+  const slice others{{7}, {4}, {8}};
+  ASSERT_TRUE(s.append(shared_part(0, 4)));
+  ASSERT_TRUE(s.append(shared_part(0, 4), {&others, 1}));
+  EXPECT_EQ(s.held(), bytes{4 * 44 + 8 * 16});
+  ASSERT_TRUE(s.append(shared_part(12, 16)));
+  EXPECT_EQ(s.held(), bytes{8 * 44 + 8 * 16});
+
+  // Found by token, whoever runs them; of others only what they send.
+  std::vector<std::pair<std::int64_t, std::size_t>> seen;  // where, elements of the field that is not sent
+  ASSERT_TRUE(s.visit(shared_part(0, 16), [&](const store::page& here) {
+    EXPECT_EQ(here.activations({1, 1}).size(), 8u);
+    seen.emplace_back(here.begin().value, here.activations({0, 0}).size());
+  }));
+  EXPECT_EQ(seen, (std::vector<std::pair<std::int64_t, std::size_t>>{{0, 12}, {4, 0}, {8, 0}, {12, 12}}));
+
+  ASSERT_TRUE(s.begin_backward(shared_part(12, 16)));
+  EXPECT_EQ(s.held(), bytes{8 * 44 + 8 * 16 + 16 * 16}) << "accumulators of the others' tokens, too";
+  ASSERT_TRUE(s.end_backward(shared_part(12, 16)));
+  ASSERT_TRUE(s.begin_backward(shared_part(0, 4)));
+  ASSERT_TRUE(s.end_backward(shared_part(0, 4), {&others, 1}));
+  EXPECT_EQ(s.held(), bytes{4 * 44 + 4 * 16});
+  ASSERT_TRUE(s.end_backward(shared_part(0, 4)));
+  EXPECT_EQ(s.held(), bytes{0});
+}
+
+TEST(ActivationStore, RefusesOthersTokensThatAreHeldOrNot) {
+  store s(std::vector{sending}, {4});
+  ASSERT_TRUE(s.append(shared_part(0, 4)));
+  const slice own{{7}, {0}, {4}}, off{{7}, {5}, {2}}, others{{7}, {4}, {8}};
+  EXPECT_EQ(s.append(shared_part(0, 4), {&own, 1}).error().code, errc::invalid_input);
+  EXPECT_EQ(s.append(shared_part(0, 4), {&off, 1}).error().code, errc::invalid_input);
+  EXPECT_EQ(s.end_backward(shared_part(0, 4), {&others, 1}).error().code, errc::out_of_order);
+  EXPECT_EQ(s.end_backward(shared_part(0, 4), {&own, 1}).error().code, errc::out_of_order);
+  EXPECT_EQ(s.visit(shared_part(0, 8), [](const store::page&) {}).error().code, errc::out_of_order);
+  EXPECT_EQ(s.begin_backward(shared_part(0, 4)).error().code, errc::out_of_order) << "[12, 16) has not run forward";
+  EXPECT_EQ(s.held(), bytes{4 * 44});
+}
+
 TEST(ActivationStore, RefusesAForwardThatDoesNotContinue) {
   store s(std::vector{small}, {4});
   EXPECT_EQ(refusal(s.append(part_of(7, 4, 6, 6))),

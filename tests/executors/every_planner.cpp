@@ -38,4 +38,18 @@ std::vector<named_planner> every_planner() {
   };
 }
 
+std::vector<named_planner> sharing_planners() {
+  using lengths = std::span<const tokens>;
+  using schedules::list;
+  using schedules::one_f_one_b;
+  return {
+      {"two_phase that shares", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{},
+                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 4}, list{}); }},
+      {"two_phase that shares, one_f_one_b", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{},
+                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 4}, one_f_one_b{}); }},
+  };
+}
+
 }  // namespace slimpack::tests

@@ -69,6 +69,9 @@ struct named_planner {
 /// takes the compiler longest.
 [[nodiscard]] std::vector<named_planner> every_planner();
 
+/// Those whose plans let replicas share sequences, with each schedule that suits them.
+[[nodiscard]] std::vector<named_planner> sharing_planners();
+
 }  // namespace slimpack::tests
 
 #endif

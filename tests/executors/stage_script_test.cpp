@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace slimpack::stage_script_test {
 
@@ -25,14 +28,14 @@ plan one_pack() {
 
 void refused(const plan& p, int rank) {
   for (const backward_cuts cuts : {backward_cuts::any, backward_cuts::forward_cuts}) {
-    const auto script = detail::stage_script::of(p, rank, cuts);
+    const auto script = detail::stage_script::of(p, rank, cuts, false);
     ASSERT_FALSE(script);
     EXPECT_EQ(script.error().code, errc::invalid_input);
   }
 }
 
 TEST(StageScript, IsThatOfARankThatThePlanHas) {
-  EXPECT_TRUE(detail::stage_script::of(one_pack(), 0, backward_cuts::any));
+  EXPECT_TRUE(detail::stage_script::of(one_pack(), 0, backward_cuts::any, false));
   for (const int rank : {-1, 1, std::numeric_limits<int>::max()}) refused(one_pack(), rank);
   for (int shape::*degree : {&shape::stages, &shape::replicas, &shape::chunks}) {
     plan p = one_pack();
@@ -64,6 +67,101 @@ TEST(StageScript, RefusesLengthsThatNoSequenceHas) {
     }
     refused(p, 0);
   }
+}
+
+TEST(StageScript, RefusesAQuantumThatCutsNowhere) {
+  for (const std::int64_t quantum : {std::int64_t{0}, std::numeric_limits<std::int64_t>::min()}) {
+    plan p = one_pack();
+    p.shape.quantum = {quantum};
+    refused(p, 0);
+  }
+}
+
+/// Two replicas of one stage share a sequence of 16 tokens, in rows of 8; the first two of a row and its last two are
+/// the first one's.
+plan shared_rows() {
+  plan p;
+  p.lengths = {{16}};
+  p.shape = {.replicas = 2, .quantum = {2}};
+  p.replicas.resize(2);
+  p.merges = {{{0}, {0, 1}, {{{0}, {0}}, {{1}, {1}}}, {{{0}, {0}}, {{1}, {1}}}}};
+  for (int r = 0; r < 2; ++r) {
+    replica_plan& one = p.replicas[static_cast<std::size_t>(r)];
+    one.sequences = {{0}};
+    for (const std::int64_t row : {0, 8}) {
+      for (const pass way : both_passes) {
+        const std::int64_t begin = way == pass::forward ? row : 8 - row;
+        micropacks& packs = one.partition.of(way);
+        if (r == 1)
+          packs.append({{0}, {begin + 2}, {4}});
+        else if (way == pass::forward)
+          packs.append({{0}, {begin}, {2}}), packs.append({{0}, {begin + 6}, {2}});
+        else
+          packs.append({{0}, {begin + 6}, {2}}), packs.append({{0}, {begin}, {2}});
+        packs.close();
+      }
+    }
+    one.programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  }
+  return p;
+}
+
+std::string why_refused(const plan& p) {
+  const auto script = detail::stage_script::of(p, 0, backward_cuts::any, true);
+  return script ? "" : script.error().detail;
+}
+
+TEST(SharedRows, SayWhatEachSharerSendsAndNeeds) {
+  const auto script = detail::stage_script::of(shared_rows(), 0, backward_cuts::any, true);
+  ASSERT_TRUE(script) << script.error().detail;
+  const detail::shared_sequence& s = script.value().shared.all().at(0);
+  // Replica 1 ends at token 14: the last two of replica 0 come before none of its tokens, and never travel.
+  EXPECT_EQ(s.rows.forward[0].sent, (std::vector<std::int64_t>{0, 4}));
+  EXPECT_EQ(s.rows.forward[1].sent, (std::vector<std::int64_t>{0, 2}));
+  EXPECT_EQ(s.rows.forward[1].others, (std::vector<slice>{{{0}, {10}, {4}}}));
+  EXPECT_EQ(s.rows.backward[0].sent, (std::vector<std::int64_t>{0, 2}));
+  const piece& last = script.value().forward.pieces.back();
+  EXPECT_TRUE(last.shared && last.is_own_last() && last.is_last());
+  const auto other = detail::stage_script::of(shared_rows(), 1, backward_cuts::any, true);
+  const piece& first = other.value().forward.pieces.front();
+  EXPECT_TRUE(first.is_own_first() && !first.is_first());
+  EXPECT_TRUE(other.value().forward.pieces.back().is_own_last() && !other.value().forward.pieces.back().is_last());
+}
+
+TEST(SharedRows, AreRefusedWhereTheyOverlapOrLeaveAGap) {
+  for (const slice& wrong : {slice{{0}, {4}, {4}}, slice{{0}, {2}, {2}}, slice{{0}, {2}, {6}}}) {
+    plan p = shared_rows();
+    micropacks& packs = p.replicas[1].partition.forward;
+    packs = {};
+    packs.append(wrong), packs.close();
+    packs.append({{0}, {10}, {4}}), packs.close();
+    EXPECT_NE(why_refused(p).find("forward rows overlap or leave a gap at token"), std::string::npos) << why_refused(p);
+  }
+}
+
+TEST(SharedRows, AreRefusedWhereSharersDisagree) {
+  plan p = shared_rows();
+  p.merges[0].forward[1] = {{1}};
+  EXPECT_NE(why_refused(p).find("names 1 packs for 2 replicas"), std::string::npos) << why_refused(p);
+  p = shared_rows();
+  p.merges[0].forward[1] = {{1}, {2}};
+  EXPECT_NE(why_refused(p).find("names a pack that replica 1 has not"), std::string::npos) << why_refused(p);
+  p = shared_rows();
+  p.merges[0].replicas = {1, 0};
+  EXPECT_NE(why_refused(p).find("is on 2 replicas"), std::string::npos) << why_refused(p);
+  p = shared_rows();
+  p.merges.clear();
+  EXPECT_NE(why_refused(p).find("is on 2 replicas"), std::string::npos) << why_refused(p);
+  p = shared_rows();
+  std::swap(p.replicas[0].partition.backward, p.replicas[1].partition.backward);
+  EXPECT_NE(why_refused(p).find("runs other tokens backward than forward"), std::string::npos) << why_refused(p);
+}
+
+TEST(SharedRows, AreRefusedWhereReplicasRunThemInDifferentOrders) {
+  plan p = shared_rows();
+  p.replicas[1].programs = {{{pass::forward, {1}}, {pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  EXPECT_NE(why_refused(p).find("replicas 0 and 1 run the rows that they share in different orders on stage 0"), std::string::npos)
+      << why_refused(p);
 }
 
 }  // namespace slimpack::stage_script_test

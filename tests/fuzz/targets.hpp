@@ -93,8 +93,8 @@ inline void replay(const plan& p) {
   const std::int64_t ranks = std::int64_t{p.shape.stages} * p.shape.replicas;
   for (const backward_cuts cuts : {backward_cuts::any, backward_cuts::forward_cuts}) {
     for (int rank = -1; rank <= std::clamp<std::int64_t>(ranks, -1, 16); ++rank)
-      answered(detail::stage_script::of(p, rank, cuts));
-    answered(detail::stage_script::of(p, std::numeric_limits<int>::max(), cuts));
+      answered(detail::stage_script::of(p, rank, cuts, true));
+    answered(detail::stage_script::of(p, std::numeric_limits<int>::max(), cuts, true));
   }
 }
 
@@ -164,6 +164,16 @@ inline void plan_bytes(std::string_view bytes) {
         code.push_back({kind % 2 == 0 ? pass::forward : pass::backward, {pack}, from.id(), kind > 1});
       }
     }
+  }
+  for (unsigned n = from.below(3); n > 0; --n) {
+    merge& m = p.merges.emplace_back();
+    m.sequence = {from.id()};
+    for (unsigned k = from.below(4); k > 0; --k) m.replicas.push_back(from.id());
+    for (auto* const rows : {&m.forward, &m.backward})
+      for (unsigned k = from.below(4); k > 0; --k) {
+        rows->emplace_back();
+        for (unsigned j = from.below(4); j > 0; --j) rows->back().push_back({from.id()});
+      }
   }
   replay(p);
 }

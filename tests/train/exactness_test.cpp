@@ -11,11 +11,12 @@ namespace {
 
 using tests::exact_batch;
 
-/// The matrix: every planner and schedule, p in 1..4, dp in 1..3, both kinds of backward cuts, virtual stages.
-std::vector<shape> every_shape(tokens quantum) {
+/// The matrix: every planner and schedule, p in 1..4, dp in 1..3 (2..4 where replicas share sequences), both kinds of
+/// backward cuts, virtual stages.
+std::vector<shape> every_shape(tokens quantum, int fewest, int most) {
   std::vector<shape> all;
   for (int p = 1; p <= 4; ++p)
-    for (int dp = 1; dp <= 3; ++dp) all.push_back({.stages = p, .replicas = dp, .quantum = quantum});
+    for (int dp = fewest; dp <= most; ++dp) all.push_back({.stages = p, .replicas = dp, .quantum = quantum});
   all.push_back({.stages = 2, .chunks = 2, .quantum = quantum});
   all.push_back({.stages = 2, .replicas = 2, .chunks = 2, .quantum = quantum});
   return all;
@@ -32,19 +33,26 @@ double worst_error(const exact_batch& batch, const plan& p) {
   return *std::max_element(errors.begin(), errors.end());
 }
 
-TEST(Exactness, LossAndGradientsAreThoseOfUncutSequences) {
-  double worst = 0;
-  int steps = 0;
-  int uneven = 0;
-  const int seeds = tests::cases(2);
-  for (int seed = 1; seed <= seeds; ++seed) {
+struct tally {
+  double worst{};
+  int steps{};
+  int uneven{};
+  int shared{};
+};
+
+/// Steps of plans by each of some planners, on shapes with fewest to most replicas.
+tally run_all(const std::vector<tests::named_planner>& planners, int fewest, int most) {
+  tally seen;
+  auto& [worst, steps, uneven, shared] = seen;
+  for (int seed = 1; seed <= tests::cases(2); ++seed) {
     const exact_batch batch(static_cast<std::uint64_t>(seed));
-    for (const tests::named_planner& planner : tests::every_planner()) {
-      for (const shape& on : every_shape(batch.quantum)) {
+    for (const tests::named_planner& planner : planners) {
+      for (const shape& on : every_shape(batch.quantum, fewest, most)) {
         const result<plan> made = planner.make(on, batch.lengths);
         if (on.chunks > 1 && !made) continue;  // list is for one chunk
         const plan& p = made.value();
-        uneven += tests::asymmetric(p);
+        uneven += 2 * tests::asymmetric(p);
+        shared += p.merges.empty() ? 0 : 2;
         const double any = worst_error<train::model_stage<double>>(batch, p);
         const double whole = worst_error<tests::whole_pieces>(batch, p);
         EXPECT_LT(std::max(any, whole), 1e-11) << planner.name << ", p " << on.stages << ", dp " << on.replicas << ", v "
@@ -54,9 +62,20 @@ TEST(Exactness, LossAndGradientsAreThoseOfUncutSequences) {
       }
     }
   }
-  std::printf("%d steps, %d of their plans asymmetric, largest relative error %.2g, seeds 1 to %d\n", steps, 2 * uneven, worst, seeds);
+  std::printf("%d steps, %d of asymmetric plans, %d shared, largest relative error %.2g, seeds 1 to %d\n", steps, uneven, shared,
+              worst, tests::cases(2));
   EXPECT_GT(worst, 0) << "sums in another order differ in their last bits";
-  EXPECT_GT(uneven, steps / 8) << "forward and backward packs must differ for this to show anything";
+  return seen;
+}
+
+TEST(Exactness, LossAndGradientsAreThoseOfUncutSequences) {
+  const tally seen = run_all(tests::every_planner(), 1, 3);
+  EXPECT_GT(seen.uneven, seen.steps / 4) << "forward and backward packs must differ for this to show anything";
+}
+
+TEST(Exactness, SoTheyAreWhereReplicasShareSequences) {
+  const tally seen = run_all(tests::sharing_planners(), 2, 4);
+  EXPECT_GT(seen.shared, seen.steps / 2) << "sequences must be shared for this to show anything";
 }
 
 }  // namespace

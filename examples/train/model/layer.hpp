@@ -59,6 +59,7 @@ class layer {
     pack.write({index_, queries}, q);
     pack.write({index_, keys}, k);
     pack.write({index_, values}, value_.forward(normed));
+    pack.share(static_cast<int>(index_), {index_, keys}, {index_, values});
     matrix<T> o(pack.size(), config_.hidden);
     matrix<T> lse(pack.size(), config_.heads);
     pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
@@ -119,6 +120,7 @@ class layer {
                           blocks_of(pack, p, dk.row(row).data(), dv.row(row).data()), o.middleRows(row, size),
                           lse.middleRows(row, size), d_o.middleRows(row, size), dq.middleRows(row, size));
     });
+    pack.share_gradients(static_cast<int>(index_), {index_, key_gradients}, {index_, value_gradients});
     pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
       take_accumulated(pack, p, dk.middleRows(row, size), key_gradients);
       take_accumulated(pack, p, dv.middleRows(row, size), value_gradients);

@@ -26,7 +26,7 @@ class model_part {
   /// Every layer keeps the same of a token; embedding and head keep nothing.
   [[nodiscard]] static layout layout_of(const config& c, const layer_range& range) {
     const auto layers = static_cast<std::size_t>(range.size());
-    return {{layers, layer<T>::widths_kept(c)}, {layers, layer<T>::widths_accumulated(c)}};
+    return {{layers, layer<T>::widths_kept(c)}, {layers, layer<T>::widths_accumulated(c)}, {layer<T>::keys, layer<T>::values}};
   }
 
   /// Shapes    the part's tensors, as tensors_of lists them, begin at tensor `first`

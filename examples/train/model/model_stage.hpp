@@ -17,6 +17,8 @@
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
+#include <slimpack/executors/row_format.hpp>
+#include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_outline.hpp>
 
 #include <cstddef>
@@ -39,6 +41,7 @@ template <class T>
 class model_stage {
  public:
   static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
+  static constexpr bool shares_rows = true;
 
   /// Requires  c.check(), on.parts() <= c.layers, 0 <= stage < on.stages; plans cut at multiples of on.quantum
   model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
@@ -60,6 +63,12 @@ class model_stage {
 
   [[nodiscard]] slimpack::message_format format() const { return {config_.hidden, slimpack::element_of<T>}; }
 
+  /// What replicas that share a sequence send each other: keys and values, and their gradients.
+  [[nodiscard]] slimpack::row_format rows(std::uint32_t chunk) const {
+    const slimpack::message_format both{2 * std::int64_t{config_.kv_width()}, slimpack::element_of<T>};
+    return {static_cast<int>(ranges_[chunk].size()), both, both};
+  }
+
   [[nodiscard]] int chunks() const noexcept { return static_cast<int>(parts_.size()); }
 
   /// A sequence's last token has no next one to predict.
@@ -75,24 +84,20 @@ class model_stage {
 
   slimpack::result<void> forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                  slimpack::outgoing& out) {
-    for (const slimpack::piece& p : pack) {
-      if (slimpack::result<void> fine = check(p); !fine) return fine;
-      if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
-    }
-    pack_rows<T> rows(store_, pack);
-    const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_);
-    return out.put(span_of(y));
+    return run_forward(pack, in, out, nullptr);
+  }
+  slimpack::result<void> forward(std::span<const slimpack::piece> row, std::span<const std::byte> in,
+                                 slimpack::outgoing& out, slimpack::sharing& with) {
+    return run_forward(row, in, out, &with);
   }
 
   slimpack::result<void> backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                   slimpack::outgoing& out) {
-    for (const slimpack::piece& p : pack)
-      if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
-    pack_rows<T> rows(store_, pack);
-    const matrix<T> dx = part(pack).backward(rows, view(in, rows.size()));
-    for (const slimpack::piece& p : pack)
-      if (slimpack::result<void> freed = store_.end_backward(p); !freed) return freed;
-    return out.put(span_of(dx));
+    return run_backward(pack, in, out, nullptr);
+  }
+  slimpack::result<void> backward(std::span<const slimpack::piece> row, std::span<const std::byte> in,
+                                  slimpack::outgoing& out, slimpack::sharing& with) {
+    return run_backward(row, in, out, &with);
   }
 
   /// Drops the piece's whole sequence: without one of its tokens the others have no use.
@@ -137,6 +142,32 @@ class model_stage {
     for (const layer_range& range : ranges)
       for (tensor& t : tensors_of(c, range)) all.push_back(std::move(t));
     return all;
+  }
+
+  slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                     slimpack::outgoing& out, slimpack::sharing* with) {
+    for (const slimpack::piece& p : pack) {
+      if (slimpack::result<void> fine = check(p); !fine) return fine;
+      if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
+    }
+    if (with != nullptr)
+      if (slimpack::result<void> admitted = store_.append(pack.front(), with->others()); !admitted) return admitted;
+    pack_rows<T> rows(store_, pack, with);
+    const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_);
+    return out.put(span_of(y));
+  }
+
+  slimpack::result<void> run_backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                      slimpack::outgoing& out, slimpack::sharing* with) {
+    for (const slimpack::piece& p : pack)
+      if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
+    pack_rows<T> rows(store_, pack, with);
+    const matrix<T> dx = part(pack).backward(rows, view(in, rows.size()));
+    if (with != nullptr)
+      if (slimpack::result<void> freed = store_.end_backward(pack.front(), with->others()); !freed) return freed;
+    for (const slimpack::piece& p : pack)
+      if (slimpack::result<void> freed = store_.end_backward(p); !freed) return freed;
+    return out.put(span_of(dx));
   }
 
   [[nodiscard]] slimpack::result<void> check(const slimpack::piece& p) const {

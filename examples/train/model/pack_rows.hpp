@@ -5,9 +5,12 @@
 
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/piece.hpp>
+#include <slimpack/executors/sharing.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace train {
 
@@ -20,7 +23,9 @@ class pack_rows {
   using store = slimpack::executors::activation_store<T>;
   using field = typename store::field;
 
-  pack_rows(store& kept, std::span<const slimpack::piece> pack) : store_(kept), pack_(pack) {
+  /// with: where the pieces are a row of a sequence that replicas share
+  pack_rows(store& kept, std::span<const slimpack::piece> pack, slimpack::sharing* with = nullptr)
+      : store_(kept), pack_(pack), with_(with) {
     for (const slimpack::piece& p : pack) size_ += p.slice.length.value;
   }
 
@@ -50,6 +55,24 @@ class pack_rows {
     return rows;
   }
 
+  /// Sends the rows of two fields, as they were written, to those that share them, and keeps theirs.
+  void share(int layer, field first, field second) {
+    if (with_ == nullptr) return;
+    const auto both = [&](const page& here, auto&& f) { f(here.activations(first)), f(here.activations(second)); };
+    with_->give(layer, slimpack::as_span(gathered(with_->own(), both))).value();
+    scattered(with_->others(), slimpack::as<T>(with_->take(layer).value()), both);
+  }
+
+  /// Sends the others what two accumulators hold for their tokens, and adds what they hold for one's own.
+  void share_gradients(int layer, field first, field second) {
+    if (with_ == nullptr) return;
+    const auto both = [&](const page& here, auto&& f) { f(here.gradients(first)), f(here.gradients(second)); };
+    with_->owe(layer, slimpack::as_span(gathered(with_->others(), both))).value();
+    std::vector<T> sums = gathered(with_->own(), both);
+    with_->due(layer, std::span<T>(sums)).value();
+    scattered(with_->own(), std::span<const T>(sums), both);
+  }
+
   /// Calls f(page) for what is kept of a piece's sequence up to the piece's end.
   template <class F>
   void each_page_up_to(slimpack::piece p, F&& f) {
@@ -64,8 +87,39 @@ class pack_rows {
   }
 
  private:
+  using page = typename store::page;
+
+  template <class F>
+  void each_page_of(std::span<const slimpack::slice> slices, F&& f) {
+    for (const slimpack::slice& s : slices) {
+      slimpack::piece p = pack_.front();
+      p.slice = s;
+      store_.visit(p, f).value();
+    }
+  }
+
+  /// Of each page's fields one row after the other, page after page: both sides cut pages at the same tokens.
+  template <class Fields>
+  [[nodiscard]] std::vector<T> gathered(std::span<const slimpack::slice> slices, const Fields& fields) {
+    std::vector<T> rows;
+    each_page_of(slices, [&](const page& here) {
+      fields(here, [&](std::span<T> some) { rows.insert(rows.end(), some.begin(), some.end()); });
+    });
+    return rows;
+  }
+  template <class Fields>
+  void scattered(std::span<const slimpack::slice> slices, std::span<const T> rows, const Fields& fields) {
+    each_page_of(slices, [&](const page& here) {
+      fields(here, [&](std::span<T> some) {
+        std::ranges::copy(rows.first(some.size()), some.begin());
+        rows = rows.subspan(some.size());
+      });
+    });
+  }
+
   store& store_;
   std::span<const slimpack::piece> pack_;
+  slimpack::sharing* with_;
   Index size_{};
 };
 

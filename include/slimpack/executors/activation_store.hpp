@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -27,6 +28,12 @@ namespace slimpack::executors {
 ///   store.write, read, visit  rows of what is held, copied or in place
 ///   store.begin_backward(p)   accumulators of the sequence's prefix, unless it runs backward in one piece
 ///   store.end_backward(p)     the piece's rows and accumulators are freed
+///
+/// Of a sequence that replicas share (piece::shared) it keeps this replica's tokens, with gaps between them, and of the
+/// others' the fields that they send each other:
+///
+///   store.append(p, others)        room for tokens of the others, found by token as one's own are
+///   store.end_backward(p, others)  those of the others are freed, with their accumulators
 ///
 /// Of a pack, begin all pieces before the first is ended: a pack then holds all it needs at once, as in the simulator.
 /// Shapes    a page is one allocation for `quantum` tokens of a sequence, or its last ones, on one chunk: a block of
@@ -48,6 +55,7 @@ class activation_store {
   struct layout {
     std::vector<std::vector<std::size_t>> activations;  ///< [layer][field], from forward to backward
     std::vector<std::vector<std::size_t>> gradients;    ///< [layer][field], while the sequence runs backward
+    std::vector<std::size_t> sent{};  ///< fields of activations that sharers send each other: keys, values
   };
 
   /// One field of one layer: positions in the layout.
@@ -62,58 +70,79 @@ class activation_store {
   /// Requires  quantum >= 1, every cut of the plans a multiple of it or the sequence's end
   activation_store(std::span<const layout> chunks, tokens quantum) : quantum_(quantum.value) {
     SLIMPACK_ASSERT(quantum_ >= 1, "a quantum of at least one token");
-    for (const layout& l : chunks) chunks_.push_back({columns(l.activations), columns(l.gradients)});
+    for (const layout& l : chunks)
+      chunks_.push_back({columns(l.activations), columns(l.gradients), columns(only(l.activations, l.sent))});
   }
 
   /// Makes room for a forward piece. Its rows are not initialised.
   [[nodiscard]] result<void> append(const piece& p) {
     const auto known = sequences_.find(key_of(p));
-    const tokens done = known == sequences_.end() ? tokens{} : known->second.forwarded;
+    const tokens done = known == sequences_.end() ? p.own_begin : known->second.forwarded;
     const tokens length = known == sequences_.end() ? p.sequence_length : known->second.length;
-    if (p.slice.begin != done || p.sequence_length != length || p.slice.end() > length)
+    if ((p.shared ? p.slice.begin < done : p.slice.begin != done) || p.sequence_length != length || p.slice.end() > length)
       return refused(errc::out_of_order, "forward", p, "does not continue the " + std::to_string(done.value) +
                                                            " tokens held of " + std::to_string(length.value));
-    if (!on_quantum(p)) return refused(errc::invalid_input, "forward", p, off_quantum());
-    held_sequence& s = sequences_[key_of(p)];
-    s.length = s.end = s.opened = p.sequence_length;
+    if (!on_quantum(p, p.slice)) return refused(errc::invalid_input, "forward", p, off_quantum());
+    held_sequence& s = held(p);
     s.forwarded = p.slice.end();
-    allocate(s.activations, s, widths_of(p).activations);
+    allocate(s, p.slice, widths_of(p).activations, true);
     return success();
   }
 
-  /// Opens the backward of a piece. The first of a sequence that takes several makes accumulators, all zero, for the
-  /// whole sequence.
+  /// Makes room for tokens of those that share the piece's sequence: the fields that are sent, not initialised.
+  /// Errors    invalid_input: a cut off the quantum, tokens that are held already
+  [[nodiscard]] result<void> append(const piece& p, std::span<const slice> others) {
+    const auto known = sequences_.find(key_of(p));
+    for (const slice& o : others) {
+      if (!on_quantum(p, o)) return refused(errc::invalid_input, "others' tokens", p, off_quantum());
+      for (std::size_t at = first_page(o); known != sequences_.end() && at < end_page(o); ++at)
+        if (known->second.activations[at]) return refused(errc::invalid_input, "others' tokens", p, "are held already");
+    }
+    for (const slice& o : others) allocate(held(p), o, widths_of(p).others, false);
+    return success();
+  }
+
+  /// Opens the backward of a piece. The first of a sequence that takes several, or is shared, makes accumulators, all
+  /// zero, for all that is held of the sequence.
   [[nodiscard]] result<void> begin_backward(const piece& p) {
     const auto known = sequences_.find(key_of(p));
     if (known == sequences_.end())
       return refused(errc::out_of_order, "backward", p, "is of a sequence that is not held");
     held_sequence& s = known->second;
-    if (s.forwarded < s.length)
+    if (s.forwarded < s.own_end)
       return refused(errc::out_of_order, "backward", p, "begins after " + std::to_string(s.forwarded.value) + " of " +
-                                                            std::to_string(s.length.value) + " tokens of forward");
-    if (p.slice.end() != s.opened)
+                                                            std::to_string(s.own_end.value) + " tokens of forward");
+    if (p.slice.end() > s.opened || own_within(s, p.slice.end(), s.opened))
       return refused(errc::out_of_order, "backward", p, "does not end at " + std::to_string(s.opened.value));
-    if (!on_quantum(p)) return refused(errc::invalid_input, "backward", p, off_quantum());
-    if (s.opened == s.length && p.slice.begin > tokens{}) {
-      allocate(s.gradients, s, widths_of(p).gradients);
-      for (memory& m : s.gradients) std::ranges::fill(elements(m), T{});
-    }
+    if (!on_quantum(p, p.slice)) return refused(errc::invalid_input, "backward", p, off_quantum());
+    if (s.opened == s.own_end && (p.shared || p.slice.begin > tokens{})) accumulate(s, widths_of(p).gradients);
     s.opened = p.slice.begin;
     return success();
   }
 
-  /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its first token.
+  /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its last token.
   [[nodiscard]] result<void> end_backward(const piece& p) {
     const auto known = sequences_.find(key_of(p));
-    if (known == sequences_.end() || p.slice.end() != known->second.end || p.slice.begin < known->second.opened ||
-        !on_quantum(p))
+    if (known == sequences_.end() || p.slice.end() > known->second.end || p.slice.begin < known->second.opened ||
+        own_within(known->second, p.slice.end(), known->second.end) || !on_quantum(p, p.slice))
       return refused(errc::out_of_order, "end of backward", p, "was not begun");
-    held_sequence& s = known->second;
-    s.end = p.slice.begin;
-    const auto left = static_cast<std::size_t>(s.end.value / quantum_);
-    release(s.activations, left);
-    release(s.gradients, left);
-    if (left == 0) sequences_.erase(known);
+    known->second.end = p.slice.begin;
+    release(known, p.slice);
+    return success();
+  }
+
+  /// Frees what is held of tokens of the others, after the piece's row has run backward.
+  /// Errors    out_of_order: tokens that are not held of others
+  [[nodiscard]] result<void> end_backward(const piece& p, std::span<const slice> others) {
+    for (const slice& o : others) {
+      const auto known = sequences_.find(key_of(p));
+      if (known == sequences_.end() || !on_quantum(p, o))
+        return refused(errc::out_of_order, "end of backward of others' tokens", p, "is of tokens that are not held");
+      for (std::size_t at = first_page(o); at < end_page(o); ++at)
+        if (!known->second.activations[at] || known->second.own[at])
+          return refused(errc::out_of_order, "end of backward of others' tokens", p, "is of tokens that are not held");
+      release(known, o);
+    }
     return success();
   }
 
@@ -122,10 +151,12 @@ class activation_store {
   template <class F>
   [[nodiscard]] result<void> visit(const piece& p, F&& f) {
     const auto known = sequences_.find(key_of(p));
-    const tokens held = known == sequences_.end() ? tokens{} : std::min(known->second.end, known->second.forwarded);
-    if (p.slice.begin < tokens{} || p.slice.end() > held)
-      return refused(errc::out_of_order, "access", p,
-                     "reaches beyond the " + std::to_string(held.value) + " tokens held");
+    std::int64_t held = 0;
+    if (known != sequences_.end() && p.slice.begin >= tokens{})
+      for (held = p.slice.begin.value; held < std::min(p.slice.end(), known->second.length).value && known->second.holds(held, quantum_);)
+        held = (held / quantum_ + 1) * quantum_;
+    if (p.slice.begin < tokens{} || held < p.slice.end().value)
+      return refused(errc::out_of_order, "access", p, "reaches beyond the " + std::to_string(held) + " tokens held");
     for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value;) {
       const std::int64_t next = std::min((at / quantum_ + 1) * quantum_, p.slice.end().value);
       f(page(known->second, widths_of(p), quantum_, at, next));
@@ -156,9 +187,7 @@ class activation_store {
   void discard(sequence_id s, std::uint32_t chunk = 0) {
     const auto known = sequences_.find({chunk, s.value});
     if (known == sequences_.end()) return;
-    release(known->second.activations, 0);
-    release(known->second.gradients, 0);
-    sequences_.erase(known);
+    release(known, {s, {0}, known->second.length});
   }
 
   /// Drops everything.
@@ -188,16 +217,34 @@ class activation_store {
   struct widths {
     begins activations;
     begins gradients;
+    begins others;  // activations of tokens that other replicas run
   };
 
   struct held_sequence {
     tokens length;
-    tokens forwarded;  // [0, forwarded) has run forward
-    tokens end;        // [0, end) is held, once all has run forward
+    tokens own_end;    // of this replica's tokens
+    tokens forwarded;  // of this replica's tokens, those before it have run forward
+    tokens end;        // those before it are held, once all have run forward
     tokens opened;     // backward has begun down to here
-    std::vector<memory> activations;  // by page
-    std::vector<memory> gradients;    // by page, or none
+    std::vector<std::optional<memory>> activations;  // by page
+    std::vector<std::optional<memory>> gradients;    // by page, or none
+    std::vector<std::uint8_t> own;                   // by page: run by this replica
+    std::size_t pages{};                             // held
+
+    [[nodiscard]] bool holds(std::int64_t at, std::int64_t quantum) const {
+      return activations[static_cast<std::size_t>(at / quantum)].has_value();
+    }
   };
+  using sequence_map = std::map<key, held_sequence>;
+
+  /// The widths of some fields; the others have none.
+  [[nodiscard]] static std::vector<std::vector<std::size_t>> only(std::vector<std::vector<std::size_t>> layers,
+                                                                  const std::vector<std::size_t>& fields) {
+    for (std::vector<std::size_t>& layer : layers)
+      for (std::size_t f = 0; f < layer.size(); ++f)
+        if (std::ranges::find(fields, f) == fields.end()) layer[f] = 0;
+    return layers;
+  }
 
   [[nodiscard]] static begins columns(const std::vector<std::vector<std::size_t>>& layers) {
     begins found;
@@ -220,9 +267,21 @@ class activation_store {
     SLIMPACK_ASSERT(p.chunk < chunks_.size(), "a chunk that the store was made for");
     return chunks_[p.chunk];
   }
-  [[nodiscard]] bool on_quantum(const piece& p) const noexcept {
+  [[nodiscard]] bool on_quantum(const piece& p, const slice& s) const noexcept {
     const auto fine = [&](tokens at) { return at.value % quantum_ == 0 || at == p.sequence_length; };
-    return p.slice.begin >= tokens{} && p.slice.length >= tokens{1} && fine(p.slice.begin) && fine(p.slice.end());
+    return s.begin >= tokens{} && s.length >= tokens{1} && fine(s.begin) && fine(s.end());
+  }
+  [[nodiscard]] std::size_t first_page(const slice& s) const noexcept {
+    return static_cast<std::size_t>(s.begin.value / quantum_);
+  }
+  [[nodiscard]] std::size_t end_page(const slice& s) const noexcept {
+    return static_cast<std::size_t>((s.end().value + quantum_ - 1) / quantum_);
+  }
+  /// Whether tokens of this replica are held between two places.
+  [[nodiscard]] bool own_within(const held_sequence& s, tokens begin, tokens end) const noexcept {
+    for (std::int64_t at = begin.value; at < end.value; at += quantum_)
+      if (s.own[static_cast<std::size_t>(at / quantum_)]) return true;
+    return false;
   }
   [[nodiscard]] std::string off_quantum() const { return "does not lie on the quantum, " + std::to_string(quantum_); }
   [[nodiscard]] bytes sum(begins widths::*kind) const noexcept {
@@ -245,24 +304,63 @@ class activation_store {
                       std::to_string(p.sequence_length.value) + ", chunk " + std::to_string(p.chunk) + ": " + why};
   }
 
-  /// Pages for the tokens [0, s.forwarded) that have none yet.
-  void allocate(std::vector<memory>& pages, const held_sequence& s, const begins& columns) {
-    pages.reserve(static_cast<std::size_t>((s.length.value + quantum_ - 1) / quantum_));
-    for (auto at = static_cast<std::int64_t>(pages.size()) * quantum_; at < s.forwarded.value; at += quantum_) {
-      const auto rows = static_cast<std::size_t>(std::min(quantum_, s.length.value - at));
-      pages.push_back(memory(rows * total(columns) * sizeof(T)));
-      held_ += as_span(pages.back()).size();
+  /// The piece's sequence, which is held from now on.
+  held_sequence& held(const piece& p) {
+    const auto [at, made] = sequences_.try_emplace(key_of(p));
+    held_sequence& s = at->second;
+    if (made) {
+      s.length = p.sequence_length;
+      s.end = s.opened = s.own_end = p.own_end;
+      s.activations.resize(end_page({p.slice.sequence, {0}, s.length}));
+      s.own.resize(s.activations.size());
+    }
+    return s;
+  }
+
+  [[nodiscard]] std::optional<memory> page_of(const held_sequence& s, std::size_t at, const begins& columns) {
+    const auto rows = static_cast<std::size_t>(std::min(quantum_, s.length.value - static_cast<std::int64_t>(at) * quantum_));
+    std::optional<memory> made(std::in_place, rows * total(columns) * sizeof(T));
+    held_ += as_span(*made).size();
+    return made;
+  }
+
+  void allocate(held_sequence& s, const slice& tokens_of, const begins& columns, bool own) {
+    for (std::size_t at = first_page(tokens_of); at < end_page(tokens_of); ++at) {
+      s.activations[at] = page_of(s, at, columns);
+      s.own[at] = own;
+      ++s.pages;
     }
     peak_ = std::max(peak_, held_);
   }
 
-  void release(std::vector<memory>& pages, std::size_t left) {
-    for (; pages.size() > left; pages.pop_back()) held_ -= as_span(pages.back()).size();
+  void accumulate(held_sequence& s, const begins& columns) {
+    s.gradients.resize(s.activations.size());
+    for (std::size_t at = 0; at < s.activations.size(); ++at) {
+      if (!s.activations[at]) continue;
+      s.gradients[at] = page_of(s, at, columns);
+      std::ranges::fill(elements(*s.gradients[at]), T{});
+    }
+    peak_ = std::max(peak_, held_);
+  }
+
+  void release(typename sequence_map::iterator known, const slice& tokens_of) {
+    held_sequence& s = known->second;
+    for (std::size_t at = first_page(tokens_of); at < end_page(tokens_of); ++at) {
+      if (!s.activations[at]) continue;
+      for (auto* const pages : {&s.activations, &s.gradients}) {
+        if (pages->empty() || !(*pages)[at]) continue;
+        held_ -= as_span(*(*pages)[at]).size();
+        (*pages)[at].reset();
+      }
+      s.own[at] = false;
+      --s.pages;
+    }
+    if (s.pages == 0) sequences_.erase(known);
   }
 
   std::int64_t quantum_;
   std::vector<widths> chunks_;
-  std::map<key, held_sequence> sequences_;
+  sequence_map sequences_;
   std::size_t held_{};
   std::size_t peak_{};
 };
@@ -274,9 +372,10 @@ class activation_store<T>::page {
  public:
   [[nodiscard]] tokens begin() const noexcept { return {begin_}; }
   [[nodiscard]] tokens end() const noexcept { return {end_}; }
-  /// Shapes    (end() - begin(), width), row after row
+  /// Shapes    (end() - begin(), width), row after row; empty where it is a field that others do not send of their tokens
   [[nodiscard]] std::span<T> activations(field which) const noexcept {
-    return rows(sequence_->activations, widths_->activations, which);
+    const bool own = sequence_->own[static_cast<std::size_t>(begin_ / quantum_)];
+    return rows(sequence_->activations, own ? widths_->activations : widths_->others, which);
   }
   /// The same of an accumulator; empty where the sequence has none.
   [[nodiscard]] std::span<T> gradients(field which) const noexcept {
@@ -288,12 +387,12 @@ class activation_store<T>::page {
   page(held_sequence& s, const widths& w, std::int64_t quantum, std::int64_t begin, std::int64_t end) noexcept
       : sequence_(&s), widths_(&w), quantum_(quantum), begin_(begin), end_(end) {}
 
-  [[nodiscard]] std::span<T> rows(std::vector<memory>& pages, const begins& columns, field which) const noexcept {
+  [[nodiscard]] std::span<T> rows(std::vector<std::optional<memory>>& pages, const begins& columns, field which) const noexcept {
     const std::int64_t first = begin_ / quantum_ * quantum_;
     const auto tall = static_cast<std::size_t>(std::min(quantum_, sequence_->length.value - first));
     const std::vector<std::size_t>& layer = columns[which.layer];
     const std::size_t width = layer[which.index + 1] - layer[which.index];
-    return elements(pages[static_cast<std::size_t>(begin_ / quantum_)])
+    return elements(*pages[static_cast<std::size_t>(begin_ / quantum_)])
         .subspan(tall * layer[which.index] + static_cast<std::size_t>(begin_ - first) * width,
                  static_cast<std::size_t>(end_ - begin_) * width);
   }

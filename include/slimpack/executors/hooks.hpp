@@ -18,6 +18,8 @@
 ///
 ///   member a compute may offer                      when it is called, or what it says             default
 ///   static constexpr backward_cuts cuts             where its backward may cut                     forward_cuts
+///   static constexpr bool shares_rows               it can run sequences that replicas share       false
+///   row_format rows(uint32_t chunk) const           what it then sends for a token of a layer      required then
 ///   int chunks() const                              virtual stages it computes                     1
 ///   tokens valid_tokens(const slice&) const         tokens that have a loss; asked before          all of them
 ///                                                   begin_step, about slices of both passes. The

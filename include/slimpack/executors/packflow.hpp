@@ -25,6 +25,8 @@ namespace slimpack::executors {
 /// more; 5. reduce; 6. ranks tell each other that all is done. Only then does any rank return a report.
 /// Loss weights are relative to the valid tokens of the whole batch, as the compute of each replica's last stage counts
 /// them before the first forward. A replica without sequences runs one piece of weight 0.
+/// Replicas that share a sequence run each row of it together: every sharer's compute gets its own pieces of the row in
+/// one call, with a handle for the exchange (executors/sharing.hpp). A pack's shared rows run before its other pieces.
 /// All calls of the compute are made on the calling thread. Nothing is kept from one step to the next.
 ///
 /// When something goes wrong, on any rank: every rank's transport is told and wakes, pieces that were forwarded are

@@ -14,9 +14,15 @@ struct piece {
   std::uint32_t chunk{};   ///< virtual stage on this stage, 0 when there is one
   double loss_weight{};    ///< valid tokens of the piece over valid tokens of the batch
   bool weights_apart{};    ///< backward leaves the weight gradients of this piece to a call of `weights`
+  bool shared{};           ///< other replicas run the rest of its sequence
+  tokens own_begin{};               ///< this replica's first token of the sequence, 0 unless it is shared
+  tokens own_end{sequence_length};  ///< one past its last one, the sequence's length unless it is shared
 
   [[nodiscard]] constexpr bool is_first() const noexcept { return slice.begin == tokens{}; }
   [[nodiscard]] constexpr bool is_last() const noexcept { return slice.end() == sequence_length; }
+  /// Whether it is the first, or the last, that this replica runs forward of its sequence.
+  [[nodiscard]] constexpr bool is_own_first() const noexcept { return slice.begin == own_begin; }
+  [[nodiscard]] constexpr bool is_own_last() const noexcept { return slice.end() == own_end; }
   friend constexpr bool operator==(const piece&, const piece&) = default;
 };
 

@@ -4,7 +4,9 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/sharing.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,11 +45,12 @@ auto result_of(Call&& call) {
 }
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
-template <class Compute>
+/// Exchange: row_exchange, for pieces of rows that replicas share
+template <class Compute, class Exchange>
 class piece_calls {
  public:
-  piece_calls(Compute& compute, const stage_script& script)
-      : compute_(&compute), script_(&script), width_(compute.format().bytes_per_token()),
+  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange)
+      : compute_(&compute), script_(&script), exchange_(&exchange), width_(compute.format().bytes_per_token()),
         chunks_(static_cast<std::size_t>(script.chunks)) {
     for (chunk_state& c : chunks_) {
       if constexpr (any_cuts) {
@@ -62,7 +65,13 @@ class piece_calls {
   /// How often the compute is called in a step.
   [[nodiscard]] std::size_t calls(pass p) const {
     const piece_list& list = script_->of(p);
-    return chunks_.size() * (by_piece ? list.pieces.size() : list.ends.size());
+    std::size_t calls = list.rows.size();
+    std::size_t in_rows = 0;
+    for (const piece_list::row& r : list.rows) in_rows += r.end - r.first;
+    if (by_piece) return chunks_.size() * (calls + list.pieces.size() - in_rows);
+    for (std::uint32_t pack = 0; pack < list.ends.size(); ++pack)
+      calls += after_rows(list, pack) < list.range(pack).second;
+    return chunks_.size() * calls;
   }
 
   /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
@@ -73,9 +82,14 @@ class piece_calls {
     for (piece& one : pack_) one.chunk = i.chunk;
     if constexpr (splits_weight_gradients<Compute>)
       if (i.weights_only) return weights(first);
+    std::size_t offset = 0;
+    if constexpr (shares_rows<Compute>) {
+      for (auto row = row_of(list, first); row != list.rows.end() && row->first < end; ++row)
+        if (result<void> done = run_row(i, *row, first, in, out, offset); !done) return done;
+    }
+    const std::uint32_t rest = after_rows(list, i.pack.value);
     if constexpr (by_piece) {
-      std::size_t offset = 0;
-      for (std::uint32_t at = first; at < end; ++at) {
+      for (std::uint32_t at = rest; at < end; ++at) {
         const piece& one = pack_[at - first];
         const std::size_t size = static_cast<std::size_t>(one.slice.length.value) * width_;
         outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset, size)};
@@ -86,10 +100,12 @@ class piece_calls {
         tell(i.pass, one);
         offset += size;
       }
-    } else {
-      outgoing to = out.empty() ? outgoing{} : outgoing{out};
-      result<void> done = i.pass == pass::forward ? forward(first, in, to) : backward(first, in, to);
-      if (done) done = check(to, list.size[i.pack.value]);
+    } else if (rest < end) {
+      pack_.erase(pack_.begin(), pack_.begin() + (rest - first));
+      outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset)};
+      if (!in.empty()) in = in.subspan(offset);
+      result<void> done = i.pass == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
+      if (done) done = check(to, {list.size[i.pack.value].value - static_cast<std::int64_t>(offset / width_)});
       if (!done) return of_compute(std::move(done).error());
       for (const piece& one : pack_) tell(i.pass, one);
     }
@@ -134,6 +150,50 @@ class piece_calls {
     std::vector<slot> states;        // per forward piece
   };
 
+  /// The first row that begins at a piece or after it.
+  static auto row_of(const piece_list& list, std::uint32_t first) {
+    return std::lower_bound(list.rows.begin(), list.rows.end(), first,
+                            [](const piece_list::row& r, std::uint32_t at) { return r.first < at; });
+  }
+  /// The first piece of a pack that is of no row.
+  static std::uint32_t after_rows(const piece_list& list, std::uint32_t pack) {
+    auto [first, end] = list.range(pack);
+    for (auto row = row_of(list, first); row != list.rows.end() && row->first < end; ++row) first = row->end;
+    return first;
+  }
+
+  /// Runs the pieces of a row, which lie at the beginning of what is left of the messages.
+  result<void> run_row(const instruction& i, const piece_list::row& row, std::uint32_t first, std::span<const std::byte> in,
+                       std::span<std::byte> out, std::size_t& offset)
+    requires(shares_rows<Compute>)
+  {
+    const shared_sequence& with = script_->shared.all()[row.sequence];
+    const std::span<const piece> pieces = std::span(std::as_const(pack_)).subspan(row.first - first, row.end - row.first);
+    tokens length{};
+    for (const piece& one : pieces) length += one.slice.length;
+    const std::size_t size = static_cast<std::size_t>(length.value) * width_;
+    outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset, size)};
+    const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
+    exchange_->begin(with, i.pass, row.number, compute_->rows(i.chunk));
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+      if (i.pass == pass::forward)
+        keep(pieces[k], row.first + k);
+      else
+        give_back(pieces[k], row.first + k);
+    }
+    result<void> done = exchange_->guard([&] {
+      sharing& others = *exchange_;
+      return i.pass == pass::forward ? result_of([&] { return compute_->forward(pieces, from, to, others); })
+                                     : result_of([&] { return compute_->backward(pieces, from, to, others); });
+    });
+    if (result<void> ended = exchange_->end(done.has_value()); !ended) return ended;
+    if (done) done = check(to, length);
+    if (!done) return named(of_compute(std::move(done).error()), pieces.front());
+    for (const piece& one : pieces) tell(i.pass, one);
+    offset += size;
+    return success();
+  }
+
   static state take(slot& s) {
     if constexpr (by_piece)
       return std::move(*std::exchange(s, std::nullopt));
@@ -154,7 +214,7 @@ class piece_calls {
   void release(const piece& one, std::size_t at) {
     chunk_state& c = chunks_[one.chunk];
     if constexpr (any_cuts)
-      c.live[one.slice.sequence.value] = one.slice.begin;
+      c.live[one.slice.sequence.value] = one.is_own_first() ? tokens{} : one.slice.begin;
     else
       c.held[script_->forward_of[at]] = 0;
   }
@@ -261,15 +321,16 @@ class piece_calls {
   }
 
   void tell(pass p, const piece& one) {
-    if (p == pass::forward && one.is_last()) sequence_forwarded(*compute_, one.slice.sequence);
+    if (p == pass::forward && one.is_own_last()) sequence_forwarded(*compute_, one.slice.sequence);
     if (p == pass::backward && !one.weights_apart) finished(one);
   }
   void finished(const piece& one) {
-    if (one.is_first()) sequence_done(*compute_, one.slice.sequence);
+    if (one.is_own_first()) sequence_done(*compute_, one.slice.sequence);
   }
 
   Compute* compute_;
   const stage_script* script_;
+  Exchange* exchange_;
   std::size_t width_;
   std::vector<chunk_state> chunks_;
   std::vector<piece> pack_;  // of the running instruction

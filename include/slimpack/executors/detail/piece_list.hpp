@@ -18,10 +18,20 @@ inline constexpr std::size_t few_pieces = 4;
 
 /// The pieces of one pass, pack after pack.
 struct piece_list {
+  /// Pieces of one row of a shared sequence, which run together.
+  struct row {
+    std::uint32_t first{};
+    std::uint32_t end{};
+    std::uint32_t sequence{};  // position in shared_sequences::all()
+    std::uint32_t number{};    // of the row
+  };
+
   std::vector<piece> pieces;
   std::vector<std::uint32_t> ends;  // per pack
   std::vector<tokens> size;         // per pack
   weight_timing weight;             // of backward packs: which leave their weight gradients to a W
+  std::vector<row> rows;            // by first piece; a pack's rows are its first pieces
+  std::vector<std::int64_t> held;   // per piece: this replica's tokens of its sequence up to the piece's end
 
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> range(std::uint32_t pack) const {
     return {pack == 0 ? 0 : ends[pack - 1], ends[pack]};

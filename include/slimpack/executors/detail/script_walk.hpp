@@ -133,9 +133,9 @@ class script_walk {
     for (auto [at, end] = backward_.range(i.pack.value); at < end; ++at) {
       const piece& one = backward_.pieces[at];
       open_sequence& open = c.open[one.slice.sequence.value];
-      if (open.live != one.slice.end().value)
-        return wrong(i, (one.is_last() ? "would run before the forward of sequence " : "would run before later tokens of sequence ") +
-                            std::to_string(one.slice.sequence.value) + (one.is_last() ? " has ended" : ""));
+      if (open.live != backward_.held[at])
+        return wrong(i, (one.is_own_last() ? "would run before the forward of sequence " : "would run before later tokens of sequence ") +
+                            std::to_string(one.slice.sequence.value) + (one.is_own_last() ? " has ended" : ""));
       open.live -= one.slice.length.value;
       for (std::int64_t left = one.slice.length.value; left > 0;) {
         auto& [pack, tokens_left] = open.packs.back();

@@ -5,6 +5,7 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
+#include <slimpack/executors/detail/row_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/replica_group.hpp>
@@ -23,6 +24,14 @@
 
 namespace slimpack::detail {
 
+/// What a stage sends for a token of a shared row: bytes in a layer, and layers of all chunks.
+struct row_sizes {
+  std::int64_t layers{};
+  std::int64_t keys_values{};
+  std::int64_t gradients{};
+  friend bool operator==(const row_sizes&, const row_sizes&) = default;
+};
+
 /// What each rank tells all others before the first instruction.
 struct greeting {
   std::uint64_t hash{};
@@ -33,6 +42,7 @@ struct greeting {
   std::int64_t valid_tokens{};  // of its replica, as it counts them
   std::int64_t step{};          // as the trainer counts them
   std::int64_t cuts{};          // a backward message's pieces lie in the order in which they run
+  row_sizes rows;               // of what it sends to those that share rows with it
 };
 
 /// And after the last.
@@ -149,13 +159,14 @@ class stage_run {
     const message_format format = compute_->format();
     if (format.width < 1)
       return error{errc::invalid_input, "the message format has " + std::to_string(format.width) + " elements per token"};
-    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>());
+    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), shares_rows<Compute>);
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
     if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
       return error{errc::invalid_input, "the plan runs weight gradients apart from input gradients (W instructions), the compute "
                                         "does not say splits_weight_gradients = true"};
-    pieces_.emplace(*compute_, *script_);
+    exchange_.emplace(*transport_, script_->stage, script_->stages, script_->row_channel());
+    pieces_.emplace(*compute_, *script_, *exchange_);
     return success();
   }
 
@@ -168,7 +179,7 @@ class stage_run {
       for (const piece& one : script_->forward.pieces) valid += valid_tokens_of(*compute_, one.slice).value;
     const greeting own{hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
                        static_cast<std::int64_t>(format.element), valid, step_,
-                       static_cast<std::int64_t>(cuts_of<Compute>())};
+                       static_cast<std::int64_t>(cuts_of<Compute>()), sizes_of_rows()};
     if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
     const std::span<const greeting> all = greetings_;
     const auto stages = static_cast<std::size_t>(script_->stages);
@@ -188,6 +199,10 @@ class stage_run {
       if (one.element != all[0].element)
         return differs("element types", to_string(static_cast<element_type>(all[0].element)),
                        to_string(static_cast<element_type>(one.element)));
+      if (const std::size_t first = rank % stages; one.rows != all[first].rows)
+        return error{errc::disagreement, "ranks " + std::to_string(first) + " and " + std::to_string(rank) +
+                                             " send rows that replicas share in different sizes: " + text_of(all[first].rows) +
+                                             " and " + text_of(one.rows)};
       if (rank % stages == stages - 1) batch += one.valid_tokens;
     }
     script_->outline.valid_tokens = {batch};
@@ -198,6 +213,24 @@ class stage_run {
       for (piece& one : list->pieces)
         one.loss_weight = script_->outline.idle || batch == 0 ? 0 : valid_tokens_of(*compute_, one.slice) / tokens{batch};
     return success();
+  }
+
+  /// Of all chunks; nothing where the plan shares no sequence.
+  [[nodiscard]] row_sizes sizes_of_rows() const {
+    row_sizes sizes;
+    if constexpr (shares_rows<Compute>) {
+      for (std::uint32_t chunk = 0; !plan_->merges.empty() && chunk < static_cast<std::uint32_t>(plan_->shape.chunks); ++chunk) {
+        const row_format format = compute_->rows(chunk);
+        sizes.layers += format.layers;
+        sizes.keys_values = static_cast<std::int64_t>(format.keys_values.bytes_per_token());
+        sizes.gradients = static_cast<std::int64_t>(format.gradients.bytes_per_token());
+      }
+    }
+    return sizes;
+  }
+  static std::string text_of(const row_sizes& s) {
+    return std::to_string(s.keys_values) + " and " + std::to_string(s.gradients) + " bytes a token and layer, layers " +
+           std::to_string(s.layers);
   }
 
   result<void> run() {
@@ -218,6 +251,7 @@ class stage_run {
     }
     running_ = nullptr;
     doing_ = "the last sends";
+    if (result<void> sent = exchange_->complete(); !sent) return sent;
     if (result<void> sent = mail.complete(); !sent) return sent;
     report_.elapsed = since(begin);
     report_.peak_tokens = script_->outline.tokens_in_flight;
@@ -263,9 +297,10 @@ class stage_run {
   Transport* transport_;
   std::size_t ahead_;
   std::optional<stage_script> script_;
-  std::optional<piece_calls<Compute>> pieces_;
+  std::optional<piece_calls<Compute, row_exchange<Transport>>> pieces_;
   // What messages read or write lives here, until the transport has finished or aborted.
   std::optional<messages<Compute, Transport>> mail_;
+  std::optional<row_exchange<Transport>> exchange_;
   std::vector<greeting> greetings_;
   std::vector<farewell> farewells_;
   step_report report_;

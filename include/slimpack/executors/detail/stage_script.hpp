@@ -7,6 +7,7 @@
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script_walk.hpp>
+#include <slimpack/executors/detail/shared_sequences.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -44,6 +46,7 @@ class stage_script {
   piece_list backward;
   std::vector<std::uint32_t> forward_of;  // per backward piece, its forward piece; empty under backward_cuts::any
   std::vector<sequence> sequences;
+  shared_sequences shared;
   step_outline outline;                   // valid_tokens is left to the runtime
 
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
@@ -69,12 +72,20 @@ class stage_script {
     return {rank_of(part), channel(i.pass, part)};
   }
 
-  /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences
-  ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs
-  static result<stage_script> of(const plan& p, int rank, backward_cuts cuts) {
+  /// The channel on which ranks that share rows send them to each other: the one after those of the chunks.
+  [[nodiscard]] int row_channel() const noexcept { return 1 + 2 * chunks; }
+
+  /// shares: whether the compute can run sequences that replicas share
+  /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences; shared
+  ///           sequences where the compute can run none
+  ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs; replicas that
+  ///           run the rows that they share in different orders
+  static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, bool shares) {
     if (std::min({p.shape.stages, p.shape.replicas, p.shape.chunks}) < 1 || rank < 0 ||
         rank / p.shape.stages >= p.shape.replicas)
       return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
+    if (p.shape.quantum < tokens{1})
+      return error{errc::invalid_input, "the plan has a quantum of " + std::to_string(p.shape.quantum.value) + " tokens"};
     stage_script s;
     s.stages = p.shape.stages;
     s.chunks = p.shape.chunks;
@@ -83,8 +94,17 @@ class stage_script {
     if (p.replicas.size() != static_cast<std::size_t>(p.shape.replicas))
       return error{errc::invalid_input, "the plan has " + std::to_string(p.replicas.size()) + " replicas, its shape " +
                                             std::to_string(p.shape.replicas)};
-    if (result<void> owned = each_once(p); !owned) return std::move(owned).error();
+    if (!shares && !p.merges.empty())
+      return error{errc::invalid_input,
+                   "sequence " + std::to_string(p.merges.front().sequence.value) + " is shared by " +
+                       std::to_string(p.merges.front().replicas.size()) +
+                       " replicas, the compute does not say shares_rows = true: let it share, or plan with "
+                       "solvers::two_phase{.most_sharers = 1}"};
+    if (result<void> owned = each_owned(p); !owned) return std::move(owned).error();
     if (result<void> within = all_within(p); !within) return std::move(within).error();
+    result<shared_sequences> shared = shared_sequences::of(p, static_cast<std::uint32_t>(s.replica));
+    if (!shared) return std::move(shared).error();
+    s.shared = std::move(shared).value();
     const replica_plan& own = p.replicas[static_cast<std::size_t>(s.replica)];
     if (own.sequences.empty())
       s.idle(p);
@@ -102,6 +122,7 @@ class stage_script {
         if (listed) s.match();
       }
       if (!listed) return std::move(listed).error();
+      if (result<void> alike = s.rows_in_one_order(p); !alike) return std::move(alike).error();
       if (result<void> split = s.split(own.weight); !split) return std::move(split).error();
     }
     if (result<void> sound = s.follow(); !sound) return std::move(sound).error();
@@ -113,23 +134,27 @@ class stage_script {
   [[nodiscard]] int rank_of(int part) const { return replica * stages + part % stages; }
   [[nodiscard]] int channel(pass p, int part) const { return 1 + 2 * (part / stages) + (p == pass::forward ? 0 : 1); }
 
-  static result<void> each_once(const plan& p) {
-    if (!p.merges.empty())
-      return error{errc::invalid_input,
-                   "sequence " + std::to_string(p.merges.front().sequence.value) + " is shared by " +
-                       std::to_string(p.merges.front().replicas.size()) +
-                       " replicas; packflow runs each on one: plan with solvers::two_phase{.most_sharers = 1}"};
-    std::vector<int> owners(p.lengths.size());
-    for (const replica_plan& r : p.replicas) {
-      for (const sequence_id s : r.sequences) {
+  /// Each sequence is on one replica, or on those that share it.
+  static result<void> each_owned(const plan& p) {
+    std::vector<std::vector<std::uint32_t>> owners(p.lengths.size());
+    for (std::uint32_t r = 0; r < p.replicas.size(); ++r)
+      for (const sequence_id s : p.replicas[r].sequences) {
         if (s.value >= owners.size()) return error{errc::invalid_input, "the plan has no sequence " + std::to_string(s.value)};
-        ++owners[s.value];
+        owners[s.value].push_back(r);
       }
+    std::vector<const merge*> merged(p.lengths.size());
+    for (const merge& m : p.merges) {
+      if (m.sequence.value >= merged.size())
+        return error{errc::invalid_input, "the plan has no sequence " + std::to_string(m.sequence.value)};
+      if (std::exchange(merged[m.sequence.value], &m) != nullptr)
+        return error{errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " is shared twice"};
     }
-    for (std::size_t s = 0; s < owners.size(); ++s)
-      if (owners[s] != 1)
-        return error{errc::invalid_input, "sequence " + std::to_string(s) + " is on " + std::to_string(owners[s]) +
-                                              " replicas; each must be on one"};
+    for (std::size_t s = 0; s < owners.size(); ++s) {
+      if (merged[s] == nullptr ? owners[s].size() == 1 : owners[s].size() > 1 && owners[s] == merged[s]->replicas) continue;
+      return error{errc::invalid_input,
+                   "sequence " + std::to_string(s) + " is on " + std::to_string(owners[s].size()) + " replicas; each must be on one" +
+                       (merged[s] == nullptr ? "" : ", or on the two or more that share it, in ascending order")};
+    }
     return success();
   }
 
@@ -164,6 +189,7 @@ class stage_script {
     sequences.push_back({id, length});
     for (piece_list* list : {&forward, &backward}) {
       list->pieces.push_back({{id, {0}, length}, length, 0, 0});
+      list->held.push_back(length.value);
       list->ends.push_back(1);
       list->size.push_back(length);
     }
@@ -182,20 +208,95 @@ class stage_script {
       const micropacks& from = packs.of(p);
       for (std::size_t i = 0; i < from.size(); ++i) {
         tokens size{};
+        list_rows(list, p, static_cast<std::uint32_t>(i), from[i], size, lengths);
         for (const slice& s : from[i]) {
+          if (const shared_sequence* with = shared.find(s.sequence)) {
+            if (!runs_in(*with, p, i)) return no_row(s, p, i);
+            continue;
+          }
           const bool known = s.sequence.value < at.size() && at[s.sequence.value] >= 0;
           if (!known || at[s.sequence.value] != (p == pass::forward ? s.begin : s.end()).value)
             return broken(s, p, i, known ? at[s.sequence.value] : -1);
           at[s.sequence.value] = (p == pass::forward ? s.end() : s.begin).value;
           list.pieces.push_back({s, lengths[s.sequence.value], 0, 0});
+          list.held.push_back(s.end().value);
           size += s.length;
         }
         list.ends.push_back(static_cast<std::uint32_t>(list.pieces.size()));
         list.size.push_back(size);
       }
       for (const sequence& s : sequences)
-        if (at[s.id.value] != (p == pass::forward ? s.length.value : 0))
+        if (shared.find(s.id) == nullptr && at[s.id.value] != (p == pass::forward ? s.length.value : 0))
           return error{errc::invalid_input, "the plan leaves out tokens of sequence " + std::to_string(s.id.value)};
+    }
+    return success();
+  }
+
+  /// Lists the pieces of a pack that belong to shared rows: they come first, row by row in the order of the shared
+  /// sequences, which is the same on all ranks; so no rank waits for a row that another runs after one that it waits for.
+  void list_rows(piece_list& list, pass p, std::uint32_t pack, std::span<const slice> slices, tokens& size,
+                 std::span<const tokens> lengths) const {
+    for (std::uint32_t k = 0; k < shared.all().size(); ++k) {
+      const shared_sequence& with = shared.all()[k];
+      const std::vector<row_part>& rows = with.rows[p];
+      const auto row = std::find_if(rows.begin(), rows.end(), [&](const row_part& r) { return r.pack == pack; });
+      if (row == rows.end()) continue;
+      const auto first = static_cast<std::uint32_t>(list.pieces.size());
+      for (const slice& s : slices)
+        if (s.sequence == with.id)
+          list.pieces.push_back({s, lengths[s.sequence.value], 0, 0, false, true, with.own.front().begin, with.own.back().end()});
+      std::sort(list.pieces.begin() + first, list.pieces.end(), [&](const piece& a, const piece& b) {
+        return p == pass::forward ? a.slice.begin < b.slice.begin : b.slice.begin < a.slice.begin;
+      });
+      for (std::size_t at = first; at < list.pieces.size(); ++at) {
+        list.held.push_back(with.own_before(list.pieces[at].slice.end()));
+        size += list.pieces[at].slice.length;
+      }
+      list.rows.push_back({first, static_cast<std::uint32_t>(list.pieces.size()), k, static_cast<std::uint32_t>(row - rows.begin())});
+    }
+  }
+
+  static bool runs_in(const shared_sequence& with, pass p, std::size_t pack) {
+    const std::vector<row_part>& rows = with.rows[p];
+    return std::any_of(rows.begin(), rows.end(), [&](const row_part& r) { return r.pack == pack; });
+  }
+  static error no_row(const slice& s, pass p, std::size_t pack) {
+    return {errc::invalid_input, name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
+                                     std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
+                                     std::to_string(s.sequence.value) + ", which replicas share, and is in no row of it"};
+  }
+
+  /// On this stage, ranks that share rows must run them in the same order; otherwise each would wait for the other.
+  [[nodiscard]] result<void> rows_in_one_order(const plan& p) const {
+    using place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, pass>;  // sequence, row, chunk, pass
+    const auto places = [&](std::uint32_t one, std::uint32_t other) {
+      // Packs of `one`, with the rows that it shares with `other`.
+      by_pass<std::vector<std::vector<place>>> at;
+      const replica_plan& r = p.replicas[one];
+      for (const pass way : both_passes) at[way].resize(r.partition.of(way).size());
+      for (const shared_sequence& s : shared.all()) {
+        const merge& m = *std::find_if(p.merges.begin(), p.merges.end(), [&](const merge& x) { return x.sequence == s.id; });
+        const auto k = std::find(m.replicas.begin(), m.replicas.end(), one) - m.replicas.begin();
+        if (std::find(m.replicas.begin(), m.replicas.end(), other) == m.replicas.end() ||
+            static_cast<std::size_t>(k) == m.replicas.size())
+          continue;
+        for (const pass way : both_passes)
+          for (std::uint32_t row = 0; row < m.of(way).size(); ++row)
+            at[way][m.of(way)[row][static_cast<std::size_t>(k)].value].push_back({s.id.value, row, 0, way});
+      }
+      std::vector<place> order;
+      for (const instruction& i : r.programs[static_cast<std::size_t>(stage)])
+        if (!i.weights_only && i.pack.value < at[i.pass].size())
+          for (auto [id, row, chunk, way] : at[i.pass][i.pack.value]) order.push_back({id, row, i.chunk, way});
+      return order;
+    };
+    const auto self = static_cast<std::uint32_t>(replica);
+    for (std::uint32_t other = 0; other < p.replicas.size(); ++other) {
+      if (other == self || p.replicas[other].programs.size() != static_cast<std::size_t>(stages)) continue;
+      if (places(self, other) != places(other, self))
+        return error{errc::out_of_order, "replicas " + std::to_string(std::min(self, other)) + " and " +
+                                             std::to_string(std::max(self, other)) + " run the rows that they share in different orders on stage " +
+                                             std::to_string(stage)};
     }
     return success();
   }

@@ -1,0 +1,313 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_ROW_EXCHANGE_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_ROW_EXCHANGE_HPP
+
+#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/executors/detail/shared_sequences.hpp>
+#include <slimpack/executors/row_format.hpp>
+#include <slimpack/executors/sharing.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The transfers of one stage with those that share its rows, row after row and layer after layer. Between two ranks all
+/// are on one channel: both run the rows that they share in the same order.
+template <class Transport>
+class row_exchange final : public sharing {
+ public:
+  row_exchange(Transport& transport, int stage, int stages, int channel)
+      : transport_(&transport), stage_(stage), stages_(stages), channel_(channel) {}
+
+  /// Opens a row.
+  void begin(const shared_sequence& s, pass way, std::size_t row, const row_format& format) {
+    sequence_ = &s;
+    way_ = way;
+    row_ = &s.rows[way][row];
+    width_ = (way == pass::forward ? format.keys_values : format.gradients).bytes_per_token();
+    layers_ = format.layers;
+    done_ = 0;
+    waiting_ = false;
+    failed_.reset();
+  }
+
+  /// Makes a call of the compute. What went wrong in the exchange says more than what the compute made of it: the error
+  /// stays, whatever the call returns or throws.
+  template <class Call>
+  result<void> guard(const Call& call) {
+#ifdef __cpp_exceptions
+    try {
+      return call();
+    } catch (...) {
+      if (failed_) return *failed_;
+      throw;
+    }
+#else
+    return call();
+#endif
+  }
+
+  /// Closes it. Where the compute returned as if all were well, nothing of it may be left, since others wait for it.
+  result<void> end(bool well) {
+    if (failed_) return *failed_;
+    if (!well) return success();
+    if (done_ < layers_ || waiting_)
+      return error{errc::compute_failed,
+                   "the compute returned after " + std::to_string(done_ - (waiting_ ? 1 : 0)) + " of " +
+                       std::to_string(layers_) + " layers of sequence " + std::to_string(sequence_->id.value) +
+                       (way_ == pass::forward ? " were given and taken" : " were owed and due") + "; others wait for them"};
+    return recycle();
+  }
+
+  /// Waits for every send.
+  result<void> complete() {
+    for (sending& s : sent_)
+      for (auto& [handle, rank] : s.handles)
+        if (result<void> through = transport_->wait(handle); !through) return through;
+    return success();
+  }
+
+  [[nodiscard]] std::int64_t bytes_sent(pass p) const noexcept { return bytes_[p]; }
+
+  [[nodiscard]] sequence_id sequence() const override { return sequence_->id; }
+  [[nodiscard]] std::span<const std::uint32_t> sharers() const override { return sequence_->sharers; }
+  [[nodiscard]] std::size_t self() const override { return sequence_->self; }
+  [[nodiscard]] std::span<const slice> own() const override { return row_->own; }
+  [[nodiscard]] std::span<const slice> others() const override { return row_->others; }
+
+  [[nodiscard]] result<void> give(int layer, std::span<const std::byte> rows) override {
+    if (result<void> next = opens(layer, pass::forward, "given", tokens_of(row_->own), rows.size()); !next) return next;
+    if (result<void> posted = post([&](std::size_t k) { return theirs(k); }); !posted) return posted;
+    const std::span<std::byte> copy = send_buffer(rows.size());
+    std::ranges::copy(rows, copy.begin());
+    for (const std::size_t k : rounds())
+      if (result<void> sent = send(k, copy.first(size(row_->sent[k]))); !sent) return sent;
+    return success();
+  }
+
+  [[nodiscard]] result<std::span<const std::byte>> take(int layer) override {
+    if (result<void> open = closes(layer, pass::forward, "taken before it was given"); !open) return std::move(open).error();
+    if (result<void> came = wait(); !came) return std::move(came).error();
+    taken_.resize(size(tokens_of(row_->others)));
+    std::vector<std::size_t> at(sequence_->sharers.size());
+    std::size_t to = 0;
+    for (std::size_t i = 0; i < row_->others.size(); ++i) {
+      const std::size_t n = size(row_->others[i].length.value);
+      const std::uint32_t k = row_->owner[i];
+      std::ranges::copy(received_[k].subspan(at[k], n), taken_.begin() + static_cast<std::ptrdiff_t>(to));
+      at[k] += n, to += n;
+    }
+    return std::span<const std::byte>(taken_);
+  }
+
+  [[nodiscard]] result<void> owe(int layer, std::span<const std::byte> rows) override {
+    if (result<void> next = opens(layer, pass::backward, "owed", tokens_of(row_->others), rows.size()); !next) return next;
+    if (result<void> posted = post([&](std::size_t k) { return row_->sent[k]; }); !posted) return posted;
+    for (const std::size_t k : rounds()) {
+      const std::span<std::byte> copy = send_buffer(size(theirs(k)));
+      std::size_t from = 0;
+      std::size_t to = 0;
+      for (std::size_t i = 0; i < row_->others.size(); ++i) {
+        const std::size_t n = size(row_->others[i].length.value);
+        if (row_->owner[i] == k) {
+          std::ranges::copy(rows.subspan(from, n), copy.begin() + static_cast<std::ptrdiff_t>(to));
+          to += n;
+        }
+        from += n;
+      }
+      if (result<void> sent = send(k, copy); !sent) return sent;
+    }
+    return success();
+  }
+
+ private:
+  struct sending {
+    std::vector<std::byte> memory;
+    std::vector<std::pair<typename Transport::handle, int>> handles;
+  };
+
+  static std::int64_t tokens_of(std::span<const slice> slices) {
+    std::int64_t sum = 0;
+    for (const slice& s : slices) sum += s.length.value;
+    return sum;
+  }
+  [[nodiscard]] std::size_t size(std::int64_t tokens) const noexcept { return static_cast<std::size_t>(tokens) * width_; }
+  [[nodiscard]] std::int64_t theirs(std::size_t k) const {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < row_->others.size(); ++i)
+      if (row_->owner[i] == k) sum += row_->others[i].length.value;
+    return sum;
+  }
+  [[nodiscard]] int rank_of(std::size_t k) const {
+    return static_cast<int>(sequence_->sharers[k]) * stages_ + stage_;
+  }
+
+  /// The other sharers, so that in each round each of them sends to one and hears one.
+  [[nodiscard]] std::vector<std::size_t> rounds() const {
+    std::vector<std::size_t> others;
+    const std::size_t m = sequence_->sharers.size();
+    for (std::size_t d = 1; d < m; ++d) others.push_back((sequence_->self + d) % m);
+    return others;
+  }
+
+  [[nodiscard]] result<void> add(int layer, std::span<std::byte> rows, adder plus) override {
+    if (result<void> open = closes(layer, pass::backward, "due before it was owed"); !open) return open;
+    if (rows.size() != size(tokens_of(row_->own))) return wrong_size(layer, "due", tokens_of(row_->own), rows.size());
+    if (result<void> came = wait(); !came) return came;
+    taken_.assign(rows.begin(), rows.end());
+    std::ranges::fill(rows, std::byte{});
+    for (std::size_t k = 0; k < sequence_->sharers.size(); ++k) {
+      const std::span<const std::byte> one = k == sequence_->self ? std::span<const std::byte>(taken_) : received_[k];
+      plus(rows.first(one.size()), one);
+    }
+    return success();
+  }
+
+  error fail(error e) {
+    e.detail = "sequence " + std::to_string(sequence_->id.value) + ", layer " + std::to_string(layer_) + ", " + e.detail;
+    failed_ = e;
+    return e;
+  }
+  error wrong_size(int layer, const char* what, std::int64_t count, std::size_t given) {
+    layer_ = layer;
+    return fail({errc::wrong_message, std::string("rows ") + what + ": " + std::to_string(given) + " bytes, where the plan has " +
+                                          std::to_string(count) + " tokens x " + std::to_string(width_) + " bytes = " +
+                                          std::to_string(size(count))});
+  }
+
+  [[nodiscard]] int next() const noexcept { return way_ == pass::forward ? done_ : layers_ - 1 - done_; }
+
+  result<void> opens(int layer, pass way, const char* what, std::int64_t count, std::size_t given) {
+    if (failed_) return *failed_;
+    layer_ = layer;
+    if (way_ != way || waiting_ || done_ == layers_ || layer != next())
+      return fail({errc::out_of_order,
+                   std::string("rows ") + what +
+                       (way_ != way ? " in the other pass"
+                        : waiting_  ? " before those of the layer before were taken"
+                        : done_ == layers_ ? " after the last layer"
+                                           : " where layer " + std::to_string(next()) + " comes next")});
+    if (given != size(count)) return wrong_size(layer, what, count, given);
+    ++done_;
+    waiting_ = true;
+    return recycle();
+  }
+
+  result<void> closes(int layer, pass way, const char* wrong) {
+    if (failed_) return *failed_;
+    if (way_ != way || !waiting_ || layer != layer_) {
+      layer_ = layer;
+      return fail({errc::out_of_order, std::string("rows ") + wrong});
+    }
+    waiting_ = false;
+    return success();
+  }
+
+  /// Memory that stays where it is until its sends are through.
+  std::span<std::byte> send_buffer(std::size_t bytes) {
+    std::vector<std::byte> memory;
+    if (!free_.empty()) {
+      memory = std::move(free_.back());
+      free_.pop_back();
+    }
+    memory.resize(bytes);
+    sent_.push_back({std::move(memory), {}});
+    return sent_.back().memory;
+  }
+
+  result<void> send(std::size_t k, std::span<const std::byte> rows) {
+    if (rows.empty()) return success();
+    auto posted = transport_->send(rank_of(k), channel_, rows);
+    if (!posted) return lost(k, "to", std::move(posted).error());
+    sent_.back().handles.emplace_back(std::move(posted).value(), rank_of(k));
+    bytes_[way_] += static_cast<std::int64_t>(rows.size());
+    return success();
+  }
+
+  /// Posts what each of the others sends, tokens_from(k) of them.
+  template <class TokensFrom>
+  result<void> post(const TokensFrom& tokens_from) {
+    const std::size_t m = sequence_->sharers.size();
+    received_.assign(m, {});
+    expected_.clear();
+    incoming_.resize(std::max(incoming_.size(), m));
+    for (std::size_t d = 1; d < m; ++d) {
+      const std::size_t k = (sequence_->self + m - d) % m;
+      const std::size_t bytes = size(tokens_from(k));
+      if (bytes == 0) continue;
+      if (incoming_[k].size() < bytes) incoming_[k].resize(bytes);
+      received_[k] = std::span<std::byte>(incoming_[k]).first(bytes);
+      auto posted = transport_->receive(rank_of(k), channel_, received_[k]);
+      if (!posted) return lost(k, "from", std::move(posted).error());
+      expected_.emplace_back(std::move(posted).value(), k);
+    }
+    return success();
+  }
+
+  result<void> wait() {
+    for (auto& [handle, k] : expected_)
+      if (result<void> came = transport_->wait(handle); !came) return lost(k, "from", std::move(came).error());
+    expected_.clear();
+    return success();
+  }
+
+  error lost(std::size_t k, const char* way, error e) {
+    if (e.code == errc::aborted) {  // told by another rank, which says where
+      failed_ = e;
+      return e;
+    }
+    e.detail = std::string(way) + " rank " + std::to_string(rank_of(k)) + " (replica " +
+               std::to_string(sequence_->sharers[k]) + "): " + e.detail;
+    return fail(std::move(e));
+  }
+
+  /// Takes back the memory of sends that are through.
+  result<void> recycle() {
+    while (!sent_.empty()) {
+      for (; !sent_.front().handles.empty(); sent_.front().handles.pop_back()) {
+        result<bool> through = transport_->test(sent_.front().handles.back().first);
+        if (!through) return std::move(through).error();
+        if (!through.value()) return success();
+      }
+      free_.push_back(std::move(sent_.front().memory));
+      sent_.pop_front();
+    }
+    return success();
+  }
+
+  Transport* transport_;
+  int stage_;
+  int stages_;
+  int channel_;
+  // The open row.
+  const shared_sequence* sequence_{};
+  const row_part* row_{};
+  pass way_{};
+  std::size_t width_{};
+  int layers_{};
+  int done_{};      // layers given, or owed
+  int layer_{};     // the last named
+  bool waiting_{};  // for what others send of it
+  std::optional<error> failed_;
+  std::vector<std::vector<std::byte>> incoming_;  // per sharer
+  std::vector<std::span<std::byte>> received_;    // per sharer, of the open layer
+  std::vector<std::pair<typename Transport::handle, std::size_t>> expected_;
+  std::vector<std::byte> taken_;
+  // Memory of sends under way lives here, until they are through or the transport has aborted.
+  std::deque<sending> sent_;
+  std::vector<std::vector<std::byte>> free_;
+  by_pass<std::int64_t> bytes_;
+};
+
+}  // namespace slimpack::detail
+
+#endif

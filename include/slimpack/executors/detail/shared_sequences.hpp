@@ -1,0 +1,187 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_SEQUENCES_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_SHARED_SEQUENCES_HPP
+
+#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// A row of a shared sequence, as one of its sharers runs it.
+struct row_part {
+  std::uint32_t pack{};                    // of this replica
+  std::vector<slice> own;                  // ascending
+  std::vector<slice> others;               // those that come before a token of this replica, ascending
+  std::vector<std::uint32_t> owner;        // of each of `others`: position among the sharers
+  std::vector<std::int64_t> sent;          // per sharer: so many of the first tokens of `own` come before one of its own
+};
+
+/// A sequence that this replica shares with others.
+struct shared_sequence {
+  sequence_id id;
+  std::vector<std::uint32_t> sharers;      // replicas, ascending
+  std::size_t self{};                      // position of this replica among them
+  std::vector<slice> own;                  // all that this replica runs, ascending
+  by_pass<std::vector<row_part>> rows;     // in run order
+
+  /// Tokens of this replica before `end`.
+  [[nodiscard]] std::int64_t own_before(tokens end) const noexcept {
+    std::int64_t sum = 0;
+    for (const slice& s : own) sum += std::max<std::int64_t>(0, std::min(s.end(), end).value - s.begin.value);
+    return sum;
+  }
+};
+
+/// What a replica shares with others, read from a plan and checked.
+class shared_sequences {
+ public:
+  /// Requires  replicas, packs and slices that lie within the plan
+  /// Errors    invalid_input: rows that do not tile their sequence, or sharers that disagree
+  static result<shared_sequences> of(const plan& p, std::uint32_t replica) {
+    shared_sequences found;
+    for (const merge& m : p.merges) {
+      const auto self = std::find(m.replicas.begin(), m.replicas.end(), replica);
+      if (self == m.replicas.end()) continue;
+      result<shared_sequence> read = part_of(p, m, static_cast<std::size_t>(self - m.replicas.begin()));
+      if (!read) return std::move(read).error();
+      found.all_.push_back(std::move(read).value());
+    }
+    // In one order on every rank: packs that hold rows of several sequences run them in this one.
+    std::sort(found.all_.begin(), found.all_.end(),
+              [](const shared_sequence& a, const shared_sequence& b) { return a.id < b.id; });
+    return found;
+  }
+
+  [[nodiscard]] const std::vector<shared_sequence>& all() const noexcept { return all_; }
+  [[nodiscard]] const shared_sequence* find(sequence_id id) const noexcept {
+    for (const shared_sequence& s : all_)
+      if (s.id == id) return &s;
+    return nullptr;
+  }
+
+ private:
+  static error refused(const merge& m, const std::string& why) {
+    return {errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + ", which replicas share: " + why};
+  }
+
+  /// Slices of a row, of each sharer, ascending.
+  static result<std::vector<std::vector<slice>>> slices_of(const plan& p, const merge& m, pass way, std::size_t row) {
+    const std::vector<pack_id>& packs = m.of(way)[row];
+    const std::string name = (way == pass::forward ? "forward row " : "backward row ") + std::to_string(row);
+    if (packs.size() != m.replicas.size())
+      return refused(m, name + " names " + std::to_string(packs.size()) + " packs for " +
+                            std::to_string(m.replicas.size()) + " replicas");
+    std::vector<std::vector<slice>> slices(packs.size());
+    for (std::size_t k = 0; k < packs.size(); ++k) {
+      const micropacks& from = p.replicas[m.replicas[k]].partition.of(way);
+      if (packs[k].value >= from.size())
+        return refused(m, name + " names a pack that replica " + std::to_string(m.replicas[k]) + " has not");
+      for (const slice& s : from[packs[k].value])
+        if (s.sequence == m.sequence) slices[k].push_back(s);
+      if (slices[k].empty())
+        return refused(m, name + " names a pack of replica " + std::to_string(m.replicas[k]) + " that holds nothing of it");
+      std::sort(slices[k].begin(), slices[k].end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
+    }
+    return slices;
+  }
+
+  /// Adjacent slices joined.
+  static std::vector<slice> joined(std::vector<slice> slices) {
+    std::sort(slices.begin(), slices.end(), [](const slice& a, const slice& b) { return a.begin < b.begin; });
+    std::vector<slice> runs;
+    for (const slice& s : slices) {
+      if (!runs.empty() && runs.back().end() == s.begin)
+        runs.back().length += s.length;
+      else
+        runs.push_back(s);
+    }
+    return runs;
+  }
+
+  using slices_of_rows = std::vector<std::vector<std::vector<slice>>>;  // [row][sharer]
+
+  /// Rows run through the sequence from one end to the other, without gap or overlap.
+  static result<void> tile(const merge& m, pass way, tokens length, const slices_of_rows& rows) {
+    tokens at = way == pass::forward ? tokens{} : length;
+    for (const auto& row : rows) {
+      std::vector<slice> all;
+      for (const std::vector<slice>& part : row) all.insert(all.end(), part.begin(), part.end());
+      const std::vector<slice> runs = joined(std::move(all));
+      if (runs.size() != 1 || (way == pass::forward ? runs[0].begin : runs[0].end()) != at)
+        return refused(m, std::string(way == pass::forward ? "forward" : "backward") + " rows overlap or leave a gap at token " +
+                              std::to_string(at.value));
+      at = way == pass::forward ? runs[0].end() : runs[0].begin;
+    }
+    if (at != (way == pass::forward ? length : tokens{}))
+      return refused(m, "rows leave out tokens");
+    return success();
+  }
+
+  static result<shared_sequence> part_of(const plan& p, const merge& m, std::size_t self) {
+    shared_sequence s{m.sequence, m.replicas, self, {}, {}};
+    by_pass<slices_of_rows> rows;
+    by_pass<std::vector<std::vector<slice>>> runs;  // of each sharer
+    for (const pass way : both_passes) {
+      runs[way].resize(m.replicas.size());
+      for (std::size_t row = 0; row < m.of(way).size(); ++row) {
+        result<std::vector<std::vector<slice>>> slices = slices_of(p, m, way, row);
+        if (!slices) return std::move(slices).error();
+        for (std::size_t k = 0; k < m.replicas.size(); ++k)
+          runs[way][k].insert(runs[way][k].end(), slices.value()[k].begin(), slices.value()[k].end());
+        rows[way].push_back(std::move(slices).value());
+      }
+      if (result<void> tiled = tile(m, way, p.lengths[m.sequence.value], rows[way]); !tiled) return std::move(tiled).error();
+      for (std::vector<slice>& of_one : runs[way]) of_one = joined(std::move(of_one));
+    }
+    std::vector<tokens> end;  // of each sharer's last token
+    for (std::size_t k = 0; k < m.replicas.size(); ++k) {
+      if (runs[pass::forward][k] != runs[pass::backward][k])
+        return refused(m, "replica " + std::to_string(m.replicas[k]) + " runs other tokens backward than forward");
+      end.push_back(runs[pass::forward][k].back().end());
+    }
+    s.own = runs[pass::forward][self];
+    for (const pass way : both_passes)
+      for (std::size_t row = 0; row < rows[way].size(); ++row)
+        s.rows[way].push_back(row_of(m.of(way)[row][self].value, rows[way][row], self, end));
+    return s;
+  }
+
+  static row_part row_of(std::uint32_t pack, const std::vector<std::vector<slice>>& slices, std::size_t self,
+                         std::span<const tokens> end) {
+    row_part part{pack, slices[self], {}, {}, {}};
+    std::vector<std::pair<slice, std::uint32_t>> others;
+    for (std::size_t k = 0; k < slices.size(); ++k) {
+      std::int64_t sent = 0;
+      for (const slice& s : slices[self])
+        if (k != self) sent += std::max<std::int64_t>(0, std::min(s.end(), end[k]).value - s.begin.value);
+      part.sent.push_back(sent);
+      if (k == self) continue;
+      for (slice s : slices[k]) {
+        s.length = std::min(s.end(), end[self]) - s.begin;
+        if (s.length > tokens{}) others.push_back({s, static_cast<std::uint32_t>(k)});
+      }
+    }
+    std::sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
+    for (const auto& [s, owner] : others) {
+      part.others.push_back(s);
+      part.owner.push_back(owner);
+    }
+    return part;
+  }
+
+  std::vector<shared_sequence> all_;
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,94 @@
+#ifndef SLIMPACK_EXECUTORS_SHARING_HPP
+#define SLIMPACK_EXECUTORS_SHARING_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/detail/has_member.hpp>
+#include <slimpack/executors/outgoing.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace slimpack {
+
+namespace detail {
+SLIMPACK_DETAIL_HAS_MEMBER(shares_rows);
+
+template <class Compute>
+consteval bool says_shares_rows() {
+  if constexpr (requires { { Compute::shares_rows } -> std::same_as<const bool&>;
+                           typename std::bool_constant<Compute::shares_rows>; }) {
+    return Compute::shares_rows;
+  } else {
+    static_assert(!has_member_shares_rows<Compute>, "a stage compute's shares_rows is a public static constexpr bool");
+    return false;
+  }
+}
+
+/// Whether a compute says `static constexpr bool shares_rows = true`.
+template <class Compute>
+concept shares_rows = says_shares_rows<Compute>();
+}  // namespace detail
+
+/// What a stage compute gets with its pieces of a row that several replicas share: who they are, whose tokens are whose,
+/// and the transfers between them. Rows of numbers are bytes as the compute's row_format says, token after token in
+/// ascending order, whatever order the pieces have.
+///
+///   forward, layer by layer from the first to the last
+///     with.give(layer, rows)   keys and values of own(): sent to those who attend to them, once
+///     with.take(layer)         keys and values of others(), to be kept until the backward of these tokens
+///   backward, layer by layer from the last to the first
+///     with.owe(layer, rows)    the gradients of keys and values of others() that this rank's tokens have added up, those
+///                              of later rows included; they are sent to their owners and no longer needed here
+///     with.due(layer, rows)    adds to the gradients of own() what the others owe, all in order of replica
+///
+/// give and owe do not wait, so that what lies between give and take, or owe and due, runs while the rows travel.
+/// Law       a rank takes the keys and values of each token of the others that a token of its own comes after, once, and
+///           owes that token's gradients once
+/// Requires  calls on the thread that called the executor, within the callback
+/// Errors    wrong_message: rows of another size than the plan's. out_of_order: a layer that is not the next, or rows
+///           that are taken before this rank gave its own. Those of the transport. Each names layer and sequence
+/// Source    derived: causal context parallelism over the packs of a merge (core/merge.hpp), where keys and values travel
+///           once and are kept
+class sharing {
+ public:
+  sharing(const sharing&) = delete;
+  sharing& operator=(const sharing&) = delete;
+
+  [[nodiscard]] virtual sequence_id sequence() const = 0;
+  [[nodiscard]] virtual std::span<const std::uint32_t> sharers() const = 0;  ///< replicas, ascending
+  [[nodiscard]] virtual std::size_t self() const = 0;                        ///< which of them this rank is of
+  [[nodiscard]] virtual std::span<const slice> own() const = 0;              ///< of this row, ascending
+  [[nodiscard]] virtual std::span<const slice> others() const = 0;  ///< of this row, attended to here, ascending
+
+  /// rows      (tokens of own(), keys and values)
+  [[nodiscard]] virtual result<void> give(int layer, std::span<const std::byte> rows) = 0;
+  /// Returns   (tokens of others(), keys and values), valid until the next take
+  [[nodiscard]] virtual result<std::span<const std::byte>> take(int layer) = 0;
+  /// rows      (tokens of others(), gradients)
+  [[nodiscard]] virtual result<void> owe(int layer, std::span<const std::byte> rows) = 0;
+  /// rows      (tokens of own(), gradients) that this rank has added up; afterwards those of all sharers
+  template <class T>
+  [[nodiscard]] result<void> due(int layer, std::span<T> rows) {
+    return add(layer, std::as_writable_bytes(rows), [](std::span<std::byte> sum, std::span<const std::byte> one) {
+      const std::span<T> to = detail::elements_of<T>(sum);
+      const std::span<const T> from = detail::elements_of<const T>(one);
+      for (std::size_t i = 0; i < from.size(); ++i) to[i] += from[i];
+    });
+  }
+
+ protected:
+  sharing() = default;
+  ~sharing() = default;
+
+  /// Adds bytes as elements; of equal size.
+  using adder = void (*)(std::span<std::byte> sum, std::span<const std::byte> one);
+  [[nodiscard]] virtual result<void> add(int layer, std::span<std::byte> rows, adder plus) = 0;
+};
+
+}  // namespace slimpack
+
+#endif

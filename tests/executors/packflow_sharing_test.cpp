@@ -1,0 +1,194 @@
+#include <slimpack/executors/packflow.hpp>
+
+#include "everywhere.hpp"
+#include "planned.hpp"
+#include "shared_prefix_model.hpp"
+
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace slimpack::packflow_sharing_test {
+namespace {
+
+template <class Compute>
+std::vector<Compute> stages_of(const plan& p) {
+  std::vector<Compute> stages;
+  for (int rank = 0; rank < tests::ranks_of(p); ++rank)
+    stages.emplace_back(rank % p.shape.stages, p.shape.stages, p.shape.chunks);
+  return stages;
+}
+
+result<plan> shared_plan(const shape& on, std::span<const tokens> lengths, std::uint32_t sharers) {
+  return tests::planned(on, lengths, slicers::equal_cost{},
+                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = sharers}, schedules::list{});
+}
+
+template <class Compute>
+class PackflowSharing : public ::testing::Test {};
+using forms = ::testing::Types<shared_prefix_stage<backward_cuts::any>, shared_prefix_stage<backward_cuts::forward_cuts>>;
+TYPED_TEST_SUITE(PackflowSharing, forms);
+
+// Numbers are integers that doubles hold exactly, so equality is meant to the last bit.
+TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
+  int shared = 0;
+  for (int seed = 1; seed <= 6; ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    for (const shape& on : {shape{.stages = 1, .replicas = 2}, shape{.stages = 2, .replicas = 2}, shape{.stages = 3, .replicas = 3},
+                            shape{.stages = 1, .replicas = 4}, shape{.stages = 2, .replicas = 4}, shape{.stages = 4, .replicas = 2}}) {
+      shape fine = on;
+      fine.quantum = {random.between(1, 4)};
+      std::vector<tokens> lengths{{random.between(120, 200)}};
+      for (int i = 0; i < 6; ++i) lengths.push_back({random.between(1, 24)});
+      if (seed % 2 == 0) lengths.push_back({random.between(80, 160)});
+      const result<plan> made = shared_plan(fine, lengths, static_cast<std::uint32_t>(on.replicas));
+      ASSERT_TRUE(made) << made.error().detail;
+      const plan& p = made.value();
+      shared += static_cast<int>(p.merges.size());
+      std::vector<TypeParam> stages = stages_of<TypeParam>(p);
+      const auto reports = tests::run_everywhere(p, stages);
+      const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
+      for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+        ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x " << on.replicas;
+        EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
+        for (std::size_t k = 0; k < stages[rank].gradient().size(); ++k)
+          EXPECT_EQ(stages[rank].gradient()[k], expected.weight[static_cast<std::size_t>(stages[rank].part(0)) * 2 + k])
+              << "rank " << rank << ", seed " << seed;
+      }
+    }
+  }
+  EXPECT_GT(shared, 20) << "sequences must be shared for this to show anything";
+}
+
+/// One that goes wrong in the first shared row of a rank, in one way or another.
+class failing_sharer : public shared_prefix_stage<backward_cuts::any> {
+ public:
+  enum class fault { none, throws, short_rows, takes_first, skips_a_layer, wrong_layer, silent, owes_short };
+  failing_sharer(int stage, int stages, int chunks) : shared_prefix_stage(stage, stages, chunks) {}
+  fault wrong{};
+
+  using shared_prefix_stage::backward;
+  using shared_prefix_stage::forward;
+
+  result<void> forward(std::span<const piece> row, std::span<const std::byte> in, outgoing& out, sharing& with) {
+    const std::vector<double> rows(static_cast<std::size_t>(length_of(with.own()).value), 1.0);
+    switch (wrong) {
+      case fault::throws: throw std::runtime_error("the layer broke");
+      case fault::short_rows: (void)with.give(0, as_span(rows).first(8 * (rows.size() - 1))); return success();
+      case fault::takes_first: return with.take(0).has_value() ? success() : result<void>(error{errc::compute_failed, "lost"});
+      case fault::skips_a_layer:
+        if (result<void> given = with.give(0, as_span(rows)); !given) return given;
+        if (result<std::span<const std::byte>> taken = with.take(0); !taken) return std::move(taken).error();
+        return out.put(rows);
+      case fault::wrong_layer: return with.give(1, as_span(rows));
+      case fault::silent: std::this_thread::sleep_for(std::chrono::milliseconds(600)); break;
+      default: break;
+    }
+    return shared_prefix_stage::forward(row, in, out, with);
+  }
+  result<void> backward(std::span<const piece> row, std::span<const std::byte> in, outgoing& out, sharing& with) {
+    if (wrong == fault::owes_short) return with.owe(1, {});
+    return shared_prefix_stage::backward(row, in, out, with);
+  }
+
+ private:
+  static tokens length_of(std::span<const slice> slices) {
+    tokens sum{};
+    for (const slice& s : slices) sum += s.length;
+    return sum;
+  }
+};
+
+// Every rank ends, with one line that says where; nothing is held, and the next step over the same transport is exact.
+TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
+  const std::vector<tokens> lengths{{160}, {12}, {7}};
+  using fault = failing_sharer::fault;
+  struct expectation {
+    fault wrong;
+    const char* says;
+  };
+  for (const auto& [wrong, says] :
+       {expectation{fault::throws, "(replica 1, stage 0), F"}, {fault::short_rows, "sequence 0, layer 0, rows given: "},
+        {fault::takes_first, "sequence 0, layer 0, rows taken before it was given"},
+        {fault::skips_a_layer, "the compute returned after 1 of 2 layers of sequence 0 were given and taken; others wait for them"},
+        {fault::wrong_layer, "sequence 0, layer 1, rows given where layer 0 comes next"},
+        {fault::silent, "from rank 1 (replica 1): "}, {fault::owes_short, "sequence 0, layer 1, rows owed: 0 bytes, where the plan has"}}) {
+    // Of two stages, it is the next one that notices silence first.
+    for (int stages_each = 1; stages_each <= (wrong == fault::silent ? 1 : 2); ++stages_each) {
+      const plan p = shared_plan({.stages = stages_each, .replicas = 2, .quantum = {4}}, lengths, 2).value();
+      ASSERT_EQ(p.merges.size(), 1u);
+      const auto ranks = static_cast<std::size_t>(tests::ranks_of(p));
+      const std::size_t failing = ranks / 2;
+      transports::threads world{tests::ranks_of(p), {.time_out = {0.3}}};
+      std::vector<failing_sharer> stages = stages_of<failing_sharer>(p);
+      stages[failing].wrong = wrong;
+      std::vector<std::string> lines(ranks);
+      tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+        const auto at = static_cast<std::size_t>(rank);
+        auto endpoint = world.endpoint(rank);
+        try {
+          const result<step_report> step = executors::packflow<>{}.execute(p, stages[at], endpoint);
+          lines[at] = step ? "no error" : step.error().detail;
+        } catch (const std::runtime_error& e) {
+          lines[at] = std::string("threw ") + e.what();
+        }
+      });
+      EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+        return line.find(says) != std::string::npos;
+      })) << says << "; rank 0: " << lines[0] << "; rank " << failing << ": " << lines[failing];
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        EXPECT_NE(lines[rank], "no error") << says;
+        EXPECT_EQ(stages[rank].held(), bytes{0}) << says << ", rank " << rank;
+        EXPECT_TRUE(rank == failing || lines[rank].find("rank ") != std::string::npos) << lines[rank];
+      }
+      EXPECT_EQ(lines[failing] == "threw the layer broke", wrong == fault::throws) << lines[failing];
+
+      for (failing_sharer& stage : stages) stage.wrong = fault::none, stage.zero();
+      const auto again = tests::run_everywhere(world, std::vector<const plan*>(ranks, &p), stages);
+      for (const result<step_report>& step : again) {
+        ASSERT_TRUE(step) << step.error().detail << " after " << says;
+        EXPECT_EQ(step.value().loss_sum, prefix_model::whole(lengths, p.shape.parts() * 2).loss);
+      }
+    }
+  }
+}
+
+/// One of another row size than its peers.
+class wide_sharer : public shared_prefix_stage<backward_cuts::any> {
+ public:
+  wide_sharer(int stage, int stages, int chunks) : shared_prefix_stage(stage, stages, chunks) {}
+  std::int64_t width{1};
+  [[nodiscard]] row_format rows(std::uint32_t chunk) const {
+    row_format all = shared_prefix_stage::rows(chunk);
+    all.keys_values.width = width;
+    return all;
+  }
+};
+
+TEST(PackflowSharingFailures, RanksWithRowsOfDifferentSizesDoNotBegin) {
+  const std::vector<tokens> lengths{{160}, {12}, {7}};
+  const plan p = shared_plan({.stages = 1, .replicas = 2, .quantum = {4}}, lengths, 2).value();
+  std::vector<wide_sharer> stages = stages_of<wide_sharer>(p);
+  stages[1].width = 3;
+  for (const result<step_report>& step : tests::run_everywhere(p, stages)) {
+    ASSERT_FALSE(step);
+    EXPECT_EQ(step.error().detail,
+              "ranks 0 and 1 send rows that replicas share in different sizes: 8 and 8 bytes a token and layer, layers 2 and "
+              "24 and 8 bytes a token and layer, layers 2");
+  }
+}
+
+}  // namespace
+}  // namespace slimpack::packflow_sharing_test
