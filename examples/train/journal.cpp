@@ -106,6 +106,17 @@ void journal::summarize(std::size_t run) const {
               1)
        << " off (both medians); peak bytes as predicted on every rank in " << exact << " of " << steps_.size()
        << " steps\n";
+  const auto shared =
+      std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].predicted_exchanged > slimpack::bytes{}; });
+  if (shared > 0) {
+    const auto agree = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) {
+      return runs[run].exchanged == runs[run].predicted_exchanged;
+    });
+    out_ << "                replicas shared sequences in " << shared << " of " << steps_.size() << " steps and exchanged "
+         << amount({median(over(steps_, run, [](const step_figures& f) { return f.exchanged.value; }))}) << " a step, predicted "
+         << amount({median(over(steps_, run, [](const step_figures& f) { return f.predicted_exchanged.value; }))})
+         << " (medians); bytes as predicted in " << agree << " of " << steps_.size() << " steps\n";
+  }
   if (run == 0) return;
   double off = 0;
   std::vector<double> ratios;
@@ -125,12 +136,12 @@ void journal::summarize(std::size_t run) const {
 
 void journal::write_log(std::ostream& out) const {
   out << std::setprecision(std::numeric_limits<double>::max_digits10)
-      << "step,planner,loss,tokens,measured_s,predicted_s,bubble,peak_bytes,predicted_peak_bytes,peaks_agree\n";
+      << "step,planner,loss,tokens,measured_s,predicted_s,bubble,peak_bytes,predicted_peak_bytes,peaks_agree,exchanged_bytes,predicted_exchanged_bytes\n";
   for (std::size_t s = 0; s < steps_.size(); ++s)
     for (const step_figures& f : steps_[s])
       out << s << ',' << f.planner << ',' << f.loss << ',' << f.processed.value << ',' << f.measured.value << ','
           << f.predicted.value << ',' << f.bubble << ',' << f.peak.value << ',' << f.predicted_peak.value << ','
-          << f.peaks_agree << '\n';
+          << f.peaks_agree << ',' << f.exchanged.value << ',' << f.predicted_exchanged.value << '\n';
 }
 
 }  // namespace train

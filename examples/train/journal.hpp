@@ -25,6 +25,8 @@ struct step_figures {
   slimpack::bytes peak;            ///< of activations, on the stage that holds most
   slimpack::bytes predicted_peak;  ///< of the same stage
   bool peaks_agree{};              ///< measured and predicted, to the byte, on every rank
+  slimpack::bytes exchanged;            ///< sent between replicas that share sequences, by all ranks
+  slimpack::bytes predicted_exchanged;  ///< from the plan
 };
 
 /// What rank 0 tells of a training: a line per step, a summary, and a file with all digits.

@@ -118,6 +118,8 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(planner);
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
+  add(planning, "--sharers", o.sharers, "N", "Replicas that may share a sequence that is too long for one [1]")
+      ->check(CLI::Range(1, 65536));
   add(planning, "--quantum", o.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
       ->check(count);
   auto* memory_option =

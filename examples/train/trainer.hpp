@@ -52,8 +52,10 @@ class trainer {
     if (transport.rank() == 0) journal_.emplace(o, texts, std::cout);
     planners_ = o.compare;
     planners_.push_back(o.planner);  // last, so that its gradients are those left
-    for (int stage = 0; stage < o.shape.stages; ++stage)
+    for (int stage = 0; stage < o.shape.stages; ++stage) {
       rates_.push_back(model_stage<T>::rates(o.model, o.shape, stage));
+      rows_.push_back(model_stage<T>::rows(o.model, o.shape, stage));
+    }
   }
   trainer(const trainer&) = delete;  // its stage reads its batch
 
@@ -107,7 +109,7 @@ class trainer {
       slimpack::result<measured_step> told =
           measured_step::gather(made.value(), ran.value(), stage_.peak(), transport_);
       if (!told) return stop(told.error());
-      figures.push_back(told.value().figures(made.value(), rates_));
+      figures.push_back(told.value().figures(made.value(), rates_, rows_));
       measured_.push_back(std::move(told.value().reports));
       plans_.push_back(std::move(made).value());
     }
@@ -119,7 +121,7 @@ class trainer {
 
   [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
                                                            std::span<const slimpack::tokens> lengths) const {
-    const cli::request asked{planner, options_.shape, options_.max_context, options_.effort, {}, 1};
+    const cli::request asked{planner, options_.shape, options_.max_context, options_.effort, {}, options_.sharers};
     slimpack::result<slimpack::plan> made = cli::plan_named(asked, lengths, cost_);
     if (!made) return made;
     made.value().cost = options_.cost_text;
@@ -182,6 +184,7 @@ class trainer {
   std::vector<std::string> planners_;  // in the order in which they run
   cli::any_cost cost_;
   std::vector<slimpack::memory_rates> rates_;                 // of activations, by stage
+  std::vector<std::vector<slimpack::row_format>> rows_;       // by stage and chunk
   std::vector<slimpack::plan> plans_;                         // of the last step, by planner
   std::vector<std::vector<slimpack::step_report>> measured_;  // and how they ran, by planner and rank
 };

@@ -62,6 +62,7 @@
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/replica_group.hpp>
 #include <slimpack/executors/row_format.hpp>
+#include <slimpack/executors/row_traffic.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/executors/step_report.hpp>
@@ -69,6 +70,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
+#include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/hooks.hpp>

@@ -1,4 +1,5 @@
 #include <slimpack/executors/packflow.hpp>
+#include <slimpack/executors/row_traffic.hpp>
 
 #include "everywhere.hpp"
 #include "planned.hpp"
@@ -17,7 +18,9 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace slimpack::packflow_sharing_test {
@@ -70,6 +73,62 @@ TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
     }
   }
   EXPECT_GT(shared, 20) << "sequences must be shared for this to show anything";
+}
+
+/// Counts what a rank sends on the channel of rows; everything else is the port's.
+class counting_port {
+ public:
+  using handle = transports::threads::handle;
+  counting_port(transports::threads::port port, int channel) : port_(std::move(port)), channel_(channel) {}
+  std::int64_t messages{};
+  std::int64_t bytes{};
+
+  [[nodiscard]] int rank() const { return port_.rank(); }
+  [[nodiscard]] int size() const { return port_.size(); }
+  result<handle> send(int peer, int channel, std::span<const std::byte> data) {
+    if (channel == channel_) ++messages, bytes += static_cast<std::int64_t>(data.size());
+    return port_.send(peer, channel, data);
+  }
+  result<handle> receive(int peer, int channel, std::span<std::byte> data) { return port_.receive(peer, channel, data); }
+  result<bool> test(handle& h) { return port_.test(h); }
+  result<void> wait(handle& h) { return port_.wait(h); }
+  void abort(std::string_view reason) { port_.abort(reason); }
+
+ private:
+  transports::threads::port port_;
+  int channel_;
+};
+
+TEST(RowTraffic, IsWhatTravelsToTheByte) {
+  int shared = 0;
+  for (int seed = 1; seed <= 6; ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    for (const shape& on : {shape{.stages = 1, .replicas = 2, .quantum = {3}}, shape{.stages = 2, .replicas = 3, .quantum = {4}},
+                            shape{.stages = 1, .replicas = 4, .quantum = {2}}}) {
+      const std::vector<tokens> lengths{{random.between(120, 200)}, {random.between(1, 40)}, {random.between(1, 40)}};
+      const plan p = shared_plan(on, lengths, static_cast<std::uint32_t>(on.replicas)).value();
+      shared += static_cast<int>(p.merges.size());
+      auto stages = stages_of<shared_prefix_stage<backward_cuts::any>>(p);
+      transports::threads world{tests::ranks_of(p), {.time_out = {20}}};
+      tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+        counting_port port(world.endpoint(rank), 1 + 2 * on.chunks);
+        shared_prefix_stage<backward_cuts::any>& stage = stages[static_cast<std::size_t>(rank)];
+        const result<step_report> step = executors::packflow<>{}.execute(p, stage, port);
+        ASSERT_TRUE(step) << step.error().detail;
+        const row_format format = stage.rows(0);
+        const executors::row_traffic sent = executors::row_traffic_of(p, rank, {&format, 1}).value();
+        EXPECT_EQ(port.bytes, sent.bytes.forward + sent.bytes.backward) << "rank " << rank << ", seed " << seed;
+        EXPECT_EQ(port.messages, sent.messages.forward + sent.messages.backward);
+        EXPECT_EQ(step.value().exchanged, bytes{static_cast<double>(port.bytes)});
+        std::size_t most = 0;  // to each of the others in each layer of a row
+        for (const merge& m : p.merges)
+          if (std::find(m.replicas.begin(), m.replicas.end(), static_cast<std::uint32_t>(rank / on.stages)) != m.replicas.end())
+            most += (m.forward.size() + m.backward.size()) * (m.replicas.size() - 1) * 2;
+        EXPECT_LE(port.messages, static_cast<std::int64_t>(most));
+      });
+    }
+  }
+  EXPECT_GT(shared, 6);
 }
 
 /// One that goes wrong in the first shared row of a rank, in one way or another.

@@ -64,9 +64,13 @@ class model_stage {
   [[nodiscard]] slimpack::message_format format() const { return {config_.hidden, slimpack::element_of<T>}; }
 
   /// What replicas that share a sequence send each other: keys and values, and their gradients.
-  [[nodiscard]] slimpack::row_format rows(std::uint32_t chunk) const {
-    const slimpack::message_format both{2 * std::int64_t{config_.kv_width()}, slimpack::element_of<T>};
-    return {static_cast<int>(ranges_[chunk].size()), both, both};
+  [[nodiscard]] slimpack::row_format rows(std::uint32_t chunk) const { return row_of(config_, ranges_[chunk]); }
+
+  /// The same of every chunk of a stage, to know from a plan what will be sent.
+  [[nodiscard]] static std::vector<slimpack::row_format> rows(const config& c, const slimpack::shape& on, int stage) {
+    std::vector<slimpack::row_format> all;
+    for (const layer_range& range : ranges_of(c, on, stage)) all.push_back(row_of(c, range));
+    return all;
   }
 
   [[nodiscard]] int chunks() const noexcept { return static_cast<int>(parts_.size()); }
@@ -142,6 +146,11 @@ class model_stage {
     for (const layer_range& range : ranges)
       for (tensor& t : tensors_of(c, range)) all.push_back(std::move(t));
     return all;
+  }
+
+  [[nodiscard]] static slimpack::row_format row_of(const config& c, const layer_range& range) {
+    const slimpack::message_format both{2 * std::int64_t{c.kv_width()}, slimpack::element_of<T>};
+    return {static_cast<int>(range.size()), both, both};
   }
 
   slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,

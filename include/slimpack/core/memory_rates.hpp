@@ -8,6 +8,8 @@ namespace slimpack {
 ///           + gradient_token * (prefix tokens of sequences whose backward is under way)
 ///           + forward_token * (tokens of the running forward pack), or backward_token * (of the running backward pack)
 ///           + what the pieces forwarded, not yet backwarded, keep beside their tokens (hook `kept` in costs/hooks.hpp)
+///           + other_token * (tokens of shared sequences that other replicas run, from their row's forward to its backward,
+///           if a token of this replica comes after them). Their gradients count as gradient_token
 /// Source    derived: it depends on the order of a stage's instructions, never on their times;
 ///           accumulators of dK and dV live from the first backward slice of a sequence to its last
 struct memory_rates {
@@ -16,6 +18,7 @@ struct memory_rates {
   double gradient_token{};  ///< dK and dV accumulators of a token
   double forward_token{};   ///< held only while a forward pack runs
   double backward_token{};  ///< held only while a backward pack runs: the recomputed layer, the logits' gradient
+  double other_token{};     ///< K and V kept of a token that another sharer runs; counted in whole bytes
 
   /// Held while a forward pack of `running` tokens runs; `live` counts them.
   [[nodiscard]] constexpr double in_forward(double live, double gradient, double running) const noexcept {

@@ -15,6 +15,8 @@ struct shared_row {
   pack_id pack;                            ///< that holds this replica's slices
   tokens end;                              ///< of the row: keys and values of [0, end) are attended to
   std::span<const std::uint32_t> sharers;  ///< replicas, ascending
+  tokens others{};                         ///< of the row, run by other sharers, that come before a token of this
+                                           ///< replica's: it keeps their keys and values until they run backward
 };
 
 }  // namespace slimpack

@@ -204,9 +204,12 @@ class activation_store {
   [[nodiscard]] bytes bytes_per_token() const noexcept { return sum(&widths::activations); }
   /// What the accumulators of a token hold on every chunk.
   [[nodiscard]] bytes gradient_bytes_per_token() const noexcept { return sum(&widths::gradients); }
-  /// Both, as a planner asks for them.
+  /// What a token that another sharer runs holds on every chunk.
+  [[nodiscard]] bytes other_bytes_per_token() const noexcept { return sum(&widths::others); }
+  /// All three, as a planner asks for them.
   [[nodiscard]] memory_rates rates() const noexcept {
-    return {.fixed = 0, .live_token = bytes_per_token().value, .gradient_token = gradient_bytes_per_token().value};
+    return {.fixed = 0, .live_token = bytes_per_token().value, .gradient_token = gradient_bytes_per_token().value,
+            .other_token = other_bytes_per_token().value};
   }
 
  private:

@@ -16,6 +16,7 @@ struct step_report {
   seconds elapsed;      ///< from the common start to the end of this rank's last instruction
   seconds reduce;       ///< gradient reduction on this rank, waiting for others included
   seconds step;         ///< the slowest rank's elapsed and reduction: what the plan's step_time predicts
+  bytes exchanged;      ///< sent to those that share sequences with this rank (executors/row_traffic.hpp)
   tokens peak_tokens;   ///< most live tokens on this stage, in (token, chunk) over chunks
   std::vector<timed_instruction> timeline;  ///< this stage's program as it ran
 };

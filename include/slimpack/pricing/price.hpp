@@ -13,6 +13,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -104,12 +105,20 @@ class sequence_numbers {
 };
 
 /// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
-/// replicas share, a replica counts its own tokens.
-/// Requires  backward packs of sequences that run forward            Complexity  O(slices log sequences)
-inline void follow_sequences(const partition& packs, workload& w) {
+/// replicas share, a replica has those of its own tokens and of what it keeps of the others'.
+/// Requires  backward packs of sequences that run forward            Complexity  O(slices log sequences + rows)
+inline void follow_sequences(const partition& packs, std::span<const shared_row> shared, workload& w) {
   const sequence_numbers number(packs.forward);
   std::vector<std::uint32_t> last_forward(number.count(), 0);
   std::vector<std::int64_t> own(number.count(), 0);  // tokens
+  std::vector<std::int64_t> others(number.count(), 0);  // kept of other sharers
+  std::vector<std::uint8_t> is_shared(number.count(), 0);
+  std::vector<std::int64_t> closes(shared.empty() ? 0 : packs.backward.size(), 0);  // of others, per pack
+  for (const shared_row& row : shared) {
+    const std::size_t n = number(row.sequence);
+    is_shared[n] = 1;
+    if (row.pass == pass::backward) others[n] += row.others.value, closes[row.pack.value] += row.others.value;
+  }
   for (std::size_t i = 0; i < packs.forward.size(); ++i) {
     for (const slice& s : packs.forward[i]) {
       const std::size_t n = number(s.sequence);
@@ -125,14 +134,14 @@ inline void follow_sequences(const partition& packs, workload& w) {
   std::int64_t open = 0;
   for (std::size_t i = 0; i < packs.backward.size(); ++i) {
     std::int64_t opened = 0;
-    std::int64_t closed = 0;
+    std::int64_t closed = closes.empty() ? 0 : closes[i];
     for (const slice& s : packs.backward[i]) {
       const std::size_t n = number(s.sequence);
       turn = std::max(turn, last_forward[n]);
-      // A sequence that runs backward in one slice needs no accumulator.
+      // A sequence that runs backward in one slice, on one replica, needs no accumulator.
       const std::int64_t all = own[n];
       std::int64_t& rest = left[n];
-      if (s.length.value < all) opened += rest == all ? all : 0, closed += s.length.value;
+      if (s.length.value < all || is_shared[n] != 0) opened += rest == all ? all + others[n] : 0, closed += s.length.value;
       rest -= s.length.value;
     }
     w.turn.push_back(turn);
@@ -169,6 +178,25 @@ void follow_kept(const partition& packs, const Cost& cost, workload& w) {
         kept.push_back(sum);
       }
     }
+  }
+}
+
+/// Adds the keys and values that packs of shared rows keep of the others' tokens.
+inline void keep_others(std::span<const shared_row> shared, workload& w) {
+  const auto most = std::max_element(w.rates.begin(), w.rates.end(),
+                                     [](const memory_rates& a, const memory_rates& b) { return a.other_token < b.other_token; });
+  if (shared.empty() || most == w.rates.end() || most->other_token == 0) return;
+  for (const pass p : {pass::forward, pass::backward}) {
+    pass_timing& timing = w.of(p);
+    std::vector<std::int64_t> tokens_before(timing.size() + 1, 0);
+    for (const shared_row& row : shared)
+      if (row.pass == p) tokens_before[row.pack.value + 1] += row.others.value;
+    std::partial_sum(tokens_before.begin(), tokens_before.end(), tokens_before.begin());
+    timing.kept.resize(w.rates.size() * tokens_before.size());
+    for (std::size_t stage = 0; stage < w.rates.size(); ++stage)
+      for (std::size_t i = 0; i < tokens_before.size(); ++i)
+        timing.kept[stage * tokens_before.size() + i] +=
+            std::ceil(w.rates[stage].other_token) * static_cast<double>(tokens_before[i]);
   }
 }
 
@@ -216,10 +244,11 @@ template <class Cost>
   if (weights == weight_gradients::apart) detail::split_backward(packs.backward, cost, shape.parts(), w);
   detail::add_exchanges(packs, cost, shared, w);
   w.rates = std::move(rates);
-  detail::follow_sequences(packs, w);
+  detail::follow_sequences(packs, shared, w);
   if constexpr (detail::asks_by_piece<Cost>())
     if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages))
       detail::follow_kept(packs, cost, w);
+  detail::keep_others(shared, w);
   return w;
 }
 

@@ -306,13 +306,37 @@ struct nothing_kept {
   [[nodiscard]] constexpr bytes operator()(const slice&, int /*stage*/) const noexcept { return {}; }
 };
 
+/// Tokens of shared sequences that other replicas run, and this one attends to, by pass and pack of their row.
+using others_of_packs = std::map<std::tuple<pass, std::uint32_t, sequence_id>, std::int64_t>;
+
+/// Those of one replica, token by token.
+/// packs_of(replica): its partition            Requires  merges whose rows name packs there are
+template <class PacksOf>
+[[nodiscard]] others_of_packs others_of(std::span<const merge> merges, const PacksOf& packs_of, std::uint32_t replica) {
+  others_of_packs found;
+  for (const merge& m : merges) {
+    const auto self = std::find(m.replicas.begin(), m.replicas.end(), replica);
+    if (self == m.replicas.end()) continue;
+    tokens last{};
+    for (const slice& s : packs_of(replica).forward.slices())
+      if (s.sequence == m.sequence) last = std::max(last, s.end());
+    for (const pass p : {pass::forward, pass::backward})
+      for (const std::vector<pack_id>& row : m.of(p))
+        for (std::size_t k = 0; k < row.size(); ++k)
+          for (const slice& s : packs_of(m.replicas[k]).of(p)[row[k].value])
+            for (tokens t = s.begin; m.replicas[k] != replica && s.sequence == m.sequence && t < s.end(); t += tokens{1})
+              found[{p, row[static_cast<std::size_t>(self - m.replicas.begin())].value, m.sequence}] += t < last;
+  }
+  return found;
+}
+
 /// The most a stage holds while it runs its program: what memory_rates says, counted per sequence, and what
 /// kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its backward ends; its
 /// tokens stay until its W ends, where it has one.
 template <class Kept = nothing_kept>
 [[nodiscard]] double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
                                  const shape& on, int stage = 0, const Kept& kept = {},
-                                 apart_packs apart = {}) {
+                                 apart_packs apart = {}, const others_of_packs& others = {}) {
   using place = std::pair<std::uint32_t, sequence_id>;  // chunk, sequence
   std::map<sequence_id, std::int64_t> own;  // tokens of a sequence on this replica
   for (const slice& s : packs.forward.slices()) own[s.sequence] += s.length.value;
@@ -321,6 +345,18 @@ template <class Kept = nothing_kept>
   std::map<sequence_id, std::set<tokens>> cuts;  // of either pass
   for (const pass p : {pass::forward, pass::backward})
     for (const slice& s : packs.of(p).slices()) cuts[s.sequence].insert({s.begin, s.end()});
+  std::map<sequence_id, std::int64_t> foreign;  // tokens that it keeps of a sequence's others, in all rows
+  for (const auto& [where, n] : others)
+    if (std::get<0>(where) == pass::forward) foreign[std::get<2>(where)] += n;
+  const auto others_in = [&](const instruction& i, sequence_id s) {
+    const auto found = others.find({i.pass, i.pack.value, s});
+    return found == others.end() ? std::int64_t{0} : found->second;
+  };
+  const auto sequences_of = [](std::span<const slice> pack) {
+    std::set<sequence_id> all;
+    for (const slice& s : pack) all.insert(s.sequence);
+    return all;
+  };
   std::map<place, double> pieces;  // forwarded and not backwarded: whole bytes that they keep
   const auto whole_bytes = [&](const slice& s) {
     double sum = 0;
@@ -345,6 +381,8 @@ template <class Kept = nothing_kept>
     if (i.pass == pass::forward) {
       for (const slice& s : pack) live[{i.chunk, s.sequence}] += s.length.value;
       for (const slice& s : pack) pieces[{i.chunk, s.sequence}] += whole_bytes(s);
+      for (const sequence_id s : sequences_of(pack))
+        pieces[{i.chunk, s}] += std::ceil(rates.other_token) * static_cast<double>(others_in(i, s));
       peak = std::max(peak, rates.in_forward(total(live), total(opened), running) + beside());
       continue;
     }
@@ -353,13 +391,18 @@ template <class Kept = nothing_kept>
       for (const slice& s : pack) live[{i.chunk, s.sequence}] -= s.length.value;
       continue;
     }
-    for (const slice& s : pack)  // a sequence that runs backward in one slice needs no accumulator
-      if (s.length.value < own[s.sequence]) opened.try_emplace({i.chunk, s.sequence}, own[s.sequence]);
+    for (const slice& s : pack)  // a sequence that runs backward in one slice, on one replica, needs no accumulator
+      if (s.length.value < own[s.sequence] || foreign.contains(s.sequence))
+        opened.try_emplace({i.chunk, s.sequence}, own[s.sequence] + foreign[s.sequence]);
     peak = std::max(peak, rates.in_backward(total(live), total(opened), running) + beside());
     for (const slice& s : pack) {
       pieces[{i.chunk, s.sequence}] -= whole_bytes(s);
       if (!is_apart(apart, i.pack.value)) live[{i.chunk, s.sequence}] -= s.length.value;
       if (const auto open = opened.find({i.chunk, s.sequence}); open != opened.end()) open->second -= s.length.value;
+    }
+    for (const sequence_id s : sequences_of(pack)) {
+      pieces[{i.chunk, s}] -= std::ceil(rates.other_token) * static_cast<double>(others_in(i, s));
+      if (const auto open = opened.find({i.chunk, s}); open != opened.end()) open->second -= others_in(i, s);
     }
   }
   return peak;

@@ -53,12 +53,14 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
   const bool measured = replica.rates.size() == stages && replica.peak_memory.size() == stages;
   r.check(4, measured, "each stage has memory rates and a peak", replica.rates.size(), replica.peak_memory.size(),
           "for", stages);
-  const bool knows_pieces = !std::is_same_v<Kept, naive::nothing_kept> || replica.forward.kept.empty();
+  const bool keeps_others = std::any_of(replica.rates.begin(), replica.rates.end(), [](const memory_rates& m) { return m.other_token > 0; });
+  const bool knows_pieces = !std::is_same_v<Kept, naive::nothing_kept> || replica.forward.kept.empty() ||
+                            (keeps_others && !view.others.empty());
   if (measured && knows_pieces) {
     check_memory(r, p.shape, view, replica.rates, kept);
     for (std::size_t stage = 0; stage < stages; ++stage) {
       const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
-                                             static_cast<int>(stage), kept, replica.weight.apart);
+                                             static_cast<int>(stage), kept, replica.weight.apart, view.others);
       r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
               "holds", peak, "written", replica.peak_memory[stage]);
     }
@@ -98,6 +100,8 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   for (const replica_plan& one : p.replicas) replicas.push_back({one.sequences, one.partition, one.programs, one.weight.apart});
   std::optional<seconds> busy;
   if (check_slices(r, p.lengths, p.shape, replicas, p.merges)) {
+    const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
+    for (std::uint32_t i = 0; i < replicas.size(); ++i) replicas[i].others = naive::others_of(p.merges, packs_of, i);
     bool priced = true;
     for (const replica_plan& one : p.replicas) {
       r.check(5, is_priced(one, p.shape), "each pack has a time and a message on each part",

@@ -28,6 +28,7 @@ struct replica_view {
   const partition& packs;
   std::span<const program> programs;
   naive::apart_packs apart{};
+  naive::others_of_packs others{};
 };
 
 namespace detail {
@@ -177,7 +178,7 @@ void check_memory(report& r, const shape& on, const replica_view& v, std::span<c
   if (!on.memory) return;
   for (std::size_t stage = 0; stage < v.programs.size(); ++stage) {
     const double peak = naive::peak_memory(v.packs, v.programs[stage], rates[stage], on, static_cast<int>(stage), kept,
-                                            v.apart);
+                                            v.apart, v.others);
     r.check(4, naive::at_most(peak, on.memory->amount), "the memory limit holds", "stage", stage, "holds", peak, "of",
             on.memory->amount);
   }

@@ -54,6 +54,7 @@ struct memory {
       const double kept = tensors.token_bytes(l, recompute, sequence_parallel);
       rates.live_token += kept / c;
       rates.gradient_token += 2 * l.kv_elements / c;
+      rates.other_token += 2 * l.kv_elements / c;
       const double again = recompute == recompute::full ? all : all - kept;
       const double beside = tensors.running_bytes(l, sequence_parallel);
       live_layer = std::max(live_layer, again + beside);

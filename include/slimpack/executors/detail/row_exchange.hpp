@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_ROW_EXCHANGE_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_ROW_EXCHANGE_HPP
 
-#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/shared_sequences.hpp>
 #include <slimpack/executors/row_format.hpp>
@@ -76,7 +75,7 @@ class row_exchange final : public sharing {
     return success();
   }
 
-  [[nodiscard]] std::int64_t bytes_sent(pass p) const noexcept { return bytes_[p]; }
+  [[nodiscard]] std::size_t bytes_sent() const noexcept { return bytes_; }
 
   [[nodiscard]] sequence_id sequence() const override { return sequence_->id; }
   [[nodiscard]] std::span<const std::uint32_t> sharers() const override { return sequence_->sharers; }
@@ -229,7 +228,7 @@ class row_exchange final : public sharing {
     auto posted = transport_->send(rank_of(k), channel_, rows);
     if (!posted) return lost(k, "to", std::move(posted).error());
     sent_.back().handles.emplace_back(std::move(posted).value(), rank_of(k));
-    bytes_[way_] += static_cast<std::int64_t>(rows.size());
+    bytes_ += rows.size();
     return success();
   }
 
@@ -305,7 +304,7 @@ class row_exchange final : public sharing {
   // Memory of sends under way lives here, until they are through or the transport has aborted.
   std::deque<sending> sent_;
   std::vector<std::vector<std::byte>> free_;
-  by_pass<std::int64_t> bytes_;
+  std::size_t bytes_{};
 };
 
 }  // namespace slimpack::detail

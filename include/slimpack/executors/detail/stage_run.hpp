@@ -254,6 +254,7 @@ class stage_run {
     if (result<void> sent = exchange_->complete(); !sent) return sent;
     if (result<void> sent = mail.complete(); !sent) return sent;
     report_.elapsed = since(begin);
+    report_.exchanged = {static_cast<double>(exchange_->bytes_sent())};
     report_.peak_tokens = script_->outline.tokens_in_flight;
     doing_ = "the end of its program";
     if (const bytes held = held_by(*compute_); held.value != 0)

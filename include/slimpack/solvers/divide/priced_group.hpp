@@ -4,8 +4,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
@@ -19,31 +19,6 @@
 #include <vector>
 
 namespace slimpack::simulators {
-
-/// The rows that a replica takes part in, merge by merge.
-/// packs_of(replica): its partition
-/// Requires  merges that name replicas and packs there are, and outlive the answer
-/// Errors    none            Complexity  O(rows * sharers * slices of a pack)
-template <class PacksOf>
-[[nodiscard]] std::vector<shared_row> shared_rows(std::span<const merge> merges, const PacksOf& packs_of,
-                                                  std::uint32_t replica) {
-  std::vector<shared_row> rows;
-  for (const merge& m : merges) {
-    const auto own = std::find(m.replicas.begin(), m.replicas.end(), replica);
-    if (own == m.replicas.end()) continue;
-    const auto place = static_cast<std::size_t>(own - m.replicas.begin());
-    for (const pass p : {pass::forward, pass::backward}) {
-      for (const std::vector<pack_id>& row : m.of(p)) {
-        tokens end{};
-        for (std::size_t k = 0; k < row.size(); ++k)
-          for (const slice& s : packs_of(m.replicas[k]).of(p)[row[k].value])
-            if (s.sequence == m.sequence) end = std::max(end, s.end());
-        rows.push_back({m.sequence, p, row[place], end, m.replicas});
-      }
-    }
-  }
-  return rows;
-}
 
 /// Replicas that run together, priced.
 struct priced_group {

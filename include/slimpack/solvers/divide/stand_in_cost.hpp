@@ -3,6 +3,7 @@
 
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/solvers/divide/most_of.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>

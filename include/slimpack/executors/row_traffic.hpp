@@ -1,0 +1,60 @@
+#ifndef SLIMPACK_EXECUTORS_ROW_TRAFFIC_HPP
+#define SLIMPACK_EXECUTORS_ROW_TRAFFIC_HPP
+
+#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/executors/detail/shared_sequences.hpp>
+#include <slimpack/executors/row_format.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace slimpack::executors {
+
+/// What a rank sends to those that share sequences with it, in one step.
+struct row_traffic {
+  by_pass<std::int64_t> messages;
+  by_pass<std::int64_t> bytes;
+  friend constexpr bool operator==(const row_traffic&, const row_traffic&) = default;
+};
+
+/// What a rank of the plan will send, to the byte.
+/// Formula   forward: in each layer, to each other sharer, keys and values of the rank's tokens of the row that come
+///           before that sharer's last token; backward: to each owner, the gradients of those of its tokens of the row
+///           that come before this rank's last token. So at most m (m - 1) messages a row, layer and pass of m sharers
+/// Shapes    chunks: the format of each chunk of the rank's stage
+/// Requires  as stage plans are: rank = replica * stages + stage
+/// Errors    invalid_input: a rank that the plan has not, rows that do not tile their sequence
+/// Source    derived            Complexity  O(rows * sharers * slices of a pack)
+[[nodiscard]] inline result<row_traffic> row_traffic_of(const plan& p, int rank, std::span<const row_format> chunks) {
+  if (p.shape.stages < 1 || rank < 0 || static_cast<std::size_t>(rank / p.shape.stages) >= p.replicas.size())
+    return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
+  using shared_sequences = slimpack::detail::shared_sequences;
+  const result<shared_sequences> shared = shared_sequences::of(p, static_cast<std::uint32_t>(rank / p.shape.stages));
+  if (!shared) return shared.error();
+  row_traffic sum;
+  for (const slimpack::detail::shared_sequence& s : shared.value().all())
+    for (const pass way : both_passes)
+      for (const slimpack::detail::row_part& row : s.rows[way]) {
+        std::vector<std::int64_t> to(s.sharers.size());  // tokens, per sharer
+        if (way == pass::forward) to = row.sent;
+        for (std::size_t i = 0; i < row.others.size() && way == pass::backward; ++i)
+          to[row.owner[i]] += row.others[i].length.value;
+        for (const row_format& f : chunks) {
+          const message_format& one = way == pass::forward ? f.keys_values : f.gradients;
+          for (const std::int64_t n : to) {
+            sum.messages[way] += n > 0 ? f.layers : 0;
+            sum.bytes[way] += f.layers * n * static_cast<std::int64_t>(one.bytes_per_token());
+          }
+        }
+      }
+  return sum;
+}
+
+}  // namespace slimpack::executors
+
+#endif
