@@ -178,12 +178,14 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
     fault wrong;
     const char* says;
   };
-  for (const auto& [wrong, says] :
+  for (const expectation& each :
        {expectation{fault::throws, "(replica 1, stage 0), F"}, {fault::short_rows, "sequence 0, layer 0, rows given: "},
         {fault::takes_first, "sequence 0, layer 0, rows taken before it was given"},
         {fault::skips_a_layer, "the compute returned after 1 of 2 layers of sequence 0 were given and taken; others wait for them"},
         {fault::wrong_layer, "sequence 0, layer 1, rows given where layer 0 comes next"},
         {fault::silent, "from rank 1 (replica 1): "}, {fault::owes_short, "sequence 0, layer 1, rows owed: 0 bytes, where the plan has"}}) {
+    const fault wrong = each.wrong;
+    const std::string says = each.says;
     // Of two stages, it is the next one that notices silence first.
     for (int stages_each = 1; stages_each <= (wrong == fault::silent ? 1 : 2); ++stages_each) {
       const plan p = shared_plan({.stages = stages_each, .replicas = 2, .quantum = {4}}, lengths, 2).value();
