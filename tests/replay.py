@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Replays slimpack-plan/1 files without the library: makespan, memory, coverage, order, and every figure that follows.
+"""Replays slimpack-plan/1 and /2 files without the library: makespan, memory, coverage, order, and every figure that follows.
 
     replay.py PLAN.json [...]      exit 0 when every file holds what it claims, else 1 with the first claim that fails
 """
@@ -196,7 +196,13 @@ def simulate(plan):
 
 
 def replay(plan):
-    claim(plan["format"] == "slimpack-plan/1", "format is slimpack-plan/1")
+    claim(plan["format"] in ("slimpack-plan/1", "slimpack-plan/2"), "format is slimpack-plan/1 or /2")
+    if plan["format"] == "slimpack-plan/2":
+        claim(plan["transfers"] == "start", "transfers are in order of their start")
+        for merge in plan["merges"]:
+            claim(merge["exchange"] in ("keep", "queries", "ring"), f"exchange of sequence {merge['sequence']} is known")
+            if merge["exchange"] == "ring":
+                claim(max(len(merge["forward"]), len(merge["backward"])) == 1, f"ring of sequence {merge['sequence']} is for one row")
     claim(len(plan["replicas"]) == plan["dp"], "one entry per replica")
     check_coverage(plan)
     makespans, peaks = simulate(plan)

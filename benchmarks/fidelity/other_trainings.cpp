@@ -57,7 +57,7 @@ costs::stage_options torchtitan(const cells& c) {
   if (c.count("float8") == 1) with.linear_speed = 2, with.cast_bytes = 5;
   if (c.count("pp") > 1) with.accumulation_traffic = 10;
   with.messages = costs::messages::waited_for;
-  with.exchange = costs::exchange::all_gather;
+  with.exchange = costs::context_exchange::all_gather;
   return with;
 }
 

@@ -25,6 +25,7 @@ void planning(const options& o, scoreboard& board);   ///< planning time at each
 void realistic(const options& o, scoreboard& board);  ///< real models on many GPUs, over baselines
 void growth(const options& o, scoreboard& board);     ///< planning time over the number of sequences
 void ablation(const options& o, scoreboard& board);   ///< what each idea adds
+void exchanges(const options& o, scoreboard& board);  ///< shared sequences, by what their exchange costs
 void refit(const options& o, scoreboard& board);      ///< every constant of the search against its neighbours
 
 }  // namespace slimpack::plan_quality

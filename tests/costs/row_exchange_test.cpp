@@ -35,42 +35,76 @@ costs::gpu slow_gpu() {
 const std::vector<slice> head_and_tail{{{0}, {0}, {2}}, {{0}, {6}, {2}}};
 
 /// What it waits for on part 0, if the row ends at `end` and `sharers` share it.
-double waits(const shape& on, pass p, std::int64_t end = 8, std::uint32_t sharers = 2,
+double waits(const shape& on, pass p, exchange how, std::int64_t end = 8, std::uint32_t sharers = 2,
              recompute what = recompute::none) {
   const auto cost = costs::transformer::make(tests::tiny(), slow_gpu(), on, {.recompute = what}).value();
   std::vector<std::uint32_t> replicas(sharers);
   std::iota(replicas.begin(), replicas.end(), 0u);
-  return cost.exchange({{0}, p, {0}, {end}, replicas}, head_and_tail, p, 0).value;
+  return cost.exchange({{0}, p, {0}, {end}, replicas, {0}, how}, head_and_tail, p, 0).value;
 }
 
-// Two stages of a layer on a node, so replicas are on nodes of their own. Keys and values of 8 tokens, 2 x 4 bytes each,
-// half of them a hop: 32 bytes, 8 s, of which attention covers half of 18 pairs, 0.9 s. Backward twice the bytes and three
-// times the attention.
+/// The same where keys and values are kept: of a row [begin, 8), `others` tokens come and `sent` go.
+double keeps(pass p, std::int64_t begin, std::int64_t others, std::int64_t sent, recompute what = recompute::none) {
+  const auto cost = costs::transformer::make(tests::tiny(), slow_gpu(), {.stages = 2, .replicas = 2}, {.recompute = what}).value();
+  const std::vector<std::uint32_t> replicas{0, 1};
+  const std::vector<slice> mine{{{0}, {begin}, {2}}, {{0}, {begin + 6}, {2}}};
+  return cost.exchange({{0}, p, {0}, {begin + 8}, replicas, {begin}, exchange::keep, {others}, {sent}}, mine, p, 0).value;
+}
+
+// Two stages of a layer on a node, so replicas are on nodes of their own. Keys and values of 4 tokens, 2 x 4 bytes each,
+// are 32 bytes, 8 s, and nothing lies before the row. Their gradients are of 4 bytes an element.
+TEST(RowExchange, SendsKeysAndValuesThatAreKeptOnce) {
+  EXPECT_DOUBLE_EQ(keeps(pass::forward, 0, 4, 4), 0.25 + 8);
+  EXPECT_DOUBLE_EQ(keeps(pass::backward, 0, 4, 4), 0.25 + 16);
+  EXPECT_DOUBLE_EQ(keeps(pass::forward, 0, 2, 4), 0.25 + 8) << "it sends more than it receives";
+  EXPECT_DOUBLE_EQ(keeps(pass::forward, 0, 4, 2), 0.25 + 8) << "it receives more than it sends";
+  EXPECT_EQ(keeps(pass::forward, 0, 0, 0), 0) << "nothing travels";
+}
+
+// Four tokens attend to 16 before the row: 64 pairs, 6.4 s, backward three times that. To 32: 12.8 s.
+TEST(RowExchange, RunsBesideAttentionToWhatIsThere) {
+  EXPECT_NEAR(keeps(pass::forward, 16, 4, 4), 0.25 + 8 - 6.4, 1e-12);
+  EXPECT_EQ(keeps(pass::forward, 32, 4, 4), 0);
+  EXPECT_EQ(keeps(pass::backward, 16, 4, 4), 0) << "19.2 s cover 16.25";
+}
+
+// What is kept is there when attention is computed again; of a backward that takes four times the forward's attention,
+// three quarters can hide the gradients.
+TEST(RowExchange, SendsNothingAgainThatIsKept) {
+  EXPECT_DOUBLE_EQ(keeps(pass::backward, 0, 4, 4, recompute::full), keeps(pass::backward, 0, 4, 4));
+  EXPECT_NEAR(keeps(pass::backward, 4, 4, 4, recompute::full), 0.25 + 16 - 3 * 1.6, 1e-12);
+}
+
+// Half of the keys and values of 8 tokens are a hop: 32 bytes, 8 s, of which attention covers half of 18 pairs, 0.9 s.
+// Backward twice the bytes and three times the attention.
 TEST(RowExchange, TimesAHopByHand) {
-  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward), 0.25 + 8 - 0.9);
-  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward), 0.25 + 16 - 2.7);
+  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward, exchange::ring), 0.25 + 8 - 0.9);
+  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::ring), 0.25 + 16 - 2.7);
 }
 
-// Queries and outputs of 4 tokens are 2 x 8 bytes each, backward 2 x 12: fewer than keys and values of 1,024 tokens.
-TEST(RowExchange, SendsQueriesWhereTheyAreFewer) {
-  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward, 1024), 0.25 + 64 / 4.0 - 0.9);
-  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, 1024), 0.25 + 96 / 4.0 - 2.7);
+// Queries and outputs of 4 tokens are 2 x 8 bytes each, backward 2 x 12, however long the prefix.
+TEST(RowExchange, SendsQueriesAndOutputs) {
+  for (const std::int64_t end : {8, 1024}) {
+    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward, exchange::queries, end), 0.25 + 64 / 4.0 - 0.9);
+    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::queries, end), 0.25 + 96 / 4.0 - 2.7);
+  }
 }
 
 // Of three sharers each has two hops, of a third of the keys, and a third of the attention meanwhile.
 TEST(RowExchange, HopsFromSharerToSharer) {
-  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 3}, pass::forward, 12, 3), 2 * (0.25 + 8 - 0.6));
+  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 3}, pass::forward, exchange::ring, 12, 3), 2 * (0.25 + 8 - 0.6));
 }
 
 TEST(RowExchange, ExchangesAgainWhatIsComputedAgain) {
   const shape on{.stages = 2, .replicas = 2};
-  for (const recompute what : {recompute::attention, recompute::full})
-    EXPECT_DOUBLE_EQ(waits(on, pass::backward, 8, 2, what), waits(on, pass::backward) + waits(on, pass::forward));
+  for (const exchange how : {exchange::ring, exchange::queries})
+    for (const recompute what : {recompute::attention, recompute::full})
+      EXPECT_DOUBLE_EQ(waits(on, pass::backward, how, 8, 2, what), waits(on, pass::backward, how) + waits(on, pass::forward, how));
 }
 
 // Both layers on one GPU, both replicas on one node: 2 x (0.125 + 32 / 16) s, less half of 18 pairs of both layers.
 TEST(RowExchange, IsQuickerInsideANode) {
-  EXPECT_DOUBLE_EQ(waits({.replicas = 2}, pass::forward), 2 * (0.125 + 2) - 1.8);
+  EXPECT_DOUBLE_EQ(waits({.replicas = 2}, pass::forward, exchange::ring), 2 * (0.125 + 2) - 1.8);
 }
 
 TEST(RowExchange, IsHiddenByEnoughAttention) {
@@ -79,7 +113,7 @@ TEST(RowExchange, IsHiddenByEnoughAttention) {
   const shape on{.stages = 2, .replicas = 2};
   const auto cost = costs::transformer::make(tests::tiny(), fast, on).value();
   const std::vector<std::uint32_t> both{0, 1};
-  EXPECT_EQ(cost.exchange({{0}, pass::forward, {0}, {8}, both}, head_and_tail, pass::forward, 0), seconds{0.25});
+  EXPECT_EQ(cost.exchange({{0}, pass::forward, {0}, {8}, both, {0}, exchange::ring}, head_and_tail, pass::forward, 0), seconds{0.25});
 }
 
 // Over links so slow that attention covers nothing to speak of, measured times of it give what its operations do.
@@ -98,11 +132,12 @@ TEST(RowExchange, IsAlikeForMeasuredTimesAndForOperations) {
                                                  {.recompute = what, .slowdown = {.exposed = exposed}, .longest = {65536}})
                                   .value();
         for (const pass p : {pass::forward, pass::backward})
-          for (int part = 0; part < 4; ++part) {
-            const shared_row row{{7}, p, {0}, {8192}, replicas};
-            EXPECT_NEAR(measured.exchange(row, mine, p, part) / counted.exchange(row, mine, p, part), exposed, 0.02)
-                << m.name << ", part " << part;
-          }
+          for (int part = 0; part < 4; ++part)
+            for (const exchange how : {exchange::keep, exchange::queries, exchange::ring}) {
+              const shared_row row{{7}, p, {0}, {8192}, replicas, {4096}, how, {2560}, {1536}};
+              EXPECT_NEAR(measured.exchange(row, mine, p, part) / counted.exchange(row, mine, p, part), exposed, 0.02)
+                  << m.name << ", part " << part << ", " << name_of(how);
+            }
       }
     }
   }
@@ -113,7 +148,7 @@ TEST(RowExchange, IsNotKnownOfSamplesAlone) {
   for (const pass p : {pass::forward, pass::backward}) samples.push_back({p, 0, {8}, {8}, {1.0}});
   const std::vector<std::uint32_t> both{0, 1};
   const auto cost = costs::profiled::make(samples).value();
-  EXPECT_EQ(cost.exchange({{0}, pass::forward, {0}, {8}, both}, head_and_tail, pass::forward, 0), seconds{0});
+  EXPECT_EQ(cost.exchange({{0}, pass::forward, {0}, {8}, both, {0}, exchange::ring}, head_and_tail, pass::forward, 0), seconds{0});
 }
 
 }  // namespace

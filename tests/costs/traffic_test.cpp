@@ -5,7 +5,7 @@
 namespace slimpack::traffic_test {
 namespace {
 
-using costs::exchange;
+using costs::context_exchange;
 using costs::traffic;
 using share = traffic::share;
 
@@ -30,7 +30,7 @@ TEST(Traffic, GathersAndScattersUnderSequenceParallelism) {
 TEST(Traffic, NeedsNoneAmongSingleRanks) {
   const traffic t(net, {}, twice);
   EXPECT_EQ(t.tensor({100}, 8, pass::forward, true), share{});
-  EXPECT_EQ(t.context({100}, 8, pass::backward, exchange::ring, {1}), share{});
+  EXPECT_EQ(t.context({100}, 8, pass::backward, context_exchange::ring, {1}), share{});
   EXPECT_EQ(t.gradients({100}), seconds{});
   EXPECT_EQ(t.parameters({100}), seconds{});
 }
@@ -38,17 +38,17 @@ TEST(Traffic, NeedsNoneAmongSingleRanks) {
 // 25 of 100 tokens a rank, 2 B x 4 elements: own 200 B of 800. Gather 1 + 6 = 7 s, scatter of the gradients as long.
 TEST(Traffic, GathersKeysAndValuesBeforeAttention) {
   const traffic t(net, {.context = 4}, twice);
-  EXPECT_EQ(t.context({100}, 4, pass::forward, exchange::all_gather, {99}), (share{{14}, {}}));
-  EXPECT_EQ(t.context({100}, 4, pass::backward, exchange::all_gather, {99}), (share{{28}, {}}));
+  EXPECT_EQ(t.context({100}, 4, pass::forward, context_exchange::all_gather, {99}), (share{{14}, {}}));
+  EXPECT_EQ(t.context({100}, 4, pass::backward, context_exchange::all_gather, {99}), (share{{28}, {}}));
 }
 
 // Three hops of 200 B, 3 s each. A quarter of attention, 4 s, hides them; a quarter of 8 s hides 2 s of each. Backward
 // moves the gradients too: 5 s.
 TEST(Traffic, HidesARingUnderAttention) {
   const traffic t(net, {.context = 4}, twice);
-  EXPECT_EQ(t.context({100}, 4, pass::forward, exchange::ring, {16}), (share{{}, {9}}));
-  EXPECT_EQ(t.context({100}, 4, pass::forward, exchange::ring, {8}), (share{{6}, {6}}));
-  EXPECT_EQ(t.context({100}, 4, pass::backward, exchange::ring, {16}), (share{{6}, {12}}));
+  EXPECT_EQ(t.context({100}, 4, pass::forward, context_exchange::ring, {16}), (share{{}, {9}}));
+  EXPECT_EQ(t.context({100}, 4, pass::forward, context_exchange::ring, {8}), (share{{6}, {6}}));
+  EXPECT_EQ(t.context({100}, 4, pass::backward, context_exchange::ring, {16}), (share{{6}, {12}}));
 }
 
 // 4 replicas of 4 GPUs on 2 nodes: copies sit 2 a node, and their adapters carry 75 of 100 B at 20 B/s, after 3 + 1 s.

@@ -260,8 +260,11 @@ TEST(PlanJson, MayBePlannedInAnotherTime) {
 }
 
 TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
-  EXPECT_EQ(refusal([](json& d) { d["format"] = "slimpack-plan/2"; }),
-            "format is \"slimpack-plan/2\", expected \"slimpack-plan/1\"");
+  EXPECT_EQ(refusal([](json& d) { d["format"] = "slimpack-plan/3"; }),
+            "format is \"slimpack-plan/3\", expected \"slimpack-plan/1\" or \"slimpack-plan/2\"");
+  EXPECT_EQ(refusal([](json& d) { d["format"] = "slimpack-plan/2"; }), "lacks the key \"transfers\"");
+  EXPECT_EQ(refusal([](json& d) { d["format"] = "slimpack-plan/2", d["transfers"] = "any"; }),
+            "transfers is \"any\", expected \"start\", the rule that orders them");
   EXPECT_EQ(refusal([](json& d) { d.erase("bubble"); }), "lacks the key \"bubble\"");
   EXPECT_EQ(refusal([](json& d) { d["hash"] = "123"; }), "hash is \"123\", expected 16 hexadecimal digits");
   EXPECT_EQ(refusal([](json& d) { d["lengths"][1] = 0; }),
@@ -296,11 +299,32 @@ TEST(PlanJson, KeepsSharedSequences) {
   plan p = sample(2, 1, false);
   p.merges = {{{1}, {0, 1}, {{{0}, {0}}, {{1}, {1}}}, {{{0}, {0}}, {{1}, {1}}}}};
   p.hash = hash_of(p);
+  for (const exchange how : {exchange::keep, exchange::queries, exchange::ring}) {
+    p.merges[0].exchange = how;
+    p.hash = hash_of(p);
+    std::stringstream file;
+    ASSERT_TRUE(write_plan(file, p));
+    EXPECT_NE(file.str().find("{\"format\":\"slimpack-plan/2\""), std::string::npos);
+    const plan read = read_plan(file).value();
+    EXPECT_EQ(read.merges, p.merges);
+    EXPECT_EQ(read.hash, p.hash);
+  }
+}
+
+TEST(PlanJson, OfTheFirstFormatKeepsWhatReplicasShare) {
+  plan p = sample(2, 1, false);
+  p.merges = {{{1}, {0, 1}, {{{0}, {0}}, {{1}, {1}}}, {{{0}, {0}}, {{1}, {1}}}}};
+  p.hash = hash_of(p);
   std::stringstream file;
   ASSERT_TRUE(write_plan(file, p));
-  const plan read = read_plan(file).value();
-  EXPECT_EQ(read.merges, p.merges);
-  EXPECT_EQ(read.hash, p.hash);
+  json first = json::parse(file.str());
+  first["format"] = "slimpack-plan/1";
+  first.erase("transfers");
+  first["merges"][0].erase("exchange");
+  std::stringstream old(first.dump());
+  const result<plan> read = read_plan(old);
+  ASSERT_TRUE(read) << read.error().detail;
+  EXPECT_EQ(read.value().merges, p.merges);
 }
 
 TEST(PlanJson, IsRefusedForRowsOfNoPack) {

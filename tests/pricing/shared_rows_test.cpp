@@ -41,6 +41,26 @@ TEST(SharedRows, CountTheOthersTokensThatOneAttendsTo) {
   EXPECT_EQ(second, (std::vector<std::int64_t>{4, 2, 2, 4})) << "[14, 16) comes after the second one's last token";
 }
 
+TEST(SharedRows, SayWhereTheyBeginAndWhatIsSent) {
+  const example e;
+  std::vector<std::int64_t> begins, first, second;
+  for (const shared_row& row : e.rows(0)) begins.push_back(row.begin.value), first.push_back(row.sent.value);
+  for (const shared_row& row : e.rows(1)) second.push_back(row.sent.value);
+  EXPECT_EQ(begins, (std::vector<std::int64_t>{0, 8, 8, 0}));
+  EXPECT_EQ(first, (std::vector<std::int64_t>{4, 2, 2, 4})) << "[14, 16) is needed by nobody";
+  EXPECT_EQ(second, (std::vector<std::int64_t>{4, 4, 4, 4}));
+}
+
+TEST(SharedRows, KeepNothingOfOthersWhereQueriesTravel) {
+  example e;
+  e.merges[0].exchange = exchange::queries;
+  for (const shared_row& row : e.rows(1)) {
+    EXPECT_EQ(row.exchange, exchange::queries);
+    EXPECT_EQ(row.others, tokens{0});
+    EXPECT_EQ(row.sent, tokens{0});
+  }
+}
+
 // 3.5 bytes are 4 whole ones: 4 x 4 after the first row, 4 x 6 after the second; backward releases 4 x 2, then 4 x 4.
 TEST(SharedRows, AreKeptFromForwardToBackward) {
   const example e;

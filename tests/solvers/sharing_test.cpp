@@ -1,3 +1,4 @@
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -14,6 +15,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 /// Plans whose replicas share sequences.
@@ -59,6 +62,71 @@ TEST(SharedSequences, TakeAsManyReplicasAsMemoryNeeds) {
   EXPECT_EQ(made.merges[0].sequence.value, 0u);
   EXPECT_GE(made.merges[0].replicas.size(), 5u);
   EXPECT_TRUE(testing::plan_laws(made, pipeline_cost));
+}
+
+/// What is kept of others takes as much room as it says, and travels in no time.
+struct crowded : costs::quadratic {
+  double other_token{};
+  explicit crowded(double kept) : quadratic(pipeline_cost), other_token(kept) {}
+  [[nodiscard]] std::optional<memory_rates> memory(int) const { return memory_rates{.live_token = 4, .other_token = other_token}; }
+};
+
+// Of 100000 tokens on two replicas each holds half at 4 bytes, 200000, and keeps of the other's half at 3, 150000.
+TEST(SharedSequences, SendQueriesWhereWhatIsKeptHasNoRoom) {
+  shape on{.stages = 1, .replicas = 2};
+  const auto exchange_at = [&](double limit, exchange_set allowed) {
+    on.memory = memory_limit{memory_unit::byte, limit};
+    const solvers::two_phase solver{.effort = solvers::search_budget::fast(), .exchanges = allowed};
+    const crowded cost(3);
+    const result<plan> made = planner{on, slicers::equal_cost{}, cost, solver}(tests::lengths_of({100000, 3000, 2000}));
+    if (!made) return made.error().detail;
+    EXPECT_TRUE(testing::plan_laws(made.value(), cost));
+    EXPECT_FALSE(made.value().merges.empty());
+    return std::string(name_of(made.value().merges.at(0).exchange));
+  };
+  EXPECT_EQ(exchange_at(500e3, exchange_set::all()), "keep");
+  EXPECT_EQ(exchange_at(300e3, {.queries = true}), "queries");
+  EXPECT_NE(exchange_at(300e3, {}).find("the limit is 300000 bytes"), std::string::npos) << exchange_at(300e3, {});
+  EXPECT_EQ(exchange_at(300e3, exchange_set::only(exchange::queries)), "queries");
+}
+
+TEST(SharedSequences, GoRoundARingInOneRow) {
+  const auto planned = [](exchange_set allowed, std::int64_t length) {
+    shape on{.stages = 1, .replicas = 2};
+    on.memory = memory_limit{memory_unit::token, static_cast<double>(length) * 0.7};  // no replica holds all of it
+    const solvers::two_phase solver{.effort = solvers::search_budget::fast(), .exchanges = allowed};
+    return planner{on, slicers::equal_cost{}, pipeline_cost, solver}(tests::lengths_of({length}));
+  };
+  const result<plan> one_row = planned(exchange_set::all().without_keeping(), 512);
+  ASSERT_TRUE(one_row) << one_row.error().detail;
+  ASSERT_EQ(one_row.value().merges.size(), 1u);
+  const merge& m = one_row.value().merges[0];
+  EXPECT_EQ(m.exchange, m.forward.size() == 1 && m.backward.size() == 1 ? exchange::ring : exchange::queries);
+  const result<plan> none = planned({.keep = false}, 512);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().detail, "no exchange is allowed between replicas that share a sequence: allow one of keep, "
+                                 "queries and ring, or one sharer");
+}
+
+TEST(ExchangeSet, HasTheExchangeThatSendsLeast) {
+  EXPECT_EQ(exchange_set::all().best(1), exchange::keep);
+  EXPECT_EQ(exchange_set::all().without_keeping().best(1), exchange::ring);
+  EXPECT_EQ(exchange_set::all().without_keeping().best(2), exchange::queries);
+  EXPECT_EQ(exchange_set::only(exchange::ring).best(2), exchange::ring);
+  EXPECT_TRUE(exchange_set::only(exchange::keep).without_keeping().empty());
+  EXPECT_FALSE(exchange_set{}.contains(exchange::queries));
+}
+
+// A gain of less than a thousandth is no reason to share, where sharing has no price; a real one is.
+TEST(SharedSequences, PayByAMarginWhereTheirExchangeIsFree) {
+  const costs::quadratic free{.per_pack = {6e-5}};
+  const auto shared = [&](double gain) {
+    solvers::two_phase solver{.effort = solvers::search_budget::fast()};
+    solver.options.sharing_gain = gain;
+    return planner{shape{.stages = 2, .replicas = 2}, slicers::equal_cost{}, free, solver}(giants()).value().merges.size();
+  };
+  EXPECT_GT(shared(0.002), 0u) << "100000 tokens against 60000";
+  EXPECT_EQ(shared(1), 0u);
 }
 
 // 31 quanta for 3 sharers: 10 each, and one over, which is in the first row; the second has 5 quanta a sharer.

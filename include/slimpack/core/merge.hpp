@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_MERGE_HPP
 #define SLIMPACK_CORE_MERGE_HPP
 
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct merge {
   std::vector<std::uint32_t> replicas;  ///< ascending, at least two
   std::vector<std::vector<pack_id>> forward;
   std::vector<std::vector<pack_id>> backward;
+  slimpack::exchange exchange{slimpack::exchange::keep};
 
   [[nodiscard]] std::vector<std::vector<pack_id>>& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const std::vector<std::vector<pack_id>>& of(pass p) const noexcept {

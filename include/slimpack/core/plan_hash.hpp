@@ -91,6 +91,7 @@ class word_hash {
   }
   for (const merge& m : p.merges) {
     h.add(m.sequence.value);
+    if (m.exchange != exchange::keep) h.add(name_of(m.exchange));
     add_all(m.replicas);
     for (const pass direction : {pass::forward, pass::backward}) {
       h.add(std::uint64_t{m.of(direction).size()});

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_SHARED_ROW_HPP
 #define SLIMPACK_CORE_SHARED_ROW_HPP
 
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <cstdint>
@@ -15,8 +16,12 @@ struct shared_row {
   pack_id pack;                            ///< that holds this replica's slices
   tokens end;                              ///< of the row: keys and values of [0, end) are attended to
   std::span<const std::uint32_t> sharers;  ///< replicas, ascending
-  tokens others{};                         ///< of the row, run by other sharers, that come before a token of this
-                                           ///< replica's: it keeps their keys and values until they run backward
+  tokens begin{};                          ///< of the row
+  slimpack::exchange exchange{slimpack::exchange::keep};
+  // Where keys and values are kept (exchange::keep); else 0.
+  tokens others{};  ///< of the row, run by other sharers, that come before a token of this replica's: it keeps their keys
+                    ///< and values until they run backward
+  tokens sent{};    ///< of the row, run by this replica, once for each other sharer that keeps them
 };
 
 }  // namespace slimpack

@@ -32,7 +32,7 @@
 ///                                                     fall as a slice grows
 ///
 /// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own slices of it,
-/// in run order. A pack that holds slices of two rows pays for both. It must not fall as the row's end grows.
+/// in run order. A pack that holds slices of two rows pays for both.
 ///
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
 /// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and with

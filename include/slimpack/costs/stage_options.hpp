@@ -37,7 +37,7 @@ enum class messages : unsigned char {
 struct stage_options {
   costs::recompute recompute{costs::recompute::none};
   attention_kind attention{attention_kind::flash};
-  costs::exchange exchange{costs::exchange::ring};  ///< of keys and values between context-parallel ranks
+  costs::context_exchange exchange{costs::context_exchange::ring};  ///< of keys and values between context-parallel ranks
   costs::messages messages{costs::messages::overlapped};
   bool sequence_parallel{true};
   bool hides_tensor_traffic{true};  ///< under the weight gradients; false: all of it is waited for

@@ -23,9 +23,14 @@
 #include <utility>
 #include <vector>
 
-/// Plan files, format "slimpack-plan/1": field for field the plan of core/plan.hpp, but for replica_plan::rates, which
-/// are an input of peak_memory. Whoever has the file can run the plan again: slices are [sequence, begin, length],
-/// times are seconds. One pack or stage a line, so that large files are read by people and by line tools.
+/// Plan files: field for field the plan of core/plan.hpp, but for replica_plan::rates, which are an input of peak_memory.
+/// Whoever has the file can run the plan again: slices are [sequence, begin, length], times are seconds. One pack or stage
+/// a line, so that large files are read by people and by line tools.
+///
+/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges; 2 has two fields more:
+///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
+///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}]
+///           Files of format 1 that have merges are read as "start" and "keep", which is what they meant
 namespace slimpack::io {
 
 namespace detail {
@@ -170,10 +175,21 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   return r;
 }
 
+[[nodiscard]] inline exchange exchange_in(const json_place& place) {
+  for (const exchange e : {exchange::keep, exchange::queries, exchange::ring})
+    if (place.text() == name_of(e)) return e;
+  place.expected("\"keep\", \"queries\" or \"ring\"");
+}
+
 /// A merge whose rows name packs of the plan's replicas. Coverage and order are the planner's.
-[[nodiscard]] inline merge merge_in(const json_place& place, const plan& p) {
-  place.must_only_have({"sequence", "replicas", "forward", "backward"});
+[[nodiscard]] inline merge merge_in(const json_place& place, const plan& p, bool says_exchange) {
   merge m;
+  if (says_exchange) {
+    place.must_only_have({"sequence", "exchange", "replicas", "forward", "backward"});
+    m.exchange = exchange_in(place["exchange"]);
+  } else {
+    place.must_only_have({"sequence", "replicas", "forward", "backward"});
+  }
   m.sequence = {place["sequence"].integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)};
   const json_place replicas = place["replicas"];
   for (std::size_t k = 0; k < replicas.size(); ++k)
@@ -196,13 +212,18 @@ inline void read_packs(const json_place& list, const json_place& messages, const
 }
 
 [[nodiscard]] inline plan plan_in(const json_place& file) {
-  if (const json_place format = file["format"]; format.text() != plan_format)
-    format.expected("\"" + std::string(plan_format) + "\"");
+  const json_place format = file["format"];
+  const bool is_second = format.text() == plan_format_2;
+  if (!is_second && format.text() != plan_format)
+    format.expected("\"" + std::string(plan_format) + "\" or \"" + std::string(plan_format_2) + "\"");
+  if (is_second && file["transfers"].text() != transfers_by_start)
+    file["transfers"].expected("\"" + std::string(transfers_by_start) + "\", the rule that orders them");
   file.must_only_have({"format",     "hash",        "truncated",   "planner",      "cost",
                        "model",      "gpu",         "lengths",     "stages",       "dp",
                        "tp",         "cp",          "vpp",         "quantum",      "replicas",
                        "merges",     "reduce_time", "step_time",   "bounds",       "lower_bound",
-                       "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds"});
+                       "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds",
+                       is_second ? "transfers" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();
@@ -218,7 +239,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   replicas.must_have(static_cast<std::size_t>(p.shape.replicas), "one per data-parallel rank");
   for (std::size_t r = 0; r < replicas.size(); ++r) p.replicas.push_back(replica_in(replicas.at(r), p));
   const json_place merges = file["merges"];
-  for (std::size_t m = 0; m < merges.size(); ++m) p.merges.push_back(merge_in(merges.at(m), p));
+  for (std::size_t m = 0; m < merges.size(); ++m) p.merges.push_back(merge_in(merges.at(m), p, is_second));
   p.reduce_time = {file["reduce_time"].number(0)};
   p.step_time = {file["step_time"].number(0)};
   const json_place bounds = file["bounds"];
@@ -237,7 +258,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
 
 }  // namespace detail
 
-/// Writes a plan as JSON, format "slimpack-plan/1". Numbers read back exactly, so the plan read back has the same hash.
+/// Writes a plan as JSON. Numbers read back exactly, so the plan read back has the same hash.
 /// Times can be replayed from the file alone. So can peak_memory in tokens; in bytes it is what the cost model says
 /// that tokens and pieces hold (hooks `memory` and `kept`), which the file does not repeat.
 /// Requires  finite numbers; names in UTF-8, other bytes are replaced

@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_PRICING_SHARED_ROWS_HPP
 #define SLIMPACK_PRICING_SHARED_ROWS_HPP
 
+#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>
@@ -31,20 +33,24 @@ template <class PacksOf>
         for (const slice& s : packs_of(m.replicas[k]).of(p)[row[k].value])
           if (s.sequence == m.sequence) visit(k, s);
     };
-    tokens last{};  // where this replica's last token ends: in the last row, since it has a pack of each
+    std::vector<tokens> last(m.replicas.size());  // where each sharer's last token ends: in the last row, since it has a
+                                                  // pack of each
     if (!m.forward.empty())
-      each_slice(pass::forward, m.forward.back(), [&](std::size_t k, const slice& s) {
-        if (k == place) last = std::max(last, s.end());
-      });
-    for (const pass p : {pass::forward, pass::backward}) {
-      for (const std::vector<pack_id>& row : m.of(p)) {
-        tokens end{};
-        tokens others{};
-        each_slice(p, row, [&](std::size_t k, const slice& s) {
-          end = std::max(end, s.end());
-          if (k != place) others += std::max(tokens{}, std::min(s.end(), last) - s.begin);
+      each_slice(pass::forward, m.forward.back(),
+                 [&](std::size_t k, const slice& s) { last[k] = std::max(last[k], s.end()); });
+    for (const pass p : both_passes) {
+      for (const std::vector<pack_id>& packs : m.of(p)) {
+        shared_row row{m.sequence, p, packs[place], {}, m.replicas, {}, m.exchange};
+        each_slice(p, packs, [&](std::size_t k, const slice& s) {
+          row.begin = row.end > tokens{} ? std::min(row.begin, s.begin) : s.begin;
+          row.end = std::max(row.end, s.end());
+          if (m.exchange != exchange::keep) return;
+          const auto needed_by = [&](std::size_t to) { return std::max(tokens{}, std::min(s.end(), last[to]) - s.begin); };
+          if (k != place) row.others += needed_by(place);
+          for (std::size_t to = 0; k == place && to < last.size(); ++to)
+            if (to != place) row.sent += needed_by(to);
         });
-        rows.push_back({m.sequence, p, row[place], end, m.replicas, others});
+        rows.push_back(row);
       }
     }
   }

@@ -36,6 +36,8 @@ struct search_options {
                              ///< measured: 1.6: +0.02 +- 0.02
   double half_steady{0.5};   ///< [0.01, 1] of the start's pack sizes: each division is tried with packs so small, too
                              ///< measured: 0.4: -0.04 +- 0.04, 0.625: -0.01 +- 0.03
+  double sharing_gain{0.002};  ///< [0, 1] of the step: what a division that shares more must gain at least, where the cost
+                               ///< model takes no time for what sharers exchange
   std::uint32_t finalists{3};           ///< [1, 64] divisions that are balanced anew
                                         ///< measured: 2: +0.02 +- 0.02, 4: -0.02 +- 0.02
   std::uint32_t balance_quarters{1};    ///< [0, 16] of the effort, for the finalists together
@@ -179,7 +181,7 @@ inline constexpr auto search_constants = [] {
       c("part_first", 0.01, 1e9, &o::part_first), c("part_second", 0.01, 1e9, &o::part_second),
       c("part_third", 0.01, 1e9, &o::part_third), c("part_fourth", 0.01, 1e9, &o::part_fourth),
       c("light", 0, 1, &o::light), c("near_mean", 0, 1e6, &o::near_mean), c("half_steady", 0.01, 1, &o::half_steady),
-      c("finalists", 1, 64, &o::finalists), c("balance_quarters", 0, 16, &o::balance_quarters),
+      c("sharing_gain", 0, 1, &o::sharing_gain), c("finalists", 1, 64, &o::finalists), c("balance_quarters", 0, 16, &o::balance_quarters),
       c("balance_again_quarters", 0, 16, &o::balance_again_quarters), c("level_quarters", 0, 16, &o::level_quarters),
       c("level_enough", 0, 1, &o::level_enough),
 

@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/divide/division_search.hpp>
@@ -41,7 +42,8 @@ struct two_phase {
   size_ratios backward{.steady = 0.39, .ramp_least = 2.3, .fill = 1.6, .drain = 0.262,
                        .turn_least = 0.68, .before = 0.104, .after = 0.081};
   search_budget effort{search_budget::normal()};
-  std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none, as executors::packflow wants it
+  std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
+  exchange_set exchanges{};  ///< by which those that share one may get what they attend to on each other
   std::size_t threads{0};  ///< that plan replicas side by side, 0: one per core; plans do not depend on it
   search_options options{};        ///< what tunes the search, if the defaults do not do
   search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on it
@@ -60,11 +62,14 @@ struct two_phase {
   [[nodiscard]] result<solution> solve_by(const problem& batch, const Slicer& slicer, const Cost& cost,
                                           const Schedule& schedule) const {
     if (result<void> fine = options.check(); !fine) return std::move(fine).error();
+    if (exchanges.empty() && most_sharers > 1)
+      return error{errc::invalid_input, "no exchange is allowed between replicas that share a sequence: allow one of "
+                                        "keep, queries and ring, or one sharer"};
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
     const detail::partition_rule start{{forward, backward}, options.front, options.crowding, batch.shape.quantum};
     detail::division_search<Slicer, Cost, Schedule, Moves> search(batch, slicer, cost, schedule, rates.value(), start,
-                                                                  most_sharers, threads, options);
+                                                                  most_sharers, exchanges, threads, options);
     result<solution> found = search.best(effort);
     if (report) report->add(search.report());
     return found;
@@ -75,6 +80,7 @@ struct two_phase {
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const two_phase& s) {
     out << "solvers::two_phase{.forward = " << s.forward << ", .backward = " << s.backward << ", .effort = " << s.effort
         << ", .most_sharers = " << s.most_sharers;
+    if (s.exchanges != exchange_set{}) out << ", .exchanges = " << s.exchanges;
     if (s.options != default_search_options) out << ", .options = " << s.options;
     return out << "}";
   }

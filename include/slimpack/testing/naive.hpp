@@ -316,7 +316,7 @@ template <class PacksOf>
   others_of_packs found;
   for (const merge& m : merges) {
     const auto self = std::find(m.replicas.begin(), m.replicas.end(), replica);
-    if (self == m.replicas.end()) continue;
+    if (self == m.replicas.end() || m.exchange != exchange::keep) continue;
     tokens last{};
     for (const slice& s : packs_of(replica).forward.slices())
       if (s.sequence == m.sequence) last = std::max(last, s.end());

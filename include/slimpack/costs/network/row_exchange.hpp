@@ -2,6 +2,7 @@
 #define SLIMPACK_COSTS_NETWORK_ROW_EXCHANGE_HPP
 
 #include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
@@ -20,15 +21,21 @@
 
 namespace slimpack::costs {
 
-/// What replicas that share a row of a sequence wait for: keys and values of the row and of what lies before it, or the
-/// sharers' queries and outputs, whichever are fewer, go round them as they do round context-parallel ranks, over the
-/// slowest link between two of them.
-/// Formula   (m - 1) exposed (layers latency + max(0, layers (hop - latency) - attention / m)) for m sharers; in a hop
-///           2 e k / m bytes of e key and value elements for k keys up to the row's end, or 2 (q + o) n of q query and o
-///           output elements for the replica's own n tokens. Backward keys and values with their gradients, queries with
-///           theirs and outputs' gradients; where attention is computed again, the forward's hops again, too
-/// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries
-///           that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
+/// What a replica waits for while it exchanges a row with those that share it, beside what it computes meanwhile: over the
+/// slowest link between two of m sharers, in m - 1 rounds in each of which everybody sends to one and hears one.
+/// Formula   keep     (m - 1) latency + bytes / bandwidth in each layer, the bytes those that it sends or those that it
+///                    receives, whichever are more, less the attention of its tokens to what lies before the row, which
+///                    is there already: 2 e bytes for a token's e key and value elements forward, 4 e for their
+///                    gradients backward, which are added up in fp32
+///           ring     (m - 1) (latency + max(0, hop - attention / m)) in each layer, a hop being 2 e k / m bytes for the k
+///                    keys up to the row's end; backward those and their gradients, 4 e k / m
+///           queries  the same with a hop of 2 (q + o) n bytes for q query and o output elements of the replica's own n
+///                    tokens; backward 2 (2 q + o) n, those of queries, their gradients and the gradients of outputs
+///           Where attention is computed again, ring and queries make the forward's hops again, too; what is kept is there.
+///           All of it `exposed` times, since compute waits (costs::slowdown)
+/// Source    keep: derived; it hides as soon as the part before the row is long enough. Ring attention
+///           (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries that travel
+///           instead of a long prefix, Yang et al. (arXiv:2411.01783)
 /// Units     tokens in, seconds out            Errors    none            Complexity  that of network
 class row_exchange {
  public:
@@ -48,7 +55,7 @@ class row_exchange {
       const double bytes_of_one = 2.0 / on.context / std::max(count, 1);  // of a layer, for one GPU
       const round forward{bytes_of_one * keys, bytes_of_one * (queries + outputs), 1};
       const round backward{bytes_of_one * 2 * keys, bytes_of_one * (2 * queries + outputs), 1};
-      layers_of_part made{static_cast<double>(count), {{forward}, {backward}}};
+      layers_of_part made{static_cast<double>(count), {forward.key, 2 * forward.key}, {{forward}, {backward}}};
       if (again) {
         made.rounds.backward.push_back(forward);
         made.rounds.backward[0].attention = ratio / (ratio + 1);
@@ -61,17 +68,26 @@ class row_exchange {
   /// attention: what the replica's own slices of the row take for it in this pass
   [[nodiscard]] seconds operator()(const shared_row& row, std::span<const slice> mine, seconds attention, pass p,
                                    int part) const {
-    double own = 0;
-    for (const slice& s : mine) own += static_cast<double>(s.length.value);
+    double own = 0, pairs = 0;
+    for (const slice& s : mine) own += static_cast<double>(s.length.value), pairs += s.pairs();
+    const layers_of_part& of = parts_[static_cast<std::size_t>(part)];
     const auto sharers = static_cast<double>(row.sharers.size());
-    const double keys = static_cast<double>(row.end.value) / sharers;
     const rank_group between = net_.place().between(shape_, row.sharers, part % shape_.stages);
     const seconds latency = net_.send_receive(between, {});
-    const auto& [layers, rounds] = parts_[static_cast<std::size_t>(part)];
+    if (row.exchange == exchange::keep) {
+      const auto most = static_cast<double>(std::max(row.others, row.sent).value);
+      if (most == 0) return {};
+      const seconds flow = net_.send_receive(between, {of.kept[p] * most}) - latency;
+      const double share = own * static_cast<double>(row.begin.value) / pairs;  // of the attention, to what lies before
+      const seconds before = attention * (share * of.rounds[p].front().attention);
+      return std::max(seconds{}, (latency * (sharers - 1) + flow) * of.layers - before) * exposed_;
+    }
+    const double keys = static_cast<double>(row.end.value) / sharers;
     seconds each{};
-    for (const round& r : rounds[p]) {
-      const seconds flow = net_.send_receive(between, {std::min(r.key * keys, r.query * own)}) - latency;
-      each += latency * layers + std::max(seconds{}, flow * layers - attention * (r.attention / sharers));
+    for (const round& r : of.rounds[p]) {
+      const bytes hop{row.exchange == exchange::ring ? r.key * keys : r.query * own};
+      const seconds flow = net_.send_receive(between, hop) - latency;
+      each += latency * of.layers + std::max(seconds{}, flow * of.layers - attention * (r.attention / sharers));
     }
     return each * ((sharers - 1) * exposed_);
   }
@@ -84,6 +100,7 @@ class row_exchange {
   };
   struct layers_of_part {
     double layers{};
+    by_pass<double> kept;  // bytes of a token's keys and values in a layer, or of their gradients
     by_pass<std::vector<round>> rounds;
   };
 

@@ -24,7 +24,7 @@ struct slowdown {
 };
 
 /// How context-parallel ranks, which share a sequence, get each other's keys and values.
-enum class exchange : unsigned char {
+enum class context_exchange : unsigned char {
   all_gather,  ///< of all of them, before attention
   ring,        ///< hop by hop, each under the attention to what the last hop brought
 };
@@ -80,11 +80,11 @@ class traffic {
 
   /// Between the context-parallel ranks, for one layer. `kv_elements` of a token on one tensor-parallel rank, as
   /// costs::layer counts them; `attention`: what the pass takes for its attention on one rank, which hides ring hops.
-  [[nodiscard]] share context(tokens all, double kv_elements, pass p, exchange how, seconds attention) const {
+  [[nodiscard]] share context(tokens all, double kv_elements, pass p, context_exchange how, seconds attention) const {
     const int ranks = shape_.context;
     if (ranks < 2) return {};
     const bytes own{2 * mine(all) * kv_elements};
-    if (how == exchange::all_gather) {
+    if (how == context_exchange::all_gather) {
       const seconds gathered = net_.all_gather(context_, own * ranks);
       return {slowed(p == pass::forward ? gathered : gathered + net_.reduce_scatter(context_, own * ranks)), {}};
     }

@@ -52,6 +52,9 @@ class shared_sequences {
     for (const merge& m : p.merges) {
       const auto self = std::find(m.replicas.begin(), m.replicas.end(), replica);
       if (self == m.replicas.end()) continue;
+      if (m.exchange != exchange::keep)
+        return refused(m, "the plan exchanges " + std::string(name_of(m.exchange)) + ", and packflow runs exchange::keep alone: plan with "
+                              "that (solvers::two_phase::exchanges)");
       result<shared_sequence> read = part_of(p, m, static_cast<std::size_t>(self - m.replicas.begin()));
       if (!read) return std::move(read).error();
       found.all_.push_back(std::move(read).value());

@@ -16,6 +16,8 @@
 namespace slimpack::io::detail {
 
 inline constexpr std::string_view plan_format = "slimpack-plan/1";
+inline constexpr std::string_view plan_format_2 = "slimpack-plan/2";  // of plans that plan_format has no words for
+inline constexpr std::string_view transfers_by_start = "start";        // simulators/transfer_order.hpp
 
 /// Writes a plan bit by bit: a plan of 100,000 packs is never a document in memory.
 class plan_writer {
@@ -23,7 +25,7 @@ class plan_writer {
   plan_writer(std::ostream& out, const plan& p) : json_(out), plan_(p) {}
 
   void write() {
-    json_.open('{').field("format", plan_format).field("hash", hash_text(plan_.hash));
+    json_.open('{').field("format", plan_.merges.empty() ? plan_format : plan_format_2).field("hash", hash_text(plan_.hash));
     json_.field("truncated", plan_.truncated).field("planner", plan_.planner).field("cost", plan_.cost);
     json_.field("model", plan_.model).field("gpu", plan_.gpu);
     json_.line();
@@ -35,7 +37,9 @@ class plan_writer {
     json_.line();
     json_.key("replicas").open('[');
     for (std::size_t r = 0; r < plan_.replicas.size(); ++r) replica(r);
-    json_.close(']').key("merges").open('[');
+    json_.close(']');
+    if (!plan_.merges.empty()) json_.field("transfers", transfers_by_start);
+    json_.key("merges").open('[');
     for (const merge& m : plan_.merges) shared(m);
     json_.close(']');
     json_.line();
@@ -80,7 +84,7 @@ class plan_writer {
 
   void shared(const merge& m) {
     json_.line();
-    json_.open('{').field("sequence", m.sequence.value);
+    json_.open('{').field("sequence", m.sequence.value).field("exchange", name_of(m.exchange));
     list("replicas", m.replicas, [](std::uint32_t replica) { return replica; });
     for (const pass p : {pass::forward, pass::backward}) {
       json_.key(p == pass::forward ? "forward" : "backward").open('[');

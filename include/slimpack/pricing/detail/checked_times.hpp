@@ -166,7 +166,9 @@ result<void> check_longest(const Cost& cost, const shape& on, tokens longest, we
     for (const pass p : {pass::forward, pass::backward}) {
       const bool last = part == (p == pass::forward ? on.parts() - 1 : 0);
       const slice mine{{}, {0}, std::min(longest, on.quantum)};
-      const shared_row row{{}, p, {0}, longest, sharers};
+      shared_row row{{}, p, {0}, longest, sharers};
+      row.others = longest - mine.length;
+      row.sent = mine.length * static_cast<std::int64_t>(sharers.size() - 1);
       for (const auto& [what, t] :
            {std::pair{"", cost.time(whole, p, part)}, {"the overhead of a pack with ", pack_overhead(cost, p, part)},
             {"a pack of ", pack_time(cost, std::span(&whole, 1), p, part)},

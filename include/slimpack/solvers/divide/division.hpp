@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_DIVISION_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_DIVISION_HPP
 
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
@@ -23,6 +24,7 @@ struct planning_unit {
   std::vector<std::uint32_t> replicas;  ///< ascending
   std::vector<sequence> shared;         ///< by all of them; empty where there is one replica
   std::vector<sequence> own;            ///< of any of them, in batch order
+  exchange_set exchanges{};             ///< that may carry what is shared
 
   friend bool operator==(const planning_unit&, const planning_unit&) = default;
 };
@@ -109,7 +111,7 @@ using division = std::vector<planning_unit>;
     into->shared.push_back(batch[i]);
     for (const std::uint32_t r : into->replicas) load[r] += work[i] / static_cast<double>(into->replicas.size());
   }
-  while (taken < replicas) units.push_back({{taken++}, {}, {}});
+  while (taken < replicas) units.push_back({{taken++}, {}, {}, {}});
   return units;
 }
 

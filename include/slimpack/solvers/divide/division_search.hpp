@@ -1,7 +1,9 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_DIVISION_SEARCH_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_DIVISION_SEARCH_HPP
 
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
@@ -27,6 +29,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -46,11 +49,14 @@ class division_search {
   /// Requires  what it is given by reference outlives it
   division_search(const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
                   const std::vector<memory_rates>& rates, const partition_rule& start, std::uint32_t most_sharers,
-                  std::size_t threads, const solvers::search_options& options = solvers::default_search_options)
+                  exchange_set exchanges, std::size_t threads,
+                  const solvers::search_options& options = solvers::default_search_options)
       : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), start_(start),
-        most_sharers_(most_sharers), threads_(threads), options_(options), all_(solvers::sequences_of(batch.lengths)) {
+        most_sharers_(most_sharers), exchanges_(exchanges), threads_(threads), options_(options),
+        all_(solvers::sequences_of(batch.lengths)) {
     stage_ = solvers::busiest_stage(cost, all_, batch.shape);
     for (const sequence& s : all_) work_.push_back(work_of({s.id, {0}, s.length}));
+    shares_freely_ = exchange_is_free();
   }
 
   result<solution> best(solvers::search_budget effort) {
@@ -110,6 +116,7 @@ class division_search {
     for (const double share :
          {never, options_.part_first, options_.part_second, options_.part_third, options_.part_fourth}) {
       division next = grouped(all_, work_, sharers, replicas(), share, options_.light);
+      for (planning_unit& u : next) u.exchanges = exchanges_;
       place_groups(next, cost_, batch_.shape.quantum, stage_);
       if (std::find(found.begin(), found.end(), next) == found.end()) found.push_back(std::move(next));
     }
@@ -121,7 +128,21 @@ class division_search {
       share_out(all_shared, all_, work_, idle);
       found.push_back(std::move(all_shared));
     }
+    // What is kept of the others may be what a plan has no room for.
+    const exchange_set without = exchanges_.without_keeping();
+    for (std::size_t i = 0, given = found.size(); keeping_takes_room() && !without.empty() && i < given; ++i) {
+      division lean = found[i];
+      for (planning_unit& u : lean)
+        if (!u.shared.empty()) u.exchanges = without;
+      if (lean != found[i]) found.push_back(std::move(lean));
+    }
     return found;
+  }
+
+  /// Whether keys and values that are kept of other sharers count under the limit.
+  [[nodiscard]] bool keeping_takes_room() const {
+    const auto counts = [](const memory_rates& r) { return r.other_token > 0; };
+    return exchanges_.keep && batch_.shape.memory && std::any_of(rates_.begin(), rates_.end(), counts);
   }
 
   /// Plans each with the least effort, until one comes near the mean work of a replica, which no division beats. The fast
@@ -165,11 +186,39 @@ class division_search {
     solvers::move_report& line = report_.of(called);
     ++line.tried;
     tried_.push_back(made);  // without its plan
-    const bool taken = !fastest_ || made.end() < fastest_->end();
+    const bool taken = !fastest_ || is_better(made, *fastest_);
     if (!taken) return;
     ++line.taken;
     if (fastest_) line.gained += fastest_->end() - made.end();
     fastest_ = std::move(made);
+  }
+
+  /// Whether one division's plan is worth more than another's: it ends sooner, and by a margin if it shares more without
+  /// a price.
+  [[nodiscard]] bool is_better(const contender& one, const contender& other) const {
+    const auto shared = [](const division& units) {
+      tokens sum{};
+      for (const planning_unit& u : units)
+        for (const sequence& s : u.shared) sum += s.length;
+      return sum;
+    };
+    const double margin = shares_freely_ ? options_.sharing_gain : 0;
+    const tokens more = shared(one.units) - shared(other.units);
+    if (more > tokens{}) return one.end() < other.end() * (1 - margin);
+    if (more < tokens{}) return one.end() * (1 - margin) < other.end();
+    return one.end() < other.end();
+  }
+
+  /// Whether the cost model takes no time for what sharers of the longest sequence exchange.
+  [[nodiscard]] bool exchange_is_free() const {
+    if (replicas() < 2 || exchanges_.empty()) return false;
+    const sequence longest = *std::max_element(all_.begin(), all_.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
+    const slice mine{longest.id, {0}, std::min(longest.length, batch_.shape.quantum)};
+    const std::uint32_t sharers[]{0, 1};
+    for (const pass p : both_passes)
+      if (exchange_time(cost_, whole_row(longest, p, std::span(&mine, 1), sharers, exchanges_), std::span(&mine, 1), p, stage_) > seconds{})
+        return false;
+    return true;
   }
 
   [[nodiscard]] std::size_t replicas() const { return static_cast<std::size_t>(batch_.shape.replicas); }
@@ -249,7 +298,7 @@ class division_search {
     for (const sequence& s : unit.own) work.push_back(work_[s.id.value]);
     sharing_group on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
     for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), options_)) on.add(tuple);
-    const stand_in_cost<Cost> cost(cost_, on, unit.replicas);
+    const stand_in_cost<Cost> cost(cost_, on, unit.replicas, unit.exchanges);
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
     problem as_one{lengths, batch_.shape, batch_.stop};
@@ -266,16 +315,24 @@ class division_search {
       if (!one) return std::move(one).error();
       const partition& packs = one.value().partition;
       std::vector<sharer_packs> of = cost.unfolded(packs);
-      if (!batch_.shape.memory) return unfolded(one.value(), on, std::move(of), unit.replicas);
-      const std::vector<workload> works =
-          cost.priced_sharers(packs, of, batch_.shape, rates_, weight_gradients_of<Schedule>);
-      solution made = unfolded(one.value(), on, std::move(of), unit.replicas);
+      std::vector<workload> works;
+      if (batch_.shape.memory) works = cost.priced_sharers(packs, of, batch_.shape, rates_, weight_gradients_of<Schedule>);
+      solution made = unfolded(one.value(), on, std::move(of), unit);
+      for (const merge& m : made.merges)
+        if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1) return too_long_for_a_ring(m);
+      if (!batch_.shape.memory) return made;
       const double over = excess(made, works);
       if (over <= 0) return made;
       as_one.shape.memory->amount = std::max(0.0, as_one.shape.memory->amount - over);
       why = {errc::out_of_memory, "replicas that share a sequence hold " + amount(over, batch_.shape.memory->unit) + " more than the limit"};
     }
     return why;
+  }
+
+  static error too_long_for_a_ring(const merge& m) {
+    return {errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " runs in " +
+                                     std::to_string(std::max(m.forward.size(), m.backward.size())) +
+                                     " rows, and a ring is for one: allow exchange::keep or exchange::queries"};
   }
 
   /// What each sharer does of shared sequences.
@@ -302,8 +359,8 @@ class division_search {
   /// The plan of stand-ins as that of their replicas: the same programs on each, without the packs that it has not.
   /// of: the packs of each replica
   static solution unfolded(const replica_solution& planned, const sharing_group& on, std::vector<sharer_packs> of,
-                           std::span<const std::uint32_t> replicas) {
-    solution made{{}, merges_of(planned.partition, on, of, replicas)};
+                           const planning_unit& unit) {
+    solution made{{}, merges_of(planned.partition, on, of, unit.replicas, unit.exchanges)};
     for (std::size_t sharer = 0; sharer < of.size(); ++sharer) {
       replica_solution& own = made.replicas.emplace_back();
       own.sequences = on.sequences(sharer);
@@ -349,11 +406,13 @@ class division_search {
   const std::vector<memory_rates>& rates_;
   partition_rule start_;
   std::uint32_t most_sharers_;
+  exchange_set exchanges_;
   std::size_t threads_;
   const solvers::search_options& options_;
   std::vector<sequence> all_;
   int stage_{};               // the busiest
   std::vector<double> work_;  // of each sequence on it
+  bool shares_freely_{};
   std::optional<outcome> fastest_;
   std::vector<contender> tried_;  // since the last choice among them
   solvers::search_report report_;

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_PLACE_GROUPS_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_PLACE_GROUPS_HPP
 
+#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
@@ -15,6 +16,19 @@
 #include <vector>
 
 namespace slimpack::detail {
+
+/// A sequence as one row, of which a sharer runs `mine`.
+[[nodiscard]] inline shared_row whole_row(const sequence& s, pass p, std::span<const slice> mine,
+                                          std::span<const std::uint32_t> sharers, const exchange_set& exchanges) {
+  shared_row row{s.id, p, {}, s.length, sharers};
+  row.exchange = exchanges.best(1);
+  if (row.exchange != exchange::keep) return row;
+  tokens own{};
+  for (const slice& one : mine) own += one.length;
+  row.others = s.length - own;
+  row.sent = own * static_cast<std::int64_t>(sharers.size() - 1);
+  return row;
+}
 
 /// Gives a division's groups the replicas between which they exchange the fastest: those of one node, if the cost model
 /// prices its links so. Each in turn takes that run of free replicas, in rank order, between which a row of its first
@@ -34,8 +48,8 @@ void place_groups(division& units, const Cost& cost, tokens quantum, int part) {
                                                   quantum);
       const auto price = [&](std::size_t first) {
         seconds sum{};
-        for (const pass p : {pass::forward, pass::backward})
-          sum += exchange_time(cost, {s.id, p, {}, s.length, std::span(free).subspan(first, sharers)}, mine, p, part);
+        for (const pass p : both_passes)
+          sum += exchange_time(cost, whole_row(s, p, mine, std::span(free).subspan(first, sharers), u.exchanges), mine, p, part);
         return sum;
       };
       seconds least = price(0);

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_STAND_IN_COST_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_STAND_IN_COST_HPP
 
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
@@ -27,9 +28,9 @@ namespace slimpack::detail {
 template <class Cost>
 class stand_in_cost {
  public:
-  /// replicas: those that the sharers are, ascending            Requires  all of them outlive it
-  stand_in_cost(const Cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas)
-      : cost_(&cost), group_(&of), replicas_(replicas) {}
+  /// replicas: those that the sharers are, ascending; exchanges: that they may use        Requires  all of them outlive it
+  stand_in_cost(const Cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas, exchange_set exchanges)
+      : cost_(&cost), group_(&of), replicas_(replicas), exchanges_(exchanges) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     return group_->mean(s, [&](const slice& own) { return cost_->time(own, p, part); });
@@ -60,7 +61,7 @@ class stand_in_cost {
   [[nodiscard]] std::vector<workload> priced_sharers(const partition& packs, std::span<const sharer_packs> of,
                                                      const shape& on, const std::vector<memory_rates>& rates,
                                                      weight_gradients weights) const {
-    const std::vector<merge> merges = merges_of(packs, *group_, of, replicas_);
+    const std::vector<merge> merges = merges_of(packs, *group_, of, replicas_, exchanges_);
     const auto packs_of = [&](std::uint32_t r) -> const partition& {
       return of[static_cast<std::size_t>(std::lower_bound(replicas_.begin(), replicas_.end(), r) - replicas_.begin())].packs;
     };
@@ -85,6 +86,7 @@ class stand_in_cost {
   const Cost* cost_;
   const sharing_group* group_;
   std::span<const std::uint32_t> replicas_;
+  exchange_set exchanges_;
 };
 
 }  // namespace slimpack::detail

@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
 
 #include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -56,10 +57,11 @@ struct sharer_packs {
 }
 
 /// The merges of stand-ins' packs: every pack that holds a shared sequence is a row of it.
-/// Shapes    of: one per sharer; replicas: those that the sharers are, ascending
+/// Shapes    of: one per sharer; replicas: those that the sharers are, ascending; exchanges: that they may use
 [[nodiscard]] inline std::vector<merge> merges_of(const partition& packs, const sharing_group& on,
                                                   std::span<const sharer_packs> of,
-                                                  std::span<const std::uint32_t> replicas) {
+                                                  std::span<const std::uint32_t> replicas,
+                                                  const exchange_set& exchanges) {
   std::vector<merge> merges;
   for (const sequence& s : on.shared()) merges.push_back({s.id, {replicas.begin(), replicas.end()}, {}, {}});
   for (const pass p : both_passes) {
@@ -72,6 +74,7 @@ struct sharer_packs {
       }
     }
   }
+  for (merge& m : merges) m.exchange = exchanges.best(std::max(m.forward.size(), m.backward.size()));
   return merges;
 }
 
