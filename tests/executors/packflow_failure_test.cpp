@@ -379,11 +379,19 @@ TEST(PackflowDisagreement, APlanForOtherRanksDoesNotBegin) {
   d.refused_with("the plan is for 2 ranks (1 replicas of 2 stages), this is one of 3");
 }
 
-/// A plan that was changed after it was planned, on every rank alike.
+/// A plan that was changed after it was planned, on every rank alike: none begins, and the rank that is wrong says what.
+/// Another may say that it finds no order of all transfers.
 void refuses(plan p, const std::string& message) {
   disagreement d;
   d.plans.assign(3, &p);
-  d.refused_with(message);
+  transports::threads world{3, {.time_out = time_out}};
+  std::string told;
+  for (const result<step_report>& step : tests::run_everywhere(world, d.plans, d.stages)) {
+    ASSERT_FALSE(step);
+    told += step.error().detail + '\n';
+  }
+  EXPECT_NE(told.find(message), std::string::npos) << told;
+  for (const diary& stage : d.stages) EXPECT_TRUE(stage.entries.empty());
 }
 
 TEST(PackflowOrder, RefusesABackwardBeforeItsForward) {

@@ -1,7 +1,9 @@
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/executors/row_traffic.hpp>
 
+#include "../laws/cases.hpp"
 #include "everywhere.hpp"
+#include "one_at_a_time.hpp"
 #include "planned.hpp"
 #include "shared_prefix_model.hpp"
 
@@ -73,6 +75,36 @@ TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
     }
   }
   EXPECT_GT(shared, 20) << "sequences must be shared for this to show anything";
+}
+
+// One order of all transfers cannot wait for itself, even if of each rank only the transfer that it issued first may move.
+TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
+  const int cases = tests::cases(60);
+  int shared = 0;
+  for (int seed = 1; seed <= cases; ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 4)),
+             .quantum = {random.between(1, 4)}};
+    std::vector<tokens> lengths{{random.between(60, 120)}};
+    for (int i = 0; i < 6; ++i) lengths.push_back({random.between(1, 24)});
+    if (random.once_in(2)) lengths.push_back({random.between(40, 90)});
+    const result<plan> made = shared_plan(on, lengths, static_cast<std::uint32_t>(random.between(2, on.replicas)));
+    ASSERT_TRUE(made) << made.error().detail;
+    const plan& p = made.value();
+    shared += !p.merges.empty();
+    std::vector<TypeParam> stages = stages_of<TypeParam>(p);
+    tests::one_at_a_time world(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
+    const auto reports = tests::run_everywhere(world, std::vector<const plan*>(stages.size(), &p), stages);
+    const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
+    for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+      ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x " << on.replicas;
+      EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
+      for (std::size_t k = 0; k < stages[rank].gradient().size(); ++k)
+        EXPECT_EQ(stages[rank].gradient()[k], expected.weight[static_cast<std::size_t>(stages[rank].part(0)) * 2 + k])
+            << "rank " << rank << ", seed " << seed;
+    }
+  }
+  EXPECT_GT(shared, cases / 2);
 }
 
 /// Counts what a rank sends on the channel of rows; everything else is the port's.

@@ -47,25 +47,23 @@ TEST(PackflowOverStreams, GivesTheSameBitsWhereWorkRunsLaterThanItsCalls) {
     const tokens quantum{random.between(1, 8)};
     const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, 12);
     for (const shape& on : {shape{.stages = 2, .quantum = quantum}, shape{.stages = 3, .replicas = 2, .quantum = quantum}}) {
-      for (const std::size_t ahead : {1, 4}) {
-        const plan p = tests::every_planner()[0].make(on, lengths).value();
-        const int ranks = tests::ranks_of(p);
-        stream_world world{ranks, {.seed = static_cast<std::uint64_t>(seed), .time_out = {30}}};
-        std::vector<std::optional<result<step_report>>> reports(static_cast<std::size_t>(ranks));
-        std::vector<double> gradients(static_cast<std::size_t>(ranks));
-        tests::on_every_rank(ranks, [&](int rank) {
-          const auto at = static_cast<std::size_t>(rank);
-          auto endpoint = world.endpoint(rank);
-          launched stage(rank % on.stages, on.stages, 1, endpoint.stream());
-          reports[at].emplace(executors::packflow<>{.receive_ahead = ahead}.execute(p, stage, endpoint));
-          gradients[at] = stage.gradient()[0];
-        });
-        const prefix_model::gradients expected = prefix_model::whole(lengths, on.stages);
-        for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-          ASSERT_TRUE(*reports[rank]) << reports[rank]->error().detail;
-          EXPECT_EQ(reports[rank]->value().loss_sum, expected.loss) << "seed " << seed;
-          EXPECT_EQ(gradients[rank], expected.weight[rank % static_cast<std::size_t>(on.stages)]) << "seed " << seed;
-        }
+      const plan p = tests::every_planner()[0].make(on, lengths).value();
+      const int ranks = tests::ranks_of(p);
+      stream_world world{ranks, {.seed = static_cast<std::uint64_t>(seed), .time_out = {30}}};
+      std::vector<std::optional<result<step_report>>> reports(static_cast<std::size_t>(ranks));
+      std::vector<double> gradients(static_cast<std::size_t>(ranks));
+      tests::on_every_rank(ranks, [&](int rank) {
+        const auto at = static_cast<std::size_t>(rank);
+        auto endpoint = world.endpoint(rank);
+        launched stage(rank % on.stages, on.stages, 1, endpoint.stream());
+        reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
+        gradients[at] = stage.gradient()[0];
+      });
+      const prefix_model::gradients expected = prefix_model::whole(lengths, on.stages);
+      for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+        ASSERT_TRUE(*reports[rank]) << reports[rank]->error().detail;
+        EXPECT_EQ(reports[rank]->value().loss_sum, expected.loss) << "seed " << seed;
+        EXPECT_EQ(gradients[rank], expected.weight[rank % static_cast<std::size_t>(on.stages)]) << "seed " << seed;
       }
     }
   }

@@ -157,10 +157,24 @@ TEST(SharedRows, AreRefusedWhereSharersDisagree) {
   EXPECT_NE(why_refused(p).find("runs other tokens backward than forward"), std::string::npos) << why_refused(p);
 }
 
+// Two sequences of 8 tokens, each one row of two replicas, that run them in other orders.
 TEST(SharedRows, AreRefusedWhereReplicasRunThemInDifferentOrders) {
-  plan p = shared_rows();
-  p.replicas[1].programs = {{{pass::forward, {1}}, {pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {1}}}};
-  EXPECT_NE(why_refused(p).find("replicas 0 and 1 run the rows that they share in different orders on stage 0"), std::string::npos)
+  plan p;
+  p.lengths = {{8}, {8}};
+  p.shape = {.replicas = 2, .quantum = {2}};
+  p.replicas.resize(2);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    p.replicas[r].sequences = {{0}, {1}};
+    for (const pass way : both_passes)
+      for (std::uint32_t k = 0; k < 2; ++k) {
+        p.replicas[r].partition.of(way).append({{(r + k) % 2}, {4 * r}, {4}});
+        p.replicas[r].partition.of(way).close();
+      }
+    p.replicas[r].programs = {{{pass::forward, {0}}, {pass::forward, {1}}, {pass::backward, {0}}, {pass::backward, {1}}}};
+  }
+  p.merges = {{{0}, {0, 1}, {{{0}, {1}}}, {{{0}, {1}}}}, {{1}, {0, 1}, {{{1}, {0}}}, {{{1}, {0}}}}};
+  EXPECT_NE(why_refused(p).find("replicas wait for each other: they do not run the rows of what they share in one order"),
+            std::string::npos)
       << why_refused(p);
 }
 

@@ -20,8 +20,9 @@ namespace slimpack::executors {
 ///   slimpack::step_report step = run.execute(plan, compute, transport).value();
 ///   optimizer.step();                                     // on every rank, or on none
 ///
-/// A step: 1. ranks compare plans, message formats and shapes; 2. begin_step; 3. the program, with receives posted ahead
-/// and sends left under way, so that with a lead of 2 messages travel while stages compute; 4. nothing may be held any
+/// A step: 1. ranks compare plans, message formats and shapes; 2. begin_step; 3. the program, whose transfers are posted in
+/// one order on all ranks (simulators/transfer_order.hpp), so that they cannot wait for each other even if only one runs at
+/// a time; receives early and sends left under way, so that messages travel while stages compute; 4. nothing may be held any
 /// more; 5. reduce; 6. ranks tell each other that all is done. Only then does any rank return a report.
 /// Loss weights are relative to the valid tokens of the whole batch, as the compute of each replica's last stage counts
 /// them before the first forward. A replica without sequences runs one piece of weight 0.
@@ -40,14 +41,13 @@ namespace slimpack::executors {
 /// Schedule  the policy whose plans will be run: one that splits weight gradients needs a compute that can
 template <class Schedule = schedules::list>
 struct packflow {
-  std::size_t receive_ahead{4};  ///< receives posted before they are needed; at least 1
   std::int64_t step{};           ///< the trainer's number of the step, the same on every rank
   std::function<void(std::string_view)> sink{};  ///< hears why a step stopped, once; the result says the same
 
   template <class Compute, transport Transport>
     requires computes_for<Compute, Schedule>
   result<step_report> execute(const plan& p, Compute& compute, Transport& transport) const {
-    detail::stage_run<Compute, Transport> run{p, compute, transport, receive_ahead, step};
+    detail::stage_run<Compute, Transport> run{p, compute, transport, step};
     result<step_report> outcome = run.attempt();
     if (outcome) return outcome;
     const error told = run.stop(std::move(outcome).error());

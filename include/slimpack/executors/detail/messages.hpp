@@ -27,24 +27,25 @@ template <class Tensor>
     return as_span(tensor);
 }
 
-/// The messages of one stage in a step: receives posted ahead, sends under way, and the memory of both. Every buffer holds
-/// the largest message, so that each can be used again for any.
+/// The messages of one stage in a step, in the plan's order of all transfers: receives are posted as early as that lets
+/// them be. Sends under way, and the memory of both. Every buffer holds the largest message, so that each can be used again
+/// for any.
 template <class Compute, class Transport>
 class messages {
  public:
-  messages(Compute& compute, Transport& transport, const stage_script& script, std::size_t receive_ahead)
-      : compute_(&compute), transport_(&transport), script_(&script), ahead_(receive_ahead),
-        width_(compute.format().bytes_per_token()) {}
+  messages(Compute& compute, Transport& transport, const stage_script& script)
+      : compute_(&compute), transport_(&transport), script_(&script), width_(compute.format().bytes_per_token()) {}
 
   /// What instruction `at` of the program reads, valid until `finish`; empty at the ends of the pipeline.
   /// Instructions are asked about in order.
   result<std::span<const std::byte>> input(std::size_t at) {
     if (result<void> posted = post(); !posted) return std::move(posted).error();
     if (!script_->source(script_->code[at]).exists()) return std::span<const std::byte>{};
-    transfer& next = expected_.front();
-    if (result<void> came = transport_->wait(*next.under_way); !came) return std::move(came).error();
-    input_ = std::move(next.memory);
-    expected_.pop_front();
+    const auto next = std::find_if(expected_.begin(), expected_.end(), [&](const transfer& t) { return t.at == at; });
+    SLIMPACK_ASSERT(next != expected_.end(), "a message stands before all that its reader has of its own");
+    if (result<void> came = transport_->wait(*next->under_way); !came) return std::move(came).error();
+    input_ = std::move(next->memory);
+    expected_.erase(next);
     return std::span<const std::byte>(bytes(*input_, at));
   }
 
@@ -55,10 +56,14 @@ class messages {
     return bytes(*output_, at);
   }
 
-  /// Sends what was written, and takes back the memory of what was read.
+  /// Sends what was written, and takes back the memory of what was read. The rows of the instruction are exchanged.
   result<void> finish(std::size_t at) {
     const instruction& i = script_->code[at];
+    if (is_next(transfer_script::kind::rows, at)) ++next_;
+    if (result<void> posted = post(); !posted) return posted;
     if (output_) {
+      SLIMPACK_ASSERT(is_next(transfer_script::kind::send, at), "a message stands after all that its sender waited for");
+      ++next_;
       const message_end to = script_->target(i);
       transfer& sending = sent_[i.pass == pass::forward ? 0 : 1].emplace_back();
       sending.memory = std::move(output_);
@@ -93,7 +98,13 @@ class messages {
   struct transfer {
     buffer memory;
     std::optional<typename Transport::handle> under_way;
+    std::size_t at{};  // instruction that reads it
   };
+
+  [[nodiscard]] bool is_next(transfer_script::kind what, std::size_t at) const {
+    const std::vector<transfer_script::step>& steps = script_->transfers.steps;
+    return next_ < steps.size() && steps[next_] == transfer_script::step{what, static_cast<std::uint32_t>(at)};
+  }
 
   [[nodiscard]] std::size_t size(std::size_t at) const {
     const instruction& i = script_->code[at];
@@ -118,14 +129,17 @@ class messages {
     return success();
   }
 
-  /// Posts receives until enough are. Memory is put where it stays before a message may use it.
+  /// Posts all receives that stand before what this rank has to send or to exchange next. Memory is put where it stays
+  /// before a message may use it.
   result<void> post() {
-    for (; expected_.size() < ahead_ && posted_ < script_->code.size(); ++posted_) {
-      const message_end from = script_->source(script_->code[posted_]);
-      if (!from.exists()) continue;
+    const std::vector<transfer_script::step>& steps = script_->transfers.steps;
+    for (; next_ < steps.size() && steps[next_].what == transfer_script::kind::receive; ++next_) {
+      const std::size_t at = steps[next_].at;
+      const message_end from = script_->source(script_->code[at]);
       transfer& receiving = expected_.emplace_back();
+      receiving.at = at;
       if (result<void> taken = take(receiving.memory); !taken) return taken;
-      auto posted = transport_->receive(from.rank, from.channel, bytes(*receiving.memory, posted_));
+      auto posted = transport_->receive(from.rank, from.channel, bytes(*receiving.memory, at));
       if (!posted) return std::move(posted).error();
       receiving.under_way.emplace(std::move(posted).value());
     }
@@ -135,10 +149,9 @@ class messages {
   Compute* compute_;
   Transport* transport_;
   const stage_script* script_;
-  std::size_t ahead_;
   std::size_t width_;
-  std::size_t posted_{};          // instructions whose receives are posted
-  std::deque<transfer> expected_;
+  std::size_t next_{};            // of the script's transfers
+  std::vector<transfer> expected_;
   buffer input_;                  // of the running instruction
   buffer output_;
   std::deque<transfer> sent_[2];  // per pass

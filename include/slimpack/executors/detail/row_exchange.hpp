@@ -85,12 +85,10 @@ class row_exchange final : public sharing {
 
   [[nodiscard]] result<void> give(int layer, std::span<const std::byte> rows) override {
     if (result<void> next = opens(layer, pass::forward, "given", tokens_of(row_->own), rows.size()); !next) return next;
-    if (result<void> posted = post([&](std::size_t k) { return theirs(k); }); !posted) return posted;
     const std::span<std::byte> copy = send_buffer(rows.size());
     std::ranges::copy(rows, copy.begin());
-    for (const std::size_t k : rounds())
-      if (result<void> sent = send(k, copy.first(size(row_->sent[k]))); !sent) return sent;
-    return success();
+    return post([&](std::size_t k) { return theirs(k); },
+                [&](std::size_t k) { return send(k, copy.first(size(row_->sent[k]))); });
   }
 
   [[nodiscard]] result<std::span<const std::byte>> take(int layer) override {
@@ -110,8 +108,7 @@ class row_exchange final : public sharing {
 
   [[nodiscard]] result<void> owe(int layer, std::span<const std::byte> rows) override {
     if (result<void> next = opens(layer, pass::backward, "owed", tokens_of(row_->others), rows.size()); !next) return next;
-    if (result<void> posted = post([&](std::size_t k) { return row_->sent[k]; }); !posted) return posted;
-    for (const std::size_t k : rounds()) {
+    return post([&](std::size_t k) { return row_->sent[k]; }, [&](std::size_t k) {
       const std::span<std::byte> copy = send_buffer(size(theirs(k)));
       std::size_t from = 0;
       std::size_t to = 0;
@@ -123,9 +120,8 @@ class row_exchange final : public sharing {
         }
         from += n;
       }
-      if (result<void> sent = send(k, copy); !sent) return sent;
-    }
-    return success();
+      return send(k, copy);
+    });
   }
 
  private:
@@ -148,14 +144,6 @@ class row_exchange final : public sharing {
   }
   [[nodiscard]] int rank_of(std::size_t k) const {
     return static_cast<int>(sequence_->sharers[k]) * stages_ + stage_;
-  }
-
-  /// The other sharers, so that in each round each of them sends to one and hears one.
-  [[nodiscard]] std::vector<std::size_t> rounds() const {
-    std::vector<std::size_t> others;
-    const std::size_t m = sequence_->sharers.size();
-    for (std::size_t d = 1; d < m; ++d) others.push_back((sequence_->self + d) % m);
-    return others;
   }
 
   [[nodiscard]] result<void> add(int layer, std::span<std::byte> rows, adder plus) override {
@@ -232,23 +220,35 @@ class row_exchange final : public sharing {
     return success();
   }
 
-  /// Posts what each of the others sends, tokens_from(k) of them.
-  template <class TokensFrom>
-  result<void> post(const TokensFrom& tokens_from) {
+  /// Posts the transfers of a layer in the plan's order: in rounds in each of which a sharer sends to one and hears one,
+  /// each round in order of the sender.
+  /// tokens_from(k): so many rows come from sharer k; send_to(k): posts what goes there
+  template <class TokensFrom, class SendTo>
+  result<void> post(const TokensFrom& tokens_from, const SendTo& send_to) {
     const std::size_t m = sequence_->sharers.size();
+    const std::size_t self = sequence_->self;
     received_.assign(m, {});
     expected_.clear();
     incoming_.resize(std::max(incoming_.size(), m));
     for (std::size_t d = 1; d < m; ++d) {
-      const std::size_t k = (sequence_->self + m - d) % m;
-      const std::size_t bytes = size(tokens_from(k));
-      if (bytes == 0) continue;
-      if (incoming_[k].size() < bytes) incoming_[k].resize(bytes);
-      received_[k] = std::span<std::byte>(incoming_[k]).first(bytes);
-      auto posted = transport_->receive(rank_of(k), channel_, received_[k]);
-      if (!posted) return lost(k, "from", std::move(posted).error());
-      expected_.emplace_back(std::move(posted).value(), k);
+      const std::size_t to = (self + d) % m;
+      const std::size_t from = (self + m - d) % m;
+      if (self < from)
+        if (result<void> sent = send_to(to); !sent) return sent;
+      if (result<void> posted = receive(from, size(tokens_from(from))); !posted) return posted;
+      if (from < self)
+        if (result<void> sent = send_to(to); !sent) return sent;
     }
+    return success();
+  }
+
+  result<void> receive(std::size_t k, std::size_t bytes) {
+    if (bytes == 0) return success();
+    if (incoming_[k].size() < bytes) incoming_[k].resize(bytes);
+    received_[k] = std::span<std::byte>(incoming_[k]).first(bytes);
+    auto posted = transport_->receive(rank_of(k), channel_, received_[k]);
+    if (!posted) return lost(k, "from", std::move(posted).error());
+    expected_.emplace_back(std::move(posted).value(), k);
     return success();
   }
 

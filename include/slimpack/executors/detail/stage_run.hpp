@@ -43,6 +43,8 @@ struct greeting {
   std::int64_t step{};          // as the trainer counts them
   std::int64_t cuts{};          // a backward message's pieces lie in the order in which they run
   row_sizes rows;               // of what it sends to those that share rows with it
+  std::uint64_t transfers{};    // the order of all that run together with its replica
+  std::int64_t together{};      // the first replica of these
 };
 
 /// And after the last.
@@ -56,8 +58,8 @@ struct farewell {
 template <class Compute, class Transport>
 class stage_run {
  public:
-  stage_run(const plan& p, Compute& compute, Transport& transport, std::size_t receive_ahead, std::int64_t step)
-      : plan_(&p), compute_(&compute), transport_(&transport), ahead_(std::max<std::size_t>(receive_ahead, 1)), step_(step) {}
+  stage_run(const plan& p, Compute& compute, Transport& transport, std::int64_t step)
+      : plan_(&p), compute_(&compute), transport_(&transport), step_(step) {}
 
   /// The step. What the compute throws is kept, and its text is the error.
   result<step_report> attempt() {
@@ -179,7 +181,7 @@ class stage_run {
       for (const piece& one : script_->forward.pieces) valid += valid_tokens_of(*compute_, one.slice).value;
     const greeting own{hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
                        static_cast<std::int64_t>(format.element), valid, step_,
-                       static_cast<std::int64_t>(cuts_of<Compute>()), sizes_of_rows()};
+                       static_cast<std::int64_t>(cuts_of<Compute>()), sizes_of_rows(), script_->transfers.hash, script_->transfers.together};
     if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
     const std::span<const greeting> all = greetings_;
     const auto stages = static_cast<std::size_t>(script_->stages);
@@ -203,6 +205,11 @@ class stage_run {
         return error{errc::disagreement, "ranks " + std::to_string(first) + " and " + std::to_string(rank) +
                                              " send rows that replicas share in different sizes: " + text_of(all[first].rows) +
                                              " and " + text_of(one.rows)};
+      // Plans are alike; their arithmetic may not be, on another processor or by another compiler.
+      if (const std::size_t first = static_cast<std::size_t>(one.together) * stages; one.transfers != all[first].transfers)
+        return error{errc::disagreement, "ranks " + std::to_string(first) + " and " + std::to_string(rank) +
+                                             " order the plan's transfers differently: " + hash_text(all[first].transfers) +
+                                             " and " + hash_text(one.transfers)};
       if (rank % stages == stages - 1) batch += one.valid_tokens;
     }
     script_->outline.valid_tokens = {batch};
@@ -234,7 +241,7 @@ class stage_run {
   }
 
   result<void> run() {
-    messages<Compute, Transport>& mail = mail_.emplace(*compute_, *transport_, *script_, ahead_);
+    messages<Compute, Transport>& mail = mail_.emplace(*compute_, *transport_, *script_);
     const auto begin = clock::now();
     report_.timeline.reserve(script_->code.size());
     for (std::size_t at = 0; at < script_->code.size(); ++at) {
@@ -296,7 +303,6 @@ class stage_run {
   const plan* plan_;
   Compute* compute_;
   Transport* transport_;
-  std::size_t ahead_;
   std::optional<stage_script> script_;
   std::optional<piece_calls<Compute, row_exchange<Transport>>> pieces_;
   // What messages read or write lives here, until the transport has finished or aborted.

@@ -8,6 +8,7 @@
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script_walk.hpp>
 #include <slimpack/executors/detail/shared_sequences.hpp>
+#include <slimpack/executors/detail/transfer_script.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -47,6 +47,7 @@ class stage_script {
   std::vector<std::uint32_t> forward_of;  // per backward piece, its forward piece; empty under backward_cuts::any
   std::vector<sequence> sequences;
   shared_sequences shared;
+  transfer_script transfers;
   step_outline outline;                   // valid_tokens is left to the runtime
 
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
@@ -78,8 +79,8 @@ class stage_script {
   /// shares: whether the compute can run sequences that replicas share
   /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences; shared
   ///           sequences where the compute can run none
-  ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs; replicas that
-  ///           run the rows that they share in different orders
+  ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs
+  ///           cyclic_schedule: programs that wait for each other, so that their transfers have no order
   static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, bool shares) {
     if (std::min({p.shape.stages, p.shape.replicas, p.shape.chunks}) < 1 || rank < 0 ||
         rank / p.shape.stages >= p.shape.replicas)
@@ -122,10 +123,15 @@ class stage_script {
         if (listed) s.match();
       }
       if (!listed) return std::move(listed).error();
-      if (result<void> alike = s.rows_in_one_order(p); !alike) return std::move(alike).error();
       if (result<void> split = s.split(own.weight); !split) return std::move(split).error();
     }
     if (result<void> sound = s.follow(); !sound) return std::move(sound).error();
+    const auto number = static_cast<std::uint32_t>(s.replica);
+    const auto place = static_cast<std::uint32_t>(s.stage);
+    result<transfer_script> transfers =
+        s.outline.idle ? transfer_script::idle(s.code, number, place, p.shape) : transfer_script::of(p, number, place);
+    if (!transfers) return std::move(transfers).error();
+    s.transfers = std::move(transfers).value();
     return s;
   }
 
@@ -264,41 +270,6 @@ class stage_script {
     return {errc::invalid_input, name_of(instruction{p, {static_cast<std::uint32_t>(pack)}, 0}, 1) + " has tokens [" +
                                      std::to_string(s.begin.value) + ", " + std::to_string(s.end().value) + ") of sequence " +
                                      std::to_string(s.sequence.value) + ", which replicas share, and is in no row of it"};
-  }
-
-  /// On this stage, ranks that share rows must run them in the same order; otherwise each would wait for the other.
-  [[nodiscard]] result<void> rows_in_one_order(const plan& p) const {
-    using place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, pass>;  // sequence, row, chunk, pass
-    const auto places = [&](std::uint32_t one, std::uint32_t other) {
-      // Packs of `one`, with the rows that it shares with `other`.
-      by_pass<std::vector<std::vector<place>>> at;
-      const replica_plan& r = p.replicas[one];
-      for (const pass way : both_passes) at[way].resize(r.partition.of(way).size());
-      for (const shared_sequence& s : shared.all()) {
-        const merge& m = *std::find_if(p.merges.begin(), p.merges.end(), [&](const merge& x) { return x.sequence == s.id; });
-        const auto k = std::find(m.replicas.begin(), m.replicas.end(), one) - m.replicas.begin();
-        if (std::find(m.replicas.begin(), m.replicas.end(), other) == m.replicas.end() ||
-            static_cast<std::size_t>(k) == m.replicas.size())
-          continue;
-        for (const pass way : both_passes)
-          for (std::uint32_t row = 0; row < m.of(way).size(); ++row)
-            at[way][m.of(way)[row][static_cast<std::size_t>(k)].value].push_back({s.id.value, row, 0, way});
-      }
-      std::vector<place> order;
-      for (const instruction& i : r.programs[static_cast<std::size_t>(stage)])
-        if (!i.weights_only && i.pack.value < at[i.pass].size())
-          for (auto [id, row, chunk, way] : at[i.pass][i.pack.value]) order.push_back({id, row, i.chunk, way});
-      return order;
-    };
-    const auto self = static_cast<std::uint32_t>(replica);
-    for (std::uint32_t other = 0; other < p.replicas.size(); ++other) {
-      if (other == self || p.replicas[other].programs.size() != static_cast<std::size_t>(stages)) continue;
-      if (places(self, other) != places(other, self))
-        return error{errc::out_of_order, "replicas " + std::to_string(std::min(self, other)) + " and " +
-                                             std::to_string(std::max(self, other)) + " run the rows that they share in different orders on stage " +
-                                             std::to_string(stage)};
-    }
-    return success();
   }
 
   /// Marks the backward pieces whose weight gradients run apart. From some backward piece of a sequence on they do, or

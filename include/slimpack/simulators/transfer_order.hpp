@@ -1,0 +1,138 @@
+#ifndef SLIMPACK_SIMULATORS_TRANSFER_ORDER_HPP
+#define SLIMPACK_SIMULATORS_TRANSFER_ORDER_HPP
+
+#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/simulators/graph/joint.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+
+namespace detail {
+
+/// The times of a pass, or none for packs of a plan that has none, which is written by hand.
+/// Errors    invalid_input: too many or too few, or no times
+inline result<pass_timing> timing_in_plan(const pass_timing& from, std::size_t packs, std::size_t parts, const std::string& where) {
+  pass_timing timing{from.time, from.message, std::vector<std::int64_t>(packs + 1)};
+  std::iota(timing.before.begin(), timing.before.end(), std::int64_t{0});
+  for (std::vector<seconds>* const times : {&timing.time, &timing.message}) {
+    if (times->empty()) times->resize(packs * parts);
+    if (times->size() != packs * parts)
+      return error{errc::invalid_input, where + " has " + std::to_string(times->size()) + " times, its packs need " +
+                                            std::to_string(packs * parts)};
+    if (!std::all_of(times->begin(), times->end(), [](seconds t) { return t >= seconds{} && t <= seconds{1e12}; }))
+      return error{errc::invalid_input, where + " has a time that is not from 0 to 1e12 s"};
+  }
+  return timing;
+}
+
+/// The replicas that run together with one, itself among them, ascending.
+[[nodiscard]] inline std::vector<std::uint32_t> group_of(const plan& p, std::uint32_t replica) {
+  if (!p.merges.empty())
+    for (std::vector<std::uint32_t>& group : simulators::joint_groups(p.merges, p.replicas.size()))
+      if (std::binary_search(group.begin(), group.end(), replica)) return std::move(group);
+  return {replica};
+}
+
+/// What the order of a replica's transfers follows from.
+inline result<workload> times_in_plan(const plan& p, std::uint32_t replica) {
+  const replica_plan& r = p.replicas[replica];
+  const auto parts = static_cast<std::size_t>(p.shape.parts());
+  workload w;
+  w.shape = p.shape;
+  for (const pass way : both_passes) {
+    const std::string where = "replica " + std::to_string(replica) + ", " + (way == pass::forward ? "forward" : "backward");
+    result<pass_timing> timing = timing_in_plan(r.of(way), r.partition.of(way).size(), parts, where);
+    if (!timing) return std::move(timing).error();
+    w.of(way) = std::move(timing).value();
+  }
+  w.weight = r.weight;
+  if (!w.weight.apart.empty() && w.weight.apart.size() != w.backward.size())
+    return error{errc::invalid_input, "replica " + std::to_string(replica) + " says of " + std::to_string(w.weight.apart.size()) +
+                                          " backward packs where their weight gradients run, it has " +
+                                          std::to_string(w.backward.size())};
+  w.weight.time.resize(w.backward.time.size());
+  w.turn.resize(w.backward.size());  // that a backward comes after its forwards is what the program says
+  return w;
+}
+
+}  // namespace detail
+
+namespace simulators {
+
+/// Transfers of an instruction: the message that it sends, or what its pack's rows exchange with the other sharers.
+struct transfer {
+  instruction what;
+  std::uint32_t stage{};
+  std::uint32_t replica{};
+  bool is_rows{};  ///< the exchanges of all rows of the pack; those of the sharers stand next to each other
+
+  friend bool operator==(const transfer&, const transfer&) = default;
+};
+
+/// One order of all transfers of the replicas that run together with `replica`: by the starts of their times in the plan.
+/// Every rank that issues its part of it in this order cannot deadlock, even over a transport that runs one transfer at a
+/// time: of all that are not done, the first is next on each rank that takes part in it. Replicas that share nothing need
+/// no order between them.
+/// Law       a rank's transfers stand in the order of its program: an instruction's rows before its message, and both
+///           after all that the instructions before it have; no message stands before one that its instruction waits for
+/// Source    derived: one order for all is what NCCL's maintainers ask for (nccl #784); starts, since transfers that come
+///           early in time keep nobody waiting; equal starts as the task graph is numbered, which is topologically, each message
+///           right behind its sender
+/// Requires  merges that name replicas there are
+/// Errors    invalid_input: programs or times that do not fit the packs; cyclic_schedule: programs that wait for each
+///           other, of one replica or through rows, so that there is no such order
+/// Complexity O(instructions log instructions)
+[[nodiscard]] inline result<std::vector<transfer>> transfer_order(const plan& p, std::uint32_t replica) {
+  const std::vector<std::uint32_t> group = detail::group_of(p, replica);
+  std::vector<workload> works;
+  for (const std::uint32_t r : group) {
+    result<workload> times = detail::times_in_plan(p, r);
+    if (!times) return std::move(times).error();
+    works.push_back(std::move(times).value());
+  }
+  const auto position = [&](std::uint32_t r) {
+    return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), r) - group.begin());
+  };
+  const result<task_graph> joined = joint_graph(
+      group, [&](std::uint32_t r) -> const workload& { return works[position(r)]; },
+      [&](std::uint32_t r) -> std::span<const program> { return p.replicas[r].programs; }, p.merges);
+  if (!joined) return joined.error();
+  const task_graph& graph = joined.value();
+  std::vector<seconds> start;
+  graph.sweep(start);
+  // A message waits for its sender alone. Right behind it, it comes before all else that its rank has.
+  std::vector<task_graph::node> nodes;
+  for (task_graph::node n = 0; n < graph.size(); ++n) {
+    if (graph.tasks()[n].is_gate) nodes.push_back(n);
+    for (const task_graph::node to : graph.tasks()[n].is_instruction() ? graph.successors(n) : std::span<const task_graph::node>{})
+      if (graph.tasks()[to].is_message) nodes.push_back(to);
+  }
+  std::stable_sort(nodes.begin(), nodes.end(), [&](task_graph::node a, task_graph::node b) { return start[a] < start[b]; });
+  std::vector<transfer> order;
+  for (const task_graph::node n : nodes) {
+    const task& t = graph.tasks()[n];
+    if (t.is_message) order.push_back({t.what, t.stage, group[t.replica], false});
+    for (const task_graph::node of : t.is_gate ? graph.successors(n) : std::span<const task_graph::node>{})
+      order.push_back({graph.tasks()[of].what, graph.tasks()[of].stage, group[graph.tasks()[of].replica], true});
+  }
+  return order;
+}
+
+}  // namespace simulators
+
+}  // namespace slimpack
+
+#endif
