@@ -5,6 +5,8 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/simulators/transfer_order.hpp>
+#include <slimpack/testing/detail/transfers_in_order.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/replica_laws.hpp>
 #include <slimpack/testing/report.hpp>
@@ -15,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -93,6 +96,17 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
       })();
 }
 
+/// That there is an order of all transfers in which none stands before what it waits for.
+inline void check_transfers(report& r, const plan& p) {
+  for (const std::vector<std::uint32_t>& group : simulators::joint_groups(p.merges, p.replicas.size())) {
+    const result<std::vector<simulators::transfer>> order = simulators::transfer_order(p, group.front());
+    r.check(8, order.has_value(), "transfers have an order", order ? "" : order.error().detail);
+    if (!order) continue;
+    const std::optional<std::string> wrong = out_of_order(p, group, order.value());
+    r.check(8, !wrong, "no transfer stands before what it waits for", wrong.value_or(""));
+  }
+}
+
 /// All but the bubble. Returns the seconds in which stages are busy, if all programs can be replayed.
 template <class Kept>
 std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
@@ -120,6 +134,7 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
         check_replica(r, p, p.replicas[i], replicas[i], found[i], kept);
         for (const seconds stage : found[i].busy) *busy += stage;
       }
+      check_transfers(r, p);
     }
   }
   seconds largest{};
@@ -162,6 +177,7 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
 ///  6. step time >= lower bound; lower bound, efficiency and bubble follow from the other figures
 ///  7. the hash is that of the plan
+///  8. all transfers of replicas that run together have one order, which a transport that moves one at a time can run
 /// Peak memory of a plan whose pieces keep bytes beside their tokens is recounted where its cost model is given.
 /// Errors    none            Complexity  O(instructions * (stages + pieces)), with maps
 [[nodiscard]] inline report plan_laws(const plan& p) { return detail::all_but_useful_work(p, naive::nothing_kept{}); }

@@ -1,0 +1,89 @@
+#ifndef SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
+#define SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
+
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/simulators/transfer_order.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace slimpack::testing::detail {
+
+/// Runs an order of transfers one by one, as ranks would over a transport that moves one message at a time: a transfer may
+/// stand only where all that it waits for has been.
+/// order: of the transfers of `replicas`, which share sequences with no other
+/// Requires  programs that run each pack once            Returns   what stands where it may not, or is missing
+[[nodiscard]] inline std::optional<std::string> out_of_order(const plan& p, std::span<const std::uint32_t> replicas,
+                                                             std::span<const simulators::transfer> order) {
+  using rank = std::pair<std::uint32_t, std::uint32_t>;                                       // replica, stage
+  using place = std::tuple<std::uint32_t, std::uint32_t, pass, std::uint32_t, std::uint32_t>;  // with pack and chunk
+  const auto stages = static_cast<std::uint32_t>(p.shape.stages);
+  const auto parts = static_cast<std::uint32_t>(p.shape.parts());
+  const auto place_of = [](std::uint32_t replica, std::uint32_t stage, const instruction& i) {
+    return place{replica, stage, i.pass, i.pack.value, i.chunk};
+  };
+  std::set<place> rowed;  // that exchange rows
+  for (const merge& m : p.merges)
+    for (std::size_t k = 0; k < m.replicas.size(); ++k)
+      for (const pass way : {pass::forward, pass::backward})
+        for (const std::vector<pack_id>& row : m.of(way))
+          for (std::uint32_t part = 0; part < parts; ++part)
+            rowed.insert({m.replicas[k], part % stages, way, row[k].value, part / stages});
+  std::set<place> moved, exchanged;
+  std::map<rank, std::size_t> at;  // how far each rank has run its program
+  const auto name = [&](std::uint32_t replica, std::uint32_t stage, const instruction& i) {
+    return name_of(i, p.shape.chunks) + " of replica " + std::to_string(replica) + ", stage " + std::to_string(stage);
+  };
+  // Runs a rank on until `i`, if nothing before it waits for a transfer that has not been.
+  const auto reaches = [&](std::uint32_t replica, std::uint32_t stage, const instruction& i, bool after_rows) {
+    const program& code = p.replicas[replica].programs[stage];
+    for (std::size_t& next = at[{replica, stage}]; next < code.size(); ++next) {
+      const instruction& own = code[next];
+      const std::uint32_t part = own.chunk * stages + stage;
+      const bool is_first = own.pass == pass::forward ? part == 0 : part + 1 == parts;
+      const bool is_last = own.pass == pass::forward ? part + 1 == parts : part == 0;
+      const place self = place_of(replica, stage, own);
+      if (!own.weights_only && !is_first) {
+        const std::uint32_t from = own.pass == pass::forward ? part - 1 : part + 1;
+        if (!moved.contains({replica, from % stages, own.pass, own.pack.value, from / stages})) return false;
+      }
+      if (own == i && !after_rows) return true;
+      if (!own.weights_only && rowed.contains(self) && !exchanged.contains(self)) return false;
+      if (own == i) return true;
+      if (!own.weights_only && !is_last && !moved.contains(self)) return false;
+    }
+    return false;
+  };
+  for (const simulators::transfer& t : order) {
+    const place self = place_of(t.replica, t.stage, t.what);
+    if (!std::binary_search(replicas.begin(), replicas.end(), t.replica)) return name(t.replica, t.stage, t.what) + " is of no replica of the group";
+    if ((t.is_rows ? exchanged : moved).contains(self)) return name(t.replica, t.stage, t.what) + " stands twice";
+    if (!reaches(t.replica, t.stage, t.what, !t.is_rows)) return name(t.replica, t.stage, t.what) + " stands before what it waits for";
+    (t.is_rows ? exchanged : moved).insert(self);
+  }
+  for (const std::uint32_t r : replicas)
+    for (std::uint32_t stage = 0; stage < stages; ++stage)
+      for (const instruction& i : p.replicas[r].programs[stage]) {
+        const std::uint32_t part = i.chunk * stages + stage;
+        const bool sends = !i.weights_only && (i.pass == pass::forward ? part + 1 < parts : part > 0);
+        const place self = place_of(r, stage, i);
+        if (sends != moved.contains(self) && !i.weights_only) return name(r, stage, i) + " sends what has no place";
+        if (!i.weights_only && rowed.contains(self) != exchanged.contains(self)) return name(r, stage, i) + " has rows without a place";
+      }
+  return std::nullopt;
+}
+
+}  // namespace slimpack::testing::detail
+
+#endif
