@@ -3,6 +3,7 @@
 
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/solvers/divide/most_of.hpp>
@@ -27,9 +28,10 @@ namespace slimpack::detail {
 template <class Cost>
 class stand_in_cost {
  public:
-  /// replicas: those that the sharers are, ascending            Requires  all of them outlive it
-  stand_in_cost(const Cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas)
-      : cost_(&cost), group_(&of), replicas_(replicas) {}
+  /// replicas: those that the sharers are, ascending; common_cuts: each sharer's packs are refined (pricing/refine.hpp)
+  /// Requires  all of them outlive it
+  stand_in_cost(const Cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas, bool common_cuts)
+      : cost_(&cost), group_(&of), replicas_(replicas), common_cuts_(common_cuts) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     return group_->mean(s, [&](const slice& own) { return cost_->time(own, p, part); });
@@ -51,8 +53,10 @@ class stand_in_cost {
   [[nodiscard]] std::vector<sharer_packs> unfolded(const partition& packs) const {
     const common_cuts cuts(packs);
     std::vector<sharer_packs> made;
-    for (std::size_t sharer = 0; sharer < group_->count(); ++sharer) made.push_back(detail::unfolded(packs, cuts,
-                                                                                                     *group_, sharer));
+    for (std::size_t sharer = 0; sharer < group_->count(); ++sharer) {
+      made.push_back(detail::unfolded(packs, cuts, *group_, sharer));
+      if (common_cuts_) made.back().packs = common_refinement(made.back().packs);
+    }
     return made;
   }
 
@@ -85,6 +89,7 @@ class stand_in_cost {
   const Cost* cost_;
   const sharing_group* group_;
   std::span<const std::uint32_t> replicas_;
+  bool common_cuts_;
 };
 
 }  // namespace slimpack::detail
