@@ -33,7 +33,7 @@ endfunction()
 
 # Links the planners that are compiled once (examples/planners) to a program whose source file includes planners.
 function(slimpack_link_planners target source)
-  file(STRINGS ${source} includes REGEX "^#include <slimpack/planner.hpp>")
+  file(STRINGS ${source} includes REGEX "^#include <slimpack/planner(_for)?[.]hpp>")
   if(includes)
     target_link_libraries(${target} PRIVATE slimpack-planners)
   endif()

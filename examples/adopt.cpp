@@ -1,7 +1,7 @@
 // A trainer adopts slimpack: its model as a stage compute, its own blocking send and receive as the transport, its own
 // optimizer. Two stages of attention over plain numbers learn to continue a wave.
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
+#include <slimpack/planner_for.hpp>
 #include <slimpack/transports/blocking.hpp>
 
 #include <sys/socket.h>
@@ -89,7 +89,7 @@ void rank(int r, int socket, const slimpack::plan& plan) {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  const slimpack::plan plan = slimpack::planner{{.stages = 2, .quantum = {4}}}(lengths).value();
+  const slimpack::plan plan = slimpack::planner_for<attention>({.stages = 2, .quantum = {4}})(lengths).value();
   const slimpack::partition& cut = plan.replicas[0].partition;
   std::printf("%zu slices forward, %zu backward\n", cut.forward.slices().size(), cut.backward.slices().size());
   int pair[2];

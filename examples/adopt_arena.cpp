@@ -1,7 +1,7 @@
 // A trainer with layers written by hand over an arena per sequence adopts slimpack. Activations are found by token, so
 // backward is cut where that is best, not where forward was. Gradients equal those of whole sequences.
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
+#include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <array>
@@ -108,7 +108,7 @@ struct stage {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  const slimpack::plan plan = slimpack::planner{{.stages = 2, .quantum = {4}}}(lengths).value();
+  const slimpack::plan plan = slimpack::planner_for<stage>({.stages = 2, .quantum = {4}})(lengths).value();
   slimpack::transports::threads world{2};
   std::array<stage, 2> stages;
   const auto run = [&](std::size_t rank) {

@@ -1,7 +1,7 @@
 // A trainer with an autograd engine adopts slimpack. What a forward leaves behind is a graph behind a pointer: the
 // runtime keeps one per slice and hands it back for the slice's backward. Gradients equal those of whole sequences.
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
+#include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <Eigen/Core>
@@ -115,7 +115,7 @@ struct stage {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  const slimpack::plan plan = slimpack::planner{{.stages = 2, .quantum = {4}}}(lengths).value();
+  const slimpack::plan plan = slimpack::planner_for<stage>({.stages = 2, .quantum = {4}})(lengths).value();
   slimpack::transports::threads world{2};
   const std::array<layer, 2> sliced, whole;
   std::array stages{stage{sliced[0]}, stage{sliced[1]}};

@@ -1,7 +1,7 @@
 // A trainer whose modules run whole packs in one call, in buffers of fixed size, adopts slimpack: the buffers are sized
 // by what the plan will have in flight, before the first forward. Gradients equal those of whole sequences.
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
+#include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <array>
@@ -153,9 +153,7 @@ struct stage {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
-  const slimpack::shape on{.stages = 2, .replicas = 2, .quantum = {4}};
-  const slimpack::solvers::two_phase apart{.most_sharers = 1};  // packflow runs no sequence on two replicas
-  const slimpack::plan plan = slimpack::planner{on, slimpack::slicers::equal_cost{}, slimpack::costs::quadratic{}, apart}(lengths).value();
+  const slimpack::plan plan = slimpack::planner_for<stage>({.stages = 2, .replicas = 2, .quantum = {4}})(lengths).value();
   slimpack::transports::threads world{4};
   std::vector<stage> stages(4);
   const auto run = [&](std::size_t rank) {

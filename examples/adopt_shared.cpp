@@ -1,7 +1,7 @@
 // A trainer whose replicas share sequences that are too long for one: each runs its own tokens, keys and values travel
 // once, and their gradients come back. Gradients equal those of whole sequences on one rank.
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
+#include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <array>
@@ -149,7 +149,7 @@ struct stage {
 
 int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {290}, {1}, {21}};
-  const slimpack::plan plan = slimpack::planner{{.replicas = 2, .quantum = {4}}}(lengths).value();
+  const slimpack::plan plan = slimpack::planner_for<stage>({.replicas = 2, .quantum = {4}})(lengths).value();
   slimpack::transports::threads world{2};
   std::array<stage, 2> stages;
   const auto run = [&](std::size_t rank) {

@@ -147,14 +147,27 @@ concept computes_weights =
       { c.weights(pack) } -> gives<void>;
     });
 
-/// What a compute offers that can run rows that replicas share.
+/// What a compute offers that can run rows that replicas share; with states, one for each piece of the row.
 template <class C>
-concept computes_shared_rows = (computes_own_pieces<C> || computes_own_packs<C>) &&
-    requires(C& c, const C& asked, std::span<const piece> row, message_in in, outgoing& out, sharing& with) {
-      { asked.rows(std::uint32_t{}) } -> std::same_as<row_format>;
+concept computes_own_shared_rows = (computes_own_pieces<C> || computes_own_packs<C>) &&
+    requires(C& c, std::span<const piece> row, message_in in, outgoing& out, sharing& with) {
       { c.forward(row, in, out, with) } -> gives<void>;
       { c.backward(row, in, out, with) } -> gives<void>;
     };
+
+template <class C>
+concept computes_kept_shared_rows = (computes_pieces<C> || computes_packs<C>) &&
+    requires(C& c, std::span<const piece> row, std::span<typename C::state> states, message_in in, outgoing& out,
+             sharing& with) {
+      requires std::default_initializable<typename C::state>;
+      { c.forward(row, states, in, out, with) } -> gives<void>;
+      { c.backward(row, states, in, out, with) } -> gives<void>;
+    };
+
+template <class C>
+concept computes_shared_rows = (computes_own_shared_rows<C> || computes_kept_shared_rows<C>) && requires(const C& c) {
+  { c.rows(std::uint32_t{}) } -> std::same_as<row_format>;
+};
 
 template <class E, class Compute, class Transport>
 concept runs_plans = requires(E& e, const plan& p, Compute& c, Transport& t) {
@@ -293,9 +306,10 @@ concept transport = detail::moves_bytes<T> ||
 ///     until then, and discard may come between the two
 ///  5. with cuts = backward_cuts::any (only without states) backward pieces are cut as the plan says; otherwise each is one
 ///     forward piece, since the runtime cuts both passes at the cuts of either (pricing/refine.hpp)
-///  6. with shares_rows = true (only without states) replicas may share a sequence: its pieces of a row come in one call,
-///     forward or backward(span of pieces, in, out, sharing&), which sends and takes keys and values
-///     (executors/sharing.hpp); rows(chunk) says how large they are
+///  6. with shares_rows = true replicas may share a sequence: its pieces of a row come in one call, forward or
+///     backward(span of pieces, in, out, sharing&), which sends and takes keys and values (executors/sharing.hpp); with
+///     states, which then have a default, (span of pieces, span of states, in, out, sharing&). rows(chunk) says how
+///     large they are
 /// testing/stage_compute_laws.hpp checks 2; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
 concept stage_compute =
@@ -306,7 +320,7 @@ concept stage_compute =
     (!detail::splits_weight_gradients<C> || detail::computes_weights<C> ||
      detail::unmet<"a stage compute that splits weight gradients keeps its own state (no type state) and offers weights(piece), or weights(span of pieces) where backward takes packs">()) &&
     (!detail::shares_rows<C> || detail::computes_shared_rows<C> ||
-     detail::unmet<"a stage compute that shares rows keeps its own state (no type state) and offers row_format rows(std::uint32_t chunk) const, forward(span of pieces, in, out, sharing&) and backward(span of pieces, in, out, sharing&)">());
+     detail::unmet<"a stage compute that shares rows offers row_format rows(std::uint32_t chunk) const, forward(span of pieces, in, out, sharing&) and backward(span of pieces, in, out, sharing&); with a type state, which has a default, (span of pieces, span of states, in, out, sharing&)">());
 
 /// A compute that can run a schedule's programs: one that splits weight gradients from input gradients needs a compute
 /// that does, and both say so by `static constexpr bool splits_weight_gradients = true`.

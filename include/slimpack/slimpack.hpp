@@ -68,6 +68,7 @@
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/fwd.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/planner_for.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/shared_rows.hpp>

@@ -34,5 +34,5 @@ struct stage {};
 
 // expected-diagnostic: a type state, forward(piece, in, out), backward(piece, state, in, out), discard(piece, state)
 using wrong = stage<keeps_activations>;
-// expected-diagnostic: a stage compute that shares rows keeps its own state (no type state) and offers row_format rows
+// expected-diagnostic: a stage compute that shares rows offers row_format rows(std::uint32_t chunk) const, forward(span of pieces, in, out, sharing&)
 using words = stage<shares_in_words>;

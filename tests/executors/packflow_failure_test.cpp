@@ -213,8 +213,8 @@ TEST(PackflowDisagreement, RanksThatShareASequenceDoNotBegin) {
   shared.merges = {{shared.replicas[0].sequences[0], {0, 1}, {}, {}}};
   shared.hash = hash_of(shared);
   for (auto& p : d.plans) p = &shared;
-  d.refused_with("is shared by 2 replicas, the compute does not say shares_rows = true: let it share, or plan with "
-                 "solvers::two_phase{.most_sharers = 1}");
+  d.refused_with("is shared by 2 replicas, the compute does not say shares_rows = true: plan with "
+                 "planner_for<its type> (planner_for.hpp)");
 }
 
 class single_precision : public prefix_by_piece {

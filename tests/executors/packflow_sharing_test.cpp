@@ -43,7 +43,8 @@ result<plan> shared_plan(const shape& on, std::span<const tokens> lengths, std::
 
 template <class Compute>
 class PackflowSharing : public ::testing::Test {};
-using forms = ::testing::Types<shared_prefix_stage<backward_cuts::any>, shared_prefix_stage<backward_cuts::forward_cuts>>;
+using forms = ::testing::Types<shared_prefix_stage<backward_cuts::any>, shared_prefix_stage<backward_cuts::forward_cuts>,
+                               shared_prefix_graphs<false>, shared_prefix_graphs<true>>;
 TYPED_TEST_SUITE(PackflowSharing, forms);
 
 // Numbers are integers that doubles hold exactly, so equality is meant to the last bit.
@@ -254,6 +255,55 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
         ASSERT_TRUE(step) << step.error().detail << " after " << says;
         EXPECT_EQ(step.value().loss_sum, prefix_model::whole(lengths, p.shape.parts() * 2).loss);
       }
+    }
+  }
+}
+
+/// Breaks off in its n-th shared row, whichever pass it is of.
+template <bool ByPack>
+class breaking_graphs : public shared_prefix_graphs<ByPack> {
+ public:
+  using base = shared_prefix_graphs<ByPack>;
+  using state = typename base::state;
+  breaking_graphs(int stage, int stages, int chunks) : base(stage, stages, chunks) {}
+  int left{-1};
+
+  using base::backward;
+  using base::forward;
+  result<void> forward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in, outgoing& out,
+                       sharing& with) {
+    if (left-- == 0) return error{errc::compute_failed, "as asked"};
+    return base::forward(row, states, in, out, with);
+  }
+  result<void> backward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in, outgoing& out,
+                        sharing& with) {
+    if (left-- == 0) {
+      for (std::size_t k = 0; k < row.size(); ++k) this->discard(row[k], states[k]);  // it has them: none comes again
+      return error{errc::compute_failed, "as asked"};
+    }
+    return base::backward(row, states, in, out, with);
+  }
+};
+
+template <class Compute>
+class PackflowSharedStates : public ::testing::Test {};
+using with_states = ::testing::Types<breaking_graphs<false>, breaking_graphs<true>>;
+TYPED_TEST_SUITE(PackflowSharedStates, with_states);
+
+TYPED_TEST(PackflowSharedStates, ComeBackOnceWhereverARowBreaksOff) {
+  const std::vector<tokens> lengths{{160}, {12}, {7}};
+  const plan p = shared_plan({.stages = 2, .replicas = 2, .quantum = {4}}, lengths, 2).value();
+  ASSERT_EQ(p.merges.size(), 1u);
+  const auto rows = static_cast<int>(p.merges[0].forward.size() + p.merges[0].backward.size());
+  ASSERT_GT(rows, 4);
+  for (int row = 0; row <= rows; ++row) {  // the last of them never comes
+    std::vector<TypeParam> stages = stages_of<TypeParam>(p);
+    stages[2].left = row;
+    const auto reports = tests::run_everywhere(p, stages);
+    for (std::size_t rank = 0; rank < stages.size(); ++rank) {
+      EXPECT_EQ(reports[rank].has_value(), row == rows) << "row " << row << ", rank " << rank;
+      EXPECT_EQ(stages[rank].live(), 0) << "row " << row << ", rank " << rank;
+      EXPECT_EQ(stages[rank].held(), bytes{0}) << "row " << row << ", rank " << rank;
     }
   }
 }

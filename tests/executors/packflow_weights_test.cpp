@@ -143,7 +143,10 @@ TEST(PackflowWeightsPlan, IsRefusedForAComputeThatCannotSplit) {
   std::vector<prefix_by_piece> stages = stages_of<prefix_by_piece>(p);
   for (const auto& report : run_everywhere(p, stages)) {
     ASSERT_FALSE(report);
-    EXPECT_NE(report.error().detail.find("splits_weight_gradients"), std::string::npos) << report.error().detail;
+    EXPECT_NE(report.error().detail.find("the compute does not say splits_weight_gradients = true: plan with planner_for<its "
+                                         "type> (planner_for.hpp)"),
+              std::string::npos)
+        << report.error().detail;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -57,7 +58,7 @@ class shared_prefix_stage {
     gradient_.assign(gradient_.size(), 0);
   }
 
- private:
+ protected:
   struct layer_rows {
     std::vector<double> x;     // inputs by token, own ones and those taken
     std::vector<double> sums;  // by own token
@@ -161,6 +162,101 @@ class shared_prefix_stage {
   std::vector<double> gradient_;
   std::map<std::pair<std::uint32_t, sequence_id>, std::vector<layer_rows>> arena_;
   int rows_run_{};
+};
+
+/// The same with a state for each piece, which the runtime keeps: what a layer's graph of that piece holds. Inputs that
+/// later pieces read, and their gradients, stay in the arena. Called for one piece, or for all of a pack.
+template <bool ByPack>
+class shared_prefix_graphs : public shared_prefix_stage<backward_cuts::forward_cuts> {
+ public:
+  using shared_prefix_stage::shared_prefix_stage;
+
+  class state {
+   public:
+    state() = default;
+    state(const piece& of, std::vector<double> sums) : of_(std::make_unique<piece>(of)), sums_(std::move(sums)) {}
+    [[nodiscard]] bool is_of(const piece& p) const { return of_ && of_->slice == p.slice && of_->chunk == p.chunk; }
+    [[nodiscard]] std::span<const double> sums() const { return sums_; }
+
+   private:
+    std::unique_ptr<piece> of_;  // so that it is move-only
+    std::vector<double> sums_;   // per layer and token
+  };
+
+  result<state> forward(const piece& p, std::span<const std::byte> in, outgoing& out) requires(!ByPack) {
+    if (result<void> done = shared_prefix_stage::forward(p, in, out); !done) return std::move(done).error();
+    return taken_out(p);
+  }
+  result<void> backward(const piece& p, state s, std::span<const std::byte> in, outgoing& out) requires(!ByPack) {
+    if (result<void> put = put_in(p, s); !put) return put;
+    return shared_prefix_stage::backward(p, in, out);
+  }
+  result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out)
+      requires(ByPack) {
+    return each(pack, in, out, [&](std::size_t k, std::span<const std::byte> i, outgoing& o) {
+      result<void> done = shared_prefix_stage::forward(pack[k], i, o);
+      if (done) states[k] = taken_out(pack[k]);
+      return done;
+    });
+  }
+  result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out)
+      requires(ByPack) {
+    return each(pack, in, out, [&](std::size_t k, std::span<const std::byte> i, outgoing& o) {
+      if (result<void> put = put_in(pack[k], states[k]); !put) return put;
+      return shared_prefix_stage::backward(pack[k], i, o);
+    });
+  }
+  result<void> forward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in, outgoing& out,
+                       sharing& with) {
+    result<void> done = shared_prefix_stage::forward(row, in, out, with);
+    for (std::size_t k = 0; done && k < row.size(); ++k) states[k] = taken_out(row[k]);
+    return done;
+  }
+  result<void> backward(std::span<const piece> row, std::span<state> states, std::span<const std::byte> in, outgoing& out,
+                        sharing& with) {
+    for (std::size_t k = 0; k < row.size(); ++k)
+      if (result<void> put = put_in(row[k], states[k]); !put) return put;
+    return shared_prefix_stage::backward(row, in, out, with);
+  }
+  void discard(const piece& p, const state& s) {
+    if (s.is_of(p)) --live_;
+    shared_prefix_stage::discard(p);
+  }
+  /// States that have not come back.
+  [[nodiscard]] int live() const { return live_; }
+
+ private:
+  template <class Call>
+  result<void> each(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out, Call call) {
+    std::span<std::byte> to = out.bytes();
+    for (std::size_t k = 0; k < pack.size(); ++k) {
+      const std::size_t size = static_cast<std::size_t>(pack[k].slice.length.value) * format().bytes_per_token();
+      outgoing part = to.empty() ? outgoing{} : outgoing{to.first(size)};
+      if (result<void> done = call(k, in.empty() ? in : in.first(size), part); !done) return done;
+      if (!in.empty()) in = in.subspan(size);
+      if (!to.empty()) to = to.subspan(size);
+    }
+    return success();
+  }
+  template <class Visit>
+  void each_sum(const piece& p, Visit visit) {
+    for (layer_rows& layer : arena_.at({p.chunk, p.slice.sequence}))
+      for (std::int64_t t = p.slice.begin.value; t < p.slice.end().value; ++t) visit(layer.sums[static_cast<std::size_t>(t)]);
+  }
+  state taken_out(const piece& p) {
+    std::vector<double> sums;
+    each_sum(p, [&](double& sum) { sums.push_back(std::exchange(sum, 0)); });
+    ++live_;
+    return {p, std::move(sums)};
+  }
+  result<void> put_in(const piece& p, const state& s) {
+    if (!s.is_of(p)) return error{errc::compute_failed, "the state of another piece"};
+    --live_;
+    const double* next = s.sums().data();
+    each_sum(p, [&](double& sum) { sum = *next++; });
+    return success();
+  }
+  int live_{};
 };
 
 }  // namespace slimpack

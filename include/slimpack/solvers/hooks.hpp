@@ -13,7 +13,8 @@
 ///   member a solver may offer               what it says                                              default
 ///   std::size_t threads, or threads() const threads that it plans on, 0 for one per core; the planner 1
 ///                                           prices and simulates replicas on as many
-///   void forbid_sharing()                   from then on no two replicas share a sequence             nothing
+///   void forbid_sharing()                   from then on no two replicas share a sequence; empty      nothing
+///                                           in one that lets none share
 ///
 /// A member of one of these names that cannot be read or called so is an error of compilation, not a default. A solver
 /// around another one offers both, and gives the other's answers.

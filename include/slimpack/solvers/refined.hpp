@@ -12,8 +12,8 @@
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,11 +22,13 @@ namespace slimpack::solvers {
 /// Another solver's packs in pieces that both passes share, for trainers whose backward takes whole forward pieces
 /// (backward_cuts::forward_cuts): priced by the piece, ordered anew, and listed so in the plan file. Forward and
 /// backward packs stay apart. A sequence whose pieces run backward one by one needs accumulators of dK and dV, which are priced.
-/// Replicas share no sequence (DP-Merge), since each is cut and ordered anew on its own: the solver is told
-/// forbid_sharing (solvers/hooks.hpp). Its threads are what replicas are cut and ordered on, too.
+/// Replicas that share a sequence (DP-Merge) keep the order that the solver found for all of them together. A solver that
+/// heeds problem::common_cuts, as two_phase does, has priced their pieces before it ordered them; the packs of another
+/// keep their order, too, and what its pieces hold beyond the limit is out_of_memory.
+/// The solver's threads are what replicas are cut and ordered on, too.
 /// Source    common refinement, pricing/refine.hpp; derived
 /// Law       every backward slice is one forward slice
-/// Errors    those of the solver; invalid_input: it shares a sequence all the same
+/// Errors    those of the solver
 ///           out_of_memory: the schedule finds no order for the pieces within the limit
 /// Complexity that of the solver, and O(slices log slices) and one schedule a replica
 template <class Solver = two_phase>
@@ -36,18 +38,21 @@ struct refined {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    result<solution> found = without_sharing(solver).solve(batch, slicer, cost, schedule);
+    problem alike = batch;
+    alike.common_cuts = true;
+    result<solution> found = solver.solve(alike, slicer, cost, schedule);
     if (!found) return found;
-    if (!found.value().merges.empty())
-      return error{errc::invalid_input, "refined runs each sequence on one replica, and its solver lets several share sequence " +
-                                            std::to_string(found.value().merges.front().sequence.value) +
-                                            ": give the solver a member forbid_sharing() (solvers/hooks.hpp)"};
+    std::vector<bool> shares(found.value().replicas.size());
+    for (const merge& m : found.value().merges)
+      for (const std::uint32_t r : m.replicas)
+        if (r < shares.size()) shares[r] = true;  // the planner refuses an answer that names others
     result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return std::move(rates).error();
     std::vector<replica_solution>& replicas = found.value().replicas;
     result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), [&](std::size_t i) -> result<void> {
       replica_solution& r = replicas[i];
       r.partition = common_refinement(r.partition);
+      if (shares[i]) return success();
       return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule);
     });
     if (!ordered) return std::move(ordered).error();

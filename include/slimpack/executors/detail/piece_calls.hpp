@@ -175,16 +175,8 @@ class piece_calls {
     outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset, size)};
     const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
     exchange_->begin(with, i.pass, row.number, compute_->rows(i.chunk));
-    for (std::size_t k = 0; k < pieces.size(); ++k) {
-      if (i.pass == pass::forward)
-        keep(pieces[k], row.first + k);
-      else
-        give_back(pieces[k], row.first + k);
-    }
     result<void> done = exchange_->guard([&] {
-      sharing& others = *exchange_;
-      return i.pass == pass::forward ? result_of([&] { return compute_->forward(pieces, from, to, others); })
-                                     : result_of([&] { return compute_->backward(pieces, from, to, others); });
+      return i.pass == pass::forward ? forward_row(pieces, row.first, from, to) : backward_row(pieces, row.first, from, to);
     });
     if (result<void> ended = exchange_->end(done.has_value()); !ended) return ended;
     if (done) done = check(to, length);
@@ -192,6 +184,42 @@ class piece_calls {
     for (const piece& one : pieces) tell(i.pass, one);
     offset += size;
     return success();
+  }
+
+  result<void> forward_row(std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
+    sharing& with = *exchange_;
+    if constexpr (has_state) {
+      std::vector<state> states(row.size());
+      result<void> done = result_of([&] { return compute_->forward(row, std::span(states), in, out, with); });
+      for (std::size_t k = 0; done && k < row.size(); ++k) {
+        chunks_[row[k].chunk].states[first + k] = std::move(states[k]);
+        keep(row[k], first + k);
+      }
+      return done;
+    } else {
+      for (std::size_t k = 0; k < row.size(); ++k) keep(row[k], first + k);  // a call that fails has its discard, too
+      return result_of([&] { return compute_->forward(row, in, out, with); });
+    }
+  }
+
+  result<void> backward_row(std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
+    sharing& with = *exchange_;
+    for (std::size_t k = 0; k < row.size(); ++k) give_back(row[k], first + k);
+    if constexpr (has_state) {
+      std::vector<state> states = taken(row, first);
+      return result_of([&] { return compute_->backward(row, std::span(states), in, out, with); });
+    } else {
+      return result_of([&] { return compute_->backward(row, in, out, with); });
+    }
+  }
+
+  /// The states of backward pieces.
+  std::vector<state> taken(std::span<const piece> pieces, std::size_t first) {
+    std::vector<state> states;
+    states.reserve(pieces.size());
+    for (std::size_t k = 0; k < pieces.size(); ++k)
+      states.push_back(take(chunks_[pieces[k].chunk].states[script_->forward_of[first + k]]));
+    return states;
   }
 
   static state take(slot& s) {
@@ -285,9 +313,7 @@ class piece_calls {
     const std::span<const piece> pack = pack_;
     for (std::size_t k = 0; k < pack.size(); ++k) give_back(pack[k], first + k);
     if constexpr (has_state) {
-      std::vector<state> states(pack.size());
-      for (std::size_t k = 0; k < pack.size(); ++k)
-        states[k] = take(chunks_[pack[0].chunk].states[script_->forward_of[first + k]]);
+      std::vector<state> states = taken(pack, first);
       return result_of([&] { return compute_->backward(pack, std::span(states), in, out); });
     } else {
       return result_of([&] { return compute_->backward(pack, in, out); });

@@ -166,7 +166,7 @@ class stage_run {
     script_ = std::move(script).value();
     if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
       return error{errc::invalid_input, "the plan runs weight gradients apart from input gradients (W instructions), the compute "
-                                        "does not say splits_weight_gradients = true"};
+                                        "does not say splits_weight_gradients = true: plan with planner_for<its type> (planner_for.hpp)"};
     exchange_.emplace(*transport_, script_->stage, script_->stages, script_->row_channel());
     pieces_.emplace(*compute_, *script_, *exchange_);
     return success();

@@ -99,8 +99,8 @@ class stage_script {
       return error{errc::invalid_input,
                    "sequence " + std::to_string(p.merges.front().sequence.value) + " is shared by " +
                        std::to_string(p.merges.front().replicas.size()) +
-                       " replicas, the compute does not say shares_rows = true: let it share, or plan with "
-                       "solvers::two_phase{.most_sharers = 1}"};
+                       " replicas, the compute does not say shares_rows = true: plan with "
+                       "planner_for<its type> (planner_for.hpp)"};
     if (result<void> owned = each_owned(p); !owned) return std::move(owned).error();
     if (result<void> within = all_within(p); !within) return std::move(within).error();
     result<shared_sequences> shared = shared_sequences::of(p, static_cast<std::uint32_t>(s.replica));

@@ -61,6 +61,8 @@ struct chunked {
     return found;
   }
 
+  constexpr void forbid_sharing() noexcept {}  // it lets none share
+
   friend constexpr bool operator==(const chunked&, const chunked&) = default;
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const chunked& s) {

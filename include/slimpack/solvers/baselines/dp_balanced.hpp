@@ -37,6 +37,8 @@ struct dp_balanced {
     return detail::symmetric_solution(batch, cost, schedule, detail::dealt(std::move(packs), batch.shape.replicas));
   }
 
+  constexpr void forbid_sharing() noexcept {}  // it lets none share
+
   friend constexpr bool operator==(const dp_balanced&, const dp_balanced&) = default;
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const dp_balanced& s) {

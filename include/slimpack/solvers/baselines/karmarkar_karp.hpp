@@ -44,6 +44,8 @@ struct karmarkar_karp {
     return detail::symmetric_solution(batch, cost, schedule, replicas);
   }
 
+  constexpr void forbid_sharing() noexcept {}  // it lets none share
+
   friend constexpr bool operator==(const karmarkar_karp&, const karmarkar_karp&) = default;
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const karmarkar_karp& s) {

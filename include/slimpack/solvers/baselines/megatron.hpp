@@ -30,6 +30,8 @@ struct megatron {
     return detail::symmetric_solution(batch, cost, schedule, detail::dealt(std::move(packs), batch.shape.replicas));
   }
 
+  constexpr void forbid_sharing() noexcept {}  // it lets none share
+
   friend constexpr bool operator==(const megatron&, const megatron&) = default;
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const megatron& s) {

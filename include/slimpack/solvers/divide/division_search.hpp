@@ -298,7 +298,7 @@ class division_search {
     for (const sequence& s : unit.own) work.push_back(work_[s.id.value]);
     sharing_group on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
     for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), options_)) on.add(tuple);
-    const stand_in_cost<Cost> cost(cost_, on, unit.replicas, unit.exchanges);
+    const stand_in_cost<Cost> cost(cost_, on, unit.replicas, unit.exchanges, batch_.common_cuts);
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
     problem as_one{lengths, batch_.shape, batch_.stop};

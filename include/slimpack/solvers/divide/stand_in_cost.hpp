@@ -4,6 +4,7 @@
 #include <slimpack/core/exchange.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/solvers/divide/most_of.hpp>
@@ -28,9 +29,12 @@ namespace slimpack::detail {
 template <class Cost>
 class stand_in_cost {
  public:
-  /// replicas: those that the sharers are, ascending; exchanges: that they may use        Requires  all of them outlive it
-  stand_in_cost(const Cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas, exchange_set exchanges)
-      : cost_(&cost), group_(&of), replicas_(replicas), exchanges_(exchanges) {}
+  /// replicas: those that the sharers are, ascending; exchanges: that they may use; common_cuts: each sharer's packs are
+  /// refined (pricing/refine.hpp)
+  /// Requires  all of them outlive it
+  stand_in_cost(const Cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas, exchange_set exchanges,
+                bool common_cuts)
+      : cost_(&cost), group_(&of), replicas_(replicas), exchanges_(exchanges), common_cuts_(common_cuts) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     return group_->mean(s, [&](const slice& own) { return cost_->time(own, p, part); });
@@ -52,8 +56,10 @@ class stand_in_cost {
   [[nodiscard]] std::vector<sharer_packs> unfolded(const partition& packs) const {
     const common_cuts cuts(packs);
     std::vector<sharer_packs> made;
-    for (std::size_t sharer = 0; sharer < group_->count(); ++sharer) made.push_back(detail::unfolded(packs, cuts,
-                                                                                                     *group_, sharer));
+    for (std::size_t sharer = 0; sharer < group_->count(); ++sharer) {
+      made.push_back(detail::unfolded(packs, cuts, *group_, sharer));
+      if (common_cuts_) made.back().packs = common_refinement(made.back().packs);
+    }
     return made;
   }
 
@@ -87,6 +93,7 @@ class stand_in_cost {
   const sharing_group* group_;
   std::span<const std::uint32_t> replicas_;
   exchange_set exchanges_;
+  bool common_cuts_;
 };
 
 }  // namespace slimpack::detail

@@ -1,0 +1,79 @@
+#ifndef SLIMPACK_PLANNER_FOR_HPP
+#define SLIMPACK_PLANNER_FOR_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/detail/unmet.hpp>
+#include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/sharing.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/hooks.hpp>
+#include <slimpack/solvers/refined.hpp>
+#include <slimpack/solvers/two_phase.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace slimpack {
+
+namespace detail {
+
+template <class Solver>
+inline constexpr bool is_refined = false;
+template <class Solver>
+inline constexpr bool is_refined<solvers::refined<Solver>> = true;
+
+/// The solver for a compute, with common cuts where the compute's backward takes whole forward pieces.
+template <class Compute, class Solver>
+using suited_solver =
+    std::conditional_t<cuts_of<Compute>() == backward_cuts::any || is_refined<Solver>, Solver, solvers::refined<Solver>>;
+
+/// Weight gradients apart where the compute can run them so.
+template <class Compute>
+using suited_schedule = std::conditional_t<splits_weight_gradients<Compute>, schedules::zero_bubble, schedules::list>;
+
+template <class Solver>
+concept forbids_sharing = requires(Solver& s) { s.forbid_sharing(); };
+
+/// A solver whose plans a compute can run, as far as the solver has a say in it.
+template <class Compute, class Solver>
+concept suits_sharing = shares_rows<Compute> || forbids_sharing<Solver> ||
+    unmet<"this stage compute shares no rows, so its solver offers void forbid_sharing(): from then on no two replicas share a sequence (solvers/hooks.hpp)">();
+
+}  // namespace detail
+
+/// A planner whose plans a stage compute can run: what the compute's type says decides over what its plans may contain.
+///
+///   slimpack::plan plan = slimpack::planner_for<my_stage>({.stages = 8})(lengths).value();
+///   auto plan_batch = slimpack::planner_for<my_stage>(shape, {}, my_cost, {.effort = slimpack::solvers::search_budget::high()});
+///
+///   the compute says                                          its plans
+///   shares_rows = true                                        let replicas share a sequence; otherwise none
+///   cuts = backward_cuts::any                                 cut backward anywhere; otherwise solvers::refined prices and
+///                                                             orders the pieces that both passes have in common
+///   splits_weight_gradients = true                            may run weight gradients apart, by schedules::zero_bubble;
+///                                                             otherwise schedules::list runs them with those of inputs
+///
+/// Policies of your own are taken as planner takes them: a solver is told not to share, or put into solvers::refined, where
+/// the compute needs it; a schedule must be one that the compute can run (computes_for).
+/// Law       executors::packflow runs every plan with such a compute, if shape.chunks is what its chunks() says
+/// Errors    none: those of the planner come when it plans
+template <stage_compute Compute, slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic,
+          class Solver = solvers::two_phase, schedule_for<workload> Schedule = detail::suited_schedule<Compute>,
+          simulator_for Simulator = detail::default_simulator>
+  requires computes_for<Compute, Schedule> && detail::suits_sharing<Compute, Solver>
+[[nodiscard]] auto planner_for(shape on, Slicer slicer = {}, Cost cost = {}, Solver solver = {}, Schedule schedule = {},
+                               Simulator simulator = {}) {
+  using suited = detail::suited_solver<Compute, Solver>;
+  suited chosen{std::move(solver)};
+  if constexpr (!detail::shares_rows<Compute>) chosen = without_sharing(std::move(chosen));
+  return planner<Slicer, Cost, suited, Schedule, Simulator>(on, std::move(slicer), std::move(cost), std::move(chosen),
+                                                            std::move(schedule), std::move(simulator));
+}
+
+}  // namespace slimpack
+
+#endif
