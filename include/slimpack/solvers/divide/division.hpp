@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack::detail {
+namespace slimpack::divide {
 
 /// Replicas that phase 2 plans as one, and what they run: a replica with its sequences, or several that share some.
 struct planning_unit {
@@ -35,6 +35,14 @@ struct sharers_range {
 
 /// A batch's sequences divided among replicas.
 using division = std::vector<planning_unit>;
+
+}  // namespace slimpack::divide
+
+namespace slimpack::detail {
+
+using divide::division;
+using divide::planning_unit;
+using divide::sharers_range;
 
 /// Groups for what weighs more than `share` of a replica's mean work (`light` of it can be balanced whole), or more than any replica has room for, each
 /// sequence among so many replicas that no more than that share is one's part. Where replicas run out, it goes to the
