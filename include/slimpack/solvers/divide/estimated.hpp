@@ -35,13 +35,14 @@ namespace slimpack::divide {
 /// Law       equal problems get equal divisions
 /// Errors    none            Complexity  O(choices (n log n + heavy replicas)), n sequences
 struct estimated {
-  double ramps{18};      ///< weight of loss_terms::ramps, [0, 1000]
-  double cuts{1.4};      ///< of cuts
-  double turns{22};      ///< of turns
-  double tails{0.7};     ///< of tails
-  double uneven{0.45};   ///< of uneven
-  double exchange{1.5};  ///< of exchange
-  double rows{0.5};      ///< of rows
+  double ramps{22};       ///< weight of loss_terms::ramps
+  double cuts{1.7};       ///< of cuts
+  double peak{25};        ///< of peak
+  double tail{2.6};       ///< of tail
+  double alike{30};       ///< of alike
+  double uneven{0.38};    ///< of uneven
+  double exchange{1.75};  ///< of exchange
+  double rows{0.6};       ///< of rows
   double margin{1e-4};   ///< [0, 1] of a replica's mean work, by which sharing more must pay
 
   template <class Cost>
@@ -72,8 +73,8 @@ struct estimated {
   friend constexpr bool operator==(const estimated&, const estimated&) = default;
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const estimated& e) {
-    return out << "divide::estimated{.ramps = " << e.ramps << ", .cuts = " << e.cuts << ", .turns = " << e.turns
-               << ", .tails = " << e.tails << ", .uneven = " << e.uneven << ", .exchange = " << e.exchange
+    return out << "divide::estimated{.ramps = " << e.ramps << ", .cuts = " << e.cuts << ", .peak = " << e.peak
+               << ", .tail = " << e.tail << ", .alike = " << e.alike << ", .uneven = " << e.uneven << ", .exchange = " << e.exchange
                << ", .rows = " << e.rows << ", .margin = " << e.margin << "}";
   }
 
@@ -85,8 +86,8 @@ struct estimated {
   };
 
   [[nodiscard]] double weighed(const slimpack::detail::loss_terms& t) const {
-    return ramps * t.ramps + cuts * t.cuts + turns * t.turns + tails * t.tails + uneven * t.uneven +
-           exchange * t.exchange + rows * t.rows;
+    return ramps * t.ramps + cuts * t.cuts + peak * t.peak + tail * t.tail + alike * t.alike +
+           uneven * t.uneven + exchange * t.exchange + rows * t.rows;
   }
 
   /// Lets each group share what it likes best, and says how long the step takes then.

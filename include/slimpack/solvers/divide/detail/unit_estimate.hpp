@@ -24,8 +24,9 @@ namespace slimpack::detail {
 struct loss_terms {
   double ramps{};     ///< overhead of a forward and a backward pack on the way: fill, drain, and packs between
   double cuts{};      ///< a sequence's first quantum on the way, both passes
-  double turns{};     ///< ramps, by how much of the work is in few sequences, which nothing fills up at their turn
-  double tails{};     ///< last quanta on the way, likewise: the longest that cannot be cut
+  double peak{};      ///< ramps, by how much of the work is one sequence, at whose turn nothing else fills the stages
+  double tail{};      ///< the last quantum of that sequence on the way, likewise: the longest that is not cut
+  double alike{};     ///< ramps, by how much of the work is shared: rows wait for all sharers, with little else to run
   double uneven{};    ///< by how much the longest of neighbouring own sequences exceed their mean: sharers wait for it
   double exchange{};  ///< of as many rows as a shared sequence has packs
   double rows{};      ///< a quantum here for each shared sequence: rows that sharers do not have alike
@@ -56,9 +57,20 @@ class unit_estimate {
       for (const sequence& s : list) work += work_of(s) * part;
     if (!(work > 0)) return {};
     loss_terms t{ramps_, cuts_};
-    for (const sequence& s : shared) turn(s, work_of(s) * part / work, 1, t);
-    for (const sequence& s : own) turn(s, work_of(s) / work, part, t);
+    double most = 0;
+    sequence heaviest;
+    double together = 0;
+    for (const sequence& s : shared) {
+      together += work_of(s) * part / work;
+      if (work_of(s) * part > most) most = work_of(s) * part, heaviest = s;
+    }
+    if (!own.empty() && work_of(own.front()) > most) most = work_of(own.front()), heaviest = own.front();
+    const double peak = eighth(most / work);
+    const tokens size = std::min(asked_.shape.quantum, heaviest.length);
+    t.peak = peak * ramps_;
+    t.tail = peak * (most / work) * (most / work) * ways_ * here({heaviest.id, heaviest.length - size, size});
     if (replicas.size() == 1) return t;
+    t.alike = eighth(together) * ramps_;
     // Neighbours by work stand in one tuple, none where a sharer has no more.
     for (std::size_t at = 0; at < own.size(); at += replicas.size()) {
       double sum = 0;
@@ -78,13 +90,10 @@ class unit_estimate {
     return solvers::stage_time(cost_, s, asked_.stage, asked_.shape).value;
   }
 
-  /// A sequence that is `share` of the work, in a tuple that has `part` of such sequences.
-  void turn(const sequence& s, double share, double part, loss_terms& t) const {
-    constexpr double light = 0.02;  // adds less than a thousandth of the ramps
-    if (share < light) return;
-    const tokens size = std::min(asked_.shape.quantum, s.length);
-    t.turns += share * share * part * ramps_;
-    t.tails += share * share * part * ways_ * here({s.id, s.length - size, size});
+  /// x^8: next to nothing where no single thing prevails.
+  static double eighth(double x) {
+    const double fourth = x * x * x * x;
+    return fourth * fourth;
   }
 
   /// What a shared sequence's exchange takes here, if rows are as many as the packs of so much work, and the mean is that
