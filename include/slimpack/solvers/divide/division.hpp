@@ -11,7 +11,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <span>
 #include <utility>
 #include <vector>
@@ -50,7 +52,7 @@ using divide::sharers_range;
 /// to be shared keep replicas enough for what no group there is suits.
 /// Shapes    work, sharers: one per sequence
 /// Returns   units of all replicas, groups first, that have their shared sequences only
-/// Requires  least <= most <= replicas            Complexity  O(n log n + heavy * replicas)
+/// Requires  least <= most <= replicas            Complexity  O(n log n + heavy * (log replicas + groups))
 [[nodiscard]] inline division grouped(std::span<const sequence> batch, std::span<const double> work,
                                       std::span<const sharers_range> sharers, std::size_t replicas, double share,
                                       double light = solvers::default_search_options.light) {
@@ -78,12 +80,24 @@ using divide::sharers_range;
   };
 
   std::vector<double> load(replicas, 0.0);
+  // Loads only grow: of those noted here, the least that still holds is the lightest replica's, the first of equal ones.
+  using noted = std::pair<double, std::uint32_t>;
+  std::priority_queue<noted, std::vector<noted>, std::greater<>> light_first;
+  for (std::uint32_t r = 0; r < replicas; ++r) light_first.push({0.0, r});
+  const auto lightest_of_all = [&] {
+    for (;;) {
+      const auto [then, r] = light_first.top();
+      if (then == load[r]) return load.begin() + r;
+      light_first.pop();
+      light_first.push({load[r], r});
+    }
+  };
   division units;
   std::uint32_t taken = 0;
   std::size_t narrowest = replicas + 1;  // group
   for (std::size_t h = 0; h < heavy.size(); ++h) {
     const std::size_t i = heavy[h];
-    const auto lightest = std::min_element(load.begin(), load.end());
+    const auto lightest = lightest_of_all();
     const bool is_whole = sharers[i].least == 1 && work[i] <= part && *lightest + work[i] <= (std::max(1.0, share) + light) * mean;
     if (is_whole || sharers[i].most == 1) {
       *lightest += work[i];
