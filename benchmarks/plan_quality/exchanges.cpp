@@ -6,7 +6,7 @@
 #include "uniform.hpp"
 
 #include <slimpack/core/exchange.hpp>
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/costs/shared_row.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/planner.hpp>

@@ -1,6 +1,6 @@
 // slimpack-bench-plan_quality: how good plans are, beside the figures they are meant to reach.
 //
-//   slimpack-bench-plan_quality [--only table,bounds,balance,realistic,time,growth,ablation,exchange,refit] [--quick] [--seeds 1,2,3]
+//   slimpack-bench-plan_quality [--only table,bounds,balance,realistic,time,growth,ranks,ablation,exchange,refit] [--quick] [--seeds 1,2,3]
 //   [--models mixtral-8x22b,deepseek-v3] [FOLDER]
 //
 // refit is measured where --only names it: it judges constants, not plans. --models: of the realistic part, which takes about half an hour for each of its four.
@@ -31,7 +31,8 @@ struct part {
 
 constexpr part parts[] = {{"table", quality::table},         {"bounds", quality::bounds}, {"balance", quality::balance},
                           {"realistic", quality::realistic}, {"time", quality::planning}, {"growth", quality::growth},
-                          {"ablation", quality::ablation},   {"exchange", quality::exchanges}, {"refit", quality::refit, true}};
+                          {"ranks", quality::ranks},         {"ablation", quality::ablation}, {"exchange", quality::exchanges},
+                          {"refit", quality::refit, true}};
 
 int complain() {
   std::fprintf(stderr, "usage: slimpack-bench-plan_quality [--only");

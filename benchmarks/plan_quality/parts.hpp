@@ -24,6 +24,7 @@ void balance(const options& o, scoreboard& board);    ///< one stage: the slowes
 void planning(const options& o, scoreboard& board);   ///< planning time at each effort
 void realistic(const options& o, scoreboard& board);  ///< real models on many GPUs, over baselines
 void growth(const options& o, scoreboard& board);     ///< planning time over the number of sequences
+void ranks(const options& o, scoreboard& board);      ///< divisions by estimates, and one rank that plans its own
 void ablation(const options& o, scoreboard& board);   ///< what each idea adds
 void exchanges(const options& o, scoreboard& board);  ///< shared sequences, by what their exchange costs
 void refit(const options& o, scoreboard& board);      ///< every constant of the search against its neighbours

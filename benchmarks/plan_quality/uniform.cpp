@@ -20,6 +20,26 @@ result<plan> planned(const shape& on, const costs::quadratic& cost, std::span<co
   return made;
 }
 
+result<plan> planned_by_estimates(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
+                                  const solvers::search_budget& effort) {
+  const solvers::two_phase_estimated solver{{.effort = effort}};
+  const std::clock_t begin = std::clock();
+  result<plan> made = planner{on, slicers::equal_cost{}, cost, solver}(lengths);
+  if (!made) return made;
+  made.value().planning_time = {static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC};
+  return made;
+}
+
+result<rank_plan> planned_for_rank(const shape& on, const costs::quadratic& cost, std::span<const tokens> lengths,
+                                   const solvers::search_budget& effort, std::uint32_t replica) {
+  const solvers::two_phase_estimated solver{{.effort = effort, .threads = 1}};
+  const std::clock_t begin = std::clock();
+  result<rank_plan> made = planner{on, slicers::equal_cost{}, cost, solver}.of_replica(lengths, replica);
+  if (!made) return made;
+  made.value().part.planning_time = {static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC};
+  return made;
+}
+
 double useful_share(const plan& p, const costs::quadratic& cost) {
   double work = 0;
   for (const tokens length : p.lengths) {

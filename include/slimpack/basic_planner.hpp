@@ -4,9 +4,9 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/shared_row.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/detail/checked_times.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
@@ -99,6 +99,23 @@ class basic_planner {
   /// with its best, and marks the plan as truncated, since it may then differ from machine to machine.
   [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const;
 
+  /// Divides `lengths` among all replicas, and plans no more than the group that replica `replica` is of: what a rank needs
+  /// to run its stage. A stop token marks the part as truncated: then one rank of a group plans and the others get its
+  /// part.
+  /// Law       put_together of the parts of all replicas is the plan that operator() makes, to the bit
+  /// Errors    those of operator(), as far as they show in the group; invalid_input: there is no such replica
+  /// Complexity that of the division, and of planning the group's replicas
+  [[nodiscard]] result<rank_plan> of_replica(std::span<const tokens> lengths, std::uint32_t replica,
+                                             std::stop_token stop = {}) const
+    requires group_solver_for<Solver, Slicer, Cost, Schedule>;
+
+  /// The whole plan of the parts of all groups, in any order; the same part may come several times. It has what parts have
+  /// not: step time, bounds, efficiency and bubble. Its planning time is that of the part that took longest.
+  /// Requires  parts made by this planner, or by another one of the same policies
+  /// Errors    invalid_input: parts of different batches, shapes or divisions, or a replica that no part has, or that two
+  ///           parts plan differently
+  [[nodiscard]] result<plan> put_together(std::span<const rank_plan> parts) const;
+
  private:
   using searched_cost = detail::checked_times<Cost, false>;
   using checked_cost = detail::checked_times<Cost, true>;
@@ -112,29 +129,55 @@ class basic_planner {
       return solver_.solve(batch, slicer_, cost_, schedule_);
   }
 
-  /// Prices a solution, runs it in the simulator, and proves how good it is (see Trust above).
-  result<plan> assembled(std::span<const tokens> lengths, solution&& solved, const checked_cost& cost) const {
-    if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
+  result<group_solution> group_of(const problem& batch, const searched_cost& cost, std::uint32_t replica) const {
+    if constexpr (group_solver_for<Solver, Slicer, searched_cost, Schedule>)
+      return solver_.solve_group(batch, slicer_, cost, schedule_, replica);
+    else
+      return solver_.solve_group(batch, slicer_, cost_, schedule_, replica);
+  }
+
+  /// A plan without replicas.
+  [[nodiscard]] plan blank(std::span<const tokens> lengths, const checked_cost& cost) const {
     plan p;
     p.simulator = Simulator::name;
     p.lengths.assign(lengths.begin(), lengths.end());
     p.shape = shape_;
     p.memory_unit = unit_of(cost, shape_);
+    p.replicas.resize(static_cast<std::size_t>(shape_.replicas));
+    return p;
+  }
+
+  /// Prices a solution, runs it in the simulator, and proves how good it is (see Trust above).
+  result<plan> assembled(std::span<const tokens> lengths, solution&& solved, const checked_cost& cost) const {
+    if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
+    plan p = blank(lengths, cost);
+    if (result<void> run = simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved), cost);
+        !run)
+      return std::move(run).error();
+    if (result<void> proved = prove(p, cost); !proved) return std::move(proved).error();
+    return p;
+  }
+
+  /// The part of a group, priced and run likewise.
+  result<plan> assembled(std::span<const tokens> lengths, group_solution&& group, const checked_cost& cost) const {
+    if (result<void> sound = detail::solution_check(group, lengths, shape_)(); !sound) return std::move(sound).error();
+    plan p = blank(lengths, cost);
+    std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(group.solved.merges, p.replicas.size());
+    std::erase_if(groups, [&](const std::vector<std::uint32_t>& g) {
+      return !std::binary_search(group.replicas.begin(), group.replicas.end(), g.front());
+    });
+    if (result<void> run = simulate(p, groups, std::move(group.solved), cost); !run) return std::move(run).error();
+    return p;
+  }
+
+  /// What only a whole plan has: step time, bounds, efficiency and bubble.
+  result<void> prove(plan& p, const checked_cost& cost) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
     if (!rates) return std::move(rates).error();
-    p.replicas.resize(solved.replicas.size());
-    std::vector<bool> shared(lengths.size());
-    for (const merge& m : solved.merges) shared[m.sequence.value] = true;
-    const std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(solved.merges, p.replicas.size());
-    result<void> run = detail::for_each_index(groups.size(), threads_of(solver_), [&](std::size_t g) {
-      return simulate(p, groups[g], lengths, solved, shared, rates.value(), cost);
-    });
-    if (!run) return std::move(run).error();
     for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
-    p.merges = std::move(solved.merges);
     if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost);  // between copies of the weights
     p.step_time += p.reduce_time;
-    const std::vector<sequence> batch = solvers::sequences_of(lengths);
+    const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
     p.bounds = simulators::lower_bounds(cost, shape_, batch, rates.value());
     for (bound& b : p.bounds) {
       b.time += p.reduce_time;
@@ -150,13 +193,27 @@ class basic_planner {
     const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
     p.efficiency = timed ? p.lower_bound / p.step_time : 1;
     p.bubble = timed ? 1 - useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
-    return p;
+    return success();
+  }
+
+  /// Prices and runs groups of replicas (joint_groups), and hands them and the merges over to the plan.
+  result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved,
+                        const checked_cost& cost) const {
+    const result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
+    if (!rates) return rates.error();
+    std::vector<bool> shared(p.lengths.size());
+    for (const merge& m : solved.merges) shared[m.sequence.value] = true;
+    result<void> run = detail::for_each_index(groups.size(), threads_of(solver_), [&](std::size_t g) {
+      return simulate(p, groups[g], solved, shared, rates.value(), cost);
+    });
+    if (!run) return run;
+    p.merges = std::move(solved.merges);
+    return success();
   }
 
   /// Prices and runs the replicas of a group, which share sequences where they are several (simulators/graph/joint.hpp),
   /// and hands them over to the plan.
-  result<void> simulate(plan& p, std::span<const std::uint32_t> group, std::span<const tokens> lengths,
-                        solution& solved, const std::vector<bool>& shared,
+  result<void> simulate(plan& p, std::span<const std::uint32_t> group, solution& solved, const std::vector<bool>& shared,
                         const std::vector<memory_rates>& rates, const checked_cost& cost) const {
     result<simulators::priced_group> run =
         simulators::price_group(group, solved, cost, shape_, rates, weight_gradients_of<Schedule>);
@@ -167,7 +224,7 @@ class basic_planner {
     const std::vector<seconds> ends = simulators::ends_of(graph, start.value(), group.size());
     for (std::size_t g = 0; g < group.size(); ++g) {
       result<replica_plan> one =
-          recorded(lengths, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates, cost);
+          recorded(p.lengths, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates, cost);
       if (!one) return std::move(one).error();
       one.value().makespan = ends[g];
       p.replicas[group[g]] = std::move(one).value();
@@ -232,6 +289,73 @@ result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator(
   p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   p.hash = hash_of(p);
   return made;
+}
+
+template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
+  requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
+result<rank_plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_replica(std::span<const tokens> lengths,
+                                                                                       std::uint32_t replica,
+                                                                                       std::stop_token stop) const
+  requires group_solver_for<Solver, Slicer, Cost, Schedule>
+{
+  // clang 14 compiles this for any solver where a planner is instantiated explicitly.
+  if constexpr (group_solver_for<Solver, Slicer, Cost, Schedule>) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
+    detail::time_faults faults(stop);
+    result<group_solution> solved = group_of(problem{lengths, shape_, faults.token()}, searched_cost(cost_, faults), replica);
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (!solved) return std::move(solved).error();
+    rank_plan made{solved.value().division, solved.value().replicas, {}};
+    result<plan> part = assembled(lengths, std::move(solved).value(), checked_cost(cost_, faults));
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (!part) return std::move(part).error();
+    made.part = std::move(part).value();
+    made.part.truncated = stop.stop_possible();
+    made.part.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+    made.part.hash = hash_of(made.part);
+    return made;
+  } else {
+    return error{errc::invalid_input, ""};
+  }
+}
+
+template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
+  requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
+result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::put_together(std::span<const rank_plan> parts) const {
+  const auto wrong = [](const std::string& what) { return error{errc::invalid_input, "parts of a plan: " + what}; };
+  if (parts.empty()) return wrong("there are none");
+  const plan& first = parts.front().part;
+  if (first.shape != shape_) return wrong("they are for another shape than the planner's");
+  if (result<void> fine = check(first.lengths); !fine) return std::move(fine).error();
+  detail::time_faults faults{std::stop_token{}};
+  const checked_cost cost(cost_, faults);
+  plan p = blank(first.lengths, cost);
+  std::vector<const rank_plan*> of(p.replicas.size());
+  for (const rank_plan& r : parts) {
+    if (r.group.empty() || r.part.replicas.size() != of.size()) return wrong("one has no group, or other replicas than the shape");
+    if (r.division != parts.front().division || r.part.shape != shape_ || r.part.lengths != first.lengths)
+      return wrong("replicas " + std::to_string(parts.front().group.front()) + " and " + std::to_string(r.group.front()) + " are of different divisions");
+    for (const std::uint32_t replica : r.group) {
+      if (replica >= of.size()) return wrong("the shape has no replica " + std::to_string(replica));
+      const rank_plan* const before = std::exchange(of[replica], &r);
+      if (before && (before->group != r.group || before->part.hash != r.part.hash))
+        return wrong("two of them plan replica " + std::to_string(replica) + " differently");
+    }
+  }
+  for (std::uint32_t replica = 0; replica < of.size(); ++replica) {
+    if (!of[replica]) return wrong("none plans replica " + std::to_string(replica));
+    const rank_plan& r = *of[replica];
+    p.replicas[replica] = r.part.replicas[replica];
+    if (r.group.front() != replica) continue;
+    p.merges.insert(p.merges.end(), r.part.merges.begin(), r.part.merges.end());
+    p.truncated = p.truncated || r.part.truncated;
+    p.planning_time = std::max(p.planning_time, r.part.planning_time);
+  }
+  if (result<void> proved = prove(p, cost); !proved) return std::move(proved).error();
+  if (faults.any()) return faults.told(p.lengths, shape_.quantum);
+  p.hash = hash_of(p);
+  return p;
 }
 
 }  // namespace slimpack

@@ -19,9 +19,11 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <stop_token>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -62,6 +64,12 @@ concept solves = requires(const S& s, const problem& p, const Slicer& slicer, co
   { s.solve(p, slicer, c, o) } -> std::same_as<result<solution>>;
 };
 
+template <class S, class Slicer, class Cost, class Schedule>
+concept solves_groups = requires(const S& s, const problem& p, const Slicer& slicer, const Cost& c, const Schedule& o,
+                                 std::uint32_t replica) {
+  { s.solve_group(p, slicer, c, o, replica) } -> std::same_as<result<group_solution>>;
+};
+
 template <class S, class Graph>
 concept runs_tasks = requires(const S& s, const Graph& g) {
   { S::name } -> std::convertible_to<std::string_view>;
@@ -69,10 +77,12 @@ concept runs_tasks = requires(const S& s, const Graph& g) {
   { s.tails(g) } -> std::same_as<result<std::vector<seconds>>>;
 };
 
-template <class P>
-concept plans_batches = requires(P& plan_batch, std::span<const tokens> lengths, std::stop_token stop) {
-  { plan_batch(lengths, std::move(stop)) } -> std::same_as<result<plan>>;
+template <class P, class Plan>
+concept plans_batches_as = requires(P& plan_batch, std::span<const tokens> lengths, std::stop_token stop) {
+  { plan_batch(lengths, std::move(stop)) } -> std::same_as<result<Plan>>;
 };
+template <class P>
+concept plans_batches = plans_batches_as<P, plan> || plans_batches_as<P, rank_plan>;
 
 template <class T>
 concept moves_bytes =
@@ -244,6 +254,17 @@ concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && s
     (detail::solves<S, Slicer, Cost, Schedule> ||
      detail::unmet<"a solver offers result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const">());
 
+/// A solver that can also plan one group of replicas alone, so that each rank plans its own (planner.of_replica).
+///  6. the groups of all replicas, put together, are what `solve` answers; each runs what it says, and all groups have the
+///     same fingerprint of the division
+/// testing/rank_plan_laws.hpp checks them.
+/// Shipped   solvers::two_phase_estimated, any two_phase_with whose divider needs no plans (solvers/divide/divider.hpp), and
+///           solvers::refined around one
+template <class S, class Slicer, class Cost, class Schedule>
+concept group_solver_for = solver_for<S, Slicer, Cost, Schedule> &&
+    (detail::solves_groups<S, Slicer, Cost, Schedule> ||
+     detail::unmet<"a solver that plans one group alone offers result<group_solution> solve_group(const problem&, const Slicer&, const Cost&, const Schedule&, uint32_t replica) const: solvers::two_phase_estimated does">());
+
 /// A simulator tells when the tasks of an accepted plan start: instructions, messages, and the gates at which replicas that
 /// share a sequence wait for each other. Graph is the task graph that it reads.
 ///  1. starts: a task starts when the last of its predecessors ends, and at 0 where it has none
@@ -265,11 +286,15 @@ concept simulator_for = std::copyable<S> &&
 /// Whatever plans a batch: what may be cached (service/plan_cache.hpp) and planned ahead (service/async_planner.hpp).
 ///  1. equal lengths get equal plans, as long as nobody asks to stop
 ///  2. a stop makes it answer soon, with the best plan found; plans under a stop token are marked as truncated
-/// Shipped   planner; std::ref of a plan_cache around one
+/// Shipped   planner, for all replicas; replica_planner, for the group of one; std::ref of a plan_cache around either
 template <class P>
 concept batch_planner = std::move_constructible<P> &&
     (detail::plans_batches<P> ||
-     detail::unmet<"a batch planner is called with (span<const tokens> lengths, stop_token) and gives result<plan>">());
+     detail::unmet<"a batch planner is called with (span<const tokens> lengths, stop_token) and gives result<plan> or result<rank_plan>">());
+
+/// What a batch planner makes: plan or rank_plan.
+template <batch_planner P>
+using made_by = std::conditional_t<detail::plans_batches_as<P, plan>, plan, rank_plan>;
 
 /// A transport carries bytes between the ranks of a step; rank = replica * stages + stage, whatever the trainer calls
 /// them. Sends and receives return at once with a handle, and a receive may be posted before its message is sent.

@@ -12,6 +12,7 @@ struct partition;
 struct workload;
 struct plan;
 struct replica_plan;
+struct rank_plan;
 struct merge;
 struct piece;
 struct step_outline;
@@ -21,7 +22,8 @@ struct error;
 class micropacks;
 class outgoing;
 class plan_error;
-class plan_ticket;
+template <class Plan>
+class basic_plan_ticket;
 class deadline;
 struct shape_search;
 

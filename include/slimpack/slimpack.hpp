@@ -18,7 +18,6 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>
@@ -50,6 +49,7 @@
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/shared_row.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/executors/activation_store.hpp>
@@ -85,6 +85,7 @@
 #include <slimpack/service/deadline.hpp>
 #include <slimpack/service/plan_cache.hpp>
 #include <slimpack/service/plan_ticket.hpp>
+#include <slimpack/service/replica_planner.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/candidate.hpp>
 #include <slimpack/shapes/layout.hpp>

@@ -14,6 +14,7 @@
 #include <slimpack/solvers/baselines/dp_balanced.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <cstddef>
@@ -158,8 +159,21 @@ struct solver_that_changes {
 };
 static_assert(!solves_all<solver_that_changes>);
 
+// group_solver_for
+
+template <class Solver>
+constexpr bool solves_groups = group_solver_for<Solver, slicers::equal_cost, costs::quadratic, schedules::list>;
+static_assert(solves_groups<solvers::two_phase_estimated>);
+static_assert(solves_groups<solvers::refined<solvers::two_phase_estimated>>);
+static_assert(!solves_groups<solvers::two_phase>);
+static_assert(!solves_groups<solvers::refined<solvers::two_phase>>);
+static_assert(!solves_groups<any_solver>);
+
 // batch_planner
 
+static_assert(batch_planner<result<rank_plan> (*)(std::span<const tokens>, std::stop_token)>);
+static_assert(std::same_as<made_by<result<rank_plan> (*)(std::span<const tokens>, std::stop_token)>, rank_plan>);
+static_assert(std::same_as<made_by<planner<>>, plan>);
 static_assert(batch_planner<planner<>>);
 static_assert(batch_planner<std::reference_wrapper<plan_cache<planner<>>>>);
 static_assert(batch_planner<result<plan> (*)(std::span<const tokens>, std::stop_token)>);

@@ -60,6 +60,27 @@ struct plan {
   seconds planning_time;   ///< lengths in memory to certified plan
 };
 
+/// What the ranks of one group of replicas plan for themselves: the group's part of a plan, and a fingerprint of the
+/// division that it is a part of. A group is a replica alone, or those that share sequences.
+///
+///   slimpack::rank_plan mine = plan_batch.of_replica(lengths, replica).value();
+///
+/// The part has all lengths, the whole shape, and replicas and merges of the group only: other replicas have no packs
+/// and no programs in it. Step time, bounds, efficiency and bubble are those of a whole plan, and 0 here;
+/// basic_planner::put_together makes it of the parts of all groups.
+struct rank_plan {
+  std::uint64_t division{};          ///< of all replicas; ranks compare it before they start, as they compare part.hash
+                                     ///< within a group
+  std::vector<std::uint32_t> group;  ///< replicas that are planned here, ascending
+  plan part;
+};
+
+/// The plan that a rank runs its stage of: a whole one, or its group's part.
+[[nodiscard]] inline const plan& part_of(const plan& p) noexcept { return p; }
+[[nodiscard]] inline const plan& part_of(const rank_plan& p) noexcept { return p.part; }
+[[nodiscard]] inline plan& part_of(plan& p) noexcept { return p; }
+[[nodiscard]] inline plan& part_of(rank_plan& p) noexcept { return p.part; }
+
 }  // namespace slimpack
 
 #endif

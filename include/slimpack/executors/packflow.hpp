@@ -20,8 +20,8 @@ namespace slimpack::executors {
 ///   slimpack::step_report step = run.execute(plan, compute, transport).value();
 ///   optimizer.step();                                     // on every rank, or on none
 ///
-/// A step: 1. ranks compare plans, message formats and shapes; 2. begin_step; 3. the program, whose transfers are posted in
-/// one order on all ranks (simulators/transfer_order.hpp), so that they cannot wait for each other even if only one runs at
+/// A step: 1. ranks compare plans (or divisions, and plans within a group), message formats and shapes; 2. begin_step;
+/// 3. the program, whose transfers are posted in one order on all ranks (simulators/transfer_order.hpp), so that they cannot wait for each other even if only one runs at
 /// a time; receives early and sends left under way, so that messages travel while stages compute; 4. nothing may be held any
 /// more; 5. reduce; 6. ranks tell each other that all is done. Only then does any rank return a report.
 /// Loss weights are relative to the valid tokens of the whole batch, as the compute of each replica's last stage counts
@@ -47,6 +47,18 @@ struct packflow {
   template <class Compute, transport Transport>
     requires computes_for<Compute, Schedule>
   result<step_report> execute(const plan& p, Compute& compute, Transport& transport) const {
+    return run_stage(p, compute, transport);
+  }
+  /// The same where each rank planned its own group: ranks compare the division, and within a group the plan.
+  template <class Compute, transport Transport>
+    requires computes_for<Compute, Schedule>
+  result<step_report> execute(const rank_plan& p, Compute& compute, Transport& transport) const {
+    return run_stage(p, compute, transport);
+  }
+
+ private:
+  template <class Plan, class Compute, class Transport>
+  result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport) const {
     detail::stage_run<Compute, Transport> run{p, compute, transport, step};
     result<step_report> outcome = run.attempt();
     if (outcome) return outcome;

@@ -5,7 +5,7 @@
 #include <slimpack/core/exchange.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/costs/shared_row.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -30,6 +30,7 @@ namespace slimpack {
 ///     train(now);
 ///   }
 ///
+/// Planner       of all replicas, or of the group of one (replica_planner): then tickets give rank_plans
 /// Order         batches are planned one after the other, as submitted; the planner itself may use several threads
 /// Back-pressure besides the batch at work `queue` batches may wait; submit waits until there is room for one more
 /// Limits        of time: plan_ticket::hurry, which marks a plan as truncated; marks of the planner itself are replaced
@@ -38,7 +39,13 @@ namespace slimpack {
 ///               ends soon
 template <batch_planner Planner>
 class async_planner {
+  using made = made_by<Planner>;
+  using job_type = detail::plan_job<made>;
+
  public:
+  using ticket = basic_plan_ticket<made>;  ///< of plans, or of rank_plans
+
+
   /// Errors    std::system_error: no thread can be started
   explicit async_planner(Planner plan_batch, std::size_t queue = 1)
       : plan_batch_(std::move(plan_batch)),
@@ -49,18 +56,18 @@ class async_planner {
   ~async_planner() {
     worker_.request_stop();
     const std::lock_guard lock(mutex_);
-    for (const std::shared_ptr<detail::plan_job>& job : queue_) job->cancel();
+    for (const std::shared_ptr<job_type>& job : queue_) job->cancel();
     if (at_work_) at_work_->cancel();
   }
 
   /// Puts a batch into the queue, once there is room. May be called from several threads.
-  [[nodiscard]] plan_ticket submit(std::vector<tokens> lengths) {
-    auto job = std::make_shared<detail::plan_job>(std::move(lengths));
+  [[nodiscard]] ticket submit(std::vector<tokens> lengths) {
+    auto job = std::make_shared<job_type>(std::move(lengths));
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return queue_.size() < most_; });
     queue_.push_back(job);
     changed_.notify_all();
-    return plan_ticket(std::move(job));
+    return ticket(std::move(job));
   }
 
  private:
@@ -77,11 +84,11 @@ class async_planner {
     }
   }
 
-  void plan_one(detail::plan_job& job) {
+  void plan_one(job_type& job) {
     if (job.answered()) return;  // cancelled
-    std::optional<result<plan>> found;
+    std::optional<result<made>> found;
     std::exception_ptr thrown = detail::thrown_by([&] { found.emplace(plan_batch_(job.lengths(), job.stop())); });
-    if (found && *found) found->value().truncated = job.stop().stop_requested();
+    if (found && *found) part_of(found->value()).truncated = job.stop().stop_requested();
     job.answer(std::move(found), std::move(thrown));
   }
 
@@ -89,8 +96,8 @@ class async_planner {
   std::size_t most_;
   std::mutex mutex_;  // guards the three below
   std::condition_variable_any changed_;
-  std::deque<std::shared_ptr<detail::plan_job>> queue_;
-  std::shared_ptr<detail::plan_job> at_work_;
+  std::deque<std::shared_ptr<job_type>> queue_;
+  std::shared_ptr<job_type> at_work_;
   std::jthread worker_;  // last: it ends before what it uses
 };
 

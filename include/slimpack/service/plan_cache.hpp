@@ -32,28 +32,31 @@ namespace slimpack {
 /// Law           gives what the planner itself would, planning_time apart, as long as nobody asks to stop
 /// Errors        those of the planner
 /// Complexity    O(most + lengths) to look up, and a copy of the plan
+/// Planner   of all replicas, or of the group of one (replica_planner): then it keeps rank_plans
 template <batch_planner Planner>
 class plan_cache {
+  using made = made_by<Planner>;
+
  public:
   explicit plan_cache(Planner plan_batch, std::size_t most = 64) : plan_batch_(std::move(plan_batch)), most_(most) {}
 
-  [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) {
+  [[nodiscard]] result<made> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) {
     const std::uint64_t key = fingerprint(lengths);
-    result<plan> answer{plan{}};
-    if (const std::shared_ptr<const plan> known = found(key, lengths)) {
+    result<made> answer{made{}};
+    if (const std::shared_ptr<const made> known = found(key, lengths)) {
       answer = *known;
     } else {
       answer = plan_batch_(lengths, stop);
-      if (answer && !stop.stop_requested()) keep(key, std::make_shared<const plan>(answer.value()));
+      if (answer && !stop.stop_requested()) keep(key, std::make_shared<const made>(answer.value()));
     }
-    if (answer) answer.value().truncated = stop.stop_possible();
+    if (answer) part_of(answer.value()).truncated = stop.stop_possible();
     return answer;
   }
 
  private:
   struct entry {
     std::uint64_t key;
-    std::shared_ptr<const slimpack::plan> plan;
+    std::shared_ptr<const made> plan;
   };
 
   static std::uint64_t fingerprint(std::span<const tokens> lengths) noexcept {
@@ -63,19 +66,20 @@ class plan_cache {
   }
 
   /// The plan of these lengths, which then counts as asked for last; or null.
-  std::shared_ptr<const plan> found(std::uint64_t key, std::span<const tokens> lengths) {
+  std::shared_ptr<const made> found(std::uint64_t key, std::span<const tokens> lengths) {
     const std::lock_guard lock(mutex_);
     const auto at = std::find_if(entries_.begin(), entries_.end(), [&](const entry& e) {
-      return e.key == key && std::equal(lengths.begin(), lengths.end(), e.plan->lengths.begin(), e.plan->lengths.end());
+      return e.key == key && std::equal(lengths.begin(), lengths.end(), part_of(*e.plan).lengths.begin(),
+                                        part_of(*e.plan).lengths.end());
     });
     if (at == entries_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, at);
     return at->plan;
   }
 
-  void keep(std::uint64_t key, std::shared_ptr<const plan> made) {
+  void keep(std::uint64_t key, std::shared_ptr<const made> one) {
     const std::lock_guard lock(mutex_);
-    entries_.push_front({key, std::move(made)});
+    entries_.push_front({key, std::move(one)});
     if (entries_.size() > most_) entries_.pop_back();
   }
 

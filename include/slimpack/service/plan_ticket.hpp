@@ -19,6 +19,7 @@ namespace detail {
 
 /// A batch on its way to a plan, shared by the ticket and by the thread that plans it. Answered once: what comes after
 /// the first answer is dropped.
+template <class Plan>
 class plan_job {
  public:
   explicit plan_job(std::vector<tokens> lengths) : lengths_(std::move(lengths)) {}
@@ -27,7 +28,7 @@ class plan_job {
   [[nodiscard]] std::stop_token stop() const { return stop_.get_token(); }
   void hurry() { stop_.request_stop(); }
 
-  void answer(std::optional<result<plan>> found, std::exception_ptr thrown) {
+  void answer(std::optional<result<Plan>> found, std::exception_ptr thrown) {
     const std::lock_guard lock(mutex_);
     if (answered_) return;
     answered_ = true;
@@ -45,10 +46,10 @@ class plan_job {
     return answered_;
   }
   /// The answer, which leaves; whoever asks again is told so.
-  result<plan> wait() {
+  result<Plan> wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return answered_; });
-    std::optional<result<plan>> found = std::exchange(found_, error{errc::invalid_input, "this plan was fetched before"});
+    std::optional<result<Plan>> found = std::exchange(found_, error{errc::invalid_input, "this plan was fetched before"});
     if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
     return *std::move(found);
   }
@@ -59,7 +60,7 @@ class plan_job {
   mutable std::mutex mutex_;  // guards those below
   std::condition_variable changed_;
   bool answered_{};
-  std::optional<result<plan>> found_;
+  std::optional<result<Plan>> found_;
   std::exception_ptr thrown_;
 };
 
@@ -67,15 +68,17 @@ class plan_job {
 
 /// The plan of a submitted batch, to be fetched when it is needed (async_planner.hpp). Outlives the planner that gave it.
 /// A ticket that is dropped does not cancel its batch.
-class plan_ticket {
+/// Plan      plan, or rank_plan where a rank plans its own group (replica_planner)
+template <class Plan>
+class basic_plan_ticket {
  public:
   /// Tickets come from async_planner::submit.
-  explicit plan_ticket(std::shared_ptr<detail::plan_job> job) : job_(std::move(job)) {}
+  explicit basic_plan_ticket(std::shared_ptr<detail::plan_job<Plan>> job) : job_(std::move(job)) {}
 
   /// Waits for the plan, which leaves with the first call; so does what planning threw, which is thrown.
   /// Errors    those of the planner; cancelled: by `cancel`, or the async_planner is gone; invalid_input: the plan was
   ///           fetched before, from this ticket or a copy of it
-  [[nodiscard]] result<plan> get() { return job_->wait(); }
+  [[nodiscard]] result<Plan> get() { return job_->wait(); }
 
   /// Whether get answers without waiting.
   [[nodiscard]] bool ready() const { return job_->answered(); }
@@ -90,8 +93,11 @@ class plan_ticket {
   void cancel() { job_->cancel(); }
 
  private:
-  std::shared_ptr<detail::plan_job> job_;
+  std::shared_ptr<detail::plan_job<Plan>> job_;
 };
+
+using plan_ticket = basic_plan_ticket<plan>;
+using rank_plan_ticket = basic_plan_ticket<rank_plan>;
 
 }  // namespace slimpack
 

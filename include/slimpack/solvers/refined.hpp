@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_REFINED_HPP
 #define SLIMPACK_SOLVERS_REFINED_HPP
 
+#include <slimpack/concepts.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -14,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,20 +45,23 @@ struct refined {
     alike.common_cuts = true;
     result<solution> found = solver.solve(alike, slicer, cost, schedule);
     if (!found) return found;
-    std::vector<bool> shares(found.value().replicas.size());
-    for (const merge& m : found.value().merges)
-      for (const std::uint32_t r : m.replicas)
-        if (r < shares.size()) shares[r] = true;  // the planner refuses an answer that names others
-    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
-    if (!rates) return std::move(rates).error();
-    std::vector<replica_solution>& replicas = found.value().replicas;
-    result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), [&](std::size_t i) -> result<void> {
-      replica_solution& r = replicas[i];
-      r.partition = common_refinement(r.partition);
-      if (shares[i]) return success();
-      return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule);
-    });
-    if (!ordered) return std::move(ordered).error();
+    std::vector<std::uint32_t> all(found.value().replicas.size());
+    std::iota(all.begin(), all.end(), 0u);
+    return in_pieces(std::move(found).value(), all, batch, cost, schedule);
+  }
+
+  /// The part of `solve`'s answer that is the group of a replica, where the solver can plan it alone.
+  template <class Slicer, class Cost, class Schedule>
+    requires slimpack::detail::solves_groups<Solver, Slicer, Cost, Schedule>
+  [[nodiscard]] result<group_solution> solve_group(const problem& batch, const Slicer& slicer, const Cost& cost,
+                                                   const Schedule& schedule, std::uint32_t replica) const {
+    problem alike = batch;
+    alike.common_cuts = true;
+    result<group_solution> found = solver.solve_group(alike, slicer, cost, schedule, replica);
+    if (!found) return found;
+    result<solution> made = in_pieces(std::move(found.value().solved), found.value().replicas, batch, cost, schedule);
+    if (!made) return std::move(made).error();
+    found.value().solved = std::move(made).value();
     return found;
   }
 
@@ -65,6 +71,27 @@ struct refined {
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const refined& s) {
     return out << "solvers::refined{" << s.solver << "}";
+  }
+
+ private:
+  /// The packs of some replicas as pieces that both passes share, in order.
+  template <class Cost, class Schedule>
+  [[nodiscard]] result<solution> in_pieces(solution&& found, std::span<const std::uint32_t> replicas, const problem& batch,
+                                           const Cost& cost, const Schedule& schedule) const {
+    std::vector<bool> shares(found.replicas.size());
+    for (const merge& m : found.merges)
+      for (const std::uint32_t r : m.replicas)
+        if (r < shares.size()) shares[r] = true;  // the planner refuses an answer that names others
+    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return std::move(rates).error();
+    result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), [&](std::size_t i) -> result<void> {
+      replica_solution& r = found.replicas[replicas[i]];
+      r.partition = common_refinement(r.partition);
+      if (shares[replicas[i]]) return success();
+      return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule);
+    });
+    if (!ordered) return std::move(ordered).error();
+    return std::move(found);
   }
 };
 

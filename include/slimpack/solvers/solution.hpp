@@ -5,6 +5,7 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 
+#include <cstdint>
 #include <vector>
 
 namespace slimpack {
@@ -20,6 +21,14 @@ struct replica_solution {
 struct solution {
   std::vector<replica_solution> replicas;
   std::vector<merge> merges{};
+};
+
+/// The part of an answer that is one group: replicas that share sequences, or one alone.
+struct group_solution {
+  std::uint64_t division{};             ///< fingerprint of the division of all replicas
+  std::vector<std::uint32_t> replicas;  ///< ascending
+  std::vector<sequence_id> sequences;   ///< that the group runs
+  solution solved;                      ///< of all replicas of the shape; those outside the group are empty
 };
 
 }  // namespace slimpack

@@ -4,7 +4,6 @@
 #include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/exchange.hpp>
 #include <slimpack/core/shape.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/memory/memory.hpp>
@@ -12,6 +11,7 @@
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/shared_row.hpp>
 
 #include <algorithm>
 #include <cstddef>

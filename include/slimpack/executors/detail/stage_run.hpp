@@ -34,6 +34,8 @@ struct row_sizes {
 
 /// What each rank tells all others before the first instruction.
 struct greeting {
+  std::uint64_t division{};     // 0: every rank holds the whole plan
+  std::uint64_t group{};        // first of the replicas that hold the same plan; 0 of a whole one
   std::uint64_t hash{};
   std::int64_t stages{};
   std::int64_t replicas{};
@@ -60,6 +62,10 @@ class stage_run {
  public:
   stage_run(const plan& p, Compute& compute, Transport& transport, std::int64_t step)
       : plan_(&p), compute_(&compute), transport_(&transport), step_(step) {}
+  stage_run(const rank_plan& p, Compute& compute, Transport& transport, std::int64_t step)
+      : stage_run(p.part, compute, transport, step) {
+    part_ = &p;
+  }
 
   /// The step. What the compute throws is kept, and its text is the error.
   result<step_report> attempt() {
@@ -158,10 +164,15 @@ class stage_run {
                                             std::to_string(plan_->shape.replicas) + " replicas of " +
                                             std::to_string(plan_->shape.stages) + " stages), this is one of " +
                                             std::to_string(transport_->size())};
+    if (part_) {
+      const auto replica = static_cast<std::uint32_t>(transport_->rank() / plan_->shape.stages);
+      if (!std::binary_search(part_->group.begin(), part_->group.end(), replica))
+        return error{errc::invalid_input, "the plan is a part that leaves out replica " + std::to_string(replica) + ", which this rank is of"};
+    }
     const message_format format = compute_->format();
     if (format.width < 1)
       return error{errc::invalid_input, "the message format has " + std::to_string(format.width) + " elements per token"};
-    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), shares_rows<Compute>);
+    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), shares_rows<Compute>, part_ != nullptr);
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
     if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
@@ -172,14 +183,15 @@ class stage_run {
     return success();
   }
 
-  /// Ranks must hold one plan and one message format; then all know the batch's valid tokens.
+  /// Ranks must hold one plan, or parts of one division and the same part within a group, and one message format; then all
+  /// know the batch's valid tokens.
   result<void> greet() {
     doing_ = "agreeing on the plan";
     const message_format format = compute_->format();
     std::int64_t valid = 0;
     if (!script_->outline.idle)
       for (const piece& one : script_->forward.pieces) valid += valid_tokens_of(*compute_, one.slice).value;
-    const greeting own{hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
+    const greeting own{part_ ? part_->division : 0, part_ ? part_->group.front() : 0, hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
                        static_cast<std::int64_t>(format.element), valid, step_,
                        static_cast<std::int64_t>(cuts_of<Compute>()), sizes_of_rows(), script_->transfers.hash, script_->transfers.together};
     if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
@@ -191,7 +203,12 @@ class stage_run {
       const auto differs = [&](const std::string& what, const std::string& first, const std::string& other) {
         return error{errc::disagreement, "ranks 0 and " + std::to_string(rank) + " hold different " + what + ": " + first + " and " + other};
       };
-      if (one.hash != all[0].hash || one.stages != all[0].stages || one.replicas != all[0].replicas)
+      if (one.division != all[0].division) return differs("divisions of the batch", division_text(all[0]), division_text(one));
+      const std::size_t leader = std::min<std::size_t>(one.group, all.size()) * stages;
+      if (leader >= all.size() || one.hash != all[leader].hash || one.group != all[leader].group)
+        return error{errc::disagreement, "ranks " + std::to_string(leader) + " and " + std::to_string(rank) + " hold different plans: " +
+                                             hash_text(leader < all.size() ? all[leader].hash : 0) + " and " + hash_text(one.hash)};
+      if (one.stages != all[0].stages || one.replicas != all[0].replicas)
         return differs("plans", hash_text(all[0].hash), hash_text(one.hash));
       if (one.step != all[0].step) return differs("steps", std::to_string(all[0].step), std::to_string(one.step));
       if (one.cuts != all[0].cuts)
@@ -222,11 +239,15 @@ class stage_run {
     return success();
   }
 
-  /// Of all chunks; nothing where the plan shares no sequence.
+  static std::string division_text(const greeting& one) {
+    return one.division == 0 ? "a plan of all replicas" : hash_text(one.division);
+  }
+
+  /// Of all chunks; nothing where the plan shares no sequence. Of parts, some may share and others not.
   [[nodiscard]] row_sizes sizes_of_rows() const {
     row_sizes sizes;
     if constexpr (shares_rows<Compute>) {
-      for (std::uint32_t chunk = 0; !plan_->merges.empty() && chunk < static_cast<std::uint32_t>(plan_->shape.chunks); ++chunk) {
+      for (std::uint32_t chunk = 0; (part_ || !plan_->merges.empty()) && chunk < static_cast<std::uint32_t>(plan_->shape.chunks); ++chunk) {
         const row_format format = compute_->rows(chunk);
         sizes.layers += format.layers;
         sizes.keys_values = static_cast<std::int64_t>(format.keys_values.bytes_per_token());
@@ -301,6 +322,7 @@ class stage_run {
   }
 
   const plan* plan_;
+  const rank_plan* part_{};  // that the plan is, where the rank planned its own group
   Compute* compute_;
   Transport* transport_;
   std::optional<stage_script> script_;

@@ -76,12 +76,13 @@ class stage_script {
   /// The channel on which ranks that share rows send them to each other: the one after those of the chunks.
   [[nodiscard]] int row_channel() const noexcept { return 1 + 2 * chunks; }
 
-  /// shares: whether the compute can run sequences that replicas share
+  /// shares: whether the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
+  /// (rank_plan), so that other replicas run what it leaves out
   /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences; shared
   ///           sequences where the compute can run none
   ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs
   ///           cyclic_schedule: programs that wait for each other, so that their transfers have no order
-  static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, bool shares) {
+  static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, bool shares, bool is_part = false) {
     if (std::min({p.shape.stages, p.shape.replicas, p.shape.chunks}) < 1 || rank < 0 ||
         rank / p.shape.stages >= p.shape.replicas)
       return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
@@ -101,7 +102,7 @@ class stage_script {
                        std::to_string(p.merges.front().replicas.size()) +
                        " replicas, the compute does not say shares_rows = true: plan with "
                        "planner_for<its type> (planner_for.hpp)"};
-    if (result<void> owned = each_owned(p); !owned) return std::move(owned).error();
+    if (result<void> owned = each_owned(p, is_part); !owned) return std::move(owned).error();
     if (result<void> within = all_within(p); !within) return std::move(within).error();
     result<shared_sequences> shared = shared_sequences::of(p, static_cast<std::uint32_t>(s.replica));
     if (!shared) return std::move(shared).error();
@@ -141,7 +142,7 @@ class stage_script {
   [[nodiscard]] int channel(pass p, int part) const { return 1 + 2 * (part / stages) + (p == pass::forward ? 0 : 1); }
 
   /// Each sequence is on one replica, or on those that share it.
-  static result<void> each_owned(const plan& p) {
+  static result<void> each_owned(const plan& p, bool is_part) {
     std::vector<std::vector<std::uint32_t>> owners(p.lengths.size());
     for (std::uint32_t r = 0; r < p.replicas.size(); ++r)
       for (const sequence_id s : p.replicas[r].sequences) {
@@ -156,6 +157,7 @@ class stage_script {
         return error{errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " is shared twice"};
     }
     for (std::size_t s = 0; s < owners.size(); ++s) {
+      if (is_part && merged[s] == nullptr && owners[s].empty()) continue;
       if (merged[s] == nullptr ? owners[s].size() == 1 : owners[s].size() > 1 && owners[s] == merged[s]->replicas) continue;
       return error{errc::invalid_input,
                    "sequence " + std::to_string(s) + " is on " + std::to_string(owners[s].size()) + " replicas; each must be on one" +

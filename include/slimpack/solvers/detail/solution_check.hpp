@@ -24,6 +24,11 @@ class solution_check {
  public:
   solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on)
       : solved_(solved), lengths_(lengths), replicas_(static_cast<std::size_t>(on.replicas)), of_(lengths.size()) {}
+  /// The same of one group: it runs its sequences on its replicas, and the others run nothing.
+  solution_check(const group_solution& group, std::span<const tokens> lengths, const shape& on)
+      : solution_check(group.solved, lengths, on) {
+    group_ = &group;
+  }
 
   /// Errors    invalid_input: what is wrong, with its sequence
   /// Complexity O(sequences + slices + rows * sharers)
@@ -31,16 +36,18 @@ class solution_check {
     if (solved_.replicas.size() != replicas_)
       return error{errc::invalid_input, "the solver plans " + number(solved_.replicas.size()) +
                                             " replicas, the shape has " + number(replicas_)};
+    if (group_)
+      if (result<void> fine = check(*group_); !fine) return fine;
     for (const merge& m : solved_.merges)
       if (result<void> fine = check(m); !fine) return fine;
     for (std::uint32_t r = 0; r < replicas_; ++r)
       if (result<void> fine = check(r); !fine) return fine;
     for (std::size_t s = 0; s < of_.size(); ++s) {
-      const std::size_t wanted = of_[s].shared ? of_[s].shared->replicas.size() : 1;
+      const std::size_t wanted = of_[s].elsewhere ? 0 : of_[s].shared ? of_[s].shared->replicas.size() : 1;
       if (of_[s].listed != wanted)
         return wrong(s, "is on " + number(of_[s].listed) + " replicas, it must be on " + number(wanted));
       for (const pass p : {pass::forward, pass::backward})
-        if (of_[s].ran[index(p)] != lengths_[s])
+        if (wanted > 0 && of_[s].ran[index(p)] != lengths_[s])
           return wrong(s, "runs " + number(of_[s].ran[index(p)].value) + " of its " + number(lengths_[s].value) +
                               " tokens " + name(p));
     }
@@ -51,6 +58,7 @@ class solution_check {
   /// What is known of a sequence so far.
   struct state {
     const merge* shared{};
+    bool elsewhere{};        // on replicas outside of the group that is checked
     std::size_t listed{};    // replicas
     std::uint32_t last{};    // that lists it, counted from 1
     std::size_t rows[2]{};   // that this one has run
@@ -62,6 +70,21 @@ class solution_check {
   static std::string number(auto n) { return std::to_string(n); }
   static error wrong(std::size_t sequence, const std::string& what) {
     return {errc::invalid_input, "the solver's answer is wrong: sequence " + number(sequence) + " " + what};
+  }
+
+  result<void> check(const group_solution& group) {
+    const auto falling = std::adjacent_find(group.replicas.begin(), group.replicas.end(), std::greater_equal<>());
+    if (group.replicas.empty() || falling != group.replicas.end() || group.replicas.back() >= replicas_)
+      return error{errc::invalid_input, "the solver's answer is wrong: a group has replicas that there are, in ascending order"};
+    for (state& s : of_) s.elsewhere = true;
+    for (const sequence_id id : group.sequences) {
+      if (id.value >= of_.size()) return wrong(id.value, "is planned, the batch has " + number(of_.size()));
+      of_[id.value].elsewhere = false;
+    }
+    for (std::uint32_t r = 0; r < replicas_; ++r)
+      if (!solved_.replicas[r].sequences.empty() && !std::binary_search(group.replicas.begin(), group.replicas.end(), r))
+        return wrong(solved_.replicas[r].sequences.front().value, "is on replica " + number(r) + ", which is not of the group");
+    return success();
   }
 
   result<void> check(const merge& m) {
@@ -132,6 +155,7 @@ class solution_check {
   const solution& solved_;
   std::span<const tokens> lengths_;
   std::size_t replicas_;
+  const group_solution* group_{};
   std::vector<state> of_;  // sequences
 };
 

@@ -12,19 +12,22 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
+#include <optional>
+#include <queue>
 #include <span>
 #include <utility>
 #include <vector>
 
-namespace slimpack::detail {
+namespace slimpack::divide {
 
 /// Replicas that phase 2 plans as one, and what they run: a replica with its sequences, or several that share some.
 struct planning_unit {
   std::vector<std::uint32_t> replicas;  ///< ascending
   std::vector<sequence> shared;         ///< by all of them; empty where there is one replica
   std::vector<sequence> own;            ///< of any of them, in batch order
-  exchange_set exchanges{};             ///< that may carry what is shared
+  std::optional<exchange_set> exchanges{};  ///< that may carry what is shared; all that are allowed, if it says none
 
   friend bool operator==(const planning_unit&, const planning_unit&) = default;
 };
@@ -38,13 +41,21 @@ struct sharers_range {
 /// A batch's sequences divided among replicas.
 using division = std::vector<planning_unit>;
 
+}  // namespace slimpack::divide
+
+namespace slimpack::detail {
+
+using divide::division;
+using divide::planning_unit;
+using divide::sharers_range;
+
 /// Groups for what weighs more than `share` of a replica's mean work (`light` of it can be balanced whole), or more than any replica has room for, each
 /// sequence among so many replicas that no more than that share is one's part. Where replicas run out, it goes to the
 /// group that it fills best, and to the lightest where it fits nowhere. A group opens only where those that memory forces
 /// to be shared keep replicas enough for what no group there is suits.
 /// Shapes    work, sharers: one per sequence
 /// Returns   units of all replicas, groups first, that have their shared sequences only
-/// Requires  least <= most <= replicas            Complexity  O(n log n + heavy * replicas)
+/// Requires  least <= most <= replicas            Complexity  O(n log n + heavy * (log replicas + groups))
 [[nodiscard]] inline division grouped(std::span<const sequence> batch, std::span<const double> work,
                                       std::span<const sharers_range> sharers, std::size_t replicas, double share,
                                       double light = solvers::default_search_options.light) {
@@ -72,12 +83,24 @@ using division = std::vector<planning_unit>;
   };
 
   std::vector<double> load(replicas, 0.0);
+  // Loads only grow: of those noted here, the least that still holds is the lightest replica's, the first of equal ones.
+  using noted = std::pair<double, std::uint32_t>;
+  std::priority_queue<noted, std::vector<noted>, std::greater<>> light_first;
+  for (std::uint32_t r = 0; r < replicas; ++r) light_first.push({0.0, r});
+  const auto lightest_of_all = [&] {
+    for (;;) {
+      const auto [then, r] = light_first.top();
+      if (then == load[r]) return load.begin() + r;
+      light_first.pop();
+      light_first.push({load[r], r});
+    }
+  };
   division units;
   std::uint32_t taken = 0;
   std::size_t narrowest = replicas + 1;  // group
   for (std::size_t h = 0; h < heavy.size(); ++h) {
     const std::size_t i = heavy[h];
-    const auto lightest = std::min_element(load.begin(), load.end());
+    const auto lightest = lightest_of_all();
     const bool is_whole = sharers[i].least == 1 && work[i] <= part && *lightest + work[i] <= (std::max(1.0, share) + light) * mean;
     if (is_whole || sharers[i].most == 1) {
       *lightest += work[i];

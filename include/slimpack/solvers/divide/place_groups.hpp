@@ -2,10 +2,11 @@
 #define SLIMPACK_SOLVERS_DIVIDE_PLACE_GROUPS_HPP
 
 #include <slimpack/core/by_pass.hpp>
-#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/solvers/divide/detail/likely_row.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 
@@ -17,25 +18,12 @@
 
 namespace slimpack::detail {
 
-/// A sequence as one row, of which a sharer runs `mine`.
-[[nodiscard]] inline shared_row whole_row(const sequence& s, pass p, std::span<const slice> mine,
-                                          std::span<const std::uint32_t> sharers, const exchange_set& exchanges) {
-  shared_row row{s.id, p, {}, s.length, sharers};
-  row.exchange = exchanges.best(1);
-  if (row.exchange != exchange::keep) return row;
-  tokens own{};
-  for (const slice& one : mine) own += one.length;
-  row.others = s.length - own;
-  row.sent = own * static_cast<std::int64_t>(sharers.size() - 1);
-  return row;
-}
-
 /// Gives a division's groups the replicas between which they exchange the fastest: those of one node, if the cost model
 /// prices its links so. Each in turn takes that run of free replicas, in rank order, between which a row of its first
 /// shared sequence costs least on `part`, the first run of equal ones; who shares nothing takes what is left.
 /// Requires  groups first            Errors  none            Complexity  O(groups * replicas) exchanges priced
 template <class Cost>
-void place_groups(division& units, const Cost& cost, tokens quantum, int part) {
+void place_groups(division& units, const Cost& cost, tokens quantum, int part, const exchange_set& exchanges = {}) {
   std::vector<std::uint32_t> free;
   for (const planning_unit& u : units) free.insert(free.end(), u.replicas.begin(), u.replicas.end());
   std::sort(free.begin(), free.end());
@@ -46,10 +34,11 @@ void place_groups(division& units, const Cost& cost, tokens quantum, int part) {
       const sequence& s = u.shared.front();
       const sharer_slices mine = slices_of_sharer({s.id, {0}, s.length}, 0, static_cast<std::int64_t>(sharers),
                                                   quantum);
+      const exchange how = exchanges.best(1);
       const auto price = [&](std::size_t first) {
         seconds sum{};
         for (const pass p : both_passes)
-          sum += exchange_time(cost, whole_row(s, p, mine, std::span(free).subspan(first, sharers), u.exchanges), mine, p, part);
+          sum += exchange_time(cost, likely_row({s.id, {0}, s.length}, p, mine, std::span(free).subspan(first, sharers), how), mine, p, part);
         return sum;
       };
       seconds least = price(0);

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_CORE_SHARED_ROW_HPP
-#define SLIMPACK_CORE_SHARED_ROW_HPP
+#ifndef SLIMPACK_COSTS_SHARED_ROW_HPP
+#define SLIMPACK_COSTS_SHARED_ROW_HPP
 
 #include <slimpack/core/exchange.hpp>
 #include <slimpack/core/slice.hpp>

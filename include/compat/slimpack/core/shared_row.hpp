@@ -1,0 +1,1 @@
+#include <slimpack/costs/shared_row.hpp>

@@ -1,0 +1,221 @@
+#ifndef SLIMPACK_SOLVERS_DIVIDE_SEARCHED_HPP
+#define SLIMPACK_SOLVERS_DIVIDE_SEARCHED_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/solvers/divide/division.hpp>
+#include <slimpack/solvers/divide/division_problem.hpp>
+#include <slimpack/solvers/divide/place_groups.hpp>
+#include <slimpack/solvers/divide/unit_planner.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/search_report.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Tries divisions by planning them (divide::searched says how).
+template <class UnitPlanner>
+class division_search {
+ public:
+  /// Requires  both outlive it
+  division_search(const divide::division_problem& asked, UnitPlanner& plan, const partition_rule& start)
+      : asked_(asked), plan_(plan), start_(start) {}
+
+  result<solution> best(solvers::search_budget effort) {
+    const solvers::search_options& o = asked_.options;
+    std::vector<division> all = choices();
+    if (all.size() == 1) {
+      result<planned_division> only = plan_.planned(std::move(all.front()), start_, effort);
+      if (!only) return std::move(only).error();
+      return std::move(only.value().solved);
+    }
+    if (result<void> some = try_each(all, effort); !some) return std::move(some).error();
+    // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
+    const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
+    const auto levelled = [&](contender& c) { level(c.units, asked_.batch, asked_.work, c.ends); };
+    plan_again("balanced", o.finalists, part_of(effort, o.balance_quarters), balanced);
+    plan_again("balanced", 1, part_of(effort, o.balance_again_quarters), balanced);
+    tried_.assign(1, {fastest_->units, fastest_->ends});
+    plan_again("levelled", 1, part_of(effort, o.level_quarters), levelled);
+    return std::move(fastest_->solved);
+  }
+
+ private:
+  /// A division, and when each of its units ended as it was planned last.
+  struct contender {
+    division units;
+    std::vector<seconds> ends;
+    [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
+  };
+
+  /// A number of quarters of the effort.
+  struct quarters {
+    solvers::search_budget whole;
+    std::uint64_t count;
+  };
+  static quarters part_of(solvers::search_budget whole, std::uint32_t count) { return {whole, count}; }
+
+  /// Divisions that are worth a trial, each once: nothing shared but what memory forces, then ever more of the heavy
+  /// sequences; where there are several, also each of these with more shared in its groups.
+  [[nodiscard]] std::vector<division> choices() const {
+    const solvers::search_options& o = asked_.options;
+    std::vector<division> found;
+    constexpr double never = 1e9;
+    for (const double share : {never, o.part_first, o.part_second, o.part_third, o.part_fourth}) {
+      division next = grouped(asked_.batch, asked_.work, asked_.sharers, asked_.replicas(), share, o.light);
+      place_groups(next, plan_.cost(), asked_.shape.quantum, asked_.stage, asked_.exchanges);
+      if (std::find(found.begin(), found.end(), next) == found.end()) found.push_back(std::move(next));
+    }
+    const std::vector<double> idle(asked_.replicas(), 0.0);
+    for (division& choice : found) share_out(choice, asked_.batch, asked_.work, idle);
+    for (std::size_t i = 0, given = found.size(); given > 1 && i < given; ++i) {
+      division all_shared = found[i];
+      if (!share_more(all_shared, asked_.work, asked_.sharers, o.light)) continue;
+      share_out(all_shared, asked_.batch, asked_.work, idle);
+      found.push_back(std::move(all_shared));
+    }
+    // What is kept of the others may be what a plan has no room for.
+    const exchange_set without = asked_.exchanges.without_keeping();
+    for (std::size_t i = 0, given = found.size(); asked_.keeping_takes_room() && !without.empty() && i < given; ++i) {
+      division lean = found[i];
+      for (planning_unit& u : lean)
+        if (!u.shared.empty()) u.exchanges = without;
+      if (lean != found[i]) found.push_back(std::move(lean));
+    }
+    return found;
+  }
+
+  /// Plans each with the least effort, until one comes near the mean work of a replica, which no division beats. The fast
+  /// effort is content with 1 % more, normal with 0.1 %.
+  /// Errors    why the first had no plan, where none has
+  result<void> try_each(const std::vector<division>& all, solvers::search_budget effort) {
+    std::optional<error> why;
+    const double mean = asked_.mean();
+    const auto candidates = static_cast<double>(std::max<std::uint64_t>(1, effort.candidates));
+    const seconds near{mean * (1 + asked_.options.near_mean / candidates)};
+    for (const division& choice : all) {
+      if (fastest_ && (plan_.stopped() || fastest_->end() <= near)) break;
+      result<planned_division> trial = tried_once(choice);
+      if (trial)
+        keep("divided", std::move(trial).value());
+      else
+        why = why ? std::move(why) : trial.error();
+    }
+    if (!fastest_) return *std::move(why);
+    return success();
+  }
+
+  /// Changes the fastest of those tried last, up to `most`, and plans them with a part of the effort together.
+  template <class Change>
+  void plan_again(std::string_view called, std::size_t most, quarters effort, const Change& change) {
+    std::vector<contender> next = std::exchange(tried_, {});
+    std::stable_sort(next.begin(), next.end(), [](const contender& x, const contender& y) { return x.end() < y.end(); });
+    next.resize(std::min(next.size(), most));
+    const std::uint64_t parts = 4 * next.size();
+    for (contender& c : next) {
+      if (plan_.stopped()) break;
+      change(c);
+      result<planned_division> made = plan_.planned(std::move(c.units), start_,
+                                                  {effort.whole.nodes / parts * effort.count, effort.whole.candidates / parts * effort.count});
+      if (made) keep(called, std::move(made).value());
+    }
+  }
+
+  /// Notes what was tried, and its plan if it is the fastest.
+  void keep(std::string_view called, planned_division&& made) {
+    solvers::move_report& line = plan_.report().of(called);
+    ++line.tried;
+    tried_.push_back({made.units, made.ends});
+    const bool taken = !fastest_ || is_better(made, *fastest_);
+    if (!taken) return;
+    ++line.taken;
+    if (fastest_) line.gained += fastest_->end() - made.end();
+    fastest_ = std::move(made);
+  }
+
+  /// Whether one division's plan is worth more than another's: it ends sooner, and by a margin if it shares more without
+  /// a price.
+  [[nodiscard]] bool is_better(const planned_division& one, const planned_division& other) const {
+    const auto shared = [](const division& units) {
+      tokens sum{};
+      for (const planning_unit& u : units)
+        for (const sequence& s : u.shared) sum += s.length;
+      return sum;
+    };
+    const double margin = asked_.exchange_is_free ? asked_.options.sharing_gain : 0;
+    const tokens more = shared(one.units) - shared(other.units);
+    if (more > tokens{}) return one.end() < other.end() * (1 - margin);
+    if (more < tokens{}) return one.end() * (1 - margin) < other.end();
+    return one.end() < other.end();
+  }
+
+  /// The faster of a division's plans from packs of the start sizes and from half as large ones: groups may be far from
+  /// their best with either, and others must not be chosen for that.
+  result<planned_division> tried_once(const division& units) {
+    result<planned_division> whole = plan_.planned(units, start_, {0, 1});
+    result<planned_division> little = plan_.planned(units, plan_.small(start_), {0, 1});
+    return little && (!whole || little.value().end() < whole.value().end()) ? std::move(little) : std::move(whole);
+  }
+
+  /// Balances anew, by what units took beside their work: who came out slow hands some to who came out fast.
+  void rebalance(division& units, std::span<const seconds> ends) const {
+    std::vector<double> beside(asked_.replicas());
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      double work = 0;
+      for (const std::vector<sequence>* list : {&units[u].shared, &units[u].own})
+        for (const sequence& s : *list) work += asked_.work[s.id.value] / static_cast<double>(units[u].replicas.size());
+      for (const std::uint32_t r : units[u].replicas) beside[r] = std::max(0.0, ends[u].value - work);
+    }
+    share_out(units, asked_.batch, asked_.work, std::move(beside));
+  }
+
+  const divide::division_problem& asked_;
+  UnitPlanner& plan_;
+  partition_rule start_;
+  std::optional<planned_division> fastest_;
+  std::vector<contender> tried_;  // since the last choice among them
+};
+
+}  // namespace slimpack::detail
+
+namespace slimpack::divide {
+
+/// Divides by trial, the default of two_phase. Where there is but one division, it is planned with all of the effort. Of
+/// several, each is planned with the least effort and simulated, as it is and with more shared in its groups, until one
+/// comes near the mean work of a replica; the fastest three are balanced anew by what their replicas took and planned with
+/// a quarter of the effort together, the fastest of these so again with as much; of the fastest then who ends last hands a
+/// few sequences to who ends first, and that is planned with three quarters. The fastest of all these plans is the answer.
+/// It plans all replicas: where each rank is to plan its own, divide::estimated is for that.
+/// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
+/// Errors    why the first division had no plan, where none has
+/// Complexity up to 22 plans of every replica, most of them of the least effort
+struct searched {
+  /// The plan of the division that it finds. UnitPlanner: detail::unit_planner
+  template <class UnitPlanner>
+  [[nodiscard]] result<solution> solve(const division_problem& asked, UnitPlanner& plan,
+                                       const slimpack::detail::partition_rule& start,
+                                       solvers::search_budget effort) const {
+    return slimpack::detail::division_search<UnitPlanner>(asked, plan, start).best(effort);
+  }
+
+  friend constexpr bool operator==(const searched&, const searched&) = default;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const searched&) {
+    return out << "divide::searched{}";
+  }
+};
+
+}  // namespace slimpack::divide
+
+#endif

@@ -1,0 +1,290 @@
+#ifndef SLIMPACK_SOLVERS_DIVIDE_UNIT_PLANNER_HPP
+#define SLIMPACK_SOLVERS_DIVIDE_UNIT_PLANNER_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/exchange.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/divide/division.hpp>
+#include <slimpack/solvers/divide/division_problem.hpp>
+#include <slimpack/solvers/divide/priced_group.hpp>
+#include <slimpack/solvers/divide/sharing_group.hpp>
+#include <slimpack/solvers/divide/stand_in_cost.hpp>
+#include <slimpack/solvers/divide/unfold.hpp>
+#include <slimpack/solvers/improve/detail/local_search.hpp>
+#include <slimpack/solvers/improve/shipped.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/partition_rule.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/search_report.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// A division with its plan, and when each of its units ends.
+struct planned_division {
+  division units;
+  std::vector<seconds> ends;
+  solution solved;
+  [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
+};
+
+/// Phase 2 of the units of a division, each on its own: what dividers that try divisions ask, and what plans the division
+/// in the end.
+template <class Slicer, class Cost, class Schedule, class Moves = solvers::improve::shipped>
+class unit_planner {
+ public:
+  /// Requires  what it is given by reference outlives it
+  unit_planner(const problem& batch, const divide::division_problem& asked, const Slicer& slicer, const Cost& cost,
+               const Schedule& schedule, std::size_t threads)
+      : batch_(batch), asked_(asked), slicer_(slicer), cost_(cost), schedule_(schedule), threads_(threads) {}
+
+  [[nodiscard]] const Cost& cost() const noexcept { return cost_; }
+  [[nodiscard]] bool stopped() const { return batch_.stop.stop_requested(); }
+
+  /// Plans every unit, from packs of these sizes.
+  result<planned_division> planned(division units, const partition_rule& start, solvers::search_budget effort) {
+    std::vector<seconds> ends(units.size());
+    result<solution> every = each_planned(units, [&](std::size_t u, solvers::search_report& report) {
+      return planned_unit(units[u], start, effort, ends[u], report);
+    });
+    if (!every) return std::move(every).error();
+    solution found = std::move(every).value();
+    result<void> timed = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
+      if (units[u].shared.empty()) return success();
+      const result<seconds> end = end_of(units[u].replicas, found);
+      if (!end) return end.error();
+      ends[u] = end.value();
+      return success();
+    });
+    if (!timed) return std::move(timed).error();
+    return planned_division{std::move(units), std::move(ends), std::move(found)};
+  }
+
+  /// Plans every unit of a division that nobody has tried: from packs of these sizes and from small ones, of which one may
+  /// be far from the best. What is shared is planned from both; what is not, from those whose first plan is faster.
+  result<solution> planned_anew(const division& units, const partition_rule& start, solvers::search_budget effort) {
+    return each_planned(units, [&](std::size_t u, solvers::search_report& report) {
+      return unit_anew(units[u], start, effort, report);
+    });
+  }
+
+  /// Plans one unit likewise. Of the other replicas the solution has nothing.
+  result<solution> planned_anew(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort) {
+    result<solution> one = unit_anew(unit, start, effort, report_);
+    if (!one) return one;
+    solution found{std::vector<replica_solution>(asked_.replicas())};
+    put(std::move(one).value(), unit.replicas, found);
+    return found;
+  }
+
+  /// Packs half as large, or as much as the options say.
+  [[nodiscard]] partition_rule small(partition_rule start) const {
+    start.sizes.forward.steady *= asked_.options.half_steady;
+    start.sizes.backward.steady *= asked_.options.half_steady;
+    return start;
+  }
+
+  /// What it has done so far, of all replicas and divisions together.
+  [[nodiscard]] solvers::search_report& report() noexcept { return report_; }
+
+ private:
+  /// Plans units side by side, each by plan_unit(index, report), and puts them together.
+  template <class PlanUnit>
+  result<solution> each_planned(const division& units, const PlanUnit& plan_unit) {
+    std::vector<solution> of_unit(units.size());
+    std::vector<solvers::search_report> reports(units.size());
+    result<void> done = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
+      result<solution> one = plan_unit(u, reports[u]);
+      if (!one) return std::move(one).error();
+      of_unit[u] = std::move(one).value();
+      return success();
+    });
+    for (const solvers::search_report& r : reports) report_.add(r);
+    if (!done) return std::move(done).error();
+    solution found{std::vector<replica_solution>(asked_.replicas())};
+    for (std::size_t u = 0; u < units.size(); ++u) put(std::move(of_unit[u]), units[u].replicas, found);
+    return found;
+  }
+
+  /// What is kept of the others may be what it has no room for.
+  result<solution> unit_anew(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
+                             solvers::search_report& report) const {
+    result<solution> made = unit_by_size(unit, start, effort, report);
+    const exchange_set without = asked_.exchanges.without_keeping();
+    if (made || unit.shared.empty() || unit.exchanges || without.empty() || !asked_.keeping_takes_room()) return made;
+    planning_unit lean = unit;
+    lean.exchanges = without;
+    result<solution> other = unit_by_size(lean, start, effort, report);
+    return other ? std::move(other) : std::move(made);
+  }
+
+  result<solution> unit_by_size(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
+                                solvers::search_report& report) const {
+    constexpr solvers::search_budget first{0, 1};
+    const bool is_alone = unit.shared.empty();
+    seconds ends[2]{};
+    result<solution> large = planned_unit(unit, start, is_alone ? first : effort, ends[0], report);
+    result<solution> little = planned_unit(unit, small(start), is_alone ? first : effort, ends[1], report);
+    if (is_alone) {
+      const bool begins_small = little && (!large || ends[1] < ends[0]);
+      return planned_unit(unit, begins_small ? small(start) : start, effort, ends[0], report);
+    }
+    if (!large || !little) return little ? std::move(little) : std::move(large);
+    for (result<solution>* const one : {&large, &little}) {
+      solution among{std::vector<replica_solution>(asked_.replicas())};
+      put(std::move(*one).value(), unit.replicas, among);
+      const result<seconds> end = end_of(unit.replicas, among);
+      if (!end) return end.error();
+      ends[one == &little] = end.value();
+      *one = taken(unit.replicas, std::move(among));
+    }
+    return ends[1] < ends[0] ? std::move(little) : std::move(large);
+  }
+
+  /// end: when it ends, if it shares nothing
+  result<solution> planned_unit(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
+                                seconds& end, solvers::search_report& report) const {
+    return unit.shared.empty() ? alone(unit, start, effort, end, report) : together(unit, start, effort, report);
+  }
+
+  /// When the last of some replicas ends.
+  [[nodiscard]] result<seconds> end_of(std::span<const std::uint32_t> replicas, const solution& found) const {
+    result<simulators::priced_group> run =
+        simulators::price_group(replicas, found, cost_, batch_.shape, asked_.rates, weight_gradients_of<Schedule>);
+    if (!run) return std::move(run).error();
+    return run.value().end();
+  }
+
+  /// Hands the replicas of a unit over to the solution of all, and back.
+  static void put(solution&& one, std::span<const std::uint32_t> replicas, solution& into) {
+    for (std::size_t sharer = 0; sharer < replicas.size(); ++sharer)
+      into.replicas[replicas[sharer]] = std::move(one.replicas[sharer]);
+    for (merge& m : one.merges) into.merges.push_back(std::move(m));
+  }
+  static solution taken(std::span<const std::uint32_t> replicas, solution&& from) {
+    solution one{{}, std::move(from.merges)};
+    for (const std::uint32_t r : replicas) one.replicas.push_back(std::move(from.replicas[r]));
+    return one;
+  }
+
+  /// end: when it ends
+  result<solution> alone(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
+                         seconds& end, solvers::search_report& report) const {
+    local_search<Slicer, Cost, Schedule, Moves> search(unit.own, batch_, slicer_, cost_, schedule_, asked_.rates, asked_.options);
+    result<replica_solution> one = search.best(start, effort);
+    report.add(search.report());
+    if (!one) return std::move(one).error();
+    end = search.makespan();
+    solution made;
+    made.replicas.push_back(std::move(one).value());
+    return made;
+  }
+
+  result<solution> together(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
+                            solvers::search_report& report) const {
+    std::vector<double> work;
+    for (const sequence& s : unit.own) work.push_back(asked_.work[s.id.value]);
+    sharing_group on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
+    for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), asked_.options)) on.add(tuple);
+    const exchange_set exchanges = unit.exchanges.value_or(asked_.exchanges);
+    const stand_in_cost<Cost> cost(cost_, on, unit.replicas, exchanges, batch_.common_cuts);
+    std::vector<tokens> lengths;
+    for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
+    problem as_one{lengths, batch_.shape, batch_.stop};
+    // Stand-ins tell what sharers hold but for quanta: where a sharer holds more than the limit, they get so much less.
+    error why;
+    constexpr int most_tries = 4;
+    for (int tries = 0; tries < most_tries; ++tries) {
+      local_search<Slicer, stand_in_cost<Cost>, Schedule, Moves> search(on.stand_ins(), as_one, slicer_, cost,
+                                                                        schedule_,
+                                                                        asked_.rates, asked_.options);
+      result<replica_solution> one = search.best(start, effort);
+      report.add(search.report());
+      if (!one && tries > 0) return why;  // not with the limit lowered here
+      if (!one) return std::move(one).error();
+      const partition& packs = one.value().partition;
+      std::vector<sharer_packs> of = cost.unfolded(packs);
+      std::vector<workload> works;
+      if (batch_.shape.memory) works = cost.priced_sharers(packs, of, batch_.shape, asked_.rates, weight_gradients_of<Schedule>);
+      solution made = unfolded(one.value(), on, std::move(of), unit.replicas, exchanges);
+      for (const merge& m : made.merges)
+        if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1) return too_long_for_a_ring(m);
+      if (!batch_.shape.memory) return made;
+      const double over = excess(made, works);
+      if (over <= 0) return made;
+      as_one.shape.memory->amount = std::max(0.0, as_one.shape.memory->amount - over);
+      why = {errc::out_of_memory, "replicas that share a sequence hold " + amount(over, batch_.shape.memory->unit) + " more than the limit"};
+    }
+    return why;
+  }
+
+  static error too_long_for_a_ring(const merge& m) {
+    return {errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " runs in " +
+                                     std::to_string(std::max(m.forward.size(), m.backward.size())) +
+                                     " rows, and a ring is for one: allow exchange::keep or exchange::queries"};
+  }
+
+  /// What each sharer does of shared sequences.
+  [[nodiscard]] std::vector<double> shared_work(const sharing_group& on) const {
+    std::vector<double> load(on.count());
+    for (const sequence& s : on.stand_ins().first(on.shared().size()))
+      for (std::size_t sharer = 0; sharer < load.size(); ++sharer)
+        for (const slice& cut : on.slices({s.id, {0}, s.length}, sharer))
+          if (cut.length > tokens{0}) load[sharer] += solvers::stage_time(cost_, cut, asked_.stage, batch_.shape).value;
+    return load;
+  }
+
+  /// By how much the fullest stage of any sharer is over the limit.        Requires  a limit
+  [[nodiscard]] double excess(const solution& sharers, std::span<const workload> works) const {
+    double most = 0;
+    for (std::size_t sharer = 0; sharer < works.size(); ++sharer) {
+      const std::vector<program>& programs = sharers.replicas[sharer].programs;
+      for (const double peak : simulators::peak_memory(settled(works[sharer], programs), programs))
+        most = std::max(most, peak - batch_.shape.memory->amount);
+    }
+    return most;
+  }
+
+  /// The plan of stand-ins as that of their replicas: the same programs on each, without the packs that it has not.
+  /// of: the packs of each replica
+  static solution unfolded(const replica_solution& planned, const sharing_group& on, std::vector<sharer_packs> of,
+                           std::span<const std::uint32_t> replicas, const exchange_set& exchanges) {
+    solution made{{}, merges_of(planned.partition, on, of, replicas, exchanges)};
+    for (std::size_t sharer = 0; sharer < of.size(); ++sharer) {
+      replica_solution& own = made.replicas.emplace_back();
+      own.sequences = on.sequences(sharer);
+      own.partition = std::move(of[sharer].packs);
+      for (const program& stage : planned.programs) {
+        program& code = own.programs.emplace_back();
+        for (instruction i : stage) {
+          i.pack.value = of[sharer].number[i.pass][i.pack.value];
+          if (i.pack.value != sharer_packs::none) code.push_back(i);
+        }
+      }
+    }
+    return made;
+  }
+
+  const problem& batch_;
+  const divide::division_problem& asked_;
+  const Slicer& slicer_;
+  const Cost& cost_;
+  const Schedule& schedule_;
+  std::size_t threads_;
+  solvers::search_report report_;
+};
+
+}  // namespace slimpack::detail
+
+#endif
