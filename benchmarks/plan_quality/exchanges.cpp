@@ -5,11 +5,12 @@
 #include "parts.hpp"
 #include "uniform.hpp"
 
-#include <slimpack/core/exchange.hpp>
-#include <slimpack/costs/shared_row.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,9 +4,9 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/costs/shared_row.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/detail/checked_times.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>

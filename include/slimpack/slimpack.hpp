@@ -18,6 +18,7 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>
@@ -49,7 +50,6 @@
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/costs/shared_row.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/executors/activation_store.hpp>
@@ -120,6 +120,7 @@
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/improve/give.hpp>
 #include <slimpack/solvers/improve/join.hpp>

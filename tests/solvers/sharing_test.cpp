@@ -1,10 +1,11 @@
-#include <slimpack/core/exchange.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 

@@ -2,8 +2,8 @@
 #define SLIMPACK_COSTS_HOOKS_HPP
 
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/costs/shared_row.hpp>
 #include <slimpack/detail/has_member.hpp>
 
 #include <concepts>
@@ -31,7 +31,7 @@
 ///                                                     what is left of backward does not
 ///                                                     fall as a slice grows
 ///
-/// `exchange` is told of a row that several replicas share (costs/shared_row.hpp) and of the replica's own slices of it,
+/// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own slices of it,
 /// in run order. A pack that holds slices of two rows pays for both.
 ///
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries

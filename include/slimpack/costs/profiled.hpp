@@ -4,13 +4,13 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/costs/kernels/token_table.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/provenance.hpp>
-#include <slimpack/costs/shared_row.hpp>
 
 #include <algorithm>
 #include <cmath>

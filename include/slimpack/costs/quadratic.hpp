@@ -1,8 +1,8 @@
 #ifndef SLIMPACK_COSTS_QUADRATIC_HPP
 #define SLIMPACK_COSTS_QUADRATIC_HPP
 
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/costs/shared_row.hpp>
 
 #include <iosfwd>
 #include <span>

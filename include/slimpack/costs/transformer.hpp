@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/memory/memory.hpp>
@@ -13,7 +14,6 @@
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
-#include <slimpack/costs/shared_row.hpp>
 
 #include <algorithm>
 #include <array>

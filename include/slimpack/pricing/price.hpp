@@ -3,8 +3,8 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/costs/shared_row.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -227,7 +227,7 @@ template <class Cost>
 
 /// Prices one replica's packs: all that schedules and the simulator read.
 /// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (pricing/workload.hpp);
-///           shared: the rows that the replica takes part in (costs/shared_row.hpp)
+///           shared: the rows that the replica takes part in (core/shared_row.hpp)
 /// Errors    none            Complexity  O(slices * (parts + log sequences))
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,

@@ -2,10 +2,9 @@
 #define SLIMPACK_PRICING_SHARED_ROWS_HPP
 
 #include <slimpack/core/by_pass.hpp>
-#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
-#include <slimpack/costs/shared_row.hpp>
+#include <slimpack/core/shared_row.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/exchange.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/divide/detail/division_check.hpp>
@@ -12,6 +12,7 @@
 #include <slimpack/solvers/divide/estimated.hpp>
 #include <slimpack/solvers/divide/searched.hpp>
 #include <slimpack/solvers/divide/unit_planner.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>

@@ -2,8 +2,9 @@
 #define SLIMPACK_COSTS_NETWORK_ROW_EXCHANGE_HPP
 
 #include <slimpack/core/by_pass.hpp>
-#include <slimpack/core/exchange.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/memory/memory.hpp>
@@ -11,7 +12,6 @@
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
-#include <slimpack/costs/shared_row.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,9 +4,9 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/costs/shared_row.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/workload.hpp>
 

@@ -1,11 +1,12 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_DIVISION_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_DIVISION_HPP
 
-#include <slimpack/core/exchange.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/divide/rebalance.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>

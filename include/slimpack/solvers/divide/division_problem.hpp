@@ -2,13 +2,14 @@
 #define SLIMPACK_SOLVERS_DIVIDE_DIVISION_PROBLEM_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/divide/detail/likely_row.hpp>
 #include <slimpack/solvers/divide/division.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>

@@ -2,13 +2,14 @@
 #define SLIMPACK_SOLVERS_DIVIDE_PLACE_GROUPS_HPP
 
 #include <slimpack/core/by_pass.hpp>
-#include <slimpack/core/exchange.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/solvers/divide/detail/likely_row.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 
 #include <algorithm>
 #include <cstddef>

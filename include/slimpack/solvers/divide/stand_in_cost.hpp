@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_STAND_IN_COST_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_STAND_IN_COST_HPP
 
-#include <slimpack/core/exchange.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -11,6 +11,7 @@
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 
 #include <algorithm>
 #include <cstddef>

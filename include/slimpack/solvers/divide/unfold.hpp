@@ -2,11 +2,11 @@
 #define SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
 
 #include <slimpack/core/by_pass.hpp>
-#include <slimpack/core/exchange.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 
 #include <algorithm>
 #include <cstddef>

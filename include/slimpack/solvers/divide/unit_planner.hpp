@@ -2,7 +2,7 @@
 #define SLIMPACK_SOLVERS_DIVIDE_UNIT_PLANNER_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/exchange.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
@@ -12,6 +12,7 @@
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/divide/stand_in_cost.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/improve/detail/local_search.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/pack/needs.hpp>

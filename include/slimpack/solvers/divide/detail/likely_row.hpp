@@ -2,11 +2,12 @@
 #define SLIMPACK_SOLVERS_DIVIDE_DETAIL_LIKELY_ROW_HPP
 
 #include <slimpack/core/by_pass.hpp>
-#include <slimpack/core/exchange.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/costs/shared_row.hpp>
+#include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,29 +1,12 @@
-#ifndef SLIMPACK_CORE_EXCHANGE_HPP
-#define SLIMPACK_CORE_EXCHANGE_HPP
+#ifndef SLIMPACK_SOLVERS_EXCHANGE_SET_HPP
+#define SLIMPACK_SOLVERS_EXCHANGE_SET_HPP
+
+#include <slimpack/core/merge.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <iosfwd>
-#include <string_view>
 
 namespace slimpack {
-
-/// How replicas that share a sequence get what their tokens attend to on the others, in every layer of every row.
-///
-///   keep     each sends the keys and values of its tokens once, and keeps those of the others until it has run these
-///            tokens backward; then it sends back their gradients. The fewest bytes, and the most memory
-///   queries  queries go to where the keys are; outputs come back and are merged. Nobody keeps anything of the others
-///   ring     keys and values go round the sharers and are dropped; backward again, with their gradients. Nobody keeps
-///            anything of the others. For a sequence of one row in either pass: others would send all that lies before
-///            a row with every row
-///
-/// Source    keep: derived, as all-gathered context parallelism whose gathered part stays; queries: Yang et al.
-///           (arXiv:2411.01783); ring: ring attention (arXiv:2310.01889)
-enum class exchange : std::uint8_t { keep, queries, ring };
-
-[[nodiscard]] constexpr std::string_view name_of(exchange e) noexcept {
-  return e == exchange::keep ? "keep" : e == exchange::queries ? "queries" : "ring";
-}
 
 /// The exchanges that a plan may use.
 struct exchange_set {

@@ -1,7 +1,7 @@
-#ifndef SLIMPACK_COSTS_SHARED_ROW_HPP
-#define SLIMPACK_COSTS_SHARED_ROW_HPP
+#ifndef SLIMPACK_CORE_SHARED_ROW_HPP
+#define SLIMPACK_CORE_SHARED_ROW_HPP
 
-#include <slimpack/core/exchange.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <cstdint>

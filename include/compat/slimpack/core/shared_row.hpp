@@ -1,1 +1,0 @@
-#include <slimpack/costs/shared_row.hpp>
