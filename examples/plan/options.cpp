@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -94,7 +97,8 @@ int complain(std::string line, int status) {
 std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
-  std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together";
+  std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together",
+              divide = dividers[0];
   std::string memory, memory_table, compare, model, gpu, json, trace, timeline, graph;
   bool automatic = false;
   int gpus = 0;
@@ -175,6 +179,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(planning, "--sharers", o.sharers, "N",
       "Replicas that may share a sequence; 1 where the trainer cannot, as slimpack's own executor [any number]")
       ->check(degree);
+  add(planning, "--divide", divide, "HOW",
+      "How slimpack divides a batch among replicas: searched, by planning divisions, or estimated, in a small part of\n"
+      "the time, as ranks do that plan their own [searched]")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(dividers), std::end(dividers))));
   add(planning, "--threads", o.threads, "N", "Threads to search with; plans do not depend on it [one per core]")
       ->check(CLI::Range(1, 1024));
   app.add_flag("--search-report", o.search_report,
@@ -207,6 +215,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     using slimpack::costs::recompute;
     using slimpack::io::lengths_format;
     using slimpack::solvers::search_budget;
+    o.by_estimates = divide == "estimated";
     o.effort = effort == "fast"   ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();

@@ -50,6 +50,7 @@ struct options {
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
+  bool by_estimates{};           ///< divide the batch by estimates
   std::size_t threads{0};        ///< 0: one per core
   bool search_report{};          ///< print what slimpack's search did
   std::optional<std::int64_t> time_limit_ms;

@@ -15,11 +15,23 @@ namespace {
 
 using namespace slimpack;
 
+solvers::two_phase solver_of(const request& asked) {
+  return {.effort = asked.effort, .most_sharers = asked.most_sharers, .threads = asked.threads, .report = asked.report};
+}
+
 template <class Cost, class Schedule>
 result<plan> slimpack_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost, const Schedule& schedule) {
-  const solvers::two_phase solver{
-      .effort = asked.effort, .most_sharers = asked.most_sharers, .threads = asked.threads, .report = asked.report};
-  return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}(lengths, asked.stop);
+  if (asked.by_estimates)
+    return planner{asked.shape, slicers::equal_cost{}, cost, solvers::two_phase_estimated{solver_of(asked)}, schedule}(lengths, asked.stop);
+  return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}(lengths, asked.stop);
+}
+
+/// Calls with the schedule that slimpack's own plans have.
+template <class Call>
+auto with_schedule(const request& asked, const Call& call) {
+  if (asked.weights == weight_gradients::apart) return call(schedules::zero_bubble{});
+  if (asked.shape.chunks > 1) return call(schedules::one_f_one_b{2});
+  return call(schedules::list{});
 }
 
 }  // namespace
@@ -47,12 +59,24 @@ result<plan> plan_named(const request& asked, std::span<const tokens> lengths, c
               return planner{asked.shape, recipe.slicer, cost, recipe.solver, recipe.schedule}(lengths, asked.stop);
             });
         if (baseline) return *std::move(baseline);
-        if (asked.weights == weight_gradients::apart) return slimpack_plan(asked, lengths, cost, schedules::zero_bubble{});
-        if (asked.shape.chunks > 1) return slimpack_plan(asked, lengths, cost, schedules::one_f_one_b{2});
-        return slimpack_plan(asked, lengths, cost, schedules::list{});
+        return with_schedule(asked, [&](const auto& schedule) { return slimpack_plan(asked, lengths, cost, schedule); });
       },
       any);
   if (made) made.value().planner = asked.planner;
+  return made;
+}
+
+result<rank_plan> plan_of_replica(const request& asked, std::span<const tokens> lengths, const any_cost& any,
+                                  std::uint32_t replica) {
+  result<rank_plan> made = std::visit(
+      [&](const auto& cost) {
+        return with_schedule(asked, [&](const auto& schedule) {
+          const solvers::two_phase_estimated solver{solver_of(asked)};
+          return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}.of_replica(lengths, replica, asked.stop);
+        });
+      },
+      any);
+  if (made) made.value().part.planner = asked.planner;
   return made;
 }
 

@@ -34,6 +34,7 @@ struct request {
   slimpack::solvers::search_budget effort;
   std::stop_token stop{};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
+  bool by_estimates{};  ///< of slimpack's own plans: divide::estimated, else divide::searched
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   std::size_t threads{0};  ///< to plan with, 0: one per core; plans do not depend on it
   slimpack::solvers::search_report* report{nullptr};  ///< takes what slimpack's own search did
@@ -53,6 +54,14 @@ slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<co
   }
   return floor;
 }
+
+/// What --divide takes, the default first.
+inline constexpr const char* dividers[]{"searched", "estimated"};
+
+/// What a rank of that replica plans for itself, as plan_named plans it for all.
+/// Requires  slimpack's own planner, by estimates
+slimpack::result<slimpack::rank_plan> plan_of_replica(const request& asked, std::span<const slimpack::tokens> lengths,
+                                                      const any_cost& cost, std::uint32_t replica);
 
 /// Plans with the planner of that name. Requires a known name.
 slimpack::result<slimpack::plan> plan_named(const request& asked, std::span<const slimpack::tokens> lengths,

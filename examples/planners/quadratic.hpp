@@ -49,6 +49,12 @@ SLIMPACK_COMPILED_PLANNER template class
     basic_planner<slicers::equal_cost, costs::quadratic, solvers::two_phase, schedules::one_f_one_b, simulators::sweep>;
 SLIMPACK_COMPILED_PLANNER template class
     basic_planner<slicers::equal_cost, costs::quadratic, solvers::two_phase, schedules::zero_bubble, simulators::sweep>;
+SLIMPACK_COMPILED_PLANNER template class
+    basic_planner<slicers::equal_cost, costs::quadratic, solvers::two_phase_estimated, schedules::list, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class
+    basic_planner<slicers::equal_cost, costs::quadratic, solvers::two_phase_estimated, schedules::one_f_one_b, simulators::boost_graph>;
+SLIMPACK_COMPILED_PLANNER template class
+    basic_planner<slicers::equal_cost, costs::quadratic, solvers::two_phase_estimated, schedules::zero_bubble, simulators::boost_graph>;
 
 }  // namespace slimpack
 

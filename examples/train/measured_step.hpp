@@ -22,85 +22,122 @@
 
 namespace train {
 
-/// How a step went on all ranks.   Shapes    by rank
+/// How a step went on all ranks, and how each rank's plan says that it goes: a rank need know no more than the part of the
+/// plan that it runs.   Shapes    by rank
 struct measured_step {
-  std::vector<slimpack::step_report> reports;
-  std::vector<double> peaks;  ///< bytes of activations
+  /// Of one rank. What it is sent as: numbers alone.
+  struct figures_of_rank {
+    double elapsed{};
+    double reduce{};
+    double peak{};                 ///< bytes of activations
+    double predicted_peak{};
+    double exchanged{};            ///< bytes sent to those that share sequences with it
+    double predicted_exchanged{};
+    double makespan{};             ///< of its replica, and the reduction of gradients, as planned
+    double idle{};                 ///< 1: its replica runs no sequence
+    double instructions{};         ///< of its program
+  };
+  std::vector<slimpack::step_report> reports;  ///< their timelines say when; what ran is in the plan
+  std::vector<figures_of_rank> ranks;
 
-  /// Every rank's report to all ranks.   Errors    those of the transport
+  /// Every rank's figures to all ranks.
+  /// Requires  p: whole, or the part of this rank's group; rates: of activations alone, by stage; rows: by stage and chunk
+  /// Errors    those of the transport
   template <class Transport>
   [[nodiscard]] static slimpack::result<measured_step> gather(const slimpack::plan& p,
                                                               const slimpack::step_report& report, slimpack::bytes peak,
+                                                              const std::vector<slimpack::memory_rates>& rates,
+                                                              const std::vector<std::vector<slimpack::row_format>>& rows,
                                                               Transport& transport) {
-    std::size_t longest = 0;
-    for (const slimpack::replica_plan& r : p.replicas)
-      for (const slimpack::program& code : r.programs) longest = std::max(longest, code.size());
-    std::vector<double> own{report.elapsed.value, report.reduce.value, peak.value, report.exchanged.value};
-    for (const slimpack::timed_instruction& t : report.timeline) own.insert(own.end(), {t.begin.value, t.end.value});
-    own.resize(head + 2 * longest);  // a replica without sequences runs a piece that is in no plan
-    std::vector<double> all(own.size() * static_cast<std::size_t>(transport.size()));
-    if (slimpack::result<void> gathered =
-            slimpack::all_gather(transport, std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+    measured_step step;
+    const figures_of_rank own = figures_of(p, static_cast<std::size_t>(transport.rank()), report, peak, rates, rows);
+    step.ranks.resize(static_cast<std::size_t>(transport.size()));
+    if (slimpack::result<void> gathered = slimpack::all_gather(transport, std::as_bytes(std::span(&own, 1)),
+                                                               std::as_writable_bytes(std::span(step.ranks)));
         !gathered)
       return std::move(gathered).error();
-    measured_step step;
-    for (std::size_t rank = 0; rank * own.size() < all.size(); ++rank) {
-      const double* figure = &all[rank * own.size()];
+    double longest = 0;
+    for (const figures_of_rank& one : step.ranks) longest = std::max(longest, one.instructions);
+    std::vector<double> times;
+    for (const slimpack::timed_instruction& t : report.timeline) times.insert(times.end(), {t.begin.value, t.end.value});
+    times.resize(2 * static_cast<std::size_t>(longest));  // a replica without sequences runs a piece that is in no plan
+    std::vector<double> all(times.size() * step.ranks.size());
+    if (slimpack::result<void> gathered =
+            slimpack::all_gather(transport, std::as_bytes(std::span(times)), std::as_writable_bytes(std::span(all)));
+        !gathered)
+      return std::move(gathered).error();
+    for (std::size_t rank = 0; rank < step.ranks.size(); ++rank) {
       slimpack::step_report& one = step.reports.emplace_back(report);
-      one.elapsed = {figure[0]};
-      one.reduce = {figure[1]};
-      step.peaks.push_back(figure[2]);
-      one.exchanged = {figure[3]};
+      one.elapsed = {step.ranks[rank].elapsed};
+      one.reduce = {step.ranks[rank].reduce};
+      one.exchanged = {step.ranks[rank].exchanged};
       one.timeline.clear();
-      figure += head;
-      for (const slimpack::instruction& i : program_of(p, rank)) {
-        one.timeline.push_back({i, {figure[0]}, {figure[1]}});
-        figure += 2;
-      }
+      for (std::size_t i = 0; i < static_cast<std::size_t>(step.ranks[rank].instructions); ++i)
+        one.timeline.push_back({{}, {all[rank * times.size() + 2 * i]}, {all[rank * times.size() + 2 * i + 1]}});
     }
     return step;
   }
 
-  /// Compared with the plan. Requires   rates: of activations alone, by stage; rows: by stage and chunk
+  /// The reports, with the instructions of a whole plan.
+  [[nodiscard]] std::vector<slimpack::step_report> reports_of(const slimpack::plan& whole) const {
+    std::vector<slimpack::step_report> named = reports;
+    for (std::size_t rank = 0; rank < named.size(); ++rank) {
+      const slimpack::program& code = program_of(whole, rank);
+      for (std::size_t i = 0; i < named[rank].timeline.size(); ++i) named[rank].timeline[i].instruction = code[i];
+    }
+    return named;
+  }
+
+  /// Compared with the plan.
   /// Bubble    the share of the ranks' time in which they run no instruction. The plan's (executors/measured.hpp) counts
   ///           work by its least measured time, so that slow thin slices are bubble to it, too
-  [[nodiscard]] step_figures figures(const slimpack::plan& p, const std::vector<slimpack::memory_rates>& rates,
-                                     const std::vector<std::vector<slimpack::row_format>>& rows) const {
-    step_figures f{
-        p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, p.step_time, 0, {}, {},
-        true, {}, {}};
+  [[nodiscard]] step_figures figures(const slimpack::plan& p) const {
+    step_figures f{p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, {}, 0, {}, {}, true, {}, {}};
     double busy = 0;
-    for (std::size_t replica = 0; replica < p.replicas.size(); ++replica) {
-      const slimpack::replica_plan& r = p.replicas[replica];
-      slimpack::workload work = slimpack::simulators::workload_of(p, replica);
-      work.rates = rates;
-      for (slimpack::pass_timing* const timing : {&work.forward, &work.backward}) timing->kept.clear();
-      const auto packs_of = [&](std::uint32_t one) -> const slimpack::partition& { return p.replicas[one].partition; };
-      slimpack::detail::keep_others(
-          slimpack::simulators::shared_rows(p.merges, packs_of, static_cast<std::uint32_t>(replica)), work);
-      const std::vector<double> predicted = slimpack::simulators::peak_memory(work, r.programs);
-      for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
-        const std::size_t rank = replica * r.programs.size() + stage;
-        f.exchanged += reports[rank].exchanged;
-        const slimpack::executors::row_traffic sent =
-            slimpack::executors::row_traffic_of(p, static_cast<int>(rank), rows[stage]).value();
-        f.predicted_exchanged += slimpack::bytes{static_cast<double>(sent.bytes.forward + sent.bytes.backward)};
-        for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;
-        if (r.sequences.empty()) continue;
-        f.peaks_agree = f.peaks_agree && peaks[rank] == predicted[stage];
-        if (peaks[rank] > f.peak.value) f.peak = {peaks[rank]}, f.predicted_peak = {predicted[stage]};
-      }
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const figures_of_rank& one = ranks[rank];
+      f.predicted = std::max(f.predicted, slimpack::seconds{one.makespan});
+      f.exchanged += slimpack::bytes{one.exchanged};
+      f.predicted_exchanged += slimpack::bytes{one.predicted_exchanged};
+      for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;
+      if (one.idle != 0) continue;
+      f.peaks_agree = f.peaks_agree && one.peak == one.predicted_peak;
+      if (one.peak > f.peak.value) f.peak = {one.peak}, f.predicted_peak = {one.predicted_peak};
     }
     f.bubble = 1 - busy / (static_cast<double>(reports.size()) * f.measured.value);
     return f;
   }
 
  private:
-  static constexpr std::size_t head = 4;
-
   [[nodiscard]] static const slimpack::program& program_of(const slimpack::plan& p, std::size_t rank) {
     const auto stages = static_cast<std::size_t>(p.shape.stages);
     return p.replicas[rank / stages].programs[rank % stages];
+  }
+
+  [[nodiscard]] static figures_of_rank figures_of(const slimpack::plan& p, std::size_t rank,
+                                                  const slimpack::step_report& report, slimpack::bytes peak,
+                                                  const std::vector<slimpack::memory_rates>& rates,
+                                                  const std::vector<std::vector<slimpack::row_format>>& rows) {
+    const auto stages = static_cast<std::size_t>(p.shape.stages);
+    const std::size_t replica = rank / stages, stage = rank % stages;
+    const slimpack::replica_plan& r = p.replicas[replica];
+    slimpack::workload work = slimpack::simulators::workload_of(p, replica);
+    work.rates = rates;
+    for (slimpack::pass_timing* const timing : {&work.forward, &work.backward}) timing->kept.clear();
+    const auto packs_of = [&](std::uint32_t one) -> const slimpack::partition& { return p.replicas[one].partition; };
+    slimpack::detail::keep_others(
+        slimpack::simulators::shared_rows(p.merges, packs_of, static_cast<std::uint32_t>(replica)), work);
+    const slimpack::executors::row_traffic sent =
+        slimpack::executors::row_traffic_of(p, static_cast<int>(rank), rows[stage]).value();
+    return {report.elapsed.value,
+            report.reduce.value,
+            peak.value,
+            slimpack::simulators::peak_memory(work, r.programs)[stage],
+            report.exchanged.value,
+            static_cast<double>(sent.bytes.forward + sent.bytes.backward),
+            (r.makespan + p.reduce_time).value,
+            r.sequences.empty() ? 1.0 : 0.0,
+            static_cast<double>(program_of(p, rank).size())};
   }
 };
 

@@ -9,8 +9,11 @@
 
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <span>
+#include <string>
 #include <system_error>
+#include <vector>
 
 namespace train {
 namespace {
@@ -56,7 +59,7 @@ void check(const options& o) {
 
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
-  std::string transport = "auto", precision = "float", effort = "normal", memory;
+  std::string transport = "auto", precision = "float", effort = "normal", divide = cli::dividers[0], memory;
   fs::path json, trace, timeline, log;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -120,6 +123,10 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(CLI::IsMember({"fast", "normal", "high"}));
   add(planning, "--sharers", o.sharers, "N", "Replicas that may share a sequence that is too long for one [1]")
       ->check(CLI::Range(1, 65536));
+  add(planning, "--divide", divide, "HOW",
+      "searched: each rank plans all replicas, and tries several divisions of the batch; estimated: it divides by\n"
+      "estimates, and plans the replicas that share sequences with its own [searched]")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(cli::dividers), std::end(cli::dividers))));
   add(planning, "--quantum", o.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
       ->check(count);
   auto* memory_option =
@@ -146,6 +153,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     o.in_double = precision == "double";
     o.transport = transport == "mpi" || (transport == "auto" && rank_in_job() >= 0) ? carrier::mpi : carrier::threads;
     using slimpack::solvers::search_budget;
+    o.by_estimates = divide == "estimated";
     o.effort = effort == "fast"   ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();

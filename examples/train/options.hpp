@@ -41,6 +41,7 @@ struct options {
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
   std::uint32_t sharers{1};  ///< replicas that may share a sequence
+  bool by_estimates{};       ///< each rank plans the group of its replica
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   std::string cost_text{"measured"};                    ///< as typed
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is not measured

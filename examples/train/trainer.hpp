@@ -35,7 +35,7 @@
 
 namespace train {
 
-/// One rank of a training: plans each batch as all other ranks do, runs its stage of the plan, and steps its optimizer
+/// One rank of a training: plans each batch as all other ranks do, or its own part of it, runs its stage, and steps its optimizer
 /// once all ranks have their gradients. Rank 0 tells of it and writes the files.
 template <class T, class Transport>
 class trainer {
@@ -92,26 +92,15 @@ class trainer {
 
   [[nodiscard]] ending one_step(int step) {
     batch_ = batches_.next();
-    std::vector<slimpack::tokens> lengths;
-    for (const corpus::document& d : batch_) lengths.push_back({static_cast<std::int64_t>(d.size())});
+    const std::vector<slimpack::tokens> lengths = lengths_of_batch();
     plans_.clear();
     measured_.clear();
     std::vector<step_figures> figures;
     slimpack::seconds planning{};
     for (const std::string& planner : planners_) {
-      slimpack::result<slimpack::plan> made = plan_with(planner, lengths);
-      if (!made) return ending::of_input({made.error().code, planner + ": " + made.error().detail});
-      planning = made.value().planning_time;
-      stage_.weights().zero_gradients();
-      slimpack::result<slimpack::step_report> ran =
-          slimpack::executors::packflow<>{.step = step}.execute(made.value(), stage_, transport_);
-      if (!ran) return ending::of_step(ran.error());
-      slimpack::result<measured_step> told =
-          measured_step::gather(made.value(), ran.value(), stage_.peak(), transport_);
-      if (!told) return stop(told.error());
-      figures.push_back(told.value().figures(made.value(), rates_, rows_));
-      measured_.push_back(std::move(told.value().reports));
-      plans_.push_back(std::move(made).value());
+      const ending e = plans_its_own(planner) ? run_planned(planner, plan_own(planner, lengths), step, figures, planning)
+                                              : run_planned(planner, plan_with(planner, lengths), step, figures, planning);
+      if (e.status != 0) return e;
     }
     std::rotate(figures.begin(), figures.end() - 1, figures.end());
     if (journal_) journal_->step(std::move(figures), planning);
@@ -119,15 +108,63 @@ class trainer {
     return {};
   }
 
+  /// Runs one planner's plan of the batch, or this rank's part of it. What was planned and measured is kept.
+  template <class Plan>
+  [[nodiscard]] ending run_planned(const std::string& planner, slimpack::result<Plan> made, int step,
+                                   std::vector<step_figures>& figures, slimpack::seconds& planning) {
+    if (!made) return ending::of_input({made.error().code, planner + ": " + made.error().detail});
+    slimpack::plan& p = slimpack::part_of(made.value());
+    planning = p.planning_time;
+    stage_.weights().zero_gradients();
+    slimpack::result<slimpack::step_report> ran =
+        slimpack::executors::packflow<>{.step = step}.execute(made.value(), stage_, transport_);
+    if (!ran) return ending::of_step(ran.error());
+    slimpack::result<measured_step> told =
+        measured_step::gather(p, ran.value(), stage_.peak(), rates_, rows_, transport_);
+    if (!told) return stop(told.error());
+    figures.push_back(told.value().figures(p));
+    measured_.push_back(std::move(told).value());
+    plans_.push_back(std::move(p));
+    return {};
+  }
+
+  /// Whether each rank plans the group of its replica; other planners plan all replicas on each.
+  [[nodiscard]] bool plans_its_own(const std::string& planner) const {
+    return options_.by_estimates && planner == cli::planner_names().front();
+  }
+
+  [[nodiscard]] cli::request asked_of(const std::string& planner) const {
+    return {.planner = planner,
+            .shape = options_.shape,
+            .context = options_.max_context,
+            .effort = options_.effort,
+            .most_sharers = options_.sharers,
+            .by_estimates = options_.by_estimates};
+  }
+
   [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
                                                            std::span<const slimpack::tokens> lengths) const {
-    const cli::request asked{planner, options_.shape, options_.max_context, options_.effort, {}, options_.sharers};
-    slimpack::result<slimpack::plan> made = cli::plan_named(asked, lengths, cost_);
+    return named(cli::plan_named(asked_of(planner), lengths, cost_));
+  }
+  [[nodiscard]] slimpack::result<slimpack::rank_plan> plan_own(const std::string& planner,
+                                                               std::span<const slimpack::tokens> lengths) const {
+    const auto replica = static_cast<std::uint32_t>(transport_.rank() / options_.shape.stages);
+    return named(cli::plan_of_replica(asked_of(planner), lengths, cost_, replica));
+  }
+  template <class Plan>
+  [[nodiscard]] slimpack::result<Plan> named(slimpack::result<Plan> made) const {
     if (!made) return made;
-    made.value().cost = options_.cost_text;
-    made.value().model = "transformer";
-    made.value().hash = slimpack::hash_of(made.value());
+    slimpack::plan& p = slimpack::part_of(made.value());
+    p.cost = options_.cost_text;
+    p.model = "transformer";
+    p.hash = slimpack::hash_of(p);
     return made;
+  }
+
+  [[nodiscard]] std::vector<slimpack::tokens> lengths_of_batch() const {
+    std::vector<slimpack::tokens> lengths;
+    for (const corpus::document& d : batch_) lengths.push_back({static_cast<std::int64_t>(d.size())});
+    return lengths;
   }
 
   /// An error between steps, of which the other ranks must hear; packflow tells them of its own.
@@ -154,8 +191,21 @@ class trainer {
   }
 
   [[nodiscard]] ending write_outputs() {
-    std::rotate(plans_.begin(), plans_.end() - 1, plans_.end());
-    std::rotate(measured_.begin(), measured_.end() - 1, measured_.end());
+    // Files show whole plans: where ranks planned their own, this one plans for all what together they have planned.
+    const bool shown = options_.json || options_.trace || options_.timeline;
+    std::vector<std::vector<slimpack::step_report>> reports;
+    for (std::size_t i = 0; shown && i < plans_.size(); ++i) {
+      if (plans_its_own(planners_[i])) {
+        slimpack::result<slimpack::plan> whole = plan_with(planners_[i], lengths_of_batch());
+        if (!whole) return ending::of_input(whole.error());
+        plans_[i] = std::move(whole).value();
+      }
+      reports.push_back(measured_[i].reports_of(plans_[i]));
+    }
+    if (shown) {
+      std::rotate(plans_.begin(), plans_.end() - 1, plans_.end());
+      std::rotate(reports.begin(), reports.end() - 1, reports.end());
+    }
     const auto write = [&](const auto& path, const auto& content) -> slimpack::result<void> {
       if (!path) return slimpack::success();
       slimpack::result<void> written = slimpack::io::write_file(*path, content);
@@ -165,9 +215,9 @@ class trainer {
     for (const slimpack::result<void>& written :
          {write(options_.json, [&](std::ostream& out) { return slimpack::io::write_plan(out, plans_.front()); }),
           write(options_.trace,
-                [&](std::ostream& out) { return slimpack::io::write_trace(out, plans_.front(), measured_.front()); }),
+                [&](std::ostream& out) { return slimpack::io::write_trace(out, plans_.front(), reports.front()); }),
           write(options_.timeline,
-                [&](std::ostream& out) { return slimpack::io::write_timeline(out, plans_, measured_); }),
+                [&](std::ostream& out) { return slimpack::io::write_timeline(out, plans_, reports); }),
           write(options_.log, [&](std::ostream& out) { journal_->write_log(out); })})
       if (!written) return ending::of_input(written.error());
     return {};
@@ -185,8 +235,8 @@ class trainer {
   cli::any_cost cost_;
   std::vector<slimpack::memory_rates> rates_;                 // of activations, by stage
   std::vector<std::vector<slimpack::row_format>> rows_;       // by stage and chunk
-  std::vector<slimpack::plan> plans_;                         // of the last step, by planner
-  std::vector<std::vector<slimpack::step_report>> measured_;  // and how they ran, by planner and rank
+  std::vector<slimpack::plan> plans_;                         // of the last step, by planner; or this rank's parts of them
+  std::vector<measured_step> measured_;                       // and how they ran
 };
 
 /// Trains as one rank of the transport. An error on one rank stops all.

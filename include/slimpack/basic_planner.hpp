@@ -129,8 +129,10 @@ class basic_planner {
       return solver_.solve(batch, slicer_, cost_, schedule_);
   }
 
-  result<group_solution> group_of(const problem& batch, const searched_cost& cost, std::uint32_t replica) const {
-    if constexpr (group_solver_for<Solver, Slicer, searched_cost, Schedule>)
+  /// A template, so that a planner whose solver plans no group alone can be instantiated explicitly.
+  template <class Searched>
+  result<group_solution> group_of(const problem& batch, const Searched& cost, std::uint32_t replica) const {
+    if constexpr (group_solver_for<Solver, Slicer, Searched, Schedule>)
       return solver_.solve_group(batch, slicer_, cost, schedule_, replica);
     else
       return solver_.solve_group(batch, slicer_, cost_, schedule_, replica);
@@ -144,6 +146,7 @@ class basic_planner {
     p.shape = shape_;
     p.memory_unit = unit_of(cost, shape_);
     p.replicas.resize(static_cast<std::size_t>(shape_.replicas));
+    if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost);  // between copies of the weights
     return p;
   }
 
@@ -175,7 +178,6 @@ class basic_planner {
     result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
     if (!rates) return std::move(rates).error();
     for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
-    if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost);  // between copies of the weights
     p.step_time += p.reduce_time;
     const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
     p.bounds = simulators::lower_bounds(cost, shape_, batch, rates.value());
