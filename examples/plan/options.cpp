@@ -98,7 +98,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
   std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together",
-              divide = dividers[0];
+              divide = dividers[0], exchange = "keep";
   std::string memory, memory_table, compare, model, gpu, json, trace, timeline, graph;
   bool automatic = false;
   int gpus = 0;
@@ -177,8 +177,12 @@ std::variant<options, int> parse(int argc, char** argv) {
       "together with those of inputs, or apart where that fills a wait: for trainers that can [together]")
       ->check(CLI::IsMember({"together", "apart"}));
   add(planning, "--sharers", o.sharers, "N",
-      "Replicas that may share a sequence; 1 where the trainer cannot, as slimpack's own executor [any number]")
+      "Replicas that may share a sequence; 1 where the trainer cannot [any number]")
       ->check(degree);
+  add(planning, "--exchange", exchange, "HOW",
+      "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
+      "sequences of one row; any, what memory has room for. slimpack's executor runs keep [keep]")
+      ->check(CLI::IsMember({"keep", "queries", "ring", "any"}));
   add(planning, "--divide", divide, "HOW",
       "How slimpack divides a batch among replicas: searched, by planning divisions, or estimated, in a small part of\n"
       "the time, as ranks do that plan their own [searched]")
@@ -216,6 +220,9 @@ std::variant<options, int> parse(int argc, char** argv) {
     using slimpack::io::lengths_format;
     using slimpack::solvers::search_budget;
     o.by_estimates = divide == "estimated";
+    o.exchanges = slimpack::exchange_set::all();
+    for (const slimpack::exchange e : {slimpack::exchange::keep, slimpack::exchange::queries, slimpack::exchange::ring})
+      if (exchange == name_of(e)) o.exchanges = slimpack::exchange_set::only(e);
     o.effort = effort == "fast"   ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();

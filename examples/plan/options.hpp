@@ -5,6 +5,7 @@
 #include <slimpack/io/lengths.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/shapes/layout.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <cstddef>
@@ -50,6 +51,7 @@ struct options {
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
+  slimpack::exchange_set exchanges{};  ///< that those may use
   bool by_estimates{};           ///< divide the batch by estimates
   std::size_t threads{0};        ///< 0: one per core
   bool search_report{};          ///< print what slimpack's search did

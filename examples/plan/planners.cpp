@@ -16,7 +16,8 @@ namespace {
 using namespace slimpack;
 
 solvers::two_phase solver_of(const request& asked) {
-  return {.effort = asked.effort, .most_sharers = asked.most_sharers, .threads = asked.threads, .report = asked.report};
+  return {.effort = asked.effort, .most_sharers = asked.most_sharers, .exchanges = asked.exchanges,
+          .threads = asked.threads, .report = asked.report};
 }
 
 template <class Cost, class Schedule>

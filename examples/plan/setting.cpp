@@ -110,6 +110,7 @@ request request_of(const options& o, const std::string& planner, const shapes::l
           .context = o.max_context.value_or(tokens{0}),
           .effort = o.effort,
           .most_sharers = o.sharers,
+          .exchanges = o.exchanges,
           .by_estimates = o.by_estimates,
           .weights = o.weights,
           .threads = o.threads};
