@@ -55,7 +55,7 @@ class CommandLine(unittest.TestCase):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("lengths format field model batch batches seed max-context over-long quantum gpu auto gpus dp pp tp cp vpp memory "
-                       "recompute memory-table hop cost planner compare effort weight-gradients threads time-limit json trace timeline graph").split():
+                       "recompute memory-table hop cost planner compare effort weight-gradients divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -385,6 +385,20 @@ class CommandLine(unittest.TestCase):
         self.plans(*self.auto("--tp", 4, "--vpp", 2, "--recompute", "full"))
         shape, _ = self.chosen()
         self.assertEqual((16, 4, 2), (math.prod(shape[:4]), shape[2], shape[4]))
+
+    def test_batches_are_divided_by_estimates(self):
+        path = self.file("l.txt", "60000\n" + "".join(f"{700 + 40 * i}\n" for i in range(60)))
+        plans = []
+        for how, threads in (("estimated", 1), ("estimated", 2), ("searched", 2)):
+            name = self.inputs / f"{how}-{threads}.json"
+            self.plans("--lengths", path, *QUADRATIC, "--pp", "4", "--dp", "4", "--effort", "fast", "--divide", how, "--threads",
+                       threads, "--compare", "megatron", "--json", name)
+            plans.append(json.loads(name.read_text()))
+        self.assertEqual(plans[0]["hash"], plans[1]["hash"])
+        self.assertNotEqual(plans[0]["hash"], plans[2]["hash"])
+        self.assertTrue(plans[0]["merges"])
+        self.assertLess(plans[0]["step_time"], 1.02 * plans[2]["step_time"])
+        self.fails(2, ["--divide", "searched"], "--lengths", path, *QUADRATIC, "--divide", "evenly")
 
     def test_auto_does_not_depend_on_threads(self):
         outputs = []

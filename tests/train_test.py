@@ -103,6 +103,22 @@ class Train(unittest.TestCase):
             with self.subTest(shape=shape):
                 self.assert_same_curve(expected, self.losses(*EXACT, *shape.split(), ranks=2))
 
+    def test_ranks_that_plan_their_own_train_alike(self):
+        shape = ["--dp", "3", "--pp", "2", "--sharers", "3", "--effort", "fast", "--max-context", "600"]
+        expected = self.losses(*EXACT, "--planner", "megatron", "--max-context", "600")
+        file = self.folder / "own.json"
+        rows, _ = self.trains(*EXACT, *shape, "--divide", "estimated", "--compare", "chunked", "--json", file)
+        self.assert_same_curve(expected, [float(row["loss"]) for row in rows if row["planner"] == "slimpack"])
+        self.assertTrue(any(float(row["exchanged_bytes"]) > 0 for row in rows))
+        for row in rows:
+            self.assertEqual(row["predicted_exchanged_bytes"], row["exchanged_bytes"])
+            self.assertGreater(float(row["predicted_s"]), 0)
+        whole = json.loads(file.read_text())  # parts of all replicas, put together
+        self.assertEqual(3, len(whole["replicas"]))
+        self.assertTrue(all(replica["sequences"] for replica in whole["replicas"]))
+        if MPIRUN:
+            self.assert_same_curve(expected, self.losses(*EXACT, *shape, "--divide", "estimated", ranks=6))
+
     def test_compared_planners_leave_training_alone(self):
         arguments = ["--precision", "double", "--steps", "6", "--pp", "2", *QUADRATIC]
         rows, said = self.trains("--compare", "megatron,karmarkar_karp", *arguments)

@@ -43,6 +43,11 @@ class time_table;
 class kernel_times;
 }  // namespace costs
 
+namespace divide {
+struct searched;
+struct estimated;
+}  // namespace divide
+
 namespace solvers {
 struct two_phase;
 struct megatron;

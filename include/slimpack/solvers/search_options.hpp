@@ -19,7 +19,7 @@ namespace slimpack::solvers {
 ///           its error, of the values that change any. Below about three errors it is luck of a random search. Constants
 ///           that changed no plan are no longer options: they stand where they are used
 struct search_options {
-  // Divisions: which replicas share what (divide/division_search.hpp).
+  // Divisions: which replicas share what (divide/searched.hpp, divide/estimated.hpp).
   double part_first{1.0};   ///< [0.01, 1e9] of a replica's mean work, the most that it runs of one sequence: the rest is
                             ///< shared. Trades exchanges for level replicas. The first division that shares
                             ///< measured: 1.25: +0.02 +- 0.02
