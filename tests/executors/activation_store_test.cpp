@@ -192,6 +192,62 @@ TEST(ActivationStore, RefusesOthersTokensThatAreHeldOrNot) {
   EXPECT_EQ(s.held(), bytes{4 * 44});
 }
 
+/// The same, where weight gradients that run apart need 3 and 1 elements more: 4 (3 + 1) = 16 bytes a token.
+const store::layout splitting{small.activations, small.gradients, {}, {{3}, {1}}};
+
+piece apart(piece p) {
+  p.weights_apart = true;
+  return p;
+}
+
+TEST(ActivationStore, KeepsWhatWeightGradientsNeedUntilTheyHaveRun) {
+  store s(std::vector{splitting}, {4});
+  EXPECT_EQ(s.weight_bytes_per_token(), bytes{16});
+  const piece first = apart(part_of(7, 0, 4, 6)), last = apart(part_of(7, 4, 6, 6));
+  ASSERT_TRUE(s.append(first));
+  ASSERT_TRUE(s.append(last));
+  ASSERT_TRUE(s.begin_backward(last));
+  EXPECT_EQ(s.held(), bytes{6 * 44 + 6 * 16 + 2 * 16});
+  ASSERT_TRUE(s.visit(last, [](const store::page& here) {
+    EXPECT_EQ(here.weights({0, 0}).size(), 6u);
+    EXPECT_EQ(here.weights({1, 0}).size(), 2u);
+    std::ranges::fill(here.weights({1, 0}), 5.0f);
+    std::ranges::fill(here.activations({1, 2}), 7.0f);
+  }));
+  ASSERT_TRUE(s.visit(first, [](const store::page& here) { EXPECT_TRUE(here.weights({0, 0}).empty()); }));
+  ASSERT_TRUE(s.end_backward(last));
+  EXPECT_EQ(s.held(), bytes{6 * 44 + 4 * 16 + 2 * 16}) << "accumulators go with B";
+  ASSERT_TRUE(s.begin_backward(first));
+  ASSERT_TRUE(s.end_backward(first));
+  EXPECT_EQ(s.held(), bytes{6 * 44 + 6 * 16});
+  ASSERT_TRUE(s.visit(last, [](const store::page& here) {
+    EXPECT_EQ(here.weights({1, 0})[1], 5.0f);
+    EXPECT_EQ(here.activations({1, 2})[1], 7.0f);
+    EXPECT_TRUE(here.gradients({0, 0}).empty());
+  }));
+  ASSERT_TRUE(s.end_weights(last));
+  EXPECT_EQ(s.held(), bytes{4 * 44 + 4 * 16});
+  ASSERT_TRUE(s.end_weights(first));
+  EXPECT_EQ(s.held(), bytes{0});
+  EXPECT_EQ(s.rates().weight_token, 16);
+}
+
+TEST(ActivationStore, RefusesWeightGradientsThatNoBackwardLeft) {
+  store s(std::vector{splitting}, {4});
+  const piece whole = apart(part_of(7, 0, 6, 6));
+  EXPECT_EQ(refusal(s.end_weights(whole)),
+            "out of order: weight gradients of sequence 7, tokens [0, 6) of 6, chunk 0: were not left by a backward");
+  ASSERT_TRUE(s.append(whole));
+  EXPECT_EQ(s.end_weights(whole).error().code, errc::out_of_order);
+  ASSERT_TRUE(s.begin_backward(whole));
+  EXPECT_EQ(s.end_weights(whole).error().code, errc::out_of_order) << "its backward has not ended";
+  ASSERT_TRUE(s.end_backward(whole));
+  EXPECT_EQ(s.end_weights(apart(part_of(7, 0, 3, 6))).error().code, errc::out_of_order) << "off the quantum";
+  EXPECT_EQ(s.end_weights(apart(part_of(7, 4, 9, 9))).error().code, errc::out_of_order) << "beyond its end";
+  ASSERT_TRUE(s.end_weights(whole));
+  EXPECT_EQ(s.end_weights(whole).error().code, errc::out_of_order) << "twice";
+}
+
 TEST(ActivationStore, RefusesAForwardThatDoesNotContinue) {
   store s(std::vector{small}, {4});
   EXPECT_EQ(refusal(s.append(part_of(7, 4, 6, 6))),
