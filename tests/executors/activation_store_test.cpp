@@ -3,6 +3,7 @@
 #include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
@@ -326,7 +327,11 @@ void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengt
   for (const instruction& i : plan.programs[stage]) {
     std::vector<piece> pack;
     for (const slice& one : plan.partition.of(i.pass)[i.pack.value])
-      pack.push_back({one, lengths[one.sequence.value], i.chunk, 0});
+      pack.push_back({one, lengths[one.sequence.value], i.chunk, 0, i.pass == pass::backward && plan.weight.splits(i.pack.value)});
+    if (i.weights_only) {
+      for (const piece& p : pack) ASSERT_TRUE(s.end_weights(p));
+      continue;
+    }
     for (const piece& p : pack) ASSERT_TRUE(i.pass == pass::forward ? s.append(p) : s.begin_backward(p));
     if (i.pass == pass::forward) continue;
     for (const piece& p : pack) ASSERT_TRUE(s.end_backward(p));
@@ -337,6 +342,7 @@ struct replayed {
   int stages{};           ///< whose peak was compared
   int asymmetric{};       ///< replicas whose backward packs are cut otherwise than their forward packs
   int with_gradients{};   ///< stages whose peak falls if accumulators are not counted
+  int with_weights{};     ///< stages whose peak falls if what weight gradients need is not counted
 };
 
 bool same_slices(const micropacks& a, const micropacks& b) {
@@ -363,15 +369,21 @@ void compare(const shape& on, const std::vector<tokens>& lengths,
   }
   for (const replica_plan& r : made.value().replicas) {
     so_far.asymmetric += !same_slices(r.partition.forward, r.partition.backward);
-    workload work = simulators::workload_of(made.value(), static_cast<std::size_t>(&r - made.value().replicas.data()));
-    for (memory_rates& rate : work.rates) rate.gradient_token = 0;
-    const std::vector<double> without = simulators::peak_memory(work, r.programs);
+    const workload work = simulators::workload_of(made.value(), static_cast<std::size_t>(&r - made.value().replicas.data()));
+    const auto peak_without = [&](double memory_rates::*what) {
+      workload less = work;
+      for (memory_rates& rate : less.rates) rate.*what = 0;
+      return simulators::peak_memory(less, r.programs);
+    };
+    const std::vector<double> without = peak_without(&memory_rates::gradient_token);
+    const std::vector<double> without_weights = peak_without(&memory_rates::weight_token);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
       store s(layouts[stage], on.quantum);
       replay(s, r, lengths, stage);
       EXPECT_EQ(s.peak(), bytes{r.peak_memory[stage]});
       EXPECT_EQ(s.held(), bytes{0});
       so_far.with_gradients += without[stage] < r.peak_memory[stage];
+      so_far.with_weights += without_weights[stage] < r.peak_memory[stage];
       ++so_far.stages;
     }
   }
@@ -388,13 +400,15 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
     std::vector<std::vector<store::layout>> layouts;
     for (int stage = 0; stage < on.stages; ++stage) {
       const auto width = [&] { return static_cast<std::size_t>(random.between(0, 6)); };
-      const store::layout same{{{width() + 1, width()}, {width()}}, {{width()}, {width(), 2}}};
+      const store::layout same{{{width() + 1, width()}, {width()}}, {{width()}, {width(), 2}}, {}, {{width()}, {width()}}};
       layouts.emplace_back(static_cast<std::size_t>(on.chunks), same);
     }
     if (random.once_in(2)) on.memory = memory_limit{memory_unit::byte, 4e5 * random.ratio()};
     const solvers::two_phase search{.effort = solvers::search_budget::fast(), .most_sharers = 1};
     if (random.once_in(4))
       compare(on, lengths, layouts, solvers::karmarkar_karp{}, schedules::one_f_one_b{}, seen);
+    else if (random.once_in(2))
+      compare(on, lengths, layouts, search, schedules::zero_bubble{}, seen);
     else if (on.chunks > 1)
       compare(on, lengths, layouts, search, schedules::one_f_one_b{}, seen);
     else
@@ -403,9 +417,11 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
   }
   EXPECT_GT(seen.asymmetric, 50);
   EXPECT_GT(seen.with_gradients, 100);
+  EXPECT_GT(seen.with_weights, 20);
   RecordProperty("stages", seen.stages);
   RecordProperty("asymmetric", seen.asymmetric);
   RecordProperty("with_gradients", seen.with_gradients);
+  RecordProperty("with_weights", seen.with_weights);
 }
 
 }  // namespace
