@@ -107,6 +107,8 @@ class model_stage {
 
   /// The weight gradients that the pack's backward left, all of them: of matrices, gains and embedding.
   slimpack::result<void> weights(std::span<const slimpack::piece> pack) {
+    for (const slimpack::piece& p : pack)
+      if (slimpack::result<void> admitted = store_.begin_weights(p); !admitted) return admitted;
     pack_rows<T> rows(store_, pack);
     part(pack).backward_weights(rows);
     for (const slimpack::piece& p : pack)

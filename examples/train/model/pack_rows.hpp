@@ -15,8 +15,8 @@
 namespace train {
 
 /// The rows of a pack's pieces, one piece after the other, and where they are kept from forward to backward.
-/// The stage has had the pack admitted by the store (append, begin_backward), so its rows are there: what the store
-/// would refuse is an error of this model, and throws slimpack::plan_error.
+/// The stage has had the pack admitted by the store (append, begin_backward, begin_weights), so its rows are there: what
+/// the store would refuse is an error of this model, and throws slimpack::plan_error.
 template <class T>
 class pack_rows {
  public:

@@ -39,7 +39,8 @@ namespace slimpack::executors {
 ///
 ///   store.begin_backward(p)   makes room for these rows, too; they hold nothing yet
 ///   store.end_backward(p)     accumulators are freed, rows are not
-///   store.end_weights(p)      the piece's rows are freed
+///   store.begin_weights(p)    the piece waits for them, or this is refused
+///   store.end_weights(p)      its rows are freed
 ///
 /// Of a pack, begin all pieces before the first is ended: a pack then holds all it needs at once, as in the simulator.
 /// Shapes    a page is one allocation for `quantum` tokens of a sequence, or its last ones, on one chunk: a block of
@@ -145,14 +146,20 @@ class activation_store {
     return success();
   }
 
-  /// Frees the rows of a piece whose weight gradients ran apart, after its backward has ended.
-  /// Errors    out_of_order: a piece that waits for none
-  [[nodiscard]] result<void> end_weights(const piece& p) {
+  /// Whether a piece waits for its weight gradients, its backward having ended.
+  /// Errors    out_of_order: it does not
+  [[nodiscard]] result<void> begin_weights(const piece& p) const {
     const auto known = sequences_.find(key_of(p));
     if (known == sequences_.end() || !on_quantum(p, p.slice) || p.slice.begin < known->second.end ||
         p.slice.end() > known->second.length || !known->second.pages.has(&paged::weights, p.slice.begin, p.slice.end()))
       return refused(errc::out_of_order, "weight gradients", p, "were not left by a backward");
-    release(known, p.slice);
+    return success();
+  }
+
+  /// Frees the rows of a piece that waits for its weight gradients.
+  [[nodiscard]] result<void> end_weights(const piece& p) {
+    if (result<void> waits = begin_weights(p); !waits) return waits;
+    release(sequences_.find(key_of(p)), p.slice);
     return success();
   }
 
