@@ -232,6 +232,37 @@ TEST(Profiled, WeightGradientsOfSlicesAreThoseOfTheirPack) {
   }
 }
 
+/// The quadratic model measured in whole slices, of whose backward a share is said to be weight gradients.
+profiled with_weights_in_slices(int parts = 1) {
+  samples all = sampled({}, parts, 0);
+  double least = 1;  // backward time of a token
+  for (const profiled::sample& s : all)
+    if (s.pass == pass::backward) least = std::min(least, s.time / seconds{static_cast<double>(s.queries.value)});
+  return profiled::make(all, {.weight_token = std::vector<seconds>(static_cast<std::size_t>(parts), {least * 0.4})}).value();
+}
+
+TEST(Profiled, WeightGradientsMayBeAShareOfSlices) {
+  const profiled cost = with_weights_in_slices();
+  const profiled plain = profiled::make(sampled({}, 1, 0)).value();
+  const seconds one = weight_time(cost, {{0}, {0}, {1}}, 0);
+  EXPECT_GT(one, seconds{});
+  testing::generator random(8);
+  for (int i = 0; i < 100; ++i) {
+    const slice s{{0}, random.length({20000}), random.length({20000})};
+    EXPECT_DOUBLE_EQ(weight_time(cost, s, 0).value, one.value * static_cast<double>(s.length.value));
+    // Measured places are told as they were; between them, weight gradients are known exactly and the rest as before.
+    EXPECT_NEAR(cost.time(s, pass::backward, 0) / plain.time(s, pass::backward, 0), 1, 0.05) << "seed 8";
+    EXPECT_DOUBLE_EQ(pack_time(cost, std::span(&s, 1), pass::backward, 0).value, cost.time(s, pass::backward, 0).value);
+    EXPECT_EQ(cost.time(s, pass::forward, 0), plain.time(s, pass::forward, 0));
+    EXPECT_LE(weight_time(cost, s, 0), cost.least(s, pass::backward, 0));
+  }
+}
+
+TEST(Profiled, ObeysTheLawsWithWeightGradientsInSlices) {
+  const testing::report found = testing::cost_model_laws(with_weights_in_slices(2), 2);
+  EXPECT_TRUE(found) << found;
+}
+
 TEST(Profiled, NoPacksOfASequenceTakeLessThanItsLeast) {
   const profiled cost = with_packs();
   testing::generator random(4);
@@ -268,8 +299,10 @@ TEST(Profiled, RefusesPackTimesThatAreMissingOrNone) {
       "pack sample 1 (backward, part 0, 128 tokens): takes 2.000000 s, a time must be more than the 64.000000 s of "
       "its weight gradients");
   EXPECT_EQ(says(both, {.weight_token = {{0}, {0}}}), "2 times of a token's weight gradients for 1 parts");
-  EXPECT_EQ(says({}, {.weight_token = {{0}}}),
-            "1 times of a token's weight gradients for 1 parts without times of packs");
+  EXPECT_EQ(says({}, {.weight_token = {{0.5}, {0}}}), "2 times of a token's weight gradients for 1 parts");
+  EXPECT_EQ(says({}, {.weight_token = {{0.5}}}),
+            "sample 1 (backward, part 0, 128 queries, 256 keys): takes 2.000000 s, a time must be more than the 64.000000 s "
+            "of its weight gradients");
 }
 
 TEST(Profiled, PrintsWhatItIs) {

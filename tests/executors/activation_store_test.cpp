@@ -3,6 +3,7 @@
 #include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
@@ -192,6 +193,62 @@ TEST(ActivationStore, RefusesOthersTokensThatAreHeldOrNot) {
   EXPECT_EQ(s.held(), bytes{4 * 44});
 }
 
+/// The same, where weight gradients that run apart need 3 and 1 elements more: 4 (3 + 1) = 16 bytes a token.
+const store::layout splitting{small.activations, small.gradients, {}, {{3}, {1}}};
+
+piece apart(piece p) {
+  p.weights_apart = true;
+  return p;
+}
+
+TEST(ActivationStore, KeepsWhatWeightGradientsNeedUntilTheyHaveRun) {
+  store s(std::vector{splitting}, {4});
+  EXPECT_EQ(s.weight_bytes_per_token(), bytes{16});
+  const piece first = apart(part_of(7, 0, 4, 6)), last = apart(part_of(7, 4, 6, 6));
+  ASSERT_TRUE(s.append(first));
+  ASSERT_TRUE(s.append(last));
+  ASSERT_TRUE(s.begin_backward(last));
+  EXPECT_EQ(s.held(), bytes{6 * 44 + 6 * 16 + 2 * 16});
+  ASSERT_TRUE(s.visit(last, [](const store::page& here) {
+    EXPECT_EQ(here.weights({0, 0}).size(), 6u);
+    EXPECT_EQ(here.weights({1, 0}).size(), 2u);
+    std::ranges::fill(here.weights({1, 0}), 5.0f);
+    std::ranges::fill(here.activations({1, 2}), 7.0f);
+  }));
+  ASSERT_TRUE(s.visit(first, [](const store::page& here) { EXPECT_TRUE(here.weights({0, 0}).empty()); }));
+  ASSERT_TRUE(s.end_backward(last));
+  EXPECT_EQ(s.held(), bytes{6 * 44 + 4 * 16 + 2 * 16}) << "accumulators go with B";
+  ASSERT_TRUE(s.begin_backward(first));
+  ASSERT_TRUE(s.end_backward(first));
+  EXPECT_EQ(s.held(), bytes{6 * 44 + 6 * 16});
+  ASSERT_TRUE(s.visit(last, [](const store::page& here) {
+    EXPECT_EQ(here.weights({1, 0})[1], 5.0f);
+    EXPECT_EQ(here.activations({1, 2})[1], 7.0f);
+    EXPECT_TRUE(here.gradients({0, 0}).empty());
+  }));
+  ASSERT_TRUE(s.end_weights(last));
+  EXPECT_EQ(s.held(), bytes{4 * 44 + 4 * 16});
+  ASSERT_TRUE(s.end_weights(first));
+  EXPECT_EQ(s.held(), bytes{0});
+  EXPECT_EQ(s.rates().weight_token, 16);
+}
+
+TEST(ActivationStore, RefusesWeightGradientsThatNoBackwardLeft) {
+  store s(std::vector{splitting}, {4});
+  const piece whole = apart(part_of(7, 0, 6, 6));
+  EXPECT_EQ(refusal(s.end_weights(whole)),
+            "out of order: weight gradients of sequence 7, tokens [0, 6) of 6, chunk 0: were not left by a backward");
+  ASSERT_TRUE(s.append(whole));
+  EXPECT_EQ(s.end_weights(whole).error().code, errc::out_of_order);
+  ASSERT_TRUE(s.begin_backward(whole));
+  EXPECT_EQ(s.end_weights(whole).error().code, errc::out_of_order) << "its backward has not ended";
+  ASSERT_TRUE(s.end_backward(whole));
+  EXPECT_EQ(s.end_weights(apart(part_of(7, 0, 3, 6))).error().code, errc::out_of_order) << "off the quantum";
+  EXPECT_EQ(s.end_weights(apart(part_of(7, 4, 9, 9))).error().code, errc::out_of_order) << "beyond its end";
+  ASSERT_TRUE(s.end_weights(whole));
+  EXPECT_EQ(s.end_weights(whole).error().code, errc::out_of_order) << "twice";
+}
+
 TEST(ActivationStore, RefusesAForwardThatDoesNotContinue) {
   store s(std::vector{small}, {4});
   EXPECT_EQ(refusal(s.append(part_of(7, 4, 6, 6))),
@@ -270,7 +327,11 @@ void replay(store& s, const replica_plan& plan, const std::vector<tokens>& lengt
   for (const instruction& i : plan.programs[stage]) {
     std::vector<piece> pack;
     for (const slice& one : plan.partition.of(i.pass)[i.pack.value])
-      pack.push_back({one, lengths[one.sequence.value], i.chunk, 0});
+      pack.push_back({one, lengths[one.sequence.value], i.chunk, 0, i.pass == pass::backward && plan.weight.splits(i.pack.value)});
+    if (i.weights_only) {
+      for (const piece& p : pack) ASSERT_TRUE(s.end_weights(p));
+      continue;
+    }
     for (const piece& p : pack) ASSERT_TRUE(i.pass == pass::forward ? s.append(p) : s.begin_backward(p));
     if (i.pass == pass::forward) continue;
     for (const piece& p : pack) ASSERT_TRUE(s.end_backward(p));
@@ -281,6 +342,7 @@ struct replayed {
   int stages{};           ///< whose peak was compared
   int asymmetric{};       ///< replicas whose backward packs are cut otherwise than their forward packs
   int with_gradients{};   ///< stages whose peak falls if accumulators are not counted
+  int with_weights{};     ///< stages whose peak falls if what weight gradients need is not counted
 };
 
 bool same_slices(const micropacks& a, const micropacks& b) {
@@ -307,15 +369,21 @@ void compare(const shape& on, const std::vector<tokens>& lengths,
   }
   for (const replica_plan& r : made.value().replicas) {
     so_far.asymmetric += !same_slices(r.partition.forward, r.partition.backward);
-    workload work = simulators::workload_of(made.value(), static_cast<std::size_t>(&r - made.value().replicas.data()));
-    for (memory_rates& rate : work.rates) rate.gradient_token = 0;
-    const std::vector<double> without = simulators::peak_memory(work, r.programs);
+    const workload work = simulators::workload_of(made.value(), static_cast<std::size_t>(&r - made.value().replicas.data()));
+    const auto peak_without = [&](double memory_rates::*what) {
+      workload less = work;
+      for (memory_rates& rate : less.rates) rate.*what = 0;
+      return simulators::peak_memory(less, r.programs);
+    };
+    const std::vector<double> without = peak_without(&memory_rates::gradient_token);
+    const std::vector<double> without_weights = peak_without(&memory_rates::weight_token);
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
       store s(layouts[stage], on.quantum);
       replay(s, r, lengths, stage);
       EXPECT_EQ(s.peak(), bytes{r.peak_memory[stage]});
       EXPECT_EQ(s.held(), bytes{0});
       so_far.with_gradients += without[stage] < r.peak_memory[stage];
+      so_far.with_weights += without_weights[stage] < r.peak_memory[stage];
       ++so_far.stages;
     }
   }
@@ -332,13 +400,15 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
     std::vector<std::vector<store::layout>> layouts;
     for (int stage = 0; stage < on.stages; ++stage) {
       const auto width = [&] { return static_cast<std::size_t>(random.between(0, 6)); };
-      const store::layout same{{{width() + 1, width()}, {width()}}, {{width()}, {width(), 2}}};
+      const store::layout same{{{width() + 1, width()}, {width()}}, {{width()}, {width(), 2}}, {}, {{width()}, {width()}}};
       layouts.emplace_back(static_cast<std::size_t>(on.chunks), same);
     }
     if (random.once_in(2)) on.memory = memory_limit{memory_unit::byte, 4e5 * random.ratio()};
     const solvers::two_phase search{.effort = solvers::search_budget::fast(), .most_sharers = 1};
     if (random.once_in(4))
       compare(on, lengths, layouts, solvers::karmarkar_karp{}, schedules::one_f_one_b{}, seen);
+    else if (random.once_in(2))
+      compare(on, lengths, layouts, search, schedules::zero_bubble{}, seen);
     else if (on.chunks > 1)
       compare(on, lengths, layouts, search, schedules::one_f_one_b{}, seen);
     else
@@ -347,9 +417,11 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
   }
   EXPECT_GT(seen.asymmetric, 50);
   EXPECT_GT(seen.with_gradients, 100);
+  EXPECT_GT(seen.with_weights, 20);
   RecordProperty("stages", seen.stages);
   RecordProperty("asymmetric", seen.asymmetric);
   RecordProperty("with_gradients", seen.with_gradients);
+  RecordProperty("with_weights", seen.with_weights);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
+#include "delayed_weights.hpp"
 #include "everywhere.hpp"
 #include "planned.hpp"
 
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
@@ -12,10 +14,20 @@
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace slimpack::tests {
+namespace {
+
+template <class Schedule>
+result<plan> split(const shape& on, std::span<const tokens> lengths, std::uint32_t most_sharers, Schedule schedule) {
+  return planned(on, lengths, slicers::equal_cost{},
+                 solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = most_sharers}, schedule);
+}
+
+}  // namespace
 
 std::vector<named_planner> every_planner() {
   using lengths = std::span<const tokens>;
@@ -49,6 +61,32 @@ std::vector<named_planner> sharing_planners() {
       {"two_phase that shares, one_f_one_b", [](const shape& on, lengths l) {
          return planned(on, l, slicers::equal_cost{},
                         solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 4}, one_f_one_b{}); }},
+  };
+}
+
+std::vector<named_planner> splitting_planners() {
+  using lengths = std::span<const tokens>;
+  using schedules::zero_bubble;
+  using schedules::zero_bubble_order;
+  return {
+      {"zero_bubble", [](const shape& on, lengths l) { return split(on, l, 1, zero_bubble{}); }},
+      {"zero_bubble, h2", [](const shape& on, lengths l) { return split(on, l, 1, zero_bubble{.order = zero_bubble_order::h2}); }},
+      {"weight gradients late", [](const shape& on, lengths l) { return split(on, l, 1, delayed_weights{.delay = 3}); }},
+      {"weight gradients of the second half last",
+       [](const shape& on, lengths l) { return split(on, l, 1, delayed_weights{.delay = 1000, .whole = 0.5}); }},
+  };
+}
+
+std::vector<named_planner> splitting_and_sharing_planners() {
+  using lengths = std::span<const tokens>;
+  using schedules::zero_bubble;
+  using schedules::zero_bubble_order;
+  return {
+      {"zero_bubble that shares", [](const shape& on, lengths l) { return split(on, l, 4, zero_bubble{}); }},
+      {"zero_bubble that shares, h1",
+       [](const shape& on, lengths l) { return split(on, l, 4, zero_bubble{.order = zero_bubble_order::h1}); }},
+      {"sharing, weight gradients of the second half late",
+       [](const shape& on, lengths l) { return split(on, l, 4, delayed_weights{.delay = 2, .whole = 0.5}); }},
   };
 }
 

@@ -72,6 +72,10 @@ struct named_planner {
 /// Those whose plans let replicas share sequences, with each schedule that suits them.
 [[nodiscard]] std::vector<named_planner> sharing_planners();
 
+/// Those whose plans run weight gradients apart, without sequences that replicas share, and with them.
+[[nodiscard]] std::vector<named_planner> splitting_planners();
+[[nodiscard]] std::vector<named_planner> splitting_and_sharing_planners();
+
 }  // namespace slimpack::tests
 
 #endif

@@ -1,11 +1,11 @@
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include "../laws/cases.hpp"
+#include "delayed_weights.hpp"
 #include "diary.hpp"
 #include "everywhere.hpp"
 #include "planned.hpp"
@@ -22,39 +22,9 @@
 namespace slimpack::packflow_weights_test {
 namespace {
 
+using tests::delayed_weights;
 using tests::run_everywhere;
 using tests::stages_of;
-
-/// 1F1B with each W a few backwards later than its B: the last ones come when all backwards have run. A share of the
-/// packs, the first ones, run whole.
-struct delayed_weights {
-  static constexpr bool splits_weight_gradients = true;
-  std::size_t delay{};
-  double whole{};
-
-  result<std::vector<program>> programs(const workload& work) const {
-    result<std::vector<program>> made = schedules::one_f_one_b{}.programs(work);
-    if (!made) return made;
-    const double from = whole * static_cast<double>(work.backward.size());
-    for (program& code : made.value()) {
-      program with;
-      std::vector<instruction> waiting;
-      const auto run = [&](std::size_t left) {
-        const auto end = waiting.end() - static_cast<std::ptrdiff_t>(std::min(left, waiting.size()));
-        with.insert(with.end(), waiting.begin(), end);
-        waiting.erase(waiting.begin(), end);
-      };
-      for (const instruction& i : code) {
-        with.push_back(i);
-        if (i.pass == pass::backward && i.pack.value >= from) waiting.push_back({i.pass, i.pack, i.chunk, true});
-        run(delay);
-      }
-      run(0);
-      code = std::move(with);
-    }
-    return made;
-  }
-};
 
 template <class Compute>
 class PackflowWeights : public ::testing::Test {};

@@ -176,6 +176,24 @@ TEST(ZeroBubble, HoldsNoMoreThanTheOrderItFills) {
   }
 }
 
+// 1F1B holds p packs of 3 bytes a token, here in room for 1.5 p. Weight gradients need 3 more.
+TEST(ZeroBubble, MakesRoomForWhatWeightGradientsNeedBesideActivations) {
+  const int p = 4;
+  for (const zero_bubble& rule : {automatic, h1, h2}) {
+    workload work = split_work(p, 24, {4, 4, 3, 0});
+    for (memory_rates& r : work.rates) r.live_token = r.weight_token = 3;
+    work.shape.memory = memory_limit{memory_unit::byte, 4.5 * p * 128};
+    const std::vector<program> programs = rule.programs(work).value();
+    EXPECT_LE(packs_held(work, programs), 4.5 * p) << rule;
+    EXPECT_FALSE(weights_apart(programs, 24).empty()) << rule;
+    work.shape.memory->amount = 4 * 128;  // a pack and its backward, but not what its weight gradients need
+    if (rule != automatic)
+      EXPECT_EQ(rule.programs(work).error().code, errc::out_of_memory) << rule;
+    else
+      EXPECT_TRUE(weights_apart(rule.programs(work).value(), 24).empty());
+  }
+}
+
 // Bytes kept beside tokens serve B alone: where they are half of a pack's, W may wait twice as long.
 TEST(ZeroBubble, DelaysMoreWhereBackwardReleasesMost) {
   const int p = 4;

@@ -44,6 +44,7 @@ testing::random_replica any_split(testing::generator& random, int chunks) {
   testing::random_replica made = testing::any_replica({.longest = {4096}, .chunks = chunks}, random);
   testing::split_weights(made, random);
   if (random.once_in(2)) testing::keep_scores(made, random);
+  if (random.once_in(2)) testing::keep_for_weights(made, random);
   return made;
 }
 
@@ -81,6 +82,23 @@ TEST(WeightGradients, KeepTheirTokensAliveUntilTheyHaveRun) {
       EXPECT_EQ(peak[r], testing::naive::peak_memory(made.packs, programs[r], made.work.rates[r], made.work.shape,
                                                      static_cast<int>(r), made.scores, made.work.weight.apart));
   }
+}
+
+// Two packs of 128 and 64 tokens on one stage, 3 bytes a live token and 2 more from B to W.
+TEST(WeightGradients, NeedWhatIsKeptForThemFromBToW) {
+  workload work;
+  work.forward = {std::vector<seconds>(2, {1}), std::vector<seconds>(2), {0, 128, 192}};
+  work.backward = work.forward;
+  work.weight = {{0, 1}, std::vector<seconds>(2, {1})};
+  work.gradient_running = {0, 0};
+  work.gradient_before = {0, 0, 0};
+  work.rates = {{.live_token = 3, .weight_token = 2}};
+  const auto run = [](pass p, std::uint32_t pack, bool weights = false) { return instruction{p, {pack}, 0, weights}; };
+  const program code{run(pass::forward, 0), run(pass::backward, 0), run(pass::forward, 1), run(pass::backward, 1),
+                     run(pass::backward, 1, true)};
+  std::vector<double> held;
+  simulators::follow_memory(work, code, 0, [&](const instruction&, double bytes) { held.push_back(bytes); });
+  EXPECT_EQ(held, (std::vector<double>{384, 384, 192, 192 + 128, 192 + 128}));
 }
 
 /// One pack over three stages, F = B = W = 1 s, no messages.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace slimpack::exactness_test {
@@ -21,13 +22,23 @@ namespace {
 using tests::exact_batch;
 
 /// The matrix: every planner and schedule, p in 1..4, dp in 1..3 (2..4 where replicas share sequences), both kinds of
-/// backward cuts, virtual stages.
+/// backward cuts, virtual stages; those of two chunks on as many stages as the model has layers for.
 std::vector<shape> every_shape(tokens quantum, int fewest, int most) {
   std::vector<shape> all;
   for (int p = 1; p <= 4; ++p)
     for (int dp = fewest; dp <= most; ++dp) all.push_back({.stages = p, .replicas = dp, .quantum = quantum});
   all.push_back({.stages = 2, .chunks = 2, .quantum = quantum});
   all.push_back({.stages = 2, .replicas = 2, .chunks = 2, .quantum = quantum});
+  return all;
+}
+
+/// One and two chunks on p = 1..4 stages, of fewest and of most replicas.
+std::vector<shape> every_chunk(tokens quantum, int fewest, int most) {
+  std::vector<shape> all;
+  for (int p = 1; p <= 4; ++p)
+    for (const int chunks : {1, 2})
+      for (const int dp : {fewest, most})
+        all.push_back({.stages = p, .replicas = dp, .chunks = chunks, .quantum = quantum});
   return all;
 }
 
@@ -47,21 +58,26 @@ struct tally {
   int steps{};
   int uneven{};
   int shared{};
+  int apart{};
 };
 
+using shapes = std::vector<shape> (*)(tokens quantum, int fewest, int most);
+
 /// Steps of plans by each of some planners, on shapes with fewest to most replicas.
-tally run_all(const std::vector<tests::named_planner>& planners, int fewest, int most) {
+tally run_all(const std::vector<tests::named_planner>& planners, const train::config& model, shapes on_shapes, int fewest,
+              int most) {
   tally seen;
-  auto& [worst, steps, uneven, shared] = seen;
+  auto& [worst, steps, uneven, shared, apart] = seen;
   for (int seed = 1; seed <= tests::cases(2); ++seed) {
-    const exact_batch batch(static_cast<std::uint64_t>(seed));
+    const exact_batch batch(static_cast<std::uint64_t>(seed), model);
     for (const tests::named_planner& planner : planners) {
-      for (const shape& on : every_shape(batch.quantum, fewest, most)) {
+      for (const shape& on : on_shapes(batch.quantum, fewest, most)) {
         const result<plan> made = planner.make(on, batch.lengths);
         if (on.chunks > 1 && !made) continue;  // list is for one chunk
         const plan& p = made.value();
         uneven += 2 * tests::asymmetric(p);
         shared += p.merges.empty() ? 0 : 2;
+        apart += 2 * tests::splits(p);
         const double any = worst_error<train::model_stage<double>>(batch, p);
         const double whole = worst_error<tests::whole_pieces>(batch, p);
         EXPECT_LT(std::max(any, whole), 1e-11) << planner.name << ", p " << on.stages << ", dp " << on.replicas << ", v "
@@ -71,20 +87,31 @@ tally run_all(const std::vector<tests::named_planner>& planners, int fewest, int
       }
     }
   }
-  std::printf("%d steps, %d of asymmetric plans, %d shared, largest relative error %.2g, seeds 1 to %d\n", steps, uneven, shared,
-              worst, tests::cases(2));
+  std::printf("%d steps, %d of asymmetric plans, %d shared, %d with weight gradients apart, largest relative error %.2g, "
+              "seeds 1 to %d\n", steps, uneven, shared, apart, worst, tests::cases(2));
   EXPECT_GT(worst, 0) << "sums in another order differ in their last bits";
   return seen;
 }
 
 TEST(Exactness, LossAndGradientsAreThoseOfUncutSequences) {
-  const tally seen = run_all(tests::every_planner(), 1, 3);
+  const tally seen = run_all(tests::every_planner(), tests::small_model, every_shape, 1, 3);
   EXPECT_GT(seen.uneven, seen.steps / 4) << "forward and backward packs must differ for this to show anything";
 }
 
 TEST(Exactness, SoTheyAreWhereReplicasShareSequences) {
-  const tally seen = run_all(tests::sharing_planners(), 2, 4);
+  const tally seen = run_all(tests::sharing_planners(), tests::small_model, every_shape, 2, 4);
   EXPECT_GT(seen.shared, seen.steps / 2) << "sequences must be shared for this to show anything";
+}
+
+TEST(Exactness, SoTheyAreWhereWeightGradientsRunApart) {
+  const tally seen = run_all(tests::splitting_planners(), tests::deep_model, every_chunk, 1, 2);
+  EXPECT_GT(seen.apart, seen.steps / 2) << "weight gradients must be apart for this to show anything";
+}
+
+TEST(Exactness, SoTheyAreWhereReplicasShareSequencesWhoseWeightGradientsRunApart) {
+  const tally seen = run_all(tests::splitting_and_sharing_planners(), tests::deep_model, every_chunk, 2, 3);
+  EXPECT_GT(seen.shared, seen.steps / 2);
+  EXPECT_GT(seen.apart, seen.steps / 2);
 }
 
 /// Whether some pack of a replica holds a shared row and anything else: its rows run one after the other, and hold less
@@ -105,50 +132,83 @@ bool mixes(const plan& p, std::uint32_t replica) {
   return false;
 }
 
-// What the store holds at most, keys and values of the others' tokens and their accumulators included.
-TEST(Exactness, AStageHoldsWhatThePlanSaysWhereReplicasShare) {
-  int exact = 0;
-  int ranks_tried = 0;
-  for (int seed = 1; seed <= tests::cases(2); ++seed) {
-    const exact_batch batch(static_cast<std::uint64_t>(seed));
-    for (const tests::named_planner& planner : tests::sharing_planners()) {
-      for (int stages = 1; stages <= 3; ++stages) {
-        for (int dp = 2; dp <= 4; ++dp) {
-          const plan p = planner.make({.stages = stages, .replicas = dp, .quantum = batch.quantum}, batch.lengths).value();
-          if (p.merges.empty()) continue;
-          std::vector<memory_rates> rates;
-          for (int stage = 0; stage < stages; ++stage)
-            rates.push_back(train::model_stage<double>::rates(tests::small_model, p.shape, stage));
-          transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
-          std::vector<double> held(static_cast<std::size_t>(tests::ranks_of(p)));
-          tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
-            auto endpoint = world.endpoint(rank);
-            train::model_stage<double> stage(tests::small_model, p.shape, rank % stages, batch.documents(), 7);
-            executors::packflow<>{}.execute(p, stage, endpoint).value();
-            held[static_cast<std::size_t>(rank)] = stage.peak().value;
-          });
-          const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
-          for (std::uint32_t replica = 0; replica < p.replicas.size(); ++replica) {
-            if (p.replicas[replica].sequences.empty()) continue;
-            workload work = simulators::workload_of(p, replica);
-            work.rates = rates;
-            slimpack::detail::keep_others(simulators::shared_rows(p.merges, packs_of, replica), work);
-            const std::vector<double> says = simulators::peak_memory(work, p.replicas[replica].programs);
-            for (int stage = 0; stage < stages; ++stage) {
-              const double found = held[replica * static_cast<std::size_t>(stages) + static_cast<std::size_t>(stage)];
-              const double said = says[static_cast<std::size_t>(stage)];
-              EXPECT_LE(found, said) << planner.name << ", p " << stages << ", dp " << dp << ", seed " << seed;
-              EXPECT_TRUE(found == said || mixes(p, replica)) << found << " of " << said << ", " << planner.name << ", seed " << seed;
-              exact += found == said;
-              ++ranks_tried;
-            }
-          }
-        }
-      }
+/// How many ranks of a step hold at most what the plan says, to the byte.
+struct held_count {
+  int exact{};
+  int ranks{};
+  int apart{};  ///< of plans whose weight gradients run apart
+};
+
+/// Runs the plan, and compares what each rank's store held at most: keys and values of the others' tokens, their
+/// accumulators, and what waits for weight gradients included.
+void compare_held(const exact_batch& batch, const plan& p, const std::string& named, held_count& seen) {
+  const int stages = p.shape.stages;
+  std::vector<memory_rates> rates;
+  for (int stage = 0; stage < stages; ++stage)
+    rates.push_back(train::model_stage<double>::rates(batch.model, p.shape, stage));
+  transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+  std::vector<double> held(static_cast<std::size_t>(tests::ranks_of(p)));
+  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    train::model_stage<double> stage(batch.model, p.shape, rank % stages, batch.documents(), 7);
+    executors::packflow<>{}.execute(p, stage, endpoint).value();
+    held[static_cast<std::size_t>(rank)] = stage.peak().value;
+  });
+  const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };
+  for (std::uint32_t replica = 0; replica < p.replicas.size(); ++replica) {
+    if (p.replicas[replica].sequences.empty()) continue;
+    workload work = simulators::workload_of(p, replica);
+    work.rates = rates;
+    slimpack::detail::keep_others(simulators::shared_rows(p.merges, packs_of, replica), work);
+    const std::vector<double> says = simulators::peak_memory(work, p.replicas[replica].programs);
+    for (int stage = 0; stage < stages; ++stage) {
+      const double found = held[replica * static_cast<std::size_t>(stages) + static_cast<std::size_t>(stage)];
+      const double said = says[static_cast<std::size_t>(stage)];
+      EXPECT_LE(found, said) << named;
+      EXPECT_TRUE(found == said || mixes(p, replica)) << found << " of " << said << ", " << named;
+      seen.exact += found == said;
+      seen.apart += p.replicas[replica].weight.count() > 0;
+      ++seen.ranks;
     }
   }
-  std::printf("%d ranks, %d of them to the byte\n", ranks_tried, exact);
-  EXPECT_GT(exact, ranks_tried / 4);
+}
+
+std::string name_of(const tests::named_planner& planner, const shape& on, int seed) {
+  return std::string(planner.name) + ", p " + std::to_string(on.stages) + ", dp " + std::to_string(on.replicas) + ", v " +
+         std::to_string(on.chunks) + ", seed " + std::to_string(seed);
+}
+
+TEST(Exactness, AStageHoldsWhatThePlanSaysWhereReplicasShare) {
+  held_count seen;
+  for (int seed = 1; seed <= tests::cases(2); ++seed) {
+    const exact_batch batch(static_cast<std::uint64_t>(seed));
+    for (const tests::named_planner& planner : tests::sharing_planners())
+      for (int stages = 1; stages <= 3; ++stages)
+        for (int dp = 2; dp <= 4; ++dp) {
+          const shape on{.stages = stages, .replicas = dp, .quantum = batch.quantum};
+          const plan p = planner.make(on, batch.lengths).value();
+          if (!p.merges.empty()) compare_held(batch, p, name_of(planner, on, seed), seen);
+        }
+  }
+  std::printf("%d ranks, %d of them to the byte\n", seen.ranks, seen.exact);
+  EXPECT_GT(seen.exact, seen.ranks / 4);
+}
+
+// Without sequences that replicas share, always to the byte; with chunks where each has as many layers.
+TEST(Exactness, AStageHoldsWhatThePlanSaysWhereWeightGradientsRunApart) {
+  held_count seen;
+  for (int seed = 1; seed <= tests::cases(2); ++seed) {
+    const exact_batch batch(static_cast<std::uint64_t>(seed), tests::deep_model);
+    std::vector<tests::named_planner> planners = tests::splitting_planners();
+    for (const tests::named_planner& sharing : tests::splitting_and_sharing_planners()) planners.push_back(sharing);
+    for (const tests::named_planner& planner : planners)
+      for (const shape& on : every_chunk(batch.quantum, 1, 3))
+        if (tests::deep_model.layers % on.parts() == 0 || on.chunks == 1)
+          compare_held(batch, planner.make(on, batch.lengths).value(), name_of(planner, on, seed), seen);
+  }
+  std::printf("%d ranks, %d with weight gradients apart, %d to the byte\n", seen.ranks, seen.apart, seen.exact);
+  EXPECT_GT(seen.exact, seen.ranks / 2);
+  EXPECT_GT(seen.apart, seen.ranks / 2);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
@@ -143,6 +144,9 @@ plan planned(const priced& cost, const shape& on, const texts& all, Slicer slice
 /// Some shipped planner that runs the shape's chunks.
 plan planned_somehow(generator& random, const priced& cost, const shape& on, const texts& all) {
   const schedules::one_f_one_b classic;
+  if (random.once_in(3))
+    return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
+                   schedules::zero_bubble{.order = schedules::zero_bubble_order::h1});
   if (on.chunks > 1) return planned(cost, on, all, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, classic);
   switch (random.between(1, 6)) {
     case 1: return planned(cost, on, all, slicers::uniform{on.quantum * 2}, solvers::chunked{}, classic);
@@ -334,6 +338,37 @@ TEST(Model, SlicedEqualsUnslicedInSinglePrecision) {
   const double error = largest_distance<float>(8, tests::cases(10), asymmetric);
   EXPECT_LT(error, 1e-4);
   RecordProperty("error", std::to_string(error * 1e7) + "e-7");
+}
+
+// A sequence in two pieces, the second in two packs with another: backward leaves every weight gradient alone, whatever
+// of, and the calls for weights give what the whole backward does.
+TEST(Model, BackwardLeavesAllWeightGradientsToTheCallForThem) {
+  generator random(6);
+  const texts all = random_texts(random, {{11}, {3}}, tiny.vocab);
+  model_stage<double> reference(tiny, {}, 0, source_of(all), 1);
+  const outcome expected = unsliced(reference, all);
+  model_stage<double> model(tiny, {.quantum = {4}}, 0, source_of(all), 1);
+  model.begin_step({});
+  const auto part = [](std::uint32_t sequence, std::int64_t begin, std::int64_t end, std::int64_t length, bool apart) {
+    const std::int64_t valid = end - begin - (end == length);
+    return piece{{{sequence}, {begin}, {end - begin}}, {length}, 0, static_cast<double>(valid) / 12, apart};
+  };
+  const auto packs = [&](bool apart) {
+    return std::vector<std::vector<piece>>{{part(0, 0, 8, 11, apart)},
+                                           {part(0, 8, 11, 11, apart), part(1, 0, 3, 3, apart)}};
+  };
+  outgoing nowhere;
+  for (const auto& pack : packs(false)) ASSERT_TRUE(model.forward(pack, {}, nowhere));
+  const std::vector<std::vector<piece>> apart = packs(true);
+  for (const std::size_t k : {1u, 0u}) ASSERT_TRUE(model.backward(apart[k], {}, nowhere));
+  EXPECT_TRUE(std::ranges::all_of(model.weights().gradients(), [](double g) { return g == 0; }));
+  EXPECT_GT(model.held(), bytes{0});
+  for (const std::size_t k : {1u, 0u}) ASSERT_TRUE(model.weights(apart[k]));
+  EXPECT_EQ(model.held(), bytes{0});
+  outcome found{model.loss()};
+  found.take(model.weights());
+  EXPECT_LT(distance(found, expected), 1e-13);
+  EXPECT_EQ(model.weights(apart[0]).error().code, errc::out_of_order);
 }
 
 // Two replicas and one sequence: the second replica runs a piece of weight 0, here the sequence's first 4 tokens.

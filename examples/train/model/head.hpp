@@ -46,20 +46,23 @@ class head {
     matrix<T> dx = matrix<T>::Zero(x.rows(), x.cols());
     each_tile(pack, x, [&](const matrix<T>& part, const matrix<T>& normed, matrix<T>& d, const target* targets,
                            Index row) {
-      for (Index i = 0; i < d.rows(); ++i) {
-        auto logits = d.row(i).array();
-        const T largest = logits.maxCoeff();
-        logits = (logits - largest).exp();
-        logits *= static_cast<T>(targets[i].weight) / logits.sum();
-        logits[targets[i].token] -= static_cast<T>(targets[i].weight);
-      }
+      differentiate(d, targets);
+      if (!pack.apart()) logits_.backward_weights(normed, d);
       matrix<T> d_normed = matrix<T>::Zero(part.rows(), part.cols());
-      logits_.backward(normed, d, d_normed);
+      logits_.backward_inputs(d, d_normed);
       matrix<T> d_part = matrix<T>::Zero(part.rows(), part.cols());
-      norm_.backward(part, d_normed, d_part);
+      norm_.backward(part, d_normed, d_part, pack.apart());
       dx.middleRows(row, part.rows()) = d_part;
     });
     return dx;
+  }
+
+  /// The weight gradients that backward left, for which logits are computed once more.
+  void backward_weights(const pack_rows<T>& pack, const matrix<T>& x) {
+    each_tile(pack, x, [&](const matrix<T>& part, const matrix<T>&, matrix<T>& d, const target* targets, Index) {
+      differentiate(d, targets);
+      logits_.backward_weights(norm_.without_gain(part), d, norm_.gain());
+    });
   }
 
  private:
@@ -69,6 +72,17 @@ class head {
     Index token{};
     double weight{};  ///< 0 for a sequence's last token, which has none
   };
+
+  /// Replaces logits by their gradients.
+  static void differentiate(matrix<T>& d, const target* targets) {
+    for (Index i = 0; i < d.rows(); ++i) {
+      auto logits = d.row(i).array();
+      const T largest = logits.maxCoeff();
+      logits = (logits - largest).exp();
+      logits *= static_cast<T>(targets[i].weight) / logits.sum();
+      logits[targets[i].token] -= static_cast<T>(targets[i].weight);
+    }
+  }
 
   /// Calls f(x, normed x, logits, targets, first row) for tiles of the pack.
   template <class F>

@@ -19,7 +19,9 @@ namespace train {
 
 /// One transformer layer, run over a pack: products over all rows at once, attention sequence by sequence.
 ///   middle = x + attention(norm(x)),   y = middle + down(swiglu(gate(norm(middle)), up(norm(middle))))
-/// What backward needs is kept by token; norms and the gated product are computed again.
+/// What backward needs is kept by token; norms and the gated product are computed again. Where weight gradients run apart,
+/// backward writes gradients over what nobody needs any more, and leaves what else they need; then only norms are computed
+/// again.
 template <class T>
 class layer {
  public:
@@ -27,6 +29,9 @@ class layer {
 
   /// What is kept of a token from forward to backward, in order; queries and keys after their turn.
   enum kept : std::size_t { input, queries, keys, values, attended, log_sum_exp, middle, gates, ups };
+  /// What backward leaves beside, where weight gradients run apart. Over queries, keys, values, gates and ups it writes
+  /// their gradients.
+  enum left : std::size_t { product, output_gradient, middle_gradient };
   /// What its accumulators are, while its sequence runs backward.
   enum accumulated : std::size_t { key_gradients, value_gradients };
 
@@ -35,6 +40,10 @@ class layer {
     const auto k = static_cast<std::size_t>(c.kv_width());
     const auto f = static_cast<std::size_t>(c.ffn);
     return {h, h, k, k, h, static_cast<std::size_t>(c.heads), h, f, f};
+  }
+  [[nodiscard]] static std::vector<std::size_t> widths_left(const config& c) {
+    const auto h = static_cast<std::size_t>(c.hidden);
+    return {static_cast<std::size_t>(c.ffn), h, h};
   }
   [[nodiscard]] static std::vector<std::size_t> widths_accumulated(const config& c) {
     return std::vector<std::size_t>(2, static_cast<std::size_t>(c.kv_width()));
@@ -80,9 +89,16 @@ class layer {
 
   /// The layer's output again, from what is kept.
   [[nodiscard]] matrix<T> output(pack_rows<T>& pack) {
-    return pack.read({index_, middle}, config_.hidden) +
-           down_.forward(swiglu(pack.read({index_, gates}, config_.ffn), pack.read({index_, ups}, config_.ffn)));
+    return output(pack, swiglu(pack.read({index_, gates}, config_.ffn), pack.read({index_, ups}, config_.ffn)));
   }
+  /// The same once backward has left weight gradients.
+  [[nodiscard]] matrix<T> output_left(pack_rows<T>& pack) {
+    return output(pack, pack.left({index_, product}, config_.ffn));
+  }
+
+  /// Its input, and room for the gradient of it where the input can be had otherwise.
+  [[nodiscard]] matrix<T> input_of(pack_rows<T>& pack) { return pack.read({index_, input}, config_.hidden); }
+  void write_over_input(pack_rows<T>& pack, const matrix<T>& rows) { pack.write({index_, input}, rows); }
 
   /// Turns the gradient of the layer's output into that of its input.
   void backward(pack_rows<T>& pack, matrix<T>& dx) {
@@ -90,25 +106,59 @@ class layer {
     backward_of_attention(pack, dx);
   }
 
+  /// The weight gradients that backward left, given the layer's input.
+  void backward_weights(pack_rows<T>& pack, const matrix<T>& x) {
+    const matrix<T> u = attention_norm_.without_gain(x);
+    query_.backward_weights(u, pack.read({index_, queries}, config_.hidden), attention_norm_.gain());
+    key_.backward_weights(u, pack.read({index_, keys}, config_.kv_width()), attention_norm_.gain());
+    value_.backward_weights(u, pack.read({index_, values}, config_.kv_width()), attention_norm_.gain());
+    out_.backward_weights(pack.read({index_, attended}, config_.hidden),
+                          pack.left({index_, middle_gradient}, config_.hidden));
+    const matrix<T> again = ffn_norm_.without_gain(pack.read({index_, middle}, config_.hidden));
+    gate_.backward_weights(again, pack.read({index_, gates}, config_.ffn), ffn_norm_.gain());
+    up_.backward_weights(again, pack.read({index_, ups}, config_.ffn), ffn_norm_.gain());
+    down_.backward_weights(pack.left({index_, product}, config_.ffn),
+                           pack.left({index_, output_gradient}, config_.hidden));
+  }
+
  private:
+  [[nodiscard]] matrix<T> output(pack_rows<T>& pack, const matrix<T>& gated) {
+    return pack.read({index_, middle}, config_.hidden) + down_.forward(gated);
+  }
+
   void backward_of_ffn(pack_rows<T>& pack, matrix<T>& dx) {
     matrix<T> g = pack.read({index_, gates}, config_.ffn);
     matrix<T> u = pack.read({index_, ups}, config_.ffn);
+    const matrix<T> gated = swiglu(g, u);
     matrix<T> d_product = matrix<T>::Zero(pack.size(), config_.ffn);
-    down_.backward(swiglu(g, u), dx, d_product);
+    down_.backward_inputs(dx, d_product);
     swiglu_backward(g, u, d_product);
     const matrix<T> sum = pack.read({index_, middle}, config_.hidden);
-    const matrix<T> normed = ffn_norm_.forward(sum);
+    if (pack.apart()) {
+      pack.leave({index_, product}, gated);
+      pack.leave({index_, output_gradient}, dx);
+      pack.write({index_, gates}, g);
+      pack.write({index_, ups}, u);
+    } else {
+      const matrix<T> normed = ffn_norm_.forward(sum);
+      down_.backward_weights(gated, dx);
+      gate_.backward_weights(normed, g);
+      up_.backward_weights(normed, u);
+    }
     matrix<T> d_normed = matrix<T>::Zero(pack.size(), config_.hidden);
-    gate_.backward(normed, g, d_normed);
-    up_.backward(normed, u, d_normed);
-    ffn_norm_.backward(sum, d_normed, dx);
+    gate_.backward_inputs(g, d_normed);
+    up_.backward_inputs(u, d_normed);
+    ffn_norm_.backward(sum, d_normed, dx, pack.apart());
   }
 
   void backward_of_attention(pack_rows<T>& pack, matrix<T>& dx) {
     const matrix<T> o = pack.read({index_, attended}, config_.hidden);
     matrix<T> d_o = matrix<T>::Zero(pack.size(), config_.hidden);
-    out_.backward(o, dx, d_o);
+    out_.backward_inputs(dx, d_o);
+    if (pack.apart())
+      pack.leave({index_, middle_gradient}, dx);
+    else
+      out_.backward_weights(o, dx);
     const matrix<T> q = pack.read({index_, queries}, config_.hidden);
     const matrix<T> lse = pack.read({index_, log_sum_exp}, config_.heads);
     matrix<T> dq(pack.size(), config_.hidden);
@@ -128,12 +178,21 @@ class layer {
       rotary_.turn_back(dk.middleRows(row, size), p.slice.begin.value);
     });
     const matrix<T> x = pack.read({index_, input}, config_.hidden);
-    const matrix<T> normed = attention_norm_.forward(x);
+    if (pack.apart()) {
+      pack.write({index_, queries}, dq);
+      pack.write({index_, keys}, dk);
+      pack.write({index_, values}, dv);
+    } else {
+      const matrix<T> normed = attention_norm_.forward(x);
+      query_.backward_weights(normed, dq);
+      key_.backward_weights(normed, dk);
+      value_.backward_weights(normed, dv);
+    }
     matrix<T> d_normed = matrix<T>::Zero(pack.size(), config_.hidden);
-    query_.backward(normed, dq, d_normed);
-    key_.backward(normed, dk, d_normed);
-    value_.backward(normed, dv, d_normed);
-    attention_norm_.backward(x, d_normed, dx);
+    query_.backward_inputs(dq, d_normed);
+    key_.backward_inputs(dk, d_normed);
+    value_.backward_inputs(dv, d_normed);
+    attention_norm_.backward(x, d_normed, dx, pack.apart());
   }
 
   /// Keys and values up to the piece's end where they lie; dk and dv stand in for accumulators that there are none of.

@@ -23,10 +23,12 @@ class model_part {
  public:
   using layout = typename slimpack::executors::activation_store<T>::layout;
 
-  /// Every layer keeps the same of a token; embedding and head keep nothing.
+  /// Every layer keeps the same of a token; embedding and head keep nothing, nor do they for weight gradients that run
+  /// apart: the embedding's gradient lies over the first layer's input, which is looked up again.
   [[nodiscard]] static layout layout_of(const config& c, const layer_range& range) {
     const auto layers = static_cast<std::size_t>(range.size());
-    return {{layers, layer<T>::widths_kept(c)}, {layers, layer<T>::widths_accumulated(c)}, {layer<T>::keys, layer<T>::values}};
+    return {{layers, layer<T>::widths_kept(c)}, {layers, layer<T>::widths_accumulated(c)}, {layer<T>::keys, layer<T>::values},
+            {layers, layer<T>::widths_left(c)}};
   }
 
   /// Shapes    the part's tensors, as tensors_of lists them, begin at tensor `first`
@@ -50,8 +52,19 @@ class model_part {
   [[nodiscard]] matrix<T> backward(pack_rows<T>& pack, const_matrix_view<T> in) {
     matrix<T> dx = head_ ? head_->backward(pack, layers_.back().output(pack)) : matrix<T>(in);
     for (std::size_t l = layers_.size(); l-- > 0;) layers_[l].backward(pack, dx);
-    if (embedding_) embedding_->backward(pack, dx);
+    if (embedding_ && pack.apart())
+      layers_.front().write_over_input(pack, dx);
+    else if (embedding_)
+      embedding_->backward(pack, dx);
     return dx;
+  }
+
+  /// The weight gradients that backward left.
+  void backward_weights(pack_rows<T>& pack) {
+    if (head_) head_->backward_weights(pack, layers_.back().output_left(pack));
+    for (std::size_t l = layers_.size(); l-- > 0;)
+      layers_[l].backward_weights(pack, l == 0 && embedding_ ? embedding_->forward(pack) : layers_[l].input_of(pack));
+    if (embedding_) embedding_->backward(pack, layers_.front().input_of(pack));
   }
 
  private:

@@ -42,6 +42,7 @@ class model_stage {
  public:
   static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
   static constexpr bool shares_rows = true;
+  static constexpr bool splits_weight_gradients = true;
 
   /// Requires  c.check(), on.parts() <= c.layers, 0 <= stage < on.stages; plans cut at multiples of on.quantum
   model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
@@ -102,6 +103,17 @@ class model_stage {
   slimpack::result<void> backward(std::span<const slimpack::piece> row, std::span<const std::byte> in,
                                   slimpack::outgoing& out, slimpack::sharing& with) {
     return run_backward(row, in, out, &with);
+  }
+
+  /// The weight gradients that the pack's backward left, all of them: of matrices, gains and embedding.
+  slimpack::result<void> weights(std::span<const slimpack::piece> pack) {
+    for (const slimpack::piece& p : pack)
+      if (slimpack::result<void> admitted = store_.begin_weights(p); !admitted) return admitted;
+    pack_rows<T> rows(store_, pack);
+    part(pack).backward_weights(rows);
+    for (const slimpack::piece& p : pack)
+      if (slimpack::result<void> freed = store_.end_weights(p); !freed) return freed;
+    return slimpack::success();
   }
 
   /// Drops the piece's whole sequence: without one of its tokens the others have no use.

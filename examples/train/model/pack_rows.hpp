@@ -15,8 +15,8 @@
 namespace train {
 
 /// The rows of a pack's pieces, one piece after the other, and where they are kept from forward to backward.
-/// The stage has had the pack admitted by the store (append, begin_backward), so its rows are there: what the store
-/// would refuse is an error of this model, and throws slimpack::plan_error.
+/// The stage has had the pack admitted by the store (append, begin_backward, begin_weights), so its rows are there: what
+/// the store would refuse is an error of this model, and throws slimpack::plan_error.
 template <class T>
 class pack_rows {
  public:
@@ -30,6 +30,8 @@ class pack_rows {
   }
 
   [[nodiscard]] Index size() const noexcept { return size_; }
+  /// Whether backward leaves the pack's weight gradients to a call of their own.
+  [[nodiscard]] bool apart() const noexcept { return pack_.front().weights_apart; }
 
   /// Calls f(piece, its first row, its rows).
   template <class F>
@@ -52,6 +54,21 @@ class pack_rows {
     each_piece([&](const slimpack::piece& p, Index row, Index size) {
       store_.read(p, which, {rows.row(row).data(), static_cast<std::size_t>(size * width)}).value();
     });
+    return rows;
+  }
+
+  /// Keeps rows that weight gradients need, and gives them back, where they run apart.
+  void leave(field which, const matrix<T>& rows) {
+    const T* from = rows.data();
+    each_left(which, [&](std::span<T> some) {
+      std::copy_n(from, some.size(), some.begin());
+      from += some.size();
+    });
+  }
+  [[nodiscard]] matrix<T> left(field which, Index width) {
+    matrix<T> rows(size_, width);
+    T* to = rows.data();
+    each_left(which, [&](std::span<T> some) { to = std::copy(some.begin(), some.end(), to); });
     return rows;
   }
 
@@ -88,6 +105,11 @@ class pack_rows {
 
  private:
   using page = typename store::page;
+
+  template <class F>
+  void each_left(field which, F&& f) {
+    for (const slimpack::piece& p : pack_) store_.visit(p, [&](const page& here) { f(here.weights(which)); }).value();
+  }
 
   template <class F>
   void each_page_of(std::span<const slimpack::slice> slices, F&& f) {

@@ -21,16 +21,25 @@ class rms_norm {
     return y;
   }
 
-  /// Adds to dx what flows back through the norm, and to the gain's gradient.
+  /// u = x / r
+  [[nodiscard]] matrix<T> without_gain(const matrix<T>& x) const {
+    matrix<T> u(x.rows(), x.cols());
+    for (Index i = 0; i < x.rows(); ++i) u.row(i) = x.row(i) / root(x, i);
+    return u;
+  }
+  [[nodiscard]] typename parameters<T>::view gain() const noexcept { return gain_; }
+
+  /// Adds to dx what flows back through the norm, and to the gain's gradient; not to that where weight gradients run
+  /// apart, with which it comes (linear::backward_weights).
   /// Formula   with u = x / r: dx = (g dy - u mean(g dy u)) / r, dg = sum over rows of dy u (derived)
-  void backward(const matrix<T>& x, const matrix<T>& dy, matrix<T>& dx) {
+  void backward(const matrix<T>& x, const matrix<T>& dy, matrix<T>& dx, bool apart) {
     Eigen::Array<T, 1, Eigen::Dynamic> u(x.cols());
     Eigen::Array<T, 1, Eigen::Dynamic> du(x.cols());
     for (Index i = 0; i < x.rows(); ++i) {
       const T r = root(x, i);
       u = x.row(i).array() / r;
       du = dy.row(i).array() * gain_.value.row(0).array();
-      gain_.gradient.row(0).array() += dy.row(i).array() * u;
+      if (!apart) gain_.gradient.row(0).array() += dy.row(i).array() * u;
       dx.row(i).array() += (du - u * (du * u).mean()) / r;
     }
   }

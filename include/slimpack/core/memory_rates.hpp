@@ -10,6 +10,7 @@ namespace slimpack {
 ///           + what the pieces forwarded, not yet backwarded, keep beside their tokens (hook `kept` in costs/hooks.hpp)
 ///           + other_token * (tokens of shared sequences that other replicas run, from their row's forward to its backward,
 ///           if a token of this replica comes after them). Their gradients count as gradient_token
+///           + weight_token * (tokens whose backward has begun, and whose weight gradients run apart and have not run)
 /// Source    derived: it depends on the order of a stage's instructions, never on their times;
 ///           accumulators of dK and dV live from the first backward slice of a sequence to its last
 struct memory_rates {
@@ -19,6 +20,7 @@ struct memory_rates {
   double forward_token{};   ///< held only while a forward pack runs
   double backward_token{};  ///< held only while a backward pack runs: the recomputed layer, the logits' gradient
   double other_token{};     ///< K and V kept of a token that another sharer runs; counted in whole bytes
+  double weight_token{};    ///< what a token's weight gradients need beside live_token, where they run apart: from B to W
 
   /// Held while a forward pack of `running` tokens runs; `live` counts them.
   [[nodiscard]] constexpr double in_forward(double live, double gradient, double running) const noexcept {

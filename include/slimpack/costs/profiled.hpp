@@ -33,6 +33,7 @@ namespace slimpack::costs {
 /// Formula   slice = slices(q, prefix) + rate tokens: its share of a large pack; rate is the least time of a token
 ///           pack = overhead + max(sum over slices of slices(q, prefix), the longest of alone(q, prefix))
 ///                  + pack table(all tokens)
+///           Weight gradients of a token, where they are known, are the same in every pack: tables hold the rest
 /// Source    measured; the rules between and outside measurements are derived, see costs::time_table,
 ///           costs::token_table
 /// Units     tokens in, seconds out
@@ -63,8 +64,9 @@ class profiled {
   struct extras {
     std::vector<seconds> forward_overhead{};  ///< of each pack, by part; empty: none
     std::vector<seconds> backward_overhead{};
-    std::vector<seconds> weight_token{};  ///< of the backward pack table, weight gradients of a token in a large pack,
-                                          ///< by part; what small packs cost more is not theirs. Empty: not known
+    std::vector<seconds> weight_token{};  ///< of backward times (of packs, where these were measured, else of slices),
+                                          ///< weight gradients of a token in a large pack, by part; what small packs
+                                          ///< cost more is not theirs. Empty: not known
     seconds message{};                    ///< end on a part to arrival at the next, of an empty message
     seconds message_token{};              ///< and for each of its tokens
     std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
@@ -85,15 +87,18 @@ class profiled {
       parts = std::max(parts, samples[i].part + 1);
     }
     if (parts == 0) return invalid("no samples: a profile needs times of both passes on every part");
-    if (std::optional<error> wrong = fault(beside, static_cast<std::size_t>(parts), !packs.empty()))
-      return std::move(*wrong);
+    if (std::optional<error> wrong = fault(beside, static_cast<std::size_t>(parts))) return std::move(*wrong);
     const std::size_t count = 2 * static_cast<std::size_t>(parts);
     std::vector<std::vector<time_table::point>> together(count), alone(count);
     std::vector<std::vector<token_table::point>> whole(count);
     bool thin = false;
-    for (const sample& s : samples) {
-      together[index(s.pass, s.part)].push_back({s.queries, s.keys - s.queries, s.time});
-      alone[index(s.pass, s.part)].push_back({s.queries, s.keys - s.queries, std::max(s.time, s.alone)});
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const sample& s = samples[i];
+      const seconds weights = packs.empty() ? weights_of(beside, s.pass, s.part, s.queries, parts) : seconds{};
+      if (!(s.time > weights)) return *fault(s, i, weights);
+      const tokens prefix = s.keys - s.queries;
+      together[index(s.pass, s.part)].push_back({s.queries, prefix, s.time - weights});
+      alone[index(s.pass, s.part)].push_back({s.queries, prefix, std::max(s.time, s.alone) - weights});
       thin = thin || s.alone > s.time;
     }
     for (std::size_t i = 0; i < packs.size(); ++i) {
@@ -137,8 +142,8 @@ class profiled {
       size += s.length;
     }
     sum = std::max(sum, overhead(p, part) + longest);
-    if (!packs_.empty()) sum += packs_[i](size) + weights(p, part) * static_cast<double>(size.value);
-    return sum;
+    const seconds once = packs_.empty() ? seconds{} : packs_[i](size);
+    return sum + (once + weights(p, part) * static_cast<double>(size.value));
   }
   /// Measured times do not add up, so bounds rest on the part of them that does; and so does useful work, which is then
   /// no more than the time of any packs.
@@ -199,9 +204,9 @@ class profiled {
   static std::size_t index(pass p, int part) noexcept {
     return 2 * static_cast<std::size_t>(part) + (p == pass::forward ? 0 : 1);
   }
-  /// Least time of a token of what runs once over a pack.
+  /// Least time of a token of what runs once over a pack, and of weight gradients.
   [[nodiscard]] seconds rate(pass p, int part) const noexcept {
-    return packs_.empty() ? seconds{} : packs_[index(p, part)].rate() + weights(p, part);
+    return (packs_.empty() ? seconds{} : packs_[index(p, part)].rate()) + weights(p, part);
   }
   [[nodiscard]] seconds weights(pass p, int part) const noexcept {
     if (p == pass::forward || beside_.weight_token.empty()) return {};
@@ -215,7 +220,7 @@ class profiled {
 
   static error invalid(std::string detail) { return {errc::invalid_input, std::move(detail)}; }
 
-  static std::optional<error> fault(const sample& s, std::size_t i) {
+  static std::optional<error> fault(const sample& s, std::size_t i, seconds weights = {}) {
     const auto says = [&](const std::string& what) {
       return invalid("sample " + std::to_string(i) + " (" + name(s.pass) + ", part " + std::to_string(s.part) + ", " +
                      std::to_string(s.queries.value) + " queries, " + std::to_string(s.keys.value) + " keys): " + what);
@@ -226,6 +231,9 @@ class profiled {
     if (s.keys < s.queries) return says("keys are the prefix and the queries themselves, so no fewer than the queries");
     if (!(s.time > seconds{}) || s.time > seconds{1e12})
       return says("takes " + std::to_string(s.time.value) + " s, a time must be above 0 and at most 1e12 s");
+    if (!(s.time > weights))
+      return says("takes " + std::to_string(s.time.value) + " s, a time must be more than the " +
+                  std::to_string(weights.value) + " s of its weight gradients");
     return std::nullopt;
   }
 
@@ -243,7 +251,7 @@ class profiled {
     return std::nullopt;
   }
 
-  static std::optional<error> fault(const extras& beside, std::size_t parts, bool has_packs) {
+  static std::optional<error> fault(const extras& beside, std::size_t parts) {
     const auto is_time = [](seconds t) { return t >= seconds{} && std::isfinite(t.value); };
     for (const pass p : {pass::forward, pass::backward}) {
       const std::vector<seconds>& all = p == pass::forward ? beside.forward_overhead : beside.backward_overhead;
@@ -258,9 +266,9 @@ class profiled {
     for (const auto& [what, t] : {std::pair{"a message", beside.message}, {"a message's token", beside.message_token},
                                   {"the reduction", beside.reduce}})
       if (!is_time(t)) return invalid(std::string(what) + " takes " + std::to_string(t.value) + " s");
-    if (!beside.weight_token.empty() && (!has_packs || beside.weight_token.size() != parts))
+    if (!beside.weight_token.empty() && beside.weight_token.size() != parts)
       return invalid(std::to_string(beside.weight_token.size()) + " times of a token's weight gradients for " +
-                     std::to_string(parts) + " parts" + (has_packs ? "" : " without times of packs"));
+                     std::to_string(parts) + " parts");
     for (const seconds t : beside.weight_token)
       if (!is_time(t)) return invalid("a token's weight gradients take " + std::to_string(t.value) + " s");
     for (const double each : beside.pair_bytes)

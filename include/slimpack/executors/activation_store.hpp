@@ -5,14 +5,13 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/detail/sequence_pages.hpp>
 #include <slimpack/executors/piece.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -35,6 +34,14 @@ namespace slimpack::executors {
 ///   store.append(p, others)        room for tokens of the others, found by token as one's own are
 ///   store.end_backward(p, others)  those of the others are freed, with their accumulators
 ///
+/// Where weight gradients run apart (piece::weights_apart), a piece's rows stay until these have run, and with them rows
+/// for what else they need; backward may write over those activations that nobody reads any more:
+///
+///   store.begin_backward(p)   makes room for these rows, too; they hold nothing yet
+///   store.end_backward(p)     accumulators are freed, rows are not
+///   store.begin_weights(p)    the piece waits for them, or this is refused
+///   store.end_weights(p)      its rows are freed
+///
 /// Of a pack, begin all pieces before the first is ended: a pack then holds all it needs at once, as in the simulator.
 /// Shapes    a page is one allocation for `quantum` tokens of a sequence, or its last ones, on one chunk: a block of
 ///           (tokens, width) for each layer and field; accumulators have pages of their own
@@ -56,6 +63,7 @@ class activation_store {
     std::vector<std::vector<std::size_t>> activations;  ///< [layer][field], from forward to backward
     std::vector<std::vector<std::size_t>> gradients;    ///< [layer][field], while the sequence runs backward
     std::vector<std::size_t> sent{};  ///< fields of activations that sharers send each other: keys, values
+    std::vector<std::vector<std::size_t>> weights{};  ///< [layer][field], what weight gradients need beside activations
   };
 
   /// One field of one layer: positions in the layout.
@@ -71,7 +79,7 @@ class activation_store {
   activation_store(std::span<const layout> chunks, tokens quantum) : quantum_(quantum.value) {
     SLIMPACK_ASSERT(quantum_ >= 1, "a quantum of at least one token");
     for (const layout& l : chunks)
-      chunks_.push_back({columns(l.activations), columns(l.gradients), columns(only(l.activations, l.sent))});
+      chunks_.push_back({columns(l.activations), columns(l.gradients), columns::only(l.activations, l.sent), columns(l.weights)});
   }
 
   /// Makes room for a forward piece. Its rows are not initialised.
@@ -95,15 +103,17 @@ class activation_store {
     const auto known = sequences_.find(key_of(p));
     for (const slice& o : others) {
       if (!on_quantum(p, o)) return refused(errc::invalid_input, "others' tokens", p, off_quantum());
-      for (std::size_t at = first_page(o); known != sequences_.end() && at < end_page(o); ++at)
-        if (known->second.activations[at]) return refused(errc::invalid_input, "others' tokens", p, "are held already");
+      if (known != sequences_.end() && known->second.pages.any_of(o.begin, o.end(), [&](std::size_t at) {
+            return known->second.pages.activations[at].has_value();
+          }))
+        return refused(errc::invalid_input, "others' tokens", p, "are held already");
     }
     for (const slice& o : others) allocate(held(p), o, widths_of(p).others, false);
     return success();
   }
 
   /// Opens the backward of a piece. The first of a sequence that takes several, or is shared, makes accumulators, all
-  /// zero, for all that is held of the sequence.
+  /// zero, for all that is held of the sequence. A piece whose weight gradients run apart gets rows for them.
   [[nodiscard]] result<void> begin_backward(const piece& p) {
     const auto known = sequences_.find(key_of(p));
     if (known == sequences_.end())
@@ -115,19 +125,41 @@ class activation_store {
     if (p.slice.end() > s.opened || own_within(s, p.slice.end(), s.opened))
       return refused(errc::out_of_order, "backward", p, "does not end at " + std::to_string(s.opened.value));
     if (!on_quantum(p, p.slice)) return refused(errc::invalid_input, "backward", p, off_quantum());
-    if (s.opened == s.own_end && (p.shared || p.slice.begin > tokens{})) accumulate(s, widths_of(p).gradients);
+    if (s.opened == s.own_end && (p.shared || p.slice.begin > tokens{})) count(s.pages.accumulate(widths_of(p).gradients));
     s.opened = p.slice.begin;
+    if (p.weights_apart) count(s.pages.allocate(&paged::weights, p.slice.begin, p.slice.end(), widths_of(p).weights));
     return success();
   }
 
-  /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its last token.
+  /// Frees the rows and accumulators of a piece whose backward was begun, and forgets a sequence with its last token; of
+  /// one whose weight gradients run apart the accumulators alone.
   [[nodiscard]] result<void> end_backward(const piece& p) {
     const auto known = sequences_.find(key_of(p));
     if (known == sequences_.end() || p.slice.end() > known->second.end || p.slice.begin < known->second.opened ||
         own_within(known->second, p.slice.end(), known->second.end) || !on_quantum(p, p.slice))
       return refused(errc::out_of_order, "end of backward", p, "was not begun");
     known->second.end = p.slice.begin;
-    release(known, p.slice);
+    if (p.weights_apart)
+      held_ -= known->second.pages.free({&paged::gradients}, p.slice.begin, p.slice.end());
+    else
+      release(known, p.slice);
+    return success();
+  }
+
+  /// Whether a piece waits for its weight gradients, its backward having ended.
+  /// Errors    out_of_order: it does not
+  [[nodiscard]] result<void> begin_weights(const piece& p) const {
+    const auto known = sequences_.find(key_of(p));
+    if (known == sequences_.end() || !on_quantum(p, p.slice) || p.slice.begin < known->second.end ||
+        p.slice.end() > known->second.length || !known->second.pages.has(&paged::weights, p.slice.begin, p.slice.end()))
+      return refused(errc::out_of_order, "weight gradients", p, "were not left by a backward");
+    return success();
+  }
+
+  /// Frees the rows of a piece that waits for its weight gradients.
+  [[nodiscard]] result<void> end_weights(const piece& p) {
+    if (result<void> waits = begin_weights(p); !waits) return waits;
+    release(sequences_.find(key_of(p)), p.slice);
     return success();
   }
 
@@ -138,9 +170,9 @@ class activation_store {
       const auto known = sequences_.find(key_of(p));
       if (known == sequences_.end() || !on_quantum(p, o))
         return refused(errc::out_of_order, "end of backward of others' tokens", p, "is of tokens that are not held");
-      for (std::size_t at = first_page(o); at < end_page(o); ++at)
-        if (!known->second.activations[at] || known->second.own[at])
-          return refused(errc::out_of_order, "end of backward of others' tokens", p, "is of tokens that are not held");
+      const paged& held = known->second.pages;
+      if (held.any_of(o.begin, o.end(), [&](std::size_t at) { return !held.activations[at] || held.own[at]; }))
+        return refused(errc::out_of_order, "end of backward of others' tokens", p, "is of tokens that are not held");
       release(known, o);
     }
     return success();
@@ -153,13 +185,12 @@ class activation_store {
     const auto known = sequences_.find(key_of(p));
     std::int64_t held = 0;
     if (known != sequences_.end() && p.slice.begin >= tokens{})
-      for (held = p.slice.begin.value; held < std::min(p.slice.end(), known->second.length).value && known->second.holds(held, quantum_);)
-        held = (held / quantum_ + 1) * quantum_;
+      held = known->second.pages.held_up_to(p.slice.begin, std::min(p.slice.end(), known->second.length)).value;
     if (p.slice.begin < tokens{} || held < p.slice.end().value)
       return refused(errc::out_of_order, "access", p, "reaches beyond the " + std::to_string(held) + " tokens held");
     for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value;) {
       const std::int64_t next = std::min((at / quantum_ + 1) * quantum_, p.slice.end().value);
-      f(page(known->second, widths_of(p), quantum_, at, next));
+      f(page(known->second.pages, widths_of(p), at, next));
       at = next;
     }
     return success();
@@ -206,21 +237,24 @@ class activation_store {
   [[nodiscard]] bytes gradient_bytes_per_token() const noexcept { return sum(&widths::gradients); }
   /// What a token that another sharer runs holds on every chunk.
   [[nodiscard]] bytes other_bytes_per_token() const noexcept { return sum(&widths::others); }
-  /// All three, as a planner asks for them.
+  /// What a token's weight gradients, where they run apart, need beside its activations on every chunk.
+  [[nodiscard]] bytes weight_bytes_per_token() const noexcept { return sum(&widths::weights); }
+  /// All four, as a planner asks for them.
   [[nodiscard]] memory_rates rates() const noexcept {
     return {.fixed = 0, .live_token = bytes_per_token().value, .gradient_token = gradient_bytes_per_token().value,
-            .other_token = other_bytes_per_token().value};
+            .other_token = other_bytes_per_token().value, .weight_token = weight_bytes_per_token().value};
   }
 
  private:
-  using memory = slimpack::detail::aligned_bytes;
   using key = std::pair<std::uint32_t, std::uint32_t>;  // chunk, sequence
-  using begins = std::vector<std::vector<std::size_t>>;  // [layer][field]: columns before it; one more for the end
+  using columns = slimpack::detail::page_columns;
+  using paged = slimpack::detail::sequence_pages<T>;
 
   struct widths {
-    begins activations;
-    begins gradients;
-    begins others;  // activations of tokens that other replicas run
+    columns activations;
+    columns gradients;
+    columns others;  // activations of tokens that other replicas run
+    columns weights;
   };
 
   struct held_sequence {
@@ -229,41 +263,9 @@ class activation_store {
     tokens forwarded;  // of this replica's tokens, those before it have run forward
     tokens end;        // those before it are held, once all have run forward
     tokens opened;     // backward has begun down to here
-    std::vector<std::optional<memory>> activations;  // by page
-    std::vector<std::optional<memory>> gradients;    // by page, or none
-    std::vector<std::uint8_t> own;                   // by page: run by this replica
-    std::size_t pages{};                             // held
-
-    [[nodiscard]] bool holds(std::int64_t at, std::int64_t quantum) const {
-      return activations[static_cast<std::size_t>(at / quantum)].has_value();
-    }
+    paged pages;
   };
   using sequence_map = std::map<key, held_sequence>;
-
-  /// The widths of some fields; the others have none.
-  [[nodiscard]] static std::vector<std::vector<std::size_t>> only(std::vector<std::vector<std::size_t>> layers,
-                                                                  const std::vector<std::size_t>& fields) {
-    for (std::vector<std::size_t>& layer : layers)
-      for (std::size_t f = 0; f < layer.size(); ++f)
-        if (std::ranges::find(fields, f) == fields.end()) layer[f] = 0;
-    return layers;
-  }
-
-  [[nodiscard]] static begins columns(const std::vector<std::vector<std::size_t>>& layers) {
-    begins found;
-    std::size_t at = 0;
-    for (const std::vector<std::size_t>& layer : layers) {
-      found.push_back({at});
-      for (const std::size_t width : layer) found.back().push_back(at += width);
-    }
-    return found;
-  }
-  [[nodiscard]] static std::size_t total(const begins& b) noexcept { return b.empty() ? 0 : b.back().back(); }
-
-  [[nodiscard]] static std::span<T> elements(memory& m) noexcept {
-    const std::span<std::byte> all = as_span(m);
-    return {reinterpret_cast<T*>(all.data()), all.size() / sizeof(T)};
-  }
 
   [[nodiscard]] static key key_of(const piece& p) noexcept { return {p.chunk, p.slice.sequence.value}; }
   [[nodiscard]] const widths& widths_of(const piece& p) const noexcept {
@@ -274,28 +276,19 @@ class activation_store {
     const auto fine = [&](tokens at) { return at.value % quantum_ == 0 || at == p.sequence_length; };
     return s.begin >= tokens{} && s.length >= tokens{1} && fine(s.begin) && fine(s.end());
   }
-  [[nodiscard]] std::size_t first_page(const slice& s) const noexcept {
-    return static_cast<std::size_t>(s.begin.value / quantum_);
-  }
-  [[nodiscard]] std::size_t end_page(const slice& s) const noexcept {
-    return static_cast<std::size_t>((s.end().value + quantum_ - 1) / quantum_);
-  }
   /// Whether tokens of this replica are held between two places.
-  [[nodiscard]] bool own_within(const held_sequence& s, tokens begin, tokens end) const noexcept {
-    for (std::int64_t at = begin.value; at < end.value; at += quantum_)
-      if (s.own[static_cast<std::size_t>(at / quantum_)]) return true;
-    return false;
+  [[nodiscard]] bool own_within(const held_sequence& s, tokens begin, tokens end) const {
+    return s.pages.any_of(begin, end, [&](std::size_t at) { return s.pages.own[at] != 0; });
   }
   [[nodiscard]] std::string off_quantum() const { return "does not lie on the quantum, " + std::to_string(quantum_); }
-  [[nodiscard]] bytes sum(begins widths::*kind) const noexcept {
+  [[nodiscard]] bytes sum(columns widths::*kind) const noexcept {
     std::size_t elements = 0;
-    for (const widths& w : chunks_) elements += total(w.*kind);
+    for (const widths& w : chunks_) elements += (w.*kind).size();
     return {static_cast<double>(elements * sizeof(T))};
   }
 
   [[nodiscard]] result<void> check_size(const piece& p, field which, std::size_t given) const {
-    const std::vector<std::size_t>& layer = widths_of(p).activations[which.layer];
-    const std::size_t width = layer[which.index + 1] - layer[which.index];
+    const std::size_t width = widths_of(p).activations.width(which.layer, which.index);
     if (given == static_cast<std::size_t>(p.slice.length.value) * width) return success();
     return refused(errc::invalid_input, "access", p, "of width " + std::to_string(width) + " copies " +
                                                          std::to_string(given) + " elements");
@@ -309,56 +302,27 @@ class activation_store {
 
   /// The piece's sequence, which is held from now on.
   held_sequence& held(const piece& p) {
-    const auto [at, made] = sequences_.try_emplace(key_of(p));
-    held_sequence& s = at->second;
-    if (made) {
-      s.length = p.sequence_length;
-      s.end = s.opened = s.own_end = p.own_end;
-      s.activations.resize(end_page({p.slice.sequence, {0}, s.length}));
-      s.own.resize(s.activations.size());
-    }
-    return s;
+    const auto known = sequences_.find(key_of(p));
+    if (known != sequences_.end()) return known->second;
+    held_sequence made{p.sequence_length, p.own_end, {}, p.own_end, p.own_end, paged(p.sequence_length, quantum_)};
+    return sequences_.emplace(key_of(p), std::move(made)).first->second;
   }
 
-  [[nodiscard]] std::optional<memory> page_of(const held_sequence& s, std::size_t at, const begins& columns) {
-    const auto rows = static_cast<std::size_t>(std::min(quantum_, s.length.value - static_cast<std::int64_t>(at) * quantum_));
-    std::optional<memory> made(std::in_place, rows * total(columns) * sizeof(T));
-    held_ += as_span(*made).size();
-    return made;
-  }
-
-  void allocate(held_sequence& s, const slice& tokens_of, const begins& columns, bool own) {
-    for (std::size_t at = first_page(tokens_of); at < end_page(tokens_of); ++at) {
-      s.activations[at] = page_of(s, at, columns);
-      s.own[at] = own;
-      ++s.pages;
-    }
+  void count(std::size_t allocated) {
+    held_ += allocated;
     peak_ = std::max(peak_, held_);
   }
 
-  void accumulate(held_sequence& s, const begins& columns) {
-    s.gradients.resize(s.activations.size());
-    for (std::size_t at = 0; at < s.activations.size(); ++at) {
-      if (!s.activations[at]) continue;
-      s.gradients[at] = page_of(s, at, columns);
-      std::ranges::fill(elements(*s.gradients[at]), T{});
-    }
-    peak_ = std::max(peak_, held_);
+  void allocate(held_sequence& s, const slice& tokens_of, const columns& widths_of, bool own) {
+    count(s.pages.allocate(&paged::activations, tokens_of.begin, tokens_of.end(), widths_of));
+    for (std::size_t at = s.pages.first(tokens_of.begin); at < s.pages.end(tokens_of.end()); ++at) s.pages.own[at] = own;
   }
 
   void release(typename sequence_map::iterator known, const slice& tokens_of) {
     held_sequence& s = known->second;
-    for (std::size_t at = first_page(tokens_of); at < end_page(tokens_of); ++at) {
-      if (!s.activations[at]) continue;
-      for (auto* const pages : {&s.activations, &s.gradients}) {
-        if (pages->empty() || !(*pages)[at]) continue;
-        held_ -= as_span(*(*pages)[at]).size();
-        (*pages)[at].reset();
-      }
-      s.own[at] = false;
-      --s.pages;
-    }
-    if (s.pages == 0) sequences_.erase(known);
+    held_ -= s.pages.free({&paged::activations, &paged::gradients, &paged::weights}, tokens_of.begin, tokens_of.end());
+    for (std::size_t at = s.pages.first(tokens_of.begin); at < s.pages.end(tokens_of.end()); ++at) s.pages.own[at] = false;
+    if (s.pages.empty()) sequences_.erase(known);
   }
 
   std::int64_t quantum_;
@@ -373,38 +337,31 @@ template <class T>
   requires std::is_arithmetic_v<T>
 class activation_store<T>::page {
  public:
-  [[nodiscard]] tokens begin() const noexcept { return {begin_}; }
-  [[nodiscard]] tokens end() const noexcept { return {end_}; }
+  [[nodiscard]] tokens begin() const noexcept { return begin_; }
+  [[nodiscard]] tokens end() const noexcept { return end_; }
   /// Shapes    (end() - begin(), width), row after row; empty where it is a field that others do not send of their tokens
-  [[nodiscard]] std::span<T> activations(field which) const noexcept {
-    const bool own = sequence_->own[static_cast<std::size_t>(begin_ / quantum_)];
-    return rows(sequence_->activations, own ? widths_->activations : widths_->others, which);
+  [[nodiscard]] std::span<T> activations(field which) const {
+    const bool own = pages_->own[pages_->first(begin_)];
+    return rows(&paged::activations, own ? widths_->activations : widths_->others, which);
   }
   /// The same of an accumulator; empty where the sequence has none.
-  [[nodiscard]] std::span<T> gradients(field which) const noexcept {
-    return sequence_->gradients.empty() ? std::span<T>{} : rows(sequence_->gradients, widths_->gradients, which);
-  }
+  [[nodiscard]] std::span<T> gradients(field which) const { return rows(&paged::gradients, widths_->gradients, which); }
+  /// The same of what weight gradients need beside activations; empty where they do not run apart.
+  [[nodiscard]] std::span<T> weights(field which) const { return rows(&paged::weights, widths_->weights, which); }
 
  private:
   friend activation_store;
-  page(held_sequence& s, const widths& w, std::int64_t quantum, std::int64_t begin, std::int64_t end) noexcept
-      : sequence_(&s), widths_(&w), quantum_(quantum), begin_(begin), end_(end) {}
+  page(paged& held, const widths& w, std::int64_t begin, std::int64_t end) noexcept
+      : pages_(&held), widths_(&w), begin_{begin}, end_{end} {}
 
-  [[nodiscard]] std::span<T> rows(std::vector<std::optional<memory>>& pages, const begins& columns, field which) const noexcept {
-    const std::int64_t first = begin_ / quantum_ * quantum_;
-    const auto tall = static_cast<std::size_t>(std::min(quantum_, sequence_->length.value - first));
-    const std::vector<std::size_t>& layer = columns[which.layer];
-    const std::size_t width = layer[which.index + 1] - layer[which.index];
-    return elements(*pages[static_cast<std::size_t>(begin_ / quantum_)])
-        .subspan(tall * layer[which.index] + static_cast<std::size_t>(begin_ - first) * width,
-                 static_cast<std::size_t>(end_ - begin_) * width);
+  [[nodiscard]] std::span<T> rows(typename paged::kind which, const columns& of, field f) const {
+    return pages_->field(which, of, f.layer, f.index, begin_, end_);
   }
 
-  held_sequence* sequence_;
+  paged* pages_;
   const widths* widths_;
-  std::int64_t quantum_;
-  std::int64_t begin_;
-  std::int64_t end_;
+  tokens begin_;
+  tokens end_;
 };
 
 }  // namespace slimpack::executors

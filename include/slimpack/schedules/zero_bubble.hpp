@@ -24,8 +24,9 @@ namespace slimpack::schedules {
 /// Which packs have their weight gradients apart, the order that these are put into, and the memory that they may take.
 enum class zero_bubble_order : unsigned char {
   automatic,  ///< what ends first of none, the last packs, and all, in list's order or 1F1B's, under the workload's limit
-  h1,         ///< all packs, in 1F1B of lead 1, the classic one; no stage holds more than its fullest stage
-  h2,         ///< all packs, in 1F1B of lead 2, near twice the memory; no stage holds more than its fullest stage
+  h1,         ///< all packs, in 1F1B of lead 1, the classic one; no stage holds more than its fullest stage, if
+              ///< weight gradients need no more than activations (memory_rates::weight_token)
+  h2,         ///< all packs, in 1F1B of lead 2, near twice the memory; likewise
 };
 
 /// Zero bubble: backward is split into the gradients of inputs (B), which the stage before waits for, and those of
@@ -47,6 +48,9 @@ enum class zero_bubble_order : unsigned char {
 /// Source    Qi et al. (arXiv:2401.10241), sections 2 and 3.1; packs of unequal times, that share sequences, and with
 ///           chunks are derived: any order that is free of deadlock without W is so with it, since nothing waits for W.
 ///           The split of some packs is derived
+///
+/// What weight gradients need beside activations (memory_rates::weight_token) is there while B runs already, so orders
+/// under a limit are made with as much room in each backward.
 /// Requires  a workload priced so that weight gradients may run apart (weight_gradients_of)
 /// Errors    out_of_memory: the order does not fit even with each W right after its B; the detail has the shortfall
 /// Complexity a few times that of list, plus O(instructions * stages); where it may pay to split all, that of one_f_one_b
@@ -66,10 +70,11 @@ struct zero_bubble {
     const std::size_t packs = work.backward.size();
     const workload whole = settled(work, last_of(packs, 0));
     std::optional<filled> best;
+    const workload roomy = with_room(whole);
     if (order != zero_bubble_order::automatic) {
-      const auto found = one_f_one_b{.lead = order == zero_bubble_order::h1 ? 1 : 2}.programs(whole);
+      const auto found = one_f_one_b{.lead = order == zero_bubble_order::h1 ? 1 : 2}.programs(roomy);
       if (!found) return found.error();
-      const std::vector<double> peak = simulators::peak_memory(whole, found.value());
+      const std::vector<double> peak = simulators::peak_memory(roomy, found.value());
       try_all(best, settled(work, last_of(packs, packs)), found.value(), *std::max_element(peak.begin(), peak.end()));
       return timed_programs{std::move(best->programs), {best->makespan}};
     }
@@ -84,16 +89,18 @@ struct zero_bubble {
         why = std::move(listed).error();
     }
     if (const workload all = settled(work, last_of(packs, packs)); !best || busiest(all) < best->makespan) {
-      const auto try_or_say_why = [&](const result<std::vector<program>>& found) {
+      const auto try_or_say_why = [&](const auto& schedule) {
+        result<std::vector<program>> found = schedule.programs(whole);
         if (!found) {
-          why = found.error();
+          why = std::move(found).error();
           return;
         }
         keep_better(best, detail::zero_bubble::fill(whole, found.value(), limit, overrun::alike).programs());
-        try_all(best, all, found.value(), limit);
+        if (roomy.rates != whole.rates) found = schedule.programs(roomy);
+        if (found) try_all(best, all, found.value(), limit);
       };
-      try_or_say_why(one_f_one_b{}.programs(whole));
-      if (one_chunk && best) try_or_say_why(list{}.longer().programs(whole));
+      try_or_say_why(one_f_one_b{});
+      if (one_chunk && best) try_or_say_why(list{}.longer());
     }
     if (!best) return *std::move(why);
     if (one_chunk)
@@ -120,6 +127,12 @@ struct zero_bubble {
     std::vector<std::uint8_t> flags(packs, 0);
     std::fill(flags.end() - static_cast<std::ptrdiff_t>(apart), flags.end(), std::uint8_t{1});
     return flags;
+  }
+
+  /// With room in each backward for what its weight gradients need beside activations, should they run apart.
+  static workload with_room(workload work) {
+    for (memory_rates& r : work.rates) r.backward_token += r.weight_token / work.shape.chunks;
+    return work;
   }
 
   /// What the busiest stage must run: no makespan is shorter.
@@ -165,7 +178,7 @@ struct zero_bubble {
     if (apart.empty()) return;
     const workload some = settled(work, std::move(apart));
     if (busiest(some) >= best->makespan) return;
-    workload ordered = some;
+    workload ordered = with_room(some);
     ordered.weight = {};
     const result<std::vector<program>> found = list{}.longer().programs(ordered);
     if (!found) return;

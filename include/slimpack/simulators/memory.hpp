@@ -15,8 +15,8 @@ namespace slimpack::simulators {
 /// What one stage holds, instruction by instruction: it follows from order alone.
 /// A live (token, chunk) counts 1 / chunks token; a running one counts whole, since logits and a layer computed again
 /// are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Where weight
-/// gradients run apart, a token stays live until they have run, since they need its activations; what is kept beside
-/// tokens, attention's scores, serves B alone and goes with it.
+/// gradients run apart, a token stays live until they have run, since they need its activations, and from its B on keeps
+/// weight_token more; what is kept beside tokens, attention's scores, serves B alone and goes with it.
 /// Source    derived; what B and W release: Qi et al. (arXiv:2401.10241), table 1
 /// Units     those of work.rates            Errors    none            Complexity  O(1) each
 /// Requires  the workload outlives it
@@ -32,10 +32,10 @@ class stage_memory {
     const memory_rates& rates = work_->rates[stage_];
     const auto running = static_cast<double>(size_of(i));
     if (i.pass == pass::forward)
-      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i));
-    if (i.weights_only) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_);
+      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) + owed(0);
+    if (i.weights_only) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0);
     const std::int64_t open = gradients_ - gradient_[i.chunk] + work_->gradient_running[i.pack.value];
-    return rates.in_backward(share(live_), share(open), running) + share(kept_);
+    return rates.in_backward(share(live_), share(open), running) + share(kept_) + owed(splits(i) ? size_of(i) : 0);
   }
 
   /// Runs `i`: what it acquires stays, what it was kept for goes.
@@ -45,7 +45,8 @@ class stage_memory {
       kept_ += kept_by(i);
       return;
     }
-    if (i.weights_only || !work_->weight.splits(i.pack.value)) live_ -= size_of(i);
+    if (i.weights_only || !splits(i)) live_ -= size_of(i);
+    if (splits(i)) owed_ += i.weights_only ? -size_of(i) : size_of(i);
     if (i.weights_only) return;
     kept_ -= kept_by(i);
     gradients_ += work_->gradient_before[i.pack.value + 1] - gradient_[i.chunk];
@@ -61,6 +62,11 @@ class stage_memory {
     const std::vector<std::int64_t>& before = work_->of(i.pass).before;
     return before[i.pack.value + 1] - before[i.pack.value];
   }
+  [[nodiscard]] bool splits(const instruction& i) const { return work_->weight.splits(i.pack.value); }
+  /// What tokens keep for weight gradients that are to come, and `more` tokens with them.
+  [[nodiscard]] double owed(std::int64_t more) const {
+    return work_->rates[stage_].weight_token * share(owed_ + more);
+  }
   [[nodiscard]] double kept_by(const instruction& i) const { return work_->of(i.pass).kept_by(i.pack.value, stage_); }
 
   const workload* work_;
@@ -68,6 +74,7 @@ class stage_memory {
   std::vector<std::int64_t> gradient_;  // per chunk
   std::int64_t live_{};                 // in (token, chunk)
   std::int64_t gradients_{};            // sum over chunks
+  std::int64_t owed_{};                 // (token, chunk) between B and W
   double kept_{};                       // whole bytes, so sums are exact
 };
 

@@ -341,6 +341,7 @@ template <class Kept = nothing_kept>
   std::map<sequence_id, std::int64_t> own;  // tokens of a sequence on this replica
   for (const slice& s : packs.forward.slices()) own[s.sequence] += s.length.value;
   std::map<place, std::int64_t> live;    // tokens forwarded and not backwarded
+  std::map<place, std::int64_t> owed;    // tokens backwarded, whose weight gradients are to come
   std::map<place, std::int64_t> opened;  // of sequences whose backward is under way: tokens left
   std::map<sequence_id, std::set<tokens>> cuts;  // of either pass
   for (const pass p : {pass::forward, pass::backward})
@@ -364,15 +365,15 @@ template <class Kept = nothing_kept>
       sum += std::ceil(kept(slice{s.sequence, *at, *std::next(at) - *at}, stage).value);
     return sum;
   };
-  const auto beside = [&] {
-    double sum = 0;
-    for (const auto& [where, n] : pieces) sum += n;
-    return sum / on.chunks;
-  };
   const auto total = [&](const std::map<place, std::int64_t>& held) {
     std::int64_t sum = 0;
     for (const auto& [where, n] : held) sum += n;
     return static_cast<double>(sum) / on.chunks;
+  };
+  const auto beside = [&] {
+    double sum = 0;
+    for (const auto& [where, n] : pieces) sum += n;
+    return sum / on.chunks + rates.weight_token * total(owed);
   };
   double peak = rates.fixed;
   for (const instruction& i : code) {
@@ -388,12 +389,14 @@ template <class Kept = nothing_kept>
     }
     if (i.weights_only) {
       peak = std::max(peak, rates.in_backward(total(live), total(opened), 0) + beside());
-      for (const slice& s : pack) live[{i.chunk, s.sequence}] -= s.length.value;
+      for (const slice& s : pack) live[{i.chunk, s.sequence}] -= s.length.value, owed[{i.chunk, s.sequence}] -= s.length.value;
       continue;
     }
     for (const slice& s : pack)  // a sequence that runs backward in one slice, on one replica, needs no accumulator
       if (s.length.value < own[s.sequence] || foreign.contains(s.sequence))
         opened.try_emplace({i.chunk, s.sequence}, own[s.sequence] + foreign[s.sequence]);
+    if (is_apart(apart, i.pack.value))
+      for (const slice& s : pack) owed[{i.chunk, s.sequence}] += s.length.value;
     peak = std::max(peak, rates.in_backward(total(live), total(opened), running) + beside());
     for (const slice& s : pack) {
       pieces[{i.chunk, s.sequence}] -= whole_bytes(s);

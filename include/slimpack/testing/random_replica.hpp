@@ -134,6 +134,11 @@ inline void offer_weights(random_replica& made, generator& random) {
   }
 }
 
+/// Makes weight gradients that run apart need something beside activations, on some stages.
+inline void keep_for_weights(random_replica& made, generator& random) {
+  for (memory_rates& r : made.work.rates) r.weight_token = static_cast<double>(random.between(0, 3));
+}
+
 /// Makes the pieces of a replica keep the scores of dense attention.
 inline void keep_scores(random_replica& made, generator& random) {
   made.scores.per_score = 0.25 * static_cast<double>(random.between(1, 8));

@@ -31,7 +31,7 @@ namespace detail {
   for (std::size_t stage = 0; stage < made.work.rates.size(); ++stage) {
     const memory_rates& r = made.work.rates[stage];
     const double kept = made.work.kept(stage, made.work.forward.size(), 0);
-    most = std::max(most, std::max(r.in_forward(all, all, all), r.in_backward(all, all, all)) + kept);
+    most = std::max(most, std::max(r.in_forward(all, all, all), r.in_backward(all, all, all)) + r.weight_token * all + kept);
   }
   return most;
 }
@@ -101,7 +101,10 @@ template <schedule_for Schedule>
   generator random(o.seed);
   for (int i = 0; i < o.cases; ++i) {
     random_replica made = any_replica(o, random);
-    if constexpr (weight_gradients_of<Schedule> == weight_gradients::apart) offer_weights(made, random);
+    if constexpr (weight_gradients_of<Schedule> == weight_gradients::apart) {
+      offer_weights(made, random);
+      if (random.once_in(2)) keep_for_weights(made, random);
+    }
     if (random.once_in(2)) keep_scores(made, random);
     const std::optional<double> used = detail::check_answer(r, schedule, made, true);
     const double enough = detail::enough_memory(made);

@@ -89,7 +89,7 @@ class checked_times {
     std::optional<memory_rates> held = memory_of(model(), stage);
     if (!held) return held;
     for (double* const rate : {&held->fixed, &held->live_token, &held->gradient_token, &held->forward_token,
-                               &held->backward_token}) {
+                               &held->backward_token, &held->other_token, &held->weight_token}) {
       if (is_memory(*rate)) continue;
       faults_->add({question::memory, *rate, {}, {}, stage});
       *rate = 0;
