@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTS_ADOPTION_EXAMPLE_MODELS_HPP
 
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
+#include <slimpack/planner_for.hpp>
 #include <slimpack/testing/stage_compute_laws.hpp>
 #include <slimpack/transports/blocking.hpp>
 #include <slimpack/transports/threads.hpp>
@@ -42,6 +42,12 @@ namespace adopt_arena {
 }
 namespace adopt_fixed {
 #include "../../examples/adopt_fixed.cpp"
+}
+namespace adopt_shared {
+#include "../../examples/adopt_shared.cpp"
+}
+namespace adopt_shared_autograd {
+#include "../../examples/adopt_shared_autograd.cpp"
 }
 #pragma GCC diagnostic pop
 
@@ -153,6 +159,76 @@ struct fixed_under_test {
   }
   void zero(stage& s) const {
     for (adopt_fixed::linear* l : s.own.modules()) l->gradients = {};
+  }
+};
+
+/// Pieces with the keys of their documents, for computes that are called with several.
+struct keyed_pieces {
+  std::vector<std::uint32_t> keys{};
+
+  void load(std::span<const testing::document> batch) {
+    keys.clear();
+    for (const testing::document& d : batch) keys.push_back(static_cast<std::uint32_t>(d.key));
+  }
+  [[nodiscard]] std::vector<piece> operator()(std::span<const piece> pieces) const {
+    std::vector<piece> all(pieces.begin(), pieces.end());
+    for (piece& p : all) p.slice.sequence = {keys[p.slice.sequence.value]};
+    return all;
+  }
+  [[nodiscard]] piece operator()(const piece& p) const { return (*this)({&p, 1})[0]; }
+};
+
+/// The model of examples/adopt_shared.cpp.
+struct shared_under_test {
+  struct stage : adopt_shared::stage {
+    keyed_pieces keyed{};
+    using message = std::span<const std::byte>;
+
+    result<void> forward(const piece& p, message in, outgoing& out) { return adopt_shared::stage::forward(keyed(p), in, out); }
+    result<void> backward(const piece& p, message in, outgoing& out) { return adopt_shared::stage::backward(keyed(p), in, out); }
+    result<void> forward(std::span<const piece> row, message in, outgoing& out, sharing& with) {
+      return adopt_shared::stage::forward(keyed(row), in, out, with);
+    }
+    result<void> backward(std::span<const piece> row, message in, outgoing& out, sharing& with) {
+      return adopt_shared::stage::backward(keyed(row), in, out, with);
+    }
+    void discard(const piece& p) { adopt_shared::stage::discard(keyed(p)); }
+  };
+  std::unique_ptr<stage> make(int /*stage*/, int /*stages*/) const { return std::make_unique<stage>(); }
+  void load(stage& s, std::span<const testing::document> batch) const { s.keyed.load(batch); }
+  std::vector<double> gradients(const stage& s) const {
+    std::vector<double> all;
+    for (const adopt_shared::row& r : s.own.gradients) all.insert(all.end(), r.begin(), r.end());
+    return all;
+  }
+  void zero(stage& s) const { s.own.gradients = {}; }
+};
+
+/// The model of examples/adopt_shared_autograd.cpp.
+struct shared_autograd_under_test {
+  struct stage : adopt_shared_autograd::stage {
+    keyed_pieces keyed{};
+    using base = adopt_shared_autograd::stage;
+
+    result<state> forward(const piece& p, message in, outgoing& out) { return base::forward(keyed(p), in, out); }
+    result<void> backward(const piece& p, state s, message in, outgoing& out) { return base::backward(keyed(p), std::move(s), in, out); }
+    result<void> forward(pieces row, states s, message in, outgoing& out, sharing& with) {
+      return base::forward(keyed(row), s, in, out, with);
+    }
+    result<void> backward(pieces row, states s, message in, outgoing& out, sharing& with) {
+      return base::backward(keyed(row), s, in, out, with);
+    }
+    void discard(const piece& p, const state& s) { base::discard(keyed(p), s); }
+  };
+  std::unique_ptr<stage> make(int /*stage*/, int /*stages*/) const { return std::make_unique<stage>(); }
+  void load(stage& s, std::span<const testing::document> batch) const { s.keyed.load(batch); }
+  std::vector<double> gradients(const stage& s) const {
+    std::vector<double> all;
+    for (const adopt_shared_autograd::tensor& w : s.own.w) all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
+    return all;
+  }
+  void zero(stage& s) const {
+    for (const adopt_shared_autograd::tensor& w : s.own.w) w->grad.setZero();
   }
 };
 

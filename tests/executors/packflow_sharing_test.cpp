@@ -214,7 +214,7 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
   for (const expectation& each :
        {expectation{fault::throws, "(replica 1, stage 0), F"}, {fault::short_rows, "sequence 0, layer 0, rows given: "},
         {fault::takes_first, "sequence 0, layer 0, rows taken before it was given"},
-        {fault::skips_a_layer, "the compute returned after 1 of 2 layers of sequence 0 were given and taken; others wait for them"},
+        {fault::skips_a_layer, "the compute returned before layer 1 of sequence 0 was given and taken, which others wait for"},
         {fault::wrong_layer, "sequence 0, layer 1, rows given where layer 0 comes next"},
         {fault::silent, "from rank 1 (replica 1): "}, {fault::owes_short, "sequence 0, layer 1, rows owed: 0 bytes, where the plan has"}}) {
     const fault wrong = each.wrong;

@@ -35,6 +35,10 @@ TEST(StageComputeLawsReport, AcceptsTheModelsOfTheExamples) {
   EXPECT_TRUE(fixed) << fixed;
   const testing::report arena = tried(tests::arena_under_test{});
   EXPECT_TRUE(arena) << arena;
+  const testing::report shared = tried(tests::shared_autograd_under_test{});
+  EXPECT_TRUE(shared) << shared;
+  const testing::report shared_arena = testing::stage_compute_laws(tests::shared_under_test{}, {.cases = 6});
+  EXPECT_TRUE(shared_arena) << shared_arena;
 }
 
 struct overwrites : numbers {

@@ -80,13 +80,13 @@ class sharing {
     });
   }
 
+  /// The same of elements that are no numbers of C++.        plus: adds bytes as elements; of equal size
+  using adder = void (*)(std::span<std::byte> sum, std::span<const std::byte> one);
+  [[nodiscard]] virtual result<void> add(int layer, std::span<std::byte> rows, adder plus) = 0;
+
  protected:
   sharing() = default;
   ~sharing() = default;
-
-  /// Adds bytes as elements; of equal size.
-  using adder = void (*)(std::span<std::byte> sum, std::span<const std::byte> one);
-  [[nodiscard]] virtual result<void> add(int layer, std::span<std::byte> rows, adder plus) = 0;
 };
 
 }  // namespace slimpack

@@ -4,48 +4,28 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/hooks.hpp>
-#include <slimpack/executors/packflow.hpp>
-#include <slimpack/planner.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
+#include <slimpack/testing/detail/compute_options.hpp>
+#include <slimpack/testing/detail/compute_steps.hpp>
+#include <slimpack/testing/detail/sharing_diagnosis.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>
+#include <slimpack/testing/random_sharers.hpp>
 #include <slimpack/testing/report.hpp>
-#include <slimpack/transports/threads.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace slimpack::testing {
-
-/// A sequence of the batches that a compute is tried with. One key, one content, in whatever batch it comes.
-struct document {
-  tokens length;
-  std::uint64_t key{};
-};
-
-/// How hard a stage compute is tried.
-struct compute_options {
-  std::uint64_t seed{1};
-  int cases{8};             ///< batches, each under random cuts
-  tokens longest{48};       ///< no sequence is longer
-  tokens quantum{4};        ///< cuts fall on its multiples
-  int stages{1};            ///< the most stages that the model is cut into
-  bool one_model{true};     ///< it has the same layers on any number of stages
-  double tolerance{1e-10};  ///< of losses and gradients (norm-wise), relative to those of uncut sequences
-  seconds time_out{20};     ///< until a rank that waits for another gives up
-};
 
 namespace detail {
 
@@ -57,62 +37,12 @@ concept makes_stages = requires(const M& model, int stage, int stages, std::span
   model.zero(*model.make(stage, stages));
 };
 
-/// All packs on the first replica: others have no work.
-struct packs_as_given {
-  const partition* packs;
-
-  template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer&, const Cost& cost,
-                                       const Schedule& schedule) const {
-    solution found{std::vector<replica_solution>(static_cast<std::size_t>(batch.shape.replicas))};
-    for (std::uint32_t i = 0; i < batch.lengths.size(); ++i) found.replicas[0].sequences.push_back({i});
-    found.replicas[0].partition = *packs;
-    const std::vector<memory_rates> rates(static_cast<std::size_t>(batch.shape.stages));
-    for (replica_solution& r : found.replicas) {
-      result<std::vector<program>> programs = schedule.programs(price(r.partition, cost, batch.shape, rates, weight_gradients_of<Schedule>));
-      if (!programs) return std::move(programs).error();
-      r.programs = std::move(programs).value();
-    }
-    return found;
-  }
-};
-
-/// A transport that fails on request: at the end of the step, or at the n-th message.
-class failing_port {
- public:
-  using handle = transports::threads::handle;
-  failing_port(transports::threads::port port, std::int64_t messages) : port_(std::move(port)), messages_(messages) {}
-
-  [[nodiscard]] int rank() const { return port_.rank(); }
-  [[nodiscard]] int size() const { return port_.size(); }
-  result<handle> send(int peer, int channel, std::span<const std::byte> data) {
-    if (messages_-- == 0) return failure();
-    return port_.send(peer, channel, data);
-  }
-  result<handle> receive(int peer, int channel, std::span<std::byte> data) {
-    return port_.receive(peer, channel, data);
-  }
-  result<bool> test(handle& h) { return port_.test(h); }
-  result<void> wait(handle& h) { return port_.wait(h); }
-  void abort(std::string_view reason) { port_.abort(reason); }
-  result<void> all_gather(std::span<const std::byte> own, std::span<std::byte> all) {
-    if (++gathers_ == 2 && messages_ >= 0) return failure();  // ranks part
-    return slimpack::all_gather(port_, own, all);
-  }
-
- private:
-  [[nodiscard]] static error failure() { return {errc::transport_failed, "a failure that the laws ask for"}; }
-  transports::threads::port port_;
-  std::int64_t messages_;
-  int gathers_{};
-};
-
 /// Tries one model.
 template <class Model>
 class compute_trial {
  public:
   compute_trial(const Model& model, compute_options o)
-      : model_(model), o_(o), random_(o.seed), report_("stage compute laws", o.seed) {}
+      : model_(model), o_(o), random_(o.seed), report_("stage compute laws", o.seed), steps_(model_, o_) {}
 
   [[nodiscard]] report run() {
     for (int i = 0; i < o_.cases; ++i) {
@@ -126,93 +56,32 @@ class compute_trial {
         in_two_steps(batch, stages);
         without_work(batch, expected, stages);
         after_a_failure(batch, expected, stages);
+        if constexpr (slimpack::detail::shares_rows<compute>)
+          for (const int sharers : {2, 3}) shared(batch, expected, stages, sharers);
       }
     }
     return std::move(report_);
   }
 
  private:
-  using made = decltype(std::declval<const Model&>().make(0, 1));
-  using compute = std::remove_cvref_t<decltype(*std::declval<made&>())>;
-  using port = transports::threads::port;
-  static constexpr bool reduces = requires(compute& c, executors::replica_group<port>& g) { c.reduce(g); };
+  using steps_of = compute_steps<Model>;
+  using compute = typename steps_of::compute;
+  using outcome = typename steps_of::outcome;
+  using ranks = typename steps_of::ranks;
   static constexpr bool drops = requires(compute& c) { c.abort_step(); };
 
-  struct outcome {
-    double loss{};
-    double valid{};  // tokens
-    std::vector<double> gradients{};
-  };
-
-  /// The stages of one or more copies of the model, and the threads' transport between them.
-  struct ranks {
-    std::vector<made> computes;
-    transports::threads world;
-  };
-
-  [[nodiscard]] ranks fresh(int stages, int replicas = 1) const {
-    ranks all{{}, transports::threads{stages * replicas, {.time_out = o_.time_out}}};
-    for (int rank = 0; rank < stages * replicas; ++rank) all.computes.push_back(model_.make(rank % stages, stages));
-    return all;
-  }
-
-  /// Runs a step; `fails` is the rank whose transport does, at its n-th message.
-  [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch,
-                                                      int fails = -1, std::int64_t message = 0) const {
-    const result<step_report> none = error{};
-    std::vector<result<step_report>> reports(all.computes.size(), none);
-    std::vector<std::exception_ptr> thrown(all.computes.size());
-    const auto run = [&](std::size_t rank) {
-      const auto number = static_cast<int>(rank);
-      failing_port transport{all.world.endpoint(number), number == fails ? message : -1};
-      model_.load(*all.computes[rank], batch);
-      reports[rank] = executors::packflow{}.execute(p, *all.computes[rank], transport);
-    };
-    {
-      std::vector<std::jthread> others;
-      for (std::size_t rank = 1; rank < all.computes.size(); ++rank)
-        others.emplace_back([&, rank] {
-#ifdef __cpp_exceptions
-          try {
-            run(rank);
-          } catch (...) {
-            thrown[rank] = std::current_exception();
-          }
-#else
-          run(rank);
-#endif
-        });
-      run(0);
-    }
-#ifdef __cpp_exceptions
-    for (const std::exception_ptr& e : thrown)
-      if (e) std::rethrow_exception(e);
-#endif
-    return reports;
-  }
-
-  [[nodiscard]] plan planned(std::span<const document> batch, int stages, int replicas, const partition& packs) const {
-    std::vector<tokens> lengths;
-    for (const document& d : batch) lengths.push_back(d.length);
-    const shape on{.stages = stages, .replicas = replicas, .quantum = o_.quantum};
-    const planner make{on, slicers::equal_cost{}, cost_, packs_as_given{&packs}};
-    return make(lengths).value();
+  /// All packs on the first replica: others have no work.
+  [[nodiscard]] plan on_the_first(std::span<const document> batch, int stages, int replicas, partition packs) const {
+    solution found{std::vector<replica_solution>(static_cast<std::size_t>(replicas)), {}};
+    for (std::uint32_t i = 0; i < batch.size(); ++i) found.replicas[0].sequences.push_back({i});
+    found.replicas[0].partition = std::move(packs);
+    const std::vector<memory_rates> rates(static_cast<std::size_t>(stages));
+    for (replica_solution& r : found.replicas)
+      r.programs = schedules::list{}.programs(price(r.partition, cost_, steps_.shape_of(stages, replicas), rates)).value();
+    return steps_.planned(batch, stages, replicas, found);
   }
   [[nodiscard]] plan cut_at_random(std::span<const document> batch, int stages, int replicas = 1) {
-    std::vector<tokens> lengths;
-    for (const document& d : batch) lengths.push_back(d.length);
-    return planned(batch, stages, replicas, random_partition(lengths, o_.quantum, cost_, random_));
-  }
-
-  /// Gradients over the stages of one copy of the model.
-  [[nodiscard]] std::vector<double> gradients(ranks& all, int stages, int replica = 0) const {
-    std::vector<double> sum;
-    for (int stage = 0; stage < stages; ++stage) {
-      const auto rank = static_cast<std::size_t>(replica * stages + stage);
-      const std::vector<double> own = model_.gradients(*all.computes[rank]);
-      sum.insert(sum.end(), own.begin(), own.end());
-    }
-    return sum;
+    return on_the_first(batch, stages, replicas, random_partition(steps_.lengths_of(batch), o_.quantum, cost_, random_));
   }
 
   /// Each sequence whole, in a step of its own, on a compute of its own, weighted by hand.
@@ -221,12 +90,12 @@ class compute_trial {
     for (const document& d : batch) {
       partition packs;
       for (micropacks* side : {&packs.forward, &packs.backward}) side->push({{0}, {0}, d.length}), side->close();
-      ranks all = fresh(stages);
+      ranks all = steps_.fresh(stages);
       const std::span<const document> alone(&d, 1);
-      const auto reports = step(all, planned(alone, stages, 1, packs), alone);
+      const auto reports = steps_.step(all, on_the_first(alone, stages, 1, std::move(packs)), alone);
       if (!ran(reports, stages)) continue;
       const auto valid = static_cast<double>(reports[0].value().valid_tokens.value);
-      const std::vector<double> own = gradients(all, stages);
+      const std::vector<double> own = steps_.gradients(all, stages);
       sum.gradients.resize(own.size());
       sum.loss += valid * reports[0].value().loss_sum;
       sum.valid += valid;
@@ -241,14 +110,14 @@ class compute_trial {
   void sliced(std::vector<document> batch, const outcome& expected, int stages) {
     for (const bool reversed : {false, true}) {
       if (reversed) std::reverse(batch.begin(), batch.end());
-      ranks all = fresh(stages);
-      const auto reports = step(all, cut_at_random(batch, stages), batch);
+      ranks all = steps_.fresh(stages);
+      const auto reports = steps_.step(all, cut_at_random(batch, stages), batch);
       if (!ran(reports, stages)) continue;
       const double loss = reports[0].value().loss_sum;
-      report_.check(2, std::abs(loss - expected.loss) <= o_.tolerance * std::abs(expected.loss),
+      report_.check(2, steps_.alike(loss, expected.loss),
                     "the loss of cut sequences is that of whole ones", loss, "for", expected.loss, "on", stages,
                     "stages");
-      compare(gradients(all, stages), expected.gradients, "gradients of cut sequences are those of whole ones", stages);
+      compare(steps_.gradients(all, stages), expected.gradients, "gradients of cut sequences are those of whole ones", stages);
     }
   }
 
@@ -260,35 +129,79 @@ class compute_trial {
     if (expected.size() != other.size()) return;  // a step failed, as reported
     for (std::size_t i = 0; i < other.size(); ++i) expected[i] += other[i];
     for (int order = 0; order < 2; ++order, std::swap(a, b)) {
-      ranks all = fresh(stages);
-      if (ran(step(all, cut_at_random(a, stages), a), stages) && ran(step(all, cut_at_random(b, stages), b), stages))
-        compare(gradients(all, stages), expected, "gradients of two steps add up, in either order", stages);
+      ranks all = steps_.fresh(stages);
+      if (ran(steps_.step(all, cut_at_random(a, stages), a), stages) && ran(steps_.step(all, cut_at_random(b, stages), b), stages))
+        compare(steps_.gradients(all, stages), expected, "gradients of two steps add up, in either order", stages);
     }
   }
 
   void without_work(std::span<const document> batch, const outcome& expected, int stages) {
-    ranks all = fresh(stages, 2);
-    if (!ran(step(all, cut_at_random(batch, stages, 2), batch), stages)) return;
-    compare(gradients(all, stages), expected.gradients, "a replica without work changes nothing for others", stages);
-    const std::vector<double> idle = gradients(all, stages, 1);
-    compare(idle, reduces ? expected.gradients : std::vector<double>(idle.size()),
+    ranks all = steps_.fresh(stages, 2);
+    if (!ran(steps_.step(all, cut_at_random(batch, stages, 2), batch), stages)) return;
+    compare(steps_.gradients(all, stages), expected.gradients, "a replica without work changes nothing for others", stages);
+    const std::vector<double> idle = steps_.gradients(all, stages, 1);
+    compare(idle, steps_of::reduces ? expected.gradients : std::vector<double>(idle.size()),
             "what has no weight has no gradient, and adds none where replicas are summed", stages);
   }
 
   void after_a_failure(std::span<const document> batch, const outcome& expected, int stages) {
-    ranks all = fresh(stages);
     const plan p = cut_at_random(batch, stages);
-    const auto rank = static_cast<int>(random_.between(0, stages - 1));
-    const auto messages = static_cast<std::int64_t>(p.replicas[0].programs[static_cast<std::size_t>(rank)].size());
-    const auto reports = step(all, p, batch, rank, random_.between(0, messages - 1));
+    after_a_failure(batch, expected, stages, 1, p, [&] { return cut_at_random(batch, stages); });
+  }
+
+  /// next: makes the plan of the step after it
+  template <class Next>
+  void after_a_failure(std::span<const document> batch, const outcome& expected, int stages, int replicas, const plan& p, Next next) {
+    ranks all = steps_.fresh(stages, replicas);
+    const auto rank = static_cast<int>(random_.between(0, stages * replicas - 1));
+    const replica_plan& own = p.replicas[static_cast<std::size_t>(rank / stages)];
+    const auto messages = static_cast<std::int64_t>(own.programs[static_cast<std::size_t>(rank % stages)].size());
+    const auto reports = steps_.step(all, p, batch, rank, random_.between(0, std::max<std::int64_t>(0, messages - 1)));
     for (std::size_t r = 0; r < reports.size(); ++r) {
       if (reports[r]) return;  // fewer messages than that: nothing has failed
       report_.check(1, held_by(*all.computes[r]) == bytes{}, "after a step that failed nothing is held",
                     held_by(*all.computes[r]), "bytes on", stages, "stages");
       if (!drops) model_.zero(*all.computes[r]);
     }
-    if (!ran(step(all, cut_at_random(batch, stages), batch), stages)) return;
-    compare(gradients(all, stages), expected.gradients, "a step that failed leaves nothing to the next", stages, 1);
+    if (!ran(steps_.step(all, next(), batch), stages)) return;
+    compare(steps_.gradients_of_all(all, stages, replicas), expected.gradients, "a step that failed leaves nothing to the next", stages, 1);
+  }
+
+  /// The batch, and the longest sequence there may be, on replicas that share as they happen to.
+  void shared(std::vector<document> batch, const outcome& rest, int stages, int sharers) {
+    if (o_.longest < o_.quantum * 4) return;  // too short to be shared in every way
+    const document longest{o_.longest, batch.front().key + 1};
+    const outcome alone = uncut({&longest, 1}, stages);
+    outcome expected{rest.loss * rest.valid + alone.loss * alone.valid, rest.valid + alone.valid, rest.gradients};
+    if (expected.valid == 0 || rest.gradients.size() != alone.gradients.size()) return;  // nothing to learn, or it did not run
+    expected.loss /= expected.valid;
+    for (std::size_t i = 0; i < expected.gradients.size(); ++i)
+      expected.gradients[i] = (rest.gradients[i] * rest.valid + alone.gradients[i] * alone.valid) / expected.valid;
+    batch.push_back(longest);
+    random_.shuffle(batch);
+    const auto any_plan = [&] {
+      const auto several_rows = [](const merge& m) { return m.forward.size() > 1 && m.backward.size() > 1; };
+      solution how;
+      for (int tries = 0; tries < 16 && std::none_of(how.merges.begin(), how.merges.end(), several_rows); ++tries)
+        how = random_sharers(steps_.lengths_of(batch), steps_.shape_of(stages, sharers), random_);
+      return steps_.planned(batch, stages, sharers, how);
+    };
+    ranks all = steps_.fresh(stages, sharers);
+    const auto reports = steps_.step(all, any_plan(), batch);
+    if (!ran(reports, stages)) return;
+    const double loss = reports[0].value().loss_sum;
+    const std::vector<double> found = steps_.gradients_of_all(all, stages, sharers);
+    const bool right = steps_.alike(loss, expected.loss) && steps_.alike(found, expected.gradients);
+    if (!right && !why_.contains(stages)) why_[stages] = sharing_diagnosis<Model>(steps_, o_, stages)(longest, alone);
+    const std::string why = right || why_[stages].empty() ? std::string() : ": " + why_[stages];
+    report_.check(2, steps_.alike(loss, expected.loss), "the loss of sequences that replicas share is that of whole ones", loss, "for",
+                  expected.loss, "on", stages, "stages of", sharers, "replicas" + why);
+    const auto d = steps_.between(found, expected.gradients);
+    report_.check(2, steps_.alike(found, expected.gradients), "gradients of sequences that replicas share are those of whole ones",
+                  "difference of norm", d.difference, "for", d.norm, "on", stages, "stages of", sharers, "replicas" + why);
+    if (!right) return;  // nor would the next step be
+    const plan fails = any_plan();
+    after_a_failure(batch, expected, stages, sharers, fails, any_plan);
   }
 
   bool ran(const std::vector<result<step_report>>& reports, int stages) {
@@ -302,14 +215,9 @@ class compute_trial {
 
   void compare(const std::vector<double>& found, const std::vector<double>& expected, std::string_view sentence,
                int stages, int law = 2) {
-    double difference = found.size() == expected.size() ? 0 : std::numeric_limits<double>::infinity();
-    double norm = 0;
-    for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
-      difference += (found[i] - expected[i]) * (found[i] - expected[i]);
-      norm += expected[i] * expected[i];
-    }
-    report_.check(law, std::sqrt(difference) <= o_.tolerance * std::sqrt(norm), sentence, "difference of norm",
-                  std::sqrt(difference), "for", std::sqrt(norm), "on", stages, "stages");
+    const auto d = steps_.between(found, expected);
+    report_.check(law, steps_.alike(found, expected), sentence, "difference of norm", d.difference, "for", d.norm, "on", stages,
+                  "stages");
   }
 
   /// The edge lengths, then random ones.
@@ -329,12 +237,15 @@ class compute_trial {
   costs::quadratic cost_;
   generator random_;
   report report_;
+  steps_of steps_;
+  std::map<int, std::string> why_;  // by stages: what is wrong with sharing, once known
 };
 
 }  // namespace detail
 
 /// Checks the laws of slimpack::stage_compute that a compute can break: that its gradients are those of uncut sequences
-/// and add up, and that nothing is left of a step that failed. Steps are run by executors::packflow over threads.
+/// and add up, those of sequences that replicas share too, and that nothing is left of a step that failed. Steps are run by
+/// executors::packflow over threads.
 ///
 ///   struct my_model {
 ///     std::unique_ptr<my_stage> make(int stage, int stages) const;               // the same weights every time
@@ -347,9 +258,11 @@ class compute_trial {
 /// Every stage takes any sequence of up to `longest` tokens. With more than one stage, the gradients of the stages, one
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
-///           gradients that later slices have for it; a weight that is not used; caches that outlive a step
+///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a compute
+///           that shares rows: keys and values that are not given as they are, or not used where they are taken; gradients
+///           that are not owed, or not added once where they are due. The line names layer and replica
 /// Errors    none; what the compute throws passes through
-/// Complexity  cases * stages * 8 steps of a few sequences
+/// Complexity  cases * stages * 8 steps of a few sequences; of 16 more where replicas share
 template <class Model>
   requires(detail::makes_stages<Model> ||
            slimpack::detail::unmet<"a model to try offers make(stage, stages), a pointer to a stage compute, and "

@@ -61,9 +61,9 @@ class row_exchange final : public sharing {
     if (!well) return success();
     if (done_ < layers_ || waiting_)
       return error{errc::compute_failed,
-                   "the compute returned after " + std::to_string(done_ - (waiting_ ? 1 : 0)) + " of " +
-                       std::to_string(layers_) + " layers of sequence " + std::to_string(sequence_->id.value) +
-                       (way_ == pass::forward ? " were given and taken" : " were owed and due") + "; others wait for them"};
+                   "the compute returned before layer " + std::to_string(waiting_ ? layer_ : next()) + " of sequence " +
+                       std::to_string(sequence_->id.value) + " was " +
+                       (way_ == pass::forward ? "given and taken" : "owed and due") + ", which others wait for"};
     return recycle();
   }
 

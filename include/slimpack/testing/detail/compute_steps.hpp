@@ -1,0 +1,198 @@
+#ifndef SLIMPACK_TESTING_DETAIL_COMPUTE_STEPS_HPP
+#define SLIMPACK_TESTING_DETAIL_COMPUTE_STEPS_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/executors/packflow.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/testing/detail/compute_options.hpp>
+#include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/threads.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace slimpack::testing::detail {
+
+/// An answer that is known, whatever is asked.
+struct solution_as_given {
+  const solution* given;
+
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem&, const Slicer&, const Cost&, const Schedule&) const {
+    return *given;
+  }
+};
+
+/// A transport that fails on request: at the end of the step, or at the n-th message.
+class failing_port {
+ public:
+  using handle = transports::threads::handle;
+  failing_port(transports::threads::port port, std::int64_t messages) : port_(std::move(port)), messages_(messages) {}
+
+  [[nodiscard]] int rank() const { return port_.rank(); }
+  [[nodiscard]] int size() const { return port_.size(); }
+  result<handle> send(int peer, int channel, std::span<const std::byte> data) {
+    if (messages_-- == 0) return failure();
+    return port_.send(peer, channel, data);
+  }
+  result<handle> receive(int peer, int channel, std::span<std::byte> data) {
+    return port_.receive(peer, channel, data);
+  }
+  result<bool> test(handle& h) { return port_.test(h); }
+  result<void> wait(handle& h) { return port_.wait(h); }
+  void abort(std::string_view reason) { port_.abort(reason); }
+  result<void> all_gather(std::span<const std::byte> own, std::span<std::byte> all) {
+    if (++gathers_ == 2 && messages_ >= 0) return failure();  // ranks part
+    return slimpack::all_gather(port_, own, all);
+  }
+
+ private:
+  [[nodiscard]] static error failure() { return {errc::transport_failed, "a failure that the laws ask for"}; }
+  transports::threads::port port_;
+  std::int64_t messages_;
+  int gathers_{};
+};
+
+/// Makes the stages of a model, and runs steps of it over threads.
+template <class Model>
+class compute_steps {
+ public:
+  using made = decltype(std::declval<const Model&>().make(0, 1));
+  using compute = std::remove_cvref_t<decltype(*std::declval<made&>())>;
+  static constexpr bool reduces = requires(compute& c, executors::replica_group<transports::threads::port>& g) { c.reduce(g); };
+
+  /// Of a step, or of several that are added up.
+  struct outcome {
+    double loss{};
+    double valid{};  // tokens
+    std::vector<double> gradients{};
+  };
+
+  /// The stages of one or more copies of the model, and the threads' transport between them.
+  struct ranks {
+    std::vector<made> computes;
+    transports::threads world;
+  };
+
+  compute_steps(const Model& model, const compute_options& o) : model_(model), o_(o) {}
+
+  [[nodiscard]] ranks fresh(int stages, int replicas = 1) const {
+    ranks all{{}, transports::threads{stages * replicas, {.time_out = o_.time_out}}};
+    for (int rank = 0; rank < stages * replicas; ++rank) all.computes.push_back(model_.make(rank % stages, stages));
+    return all;
+  }
+
+  /// Runs a step; `fails` is the rank whose transport does, at its n-th message. as(rank, compute): what runs in its place
+  template <class As>
+  [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch, int fails,
+                                                      std::int64_t message, const As& as) const {
+    const result<step_report> none = error{};
+    std::vector<result<step_report>> reports(all.computes.size(), none);
+    std::vector<std::exception_ptr> thrown(all.computes.size());
+    const auto run = [&](std::size_t rank) {
+      const auto number = static_cast<int>(rank);
+      failing_port transport{all.world.endpoint(number), number == fails ? message : -1};
+      model_.load(*all.computes[rank], batch);
+      reports[rank] = executors::packflow{}.execute(p, as(rank, *all.computes[rank]), transport);
+    };
+    {
+      std::vector<std::jthread> others;
+      for (std::size_t rank = 1; rank < all.computes.size(); ++rank)
+        others.emplace_back([&, rank] {
+#ifdef __cpp_exceptions
+          try {
+            run(rank);
+          } catch (...) {
+            thrown[rank] = std::current_exception();
+          }
+#else
+          run(rank);
+#endif
+        });
+      run(0);
+    }
+#ifdef __cpp_exceptions
+    for (const std::exception_ptr& e : thrown)
+      if (e) std::rethrow_exception(e);
+#endif
+    return reports;
+  }
+  [[nodiscard]] std::vector<result<step_report>> step(ranks& all, const plan& p, std::span<const document> batch,
+                                                      int fails = -1, std::int64_t message = 0) const {
+    return step(all, p, batch, fails, message, [](std::size_t, compute& c) -> compute& { return c; });
+  }
+
+  [[nodiscard]] shape shape_of(int stages, int replicas) const {
+    return {.stages = stages, .replicas = replicas, .quantum = o_.quantum};
+  }
+  [[nodiscard]] static std::vector<tokens> lengths_of(std::span<const document> batch) {
+    std::vector<tokens> lengths;
+    for (const document& d : batch) lengths.push_back(d.length);
+    return lengths;
+  }
+  [[nodiscard]] plan planned(std::span<const document> batch, int stages, int replicas, const solution& given) const {
+    const planner make{shape_of(stages, replicas), slicers::equal_cost{}, costs::quadratic{}, solution_as_given{&given}};
+    return make(lengths_of(batch)).value();
+  }
+
+  /// Gradients over the stages of one copy of the model.
+  [[nodiscard]] std::vector<double> gradients(ranks& all, int stages, int replica = 0) const {
+    std::vector<double> sum;
+    for (int stage = 0; stage < stages; ++stage) {
+      const auto rank = static_cast<std::size_t>(replica * stages + stage);
+      const std::vector<double> own = model_.gradients(*all.computes[rank]);
+      sum.insert(sum.end(), own.begin(), own.end());
+    }
+    return sum;
+  }
+
+  /// The same of all copies together: as each has them, where they reduce, and their sum, where not.
+  [[nodiscard]] std::vector<double> gradients_of_all(ranks& all, int stages, int replicas) const {
+    std::vector<double> sum = gradients(all, stages);
+    for (int replica = 1; replica < replicas && !reduces; ++replica) {
+      const std::vector<double> own = gradients(all, stages, replica);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += own[i];
+    }
+    return sum;
+  }
+
+  [[nodiscard]] bool alike(double found, double expected) const {
+    return std::abs(found - expected) <= o_.tolerance * std::abs(expected);
+  }
+
+  /// Norms of the difference and of what is expected.
+  struct distance {
+    double difference{};
+    double norm{};
+  };
+  [[nodiscard]] static distance between(const std::vector<double>& found, const std::vector<double>& expected) {
+    distance d{found.size() == expected.size() ? 0 : std::numeric_limits<double>::infinity(), 0};
+    for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+      d.difference += (found[i] - expected[i]) * (found[i] - expected[i]);
+      d.norm += expected[i] * expected[i];
+    }
+    return {std::sqrt(d.difference), std::sqrt(d.norm)};
+  }
+  [[nodiscard]] bool alike(const std::vector<double>& found, const std::vector<double>& expected) const {
+    const distance d = between(found, expected);
+    return d.difference <= o_.tolerance * d.norm;
+  }
+
+ private:
+  const Model& model_;
+  const compute_options& o_;
+};
+
+}  // namespace slimpack::testing::detail
+
+#endif

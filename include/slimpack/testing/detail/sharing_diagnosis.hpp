@@ -1,0 +1,303 @@
+#ifndef SLIMPACK_TESTING_DETAIL_SHARING_DIAGNOSIS_HPP
+#define SLIMPACK_TESTING_DETAIL_SHARING_DIAGNOSIS_HPP
+
+#include <slimpack/core/merge.hpp>
+#include <slimpack/solvers/solution.hpp>
+#include <slimpack/testing/detail/audited_compute.hpp>
+#include <slimpack/testing/detail/compute_options.hpp>
+#include <slimpack/testing/detail/compute_steps.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::testing::detail {
+
+/// Says what is wrong with a compute that shares rows, by layer and replica, once it is known that something is. One
+/// sequence runs in one row, of which one of three replicas has the head and another the tail, so that keys and values travel
+/// one way and gradients the other. What goes wrong only from row to row is sought in two rows of two replicas.
+///
+/// Forward, rows that others give are right up to the first layer whose exchange went wrong; those of a head are right
+/// wherever it does not give others than it has. Backward, what a replica owes for what it took in a layer is the derivative
+/// of the loss by it, which a small change of it tells, whatever the compute does elsewhere. Who owes wrongly does so as a
+/// tail; who does not add what is due to it, as a head, and goes on to owe wrongly in the layers before.
+/// Source    derived
+/// Requires  one chunk; elements of rows that are float32 or float64: of others it says nothing
+template <class Model>
+class sharing_diagnosis {
+ public:
+  using steps_of = compute_steps<Model>;
+  using compute = typename steps_of::compute;
+  using outcome = typename steps_of::outcome;
+
+  sharing_diagnosis(const steps_of& steps, const compute_options& o, int stages) : steps_(steps), o_(o), stages_(stages) {
+    auto all = steps.fresh(stages);
+    for (int stage = 0; stage < stages; ++stage)
+      for (int layer = 0; layer < all.computes[static_cast<std::size_t>(stage)]->rows(0).layers; ++layer) layers_.push_back({stage, layer});
+  }
+
+  /// A sentence that names layer and replica, empty where nothing was found.
+  /// expected: of the document uncut            Requires  a document of four quanta or more
+  [[nodiscard]] std::string operator()(const document& of, const outcome& expected) const {
+    const std::int64_t quanta = (of.length.value + o_.quantum.value - 1) / o_.quantum.value;
+    const auto cut = [&](std::int64_t quarters) { return o_.quantum * (quanta * quarters / 4); };
+    const tokens last = o_.quantum * (quanta - 1);
+    const auto pairs = [&](const auto& look) {
+      for (int j = 0; j < replicas_; ++j)
+        for (int k = 0; k < replicas_; ++k)
+          if (std::string found = j == k ? std::string() : look(j, k); !found.empty()) return found;
+      return std::string();
+    };
+    const auto split = [&](int head, int tail) { return rows({{{head, last}, {tail, of.length}}}); };
+    const auto split_again = [&](int head, int middle) { return rows({{{head, cut(1)}, {middle, last}, {head, of.length}}}); };
+    std::string found = pairs([&](int head, int tail) {
+      return forward(of, expected, split(head, tail), split(tail, head), split_again(head, tail), head, tail);
+    });
+    if (!found.empty()) return found;
+    found = backward(of, expected, split, split_again);
+    if (!found.empty()) return found;
+    return pairs([&](int one, int other) {
+      const solution two = rows({{{one, cut(1)}, {other, cut(2)}}, {{one, cut(3)}, {other, of.length}}});
+      const std::string kept = from_row_to_row(of, expected, split(one, other), two, one, other);
+      return kept.empty() ? owed(of, two, one, other) : kept;
+    });
+  }
+
+ private:
+  static constexpr int replicas_ = 3;  // so that a faulty one is not one of each two
+
+  struct place {
+    int stage{};
+    int layer{};
+  };
+
+  struct outcome_and_logs {
+    bool ran{};
+    outcome all{};
+    std::vector<exchange_log> logs{};  // per rank
+  };
+
+  using part = std::pair<int, tokens>;  // which replica runs the tokens up to which
+
+  /// A sequence in these rows, each of the same replicas.
+  [[nodiscard]] solution rows(const std::vector<std::vector<part>>& all) const {
+    solution made{std::vector<replica_solution>(static_cast<std::size_t>(replicas_)), {}};
+    for (replica_solution& r : made.replicas) r.programs.resize(static_cast<std::size_t>(stages_));
+    merge& m = made.merges.emplace_back();
+    for (const part& p : all.front()) m.replicas.push_back(static_cast<std::uint32_t>(p.first));
+    std::sort(m.replicas.begin(), m.replicas.end());
+    m.replicas.erase(std::unique(m.replicas.begin(), m.replicas.end()), m.replicas.end());
+    std::vector<std::vector<std::pair<std::size_t, slice>>> slices(all.size());  // (replica, what it runs)
+    for (tokens at{}; std::vector<std::pair<std::size_t, slice>>& row : slices)
+      for (const part& p : all[static_cast<std::size_t>(&row - slices.data())])
+        row.push_back({static_cast<std::size_t>(p.first), {{0}, at, p.second - at}}), at = p.second;
+    for (const std::uint32_t r : m.replicas) made.replicas[r].sequences = {{0}};
+    for (const pass p : both_passes)
+      for (std::size_t row = 0; row < slices.size(); ++row) {
+        std::vector<std::pair<std::size_t, slice>> parts = slices[p == pass::forward ? row : slices.size() - 1 - row];
+        if (p == pass::backward) std::reverse(parts.begin(), parts.end());
+        for (const auto& [replica, one] : parts) made.replicas[replica].partition.of(p).append(one);
+        const pack_id pack{static_cast<std::uint32_t>(row)};
+        for (const std::uint32_t r : m.replicas) {
+          made.replicas[r].partition.of(p).close();
+          for (program& code : made.replicas[r].programs) code.push_back({p, pack, 0});
+        }
+        m.of(p).emplace_back(m.replicas.size(), pack);
+      }
+    return made;
+  }
+
+  [[nodiscard]] std::size_t rank_of(int replica, int stage) const { return static_cast<std::size_t>(replica * stages_ + stage); }
+
+  /// A step of the document, in which what `rank` takes is changed.
+  [[nodiscard]] outcome_and_logs run(const document& of, const solution& how, std::size_t rank = 0, nudge change = {}) const {
+    auto all = steps_.fresh(stages_, replicas_);
+    std::deque<audited_compute<compute>> audited;  // none is moved
+    for (std::size_t r = 0; r < all.computes.size(); ++r) audited.emplace_back(*all.computes[r], r == rank ? change : nudge{});
+    const std::span<const document> batch(&of, 1);
+    const auto reports = steps_.step(all, steps_.planned(batch, stages_, replicas_, how), batch, -1, 0,
+                                     [&](std::size_t r, compute&) -> audited_compute<compute>& { return audited[r]; });
+    outcome_and_logs found{true, {}, {}};
+    for (const result<step_report>& r : reports) found.ran = found.ran && r.has_value();
+    if (!found.ran) return found;
+    found.all = {reports[0].value().loss_sum, 0, steps_.gradients_of_all(all, stages_, replicas_)};
+    for (const audited_compute<compute>& one : audited) found.logs.push_back(one.log());
+    return found;
+  }
+
+  /// The derivative of the loss by what a rank takes in a layer, along the change's direction, and what it owes so.
+  struct derivative {
+    double of_loss{};
+    double owed{};
+    double scale{};  // of what is owed
+    bool is_known{};
+  };
+  [[nodiscard]] derivative along(const document& of, const solution& how, const outcome_and_logs& base, int replica, const place& at) const {
+    const exchange_log& log = base.logs[rank_of(replica, at.stage)];
+    const auto taken = log.taken.find(at.layer);
+    const auto owes = log.owed.find(at.layer);
+    if (taken == log.taken.end() || owes == log.owed.end()) return {};
+    double squares = 0;
+    std::size_t count = 0;
+    for (const auto& [token, row] : taken->second)
+      for (const double x : row) squares += x * x, ++count;
+    if (count == 0) return {};
+    const double size = squares > 0 ? std::sqrt(squares / static_cast<double>(count)) : 1;
+    const double by = std::cbrt(o_.tolerance) * size;  // truncation and rounding of a central difference are least there
+    const outcome_and_logs up = run(of, how, rank_of(replica, at.stage), {at.layer, by});
+    const outcome_and_logs down = run(of, how, rank_of(replica, at.stage), {at.layer, -by});
+    derivative found{(up.all.loss - down.all.loss) / (2 * by), 0, 0, up.ran && down.ran};
+    for (const auto& [token, row] : owes->second) {
+      const auto of_token = taken->second.find(token);
+      found.is_known = found.is_known && of_token != taken->second.end() && of_token->second.size() == row.size();
+      for (std::size_t i = 0; i < row.size(); ++i) found.owed += row[i] * nudge::direction(token, i), found.scale += row[i] * row[i];
+    }
+    found.scale = std::sqrt(found.scale);
+    return found;
+  }
+  [[nodiscard]] bool owes_wrongly(const derivative& d) const {
+    const double close = 10 * std::sqrt(o_.tolerance);
+    return d.is_known && std::abs(d.of_loss - d.owed) > close * std::max(d.scale, std::abs(d.of_loss));
+  }
+
+  [[nodiscard]] static std::string name_of(const place& at) {
+    return "layer " + std::to_string(at.layer) + " of stage " + std::to_string(at.stage);
+  }
+  static std::string name_of(int replica) { return "replica " + std::to_string(replica); }
+
+  [[nodiscard]] std::string forward(const document& of, const outcome& expected, const solution& split, const solution& swapped,
+                                    const solution& again, int head, int tail) const {
+    const outcome_and_logs base = run(of, split);
+    if (!base.ran || steps_.alike(base.all.loss, expected.loss)) return {};
+    for (const place& at : layers_)
+      if (const derivative d = along(of, split, base, tail, at); d.is_known && d.of_loss == 0)
+        return name_of(tail) + " makes no use of what it takes in " + name_of(at);
+    const outcome_and_logs other = run(of, swapped);
+    const outcome_and_logs whole = run(of, again);
+    if (!other.ran || !whole.ran) return {};
+    const auto wrong_in = [&](const place& at) {
+      return name_of(tail) + " does not attend to keys and values as " + name_of(head) + " made them, in " + name_of(at);
+    };
+    for (const place& at : layers_)  // heads need nothing of others
+      if (!same_rows(other.logs[rank_of(tail, at.stage)], base.logs[rank_of(head, at.stage)], at.layer)) return wrong_in(at);
+    for (std::size_t i = 1; i < layers_.size(); ++i)
+      if (!same_rows(whole.logs[rank_of(tail, layers_[i].stage)], base.logs[rank_of(head, layers_[i].stage)], layers_[i].layer))
+        return wrong_in(layers_[i - 1]);
+    return wrong_in(layers_.back());
+  }
+
+  /// Whether all that one gave in a layer is what another gave of the same tokens.
+  [[nodiscard]] bool same_rows(const exchange_log& one, const exchange_log& other, int layer) const {
+    const auto a = one.given.find(layer);
+    const auto b = other.given.find(layer);
+    if (a == one.given.end() || b == other.given.end()) return true;
+    std::vector<double> found, expected;
+    for (const auto& [token, row] : a->second) {
+      const auto same = b->second.find(token);
+      if (same == b->second.end()) continue;
+      found.insert(found.end(), row.begin(), row.end());
+      expected.insert(expected.end(), same->second.begin(), same->second.end());
+    }
+    return steps_.alike(found, expected);
+  }
+
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  /// The last layer in which a replica owes wrongly, of those before `end`.
+  [[nodiscard]] std::size_t owes_wrongly_in(const document& of, const solution& how, const outcome_and_logs& base, int replica,
+                                            std::size_t end) const {
+    while (end-- > 0)
+      if (owes_wrongly(along(of, how, base, replica, layers_[end]))) return end;
+    return none;
+  }
+
+  [[nodiscard]] std::string not_owed(int replica, std::size_t layer) const {
+    return "what " + name_of(replica) + " owes in " + name_of(layers_[layer]) + " is not the gradient of what it took";
+  }
+  [[nodiscard]] std::string not_added(int replica, std::size_t layer) const {
+    return name_of(replica) + " does not add what is due to it once in " + name_of(layers_[layer]);
+  }
+
+  [[nodiscard]] std::string owed(const document& of, const solution& how, int one, int other) const {
+    const outcome_and_logs base = run(of, how);
+    if (!base.ran) return {};
+    for (std::size_t layer = layers_.size(); layer-- > 0;)
+      for (const int replica : {one, other})
+        if (owes_wrongly(along(of, how, base, replica, layers_[layer]))) return not_owed(replica, layer);
+    return {};
+  }
+
+  template <class Split, class SplitAgain>
+  [[nodiscard]] std::string backward(const document& of, const outcome& expected, const Split& split, const SplitAgain& split_again) const {
+    struct trial {
+      bool right{true};
+      std::size_t wrong{none};  // layer in which the tail owes wrongly
+    };
+    trial of_pair[replicas_][replicas_]{};  // head, tail
+    for (int head = 0; head < replicas_; ++head)
+      for (int tail = 0; tail < replicas_; ++tail) {
+        if (head == tail) continue;
+        const solution how = split(head, tail);
+        const outcome_and_logs base = run(of, how);
+        if (!base.ran) return {};
+        of_pair[head][tail] = {steps_.alike(base.all.gradients, expected.gradients), owes_wrongly_in(of, how, base, tail, layers_.size())};
+      }
+    for (int head = 0; head < replicas_; ++head)
+      for (int tail = 0; tail < replicas_; ++tail) {
+        const std::size_t layer = of_pair[head][tail].wrong;
+        if (layer == none) continue;
+        bool right_as_head = true;
+        bool alone_wrong = false;  // as a head, since who has the tail owes what it should
+        for (const trial& one : of_pair[tail]) right_as_head = right_as_head && one.right, alone_wrong = alone_wrong || (!one.right && one.wrong == none);
+        if (right_as_head || layer + 1 == layers_.size()) return not_owed(tail, layer);
+        if (alone_wrong) return not_added(tail, layer + 1);
+        const solution how = split(head, tail);
+        const outcome_and_logs base = run(of, how);
+        if (layer > 0 && !owes_wrongly(along(of, how, base, tail, layers_[layer - 1]))) return not_owed(tail, layer);
+        return not_owed(tail, layer) + ", or it does not add what is due to it once in " + name_of(layers_[layer + 1]);
+      }
+    for (int head = 0; head < replicas_; ++head) {
+      bool wrong = true;
+      for (int tail = 0; tail < replicas_; ++tail) wrong = wrong && (tail == head || !of_pair[head][tail].right);
+      if (!wrong) continue;
+      const solution how = split_again(head == 0 ? 1 : 0, head);
+      const outcome_and_logs base = run(of, how);
+      if (!base.ran) return {};
+      const std::size_t layer = owes_wrongly_in(of, how, base, head, layers_.size() - 1);
+      return not_added(head, layer == none ? 0 : layer + 1);  // before the first layer nobody owes
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string from_row_to_row(const document& of, const outcome& expected, const solution& split, const solution& two,
+                                            int one, int other) const {
+    const outcome_and_logs base = run(of, split);
+    const outcome_and_logs found = run(of, two);
+    if (!base.ran || !found.ran || steps_.alike(found.all.loss, expected.loss)) return {};
+    for (std::size_t i = 1; i < layers_.size(); ++i)
+      for (const int replica : {one, other})
+        if (!same_rows(found.logs[rank_of(replica, layers_[i].stage)], base.logs[rank_of(one, layers_[i].stage)], layers_[i].layer))
+          return name_of(replica) + " does not keep what it takes from row to row, in " + name_of(layers_[i - 1]);
+    const place& last = layers_.back();  // of which no rows tell, and what is owed may
+    const bool is_other = owes_wrongly(along(of, two, found, other, last));
+    const bool is_one = owes_wrongly(along(of, two, found, one, last));
+    const std::string who = is_one == is_other ? "a replica" : name_of(is_one ? one : other);
+    return who + " does not keep what it takes from row to row, in " + name_of(last);
+  }
+
+  const steps_of& steps_;
+  const compute_options& o_;
+  int stages_;
+  std::vector<place> layers_;  // in order of forward
+};
+
+}  // namespace slimpack::testing::detail
+
+#endif

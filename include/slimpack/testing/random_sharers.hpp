@@ -1,0 +1,174 @@
+#ifndef SLIMPACK_TESTING_RANDOM_SHARERS_HPP
+#define SLIMPACK_TESTING_RANDOM_SHARERS_HPP
+
+#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/solvers/solution.hpp>
+#include <slimpack/testing/generator.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::testing {
+
+namespace detail {
+
+/// A sequence with the replicas that run it, and what each runs of it in each row; a row of one replica is a slice.
+struct dealt_sequence {
+  using row = std::vector<std::vector<slice>>;  // per sharer
+
+  sequence_id id;
+  std::vector<std::uint32_t> replicas;  // ascending
+  by_pass<std::vector<row>> rows;       // in run order
+
+  /// Random owners, in runs of uneven lengths, and random rows of which each has something of every sharer.
+  /// Requires  as many quanta as replicas
+  static dealt_sequence any(sequence_id id, tokens length, tokens quantum, std::vector<std::uint32_t> among, generator& random) {
+    dealt_sequence made{id, std::move(among), {}};
+    const std::int64_t quanta = (length.value + quantum.value - 1) / quantum.value;
+    const auto sharers = static_cast<std::int64_t>(made.replicas.size());
+    std::vector<std::size_t> owner(static_cast<std::size_t>(quanta));
+    for (std::size_t at = 0; at < owner.size();) {
+      const auto who = static_cast<std::size_t>(random.between(0, sharers - 1));
+      for (std::int64_t n = random.between(1, std::max<std::int64_t>(1, quanta / 2)); n > 0 && at < owner.size(); --n) owner[at++] = who;
+    }
+    std::vector<std::size_t> places(owner.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    random.shuffle(places);
+    for (std::size_t who = 0; who < made.replicas.size(); ++who) owner[places[who]] = who;
+    for (const pass p : both_passes) {
+      std::vector<std::size_t> begins{0};  // of rows, in quanta in run order
+      std::vector<std::uint8_t> seen(made.replicas.size());
+      for (std::size_t i = 0; i < owner.size(); ++i) {
+        seen[owner[p == pass::forward ? i : owner.size() - 1 - i]] = 1;
+        if (std::find(seen.begin(), seen.end(), 0) == seen.end() && random.once_in(2))
+          begins.push_back(i + 1), seen.assign(seen.size(), 0);
+      }
+      if (begins.size() > 1) begins.pop_back();  // the last row takes in what may lack a sharer
+      begins.push_back(owner.size());
+      for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
+        row& one = made.rows[p].emplace_back(made.replicas.size());
+        for (std::size_t i = begins[r]; i < begins[r + 1]; ++i) {
+          const std::size_t at = p == pass::forward ? i : owner.size() - 1 - i;
+          const tokens begin = quantum * static_cast<std::int64_t>(at);
+          one[owner[at]].push_back({id, begin, std::min(quantum, length - begin)});
+        }
+      }
+    }
+    return made;
+  }
+};
+
+/// Columns of packs: what the replicas of a batch run side by side, in each pass. A sequence's rows are in columns one
+/// after the other, several sequences in one or not.
+[[nodiscard]] inline by_pass<std::vector<std::vector<std::pair<std::size_t, std::size_t>>>> random_columns(
+    std::span<const dealt_sequence> all, generator& random) {
+  by_pass<std::vector<std::vector<std::pair<std::size_t, std::size_t>>>> columns;  // (sequence, row)
+  for (const pass p : both_passes) {
+    std::vector<std::size_t> next(all.size());
+    for (bool left = true; left;) {
+      std::vector<std::pair<std::size_t, std::size_t>> column;
+      left = false;
+      for (std::size_t s = 0; s < all.size(); ++s) {
+        if (next[s] < all[s].rows[p].size() && random.once_in(3)) column.push_back({s, next[s]++});
+        left = left || next[s] < all[s].rows[p].size();
+      }
+      random.shuffle(column);
+      if (!column.empty()) columns[p].push_back(std::move(column));
+    }
+  }
+  return columns;
+}
+
+}  // namespace detail
+
+/// Random packs of a batch whose replicas share sequences, and programs that run them: rows of any number of tokens, of
+/// which sharers have uneven runs here and there; replicas that also run sequences of their own; packs with rows of
+/// several sequences; sequences shared by different replicas. The first that has enough quanta is shared by all.
+/// Law       a right answer to the problem (solver_for), and free of deadlock: all replicas run columns of packs in one
+///           order, each without those where it has nothing
+/// Requires  shape.chunks is 1
+/// Errors    none            Complexity  O(quanta * replicas)
+[[nodiscard]] inline solution random_sharers(std::span<const tokens> lengths, const shape& on, generator& random) {
+  const auto replicas = static_cast<std::size_t>(on.replicas);
+  std::vector<detail::dealt_sequence> all;
+  bool by_all = false;
+  for (std::uint32_t i = 0; i < lengths.size(); ++i) {
+    const auto quanta = static_cast<std::size_t>((lengths[i].value + on.quantum.value - 1) / on.quantum.value);
+    std::vector<std::uint32_t> among(replicas);
+    std::iota(among.begin(), among.end(), 0u);
+    random.shuffle(among);
+    const bool first = !by_all && quanta >= replicas;
+    by_all = by_all || first;
+    if (!first) among.resize(static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(std::min(quanta, replicas)))));
+    std::sort(among.begin(), among.end());
+    all.push_back(detail::dealt_sequence::any({i}, lengths[i], on.quantum, std::move(among), random));
+  }
+  const auto columns = detail::random_columns(all, random);
+
+  solution made{std::vector<replica_solution>(replicas), {}};
+  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  std::vector<by_pass<std::vector<std::uint32_t>>> number(replicas);  // of each column
+  for (std::uint32_t r = 0; r < replicas; ++r)
+    for (const pass p : both_passes)
+      for (const auto& column : columns[p]) {
+        micropacks& packs = made.replicas[r].partition.of(p);
+        const auto pack = static_cast<std::uint32_t>(packs.size());
+        for (const auto& [s, row] : column) {
+          const auto self = std::lower_bound(all[s].replicas.begin(), all[s].replicas.end(), r);
+          if (self == all[s].replicas.end() || *self != r) continue;
+          for (const slice& one : all[s].rows[p][row][static_cast<std::size_t>(self - all[s].replicas.begin())]) packs.push(one);
+        }
+        packs.close();
+        number[r][p].push_back(packs.size() > pack ? pack : none);
+      }
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    for (const std::uint32_t r : all[s].replicas) made.replicas[r].sequences.push_back(all[s].id);
+    if (all[s].replicas.size() < 2) continue;
+    merge& m = made.merges.emplace_back();
+    m.sequence = all[s].id;
+    m.replicas = all[s].replicas;
+    for (const pass p : both_passes)
+      for (std::size_t c = 0; c < columns[p].size(); ++c)
+        for (const auto& [of, row] : columns[p][c]) {
+          if (of != s) continue;
+          std::vector<pack_id>& packs = m.of(p).emplace_back();
+          for (const std::uint32_t r : m.replicas) packs.push_back({number[r][p][c]});
+        }
+  }
+
+  std::vector<std::size_t> ends(all.size());  // one past the last forward column of each sequence
+  for (std::size_t c = 0; c < columns.forward.size(); ++c)
+    for (const auto& [s, row] : columns.forward[c]) ends[s] = c + 1;
+  const auto ahead = static_cast<std::size_t>(random.between(0, 2));
+  for (std::size_t stage = 0; stage < static_cast<std::size_t>(on.stages); ++stage) {
+    for (replica_solution& r : made.replicas) r.programs.emplace_back();
+    const auto run = [&](pass p, std::size_t column) {
+      for (std::size_t r = 0; r < replicas; ++r)
+        if (number[r][p][column] != none) made.replicas[r].programs[stage].push_back({p, {number[r][p][column]}, 0});
+    };
+    std::size_t done = 0;
+    std::size_t needed = 0;
+    for (std::size_t c = 0; c < columns.backward.size(); ++c) {
+      for (const auto& [s, row] : columns.backward[c]) needed = std::max(needed, ends[s]);
+      const std::size_t lead = ahead + static_cast<std::size_t>(on.stages) - 1 - stage;
+      for (; done < std::min(columns.forward.size(), needed + lead); ++done) run(pass::forward, done);
+      run(pass::backward, c);
+    }
+  }
+  return made;
+}
+
+}  // namespace slimpack::testing
+
+#endif
