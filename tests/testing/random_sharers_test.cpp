@@ -1,4 +1,4 @@
-#include <slimpack/testing/random_sharers.hpp>
+#include <slimpack/testing/detail/random_sharers.hpp>
 
 #include "../executors/everywhere.hpp"
 #include "../executors/shared_prefix_model.hpp"

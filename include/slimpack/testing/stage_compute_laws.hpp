@@ -11,7 +11,7 @@
 #include <slimpack/testing/detail/sharing_diagnosis.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>
-#include <slimpack/testing/random_sharers.hpp>
+#include <slimpack/testing/detail/random_sharers.hpp>
 #include <slimpack/testing/report.hpp>
 
 #include <algorithm>

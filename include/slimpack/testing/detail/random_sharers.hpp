@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_TESTING_RANDOM_SHARERS_HPP
-#define SLIMPACK_TESTING_RANDOM_SHARERS_HPP
+#ifndef SLIMPACK_TESTING_DETAIL_RANDOM_SHARERS_HPP
+#define SLIMPACK_TESTING_DETAIL_RANDOM_SHARERS_HPP
 
 #include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
