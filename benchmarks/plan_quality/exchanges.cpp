@@ -26,15 +26,15 @@ namespace {
 constexpr shape replicas_of_stages{.stages = 8, .replicas = 8};
 
 /// Layers of Llama-3.1-8B, 4 a stage: 2,048 elements of keys and values a token, 4,096 of queries and of outputs.
-const costs::model_shape model{.name = "8B", .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128,
-                               .value_dim = 128, .intermediate = 14336, .vocabulary = 128256};
+const costs::model_shape eight_billion{.name = "8B", .layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128,
+                                       .value_dim = 128, .intermediate = 14336, .vocabulary = 128256};
 
 /// The uniform pipeline whose sharers exchange over links of so many bytes a second.
 class exchanging : public costs::quadratic {
  public:
   explicit exchanging(double bandwidth)
       : quadratic(uniform_cost),
-        rows_(model, replicas_of_stages, std::vector<int>(8, 4), costs::recompute::none,
+        rows_(eight_billion, replicas_of_stages, std::vector<int>(8, 4), costs::recompute::none,
               costs::network({.name = "any", .gpus_per_node = 1, .backward_attention_ratio = backward_attention,
                               .inside = {{}, bandwidth}, .between = {{}, bandwidth}})) {}
 
