@@ -68,12 +68,14 @@ struct measured_step {
                                      const std::vector<std::vector<slimpack::row_format>>& rows) const {
     step_figures f{
         p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, p.step_time, 0, {}, {},
-        true, {}, {}};
+        true, {}, {}, 0, 0};
     double busy = 0;
     for (std::size_t replica = 0; replica < p.replicas.size(); ++replica) {
       const slimpack::replica_plan& r = p.replicas[replica];
       slimpack::workload work = slimpack::simulators::workload_of(p, replica);
       work.rates = rates;
+      f.backwards += r.backward.size();
+      f.apart += r.weight.count();
       for (slimpack::pass_timing* const timing : {&work.forward, &work.backward}) timing->kept.clear();
       const auto packs_of = [&](std::uint32_t one) -> const slimpack::partition& { return p.replicas[one].partition; };
       slimpack::detail::keep_others(

@@ -82,7 +82,7 @@ class trainer {
     }
     constexpr slimpack::seconds budget{3};
     const auto begin = clock::now();
-    calibration<T, Transport> own(options_.model, options_.shape, texts_.longest(), budget, transport_);
+    calibration<T, Transport> own(options_.model, options_.shape, texts_.longest(), options_.weights, budget, transport_);
     slimpack::result<slimpack::costs::profiled> measured = own.measure();
     if (!measured) return std::move(measured).error();
     if (journal_) journal_->calibrated(measured.value(), since(begin));
@@ -121,7 +121,8 @@ class trainer {
 
   [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
                                                            std::span<const slimpack::tokens> lengths) const {
-    const cli::request asked{planner, options_.shape, options_.max_context, options_.effort, {}, options_.sharers};
+    const cli::request asked{planner, options_.shape, options_.max_context, options_.effort, {}, options_.sharers,
+                             options_.weights};
     slimpack::result<slimpack::plan> made = cli::plan_named(asked, lengths, cost_);
     if (!made) return made;
     made.value().cost = options_.cost_text;
