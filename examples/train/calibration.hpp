@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,20 +23,21 @@ namespace train {
 /// heat in training, too; then each gets the times of all, so that every rank has the same cost model.
 ///
 /// A pack's own time is what joining k short slices saves: (k time of one - time of k) / (k - 1). The time of a slice
-/// is its share of its pack less this. A message's time is half of its way there and back, at two sizes. Source derived
+/// is its share of its pack less this. Weight gradients that may run apart are timed in a call of their own; what a token
+/// takes of them is the least of any pack, and no more than 9 tenths of any backward. A message's time is half of its way there and back, at two sizes. Source derived
 /// Units     seconds; about `budget` for the slices, or what three rounds of them take
 template <class T, class Transport>
 class calibration {
  public:
   /// Requires  as probe; on.stages * on.replicas ranks
-  calibration(const config& c, const slimpack::shape& on, slimpack::tokens longest, slimpack::seconds budget,
-              Transport& transport)
+  calibration(const config& c, const slimpack::shape& on, slimpack::tokens longest, slimpack::weight_gradients weights,
+              slimpack::seconds budget, Transport& transport)
       : config_(c),
         shape_(on),
         longest_(longest),
         budget_(budget.value),
         transport_(transport),
-        probe_(c, on, transport.rank() % on.stages, longest) {}
+        probe_(c, on, transport.rank() % on.stages, longest, weights) {}
 
   /// Errors    those of the transport
   [[nodiscard]] slimpack::result<slimpack::costs::profiled> measure() {
@@ -116,6 +118,8 @@ class calibration {
     beside.forward_overhead.resize(static_cast<std::size_t>(shape_.parts()));
     beside.backward_overhead.resize(beside.forward_overhead.size());
     std::vector<slimpack::costs::profiled::sample> samples;
+    const seconds not_timed{std::numeric_limits<double>::infinity()};
+    std::vector<seconds> weights(static_cast<std::size_t>(shape_.parts()), not_timed);  // of a token
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       const std::span<const double> times = all.subspan(rank * figures, figures);
       const auto part_of = [&](int chunk) { return chunk * shape_.stages + static_cast<int>(rank) % shape_.stages; };
@@ -128,8 +132,12 @@ class calibration {
       std::size_t at = 0;
       for (const auto& [where, mine] : probe_.taken()) {
         const seconds time{times[at++]};
-        if (!probe<T>::is_slice(where)) continue;
         const int part = part_of(where.chunk);
+        if (where.weights) {
+          seconds& least = weights[static_cast<std::size_t>(part)];
+          least = std::min(least, time * (1 / static_cast<double>(where.pieces * where.queries)));
+        }
+        if (!probe<T>::is_slice(where)) continue;
         const auto& overheads = where.pass == pass::forward ? beside.forward_overhead : beside.backward_overhead;
         samples.push_back({where.pass,
                            part,
@@ -145,6 +153,13 @@ class calibration {
     }
     for (int stage = 0; stage < shape_.stages; ++stage)
       beside.memory.push_back(model_stage<T>::rates(config_, shape_, stage));
+    if (weights.front() < not_timed) {
+      for (const slimpack::costs::profiled::sample& s : samples)
+        if (s.pass == pass::backward)
+          weights[static_cast<std::size_t>(s.part)] =
+              std::min(weights[static_cast<std::size_t>(s.part)], s.time * (0.9 / static_cast<double>(s.queries.value)));
+      beside.weight_token = std::move(weights);
+    }
     return slimpack::costs::profiled::make(samples, std::move(beside));
   }
 

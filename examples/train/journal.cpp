@@ -50,7 +50,9 @@ journal::journal(const options& o, const corpus& texts, std::ostream& out) : opt
        << ", "
        << (s.memory ? slimpack::detail::amount(s.memory->amount, s.memory->unit) + " a stage at most"
                     : std::string("no memory limit"))
-       << ", cost " << o.cost_text << std::endl;
+       << ", cost " << o.cost_text
+       << (o.weights == slimpack::weight_gradients::apart ? ", weight gradients apart where that fills a wait" : "")
+       << std::endl;
 }
 
 void journal::calibrated(const slimpack::costs::profiled& cost, seconds took) {
@@ -59,6 +61,8 @@ void journal::calibrated(const slimpack::costs::profiled& cost, seconds took) {
     const slimpack::slice whole{{}, {0}, texts_.longest()};
     out_ << (part ? "; " : " ") << milliseconds(cost.time(whole, slimpack::pass::forward, part)) << " and "
          << milliseconds(cost.time(whole, slimpack::pass::backward, part));
+    if (options_.weights == slimpack::weight_gradients::apart)
+      out_ << ", " << milliseconds(cost.weight_time(whole, part)) << " of it weight gradients";
   }
   out_ << " by part; noise up to " << percent(cost.largest_change(), 1) << std::endl;
 }
@@ -117,6 +121,14 @@ void journal::summarize(std::size_t run) const {
          << amount({median(over(steps_, run, [](const step_figures& f) { return f.predicted_exchanged.value; }))})
          << " (medians); bytes as predicted in " << agree << " of " << steps_.size() << " steps\n";
   }
+  std::size_t apart = 0;
+  std::size_t backwards = 0;
+  for (const auto& runs : steps_) apart += runs[run].apart, backwards += runs[run].backwards;
+  if (apart > 0) {
+    const auto steps = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].apart > 0; });
+    out_ << "                weight gradients ran apart in " << steps << " of " << steps_.size() << " steps, those of "
+         << apart << " of " << backwards << " backward packs\n";
+  }
   if (run == 0) return;
   double off = 0;
   std::vector<double> ratios;
@@ -136,12 +148,14 @@ void journal::summarize(std::size_t run) const {
 
 void journal::write_log(std::ostream& out) const {
   out << std::setprecision(std::numeric_limits<double>::max_digits10)
-      << "step,planner,loss,tokens,measured_s,predicted_s,bubble,peak_bytes,predicted_peak_bytes,peaks_agree,exchanged_bytes,predicted_exchanged_bytes\n";
+      << "step,planner,loss,tokens,measured_s,predicted_s,bubble,peak_bytes,predicted_peak_bytes,peaks_agree,exchanged_bytes,predicted_exchanged_bytes,"
+         "backward_packs,packs_apart\n";
   for (std::size_t s = 0; s < steps_.size(); ++s)
     for (const step_figures& f : steps_[s])
       out << s << ',' << f.planner << ',' << f.loss << ',' << f.processed.value << ',' << f.measured.value << ','
           << f.predicted.value << ',' << f.bubble << ',' << f.peak.value << ',' << f.predicted_peak.value << ','
-          << f.peaks_agree << ',' << f.exchanged.value << ',' << f.predicted_exchanged.value << '\n';
+          << f.peaks_agree << ',' << f.exchanged.value << ',' << f.predicted_exchanged.value << ',' << f.backwards << ','
+          << f.apart << '\n';
 }
 
 }  // namespace train

@@ -7,6 +7,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/profiled.hpp>
 
+#include <cstddef>
 #include <iosfwd>
 #include <span>
 #include <string>
@@ -27,6 +28,8 @@ struct step_figures {
   bool peaks_agree{};              ///< measured and predicted, to the byte, on every rank
   slimpack::bytes exchanged;            ///< sent between replicas that share sequences, by all ranks
   slimpack::bytes predicted_exchanged;  ///< from the plan
+  std::size_t backwards{};              ///< backward packs of all replicas
+  std::size_t apart{};                  ///< those of them whose weight gradients ran apart
 };
 
 /// What rank 0 tells of a training: a line per step, a summary, and a file with all digits.

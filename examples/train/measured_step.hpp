@@ -36,6 +36,8 @@ struct measured_step {
     double makespan{};             ///< of its replica, and the reduction of gradients, as planned
     double idle{};                 ///< 1: its replica runs no sequence
     double instructions{};         ///< of its program
+    double backwards{};            ///< backward packs of its replica, told by its first stage alone
+    double apart{};                ///< those of them whose weight gradients ran apart
   };
   std::vector<slimpack::step_report> reports;  ///< their timelines say when; what ran is in the plan
   std::vector<figures_of_rank> ranks;
@@ -92,13 +94,17 @@ struct measured_step {
   /// Bubble    the share of the ranks' time in which they run no instruction. The plan's (executors/measured.hpp) counts
   ///           work by its least measured time, so that slow thin slices are bubble to it, too
   [[nodiscard]] step_figures figures(const slimpack::plan& p) const {
-    step_figures f{p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, {}, 0, {}, {}, true, {}, {}};
+    step_figures f{
+        p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, {}, 0, {}, {},
+        true, {}, {}, 0, 0};
     double busy = 0;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const figures_of_rank& one = ranks[rank];
       f.predicted = std::max(f.predicted, slimpack::seconds{one.makespan});
       f.exchanged += slimpack::bytes{one.exchanged};
       f.predicted_exchanged += slimpack::bytes{one.predicted_exchanged};
+      f.backwards += static_cast<std::size_t>(one.backwards);
+      f.apart += static_cast<std::size_t>(one.apart);
       for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;
       if (one.idle != 0) continue;
       f.peaks_agree = f.peaks_agree && one.peak == one.predicted_peak;
@@ -137,7 +143,9 @@ struct measured_step {
             static_cast<double>(sent.bytes.forward + sent.bytes.backward),
             (r.makespan + p.reduce_time).value,
             r.sequences.empty() ? 1.0 : 0.0,
-            static_cast<double>(program_of(p, rank).size())};
+            static_cast<double>(program_of(p, rank).size()),
+            stage == 0 ? static_cast<double>(r.backward.size()) : 0.0,
+            stage == 0 ? static_cast<double>(r.weight.count()) : 0.0};
   }
 };
 

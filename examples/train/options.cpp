@@ -59,7 +59,7 @@ void check(const options& o) {
 
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
-  std::string transport = "auto", precision = "float", effort = "normal", divide = cli::dividers[0], memory;
+  std::string transport = "auto", precision = "float", effort = "normal", weights = "together", divide = cli::dividers[0], memory;
   fs::path json, trace, timeline, log;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -121,6 +121,9 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(planner);
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
+  add(planning, "--weight-gradients", weights, "WHEN",
+      "together with those of inputs, or apart where that fills a wait, in slimpack's own plans [together]")
+      ->check(CLI::IsMember({"together", "apart"}));
   add(planning, "--sharers", o.sharers, "N", "Replicas that may share a sequence that is too long for one [1]")
       ->check(CLI::Range(1, 65536));
   add(planning, "--divide", divide, "HOW",
@@ -157,6 +160,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     o.effort = effort == "fast"   ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();
+    if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (*memory_option) o.shape.memory = cli::memory_of(memory);
     if (o.cost_text != "measured") o.quadratic = quadratic_named(o.cost_text, o.shape.chunks);
     std::erase(o.compare, o.planner);

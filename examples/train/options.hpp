@@ -3,6 +3,7 @@
 
 #include "model/config.hpp"
 
+#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -42,6 +43,7 @@ struct options {
   std::vector<std::string> compare;
   std::uint32_t sharers{1};  ///< replicas that may share a sequence
   bool by_estimates{};       ///< each rank plans the group of its replica
+  slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   std::string cost_text{"measured"};                    ///< as typed
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is not measured

@@ -4,6 +4,7 @@
 #include "model/model_stage.hpp"
 #include "model/random.hpp"
 
+#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
@@ -33,15 +34,18 @@ class probe {
     std::int64_t queries{};
     std::int64_t prefix{};
     std::int64_t pieces{1};
+    bool weights{};  ///< weight gradients alone, which a backward has left
     friend auto operator<=>(const place&, const place&) = default;
   };
   using times = std::map<place, std::vector<double>>;
 
+  /// weights: whether those that run apart are timed, too
   /// Requires  as model_stage; sequences of at most `longest` tokens
-  probe(const config& c, const slimpack::shape& on, int stage, slimpack::tokens longest)
+  probe(const config& c, const slimpack::shape& on, int stage, slimpack::tokens longest, slimpack::weight_gradients weights)
       : shape_(on),
         stage_(stage),
         longest_(longest.value),
+        weights_(weights),
         text_(static_cast<std::size_t>(longest_)),
         model_(
             c, on, stage, [this](slimpack::sequence_id) { return std::span(text_).first(length_); }, 1) {
@@ -56,7 +60,7 @@ class probe {
 
   /// Every kind of slice once on every chunk: whole sequences of rising length, short ones in company as in training;
   /// the longest cut into slices of all sizes, in two orders, so that each meets several prefixes; and the shortest,
-  /// alone and joined.
+  /// alone and joined. Then whole sequences once more if weight gradients may run apart.
   void round() {
     for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
       for (const std::int64_t length : lengths()) run(chunk, {length}, copies(length));
@@ -65,6 +69,8 @@ class probe {
       std::reverse(slices.begin(), slices.end() - 1);  // the last may be off the quantum
       run(chunk, slices, 1);
       for (const std::int64_t pieces : {std::int64_t{1}, together}) run(chunk, {shortest().value}, pieces);
+      if (weights_ == slimpack::weight_gradients::apart)
+        for (const std::int64_t length : lengths()) run_apart(chunk, length, copies(length));
     }
     model_.weights().zero_gradients();
   }
@@ -78,7 +84,9 @@ class probe {
   [[nodiscard]] std::span<T> gradients() noexcept { return model_.weights().gradients(); }
 
   /// Whether a place tells the time of a slice; others are there for the time of a pack.
-  [[nodiscard]] static bool is_slice(const place& p) noexcept { return p.prefix > 0 || p.pieces == copies(p.queries); }
+  [[nodiscard]] static bool is_slice(const place& p) noexcept {
+    return !p.weights && (p.prefix > 0 || p.pieces == copies(p.queries));
+  }
   /// The slice whose packs of 1 and of `together` differ by what a pack costs beside its slices.
   [[nodiscard]] slimpack::tokens shortest() const noexcept { return {std::min<std::int64_t>(longest_, 16)}; }
   static constexpr std::int64_t together = 8;
@@ -123,12 +131,33 @@ class probe {
     }
     length_ = static_cast<std::size_t>(length);
     model_.begin_step({});
-    for (const auto& pack : packs) run(slimpack::pass::forward, pack);
+    for (const auto& pack : packs) take(pack, slimpack::pass::forward);
     std::reverse(packs.begin(), packs.end());
-    for (const auto& pack : packs) run(slimpack::pass::backward, pack);
+    for (const auto& pack : packs) take(pack, slimpack::pass::backward);
   }
 
-  void run(slimpack::pass pass, std::span<const slimpack::piece> pack) {
+  /// `copies` whole sequences side by side, their weight gradients last.
+  void run_apart(int chunk, std::int64_t length, std::int64_t copies) {
+    std::vector<slimpack::piece> pack;
+    for (std::uint32_t s = 0; s < static_cast<std::uint32_t>(copies); ++s)
+      pack.push_back({{{s}, {0}, {length}}, {length}, static_cast<std::uint32_t>(chunk), 1, true});
+    length_ = static_cast<std::size_t>(length);
+    model_.begin_step({});
+    run(slimpack::pass::forward, pack);
+    run(slimpack::pass::backward, pack);
+    times_[{chunk, slimpack::pass::backward, length, 0, copies, true}].push_back(
+        time_of([&] { model_.weights(pack).value(); }));
+  }
+
+  /// Runs a pack, and keeps its time.
+  void take(std::span<const slimpack::piece> pack, slimpack::pass pass) {
+    const slimpack::piece& first = pack.front();
+    times_[{static_cast<int>(first.chunk), pass, first.slice.length.value, first.slice.begin.value,
+            static_cast<std::int64_t>(pack.size())}]
+        .push_back(run(pass, pack));
+  }
+
+  double run(slimpack::pass pass, std::span<const slimpack::piece> pack) {
     const slimpack::slice& slice = pack.front().slice;
     const auto chunk = static_cast<int>(pack.front().chunk);
     const int part = chunk * shape_.stages + stage_;
@@ -139,16 +168,22 @@ class probe {
         starts ? std::span<const std::byte>{} : std::as_bytes(std::span(in_).first(size));
     slimpack::outgoing out;
     if (!ends) out = slimpack::outgoing(std::as_writable_bytes(std::span(out_).first(size)));
+    return time_of([&] {
+      (pass == slimpack::pass::forward ? model_.forward(pack, in, out) : model_.backward(pack, in, out)).value();
+    });
+  }
+
+  template <class Call>
+  static double time_of(const Call& call) {
     const auto begin = std::chrono::steady_clock::now();
-    (pass == slimpack::pass::forward ? model_.forward(pack, in, out) : model_.backward(pack, in, out)).value();
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-    times_[{chunk, pass, slice.length.value, slice.begin.value, static_cast<std::int64_t>(pack.size())}].push_back(
-        time.count());
+    call();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   slimpack::shape shape_;
   int stage_;
   std::int64_t longest_;
+  slimpack::weight_gradients weights_;
   std::size_t length_{};  ///< of the sequences that run
   std::vector<std::uint8_t> text_;
   std::vector<T> in_;

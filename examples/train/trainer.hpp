@@ -82,7 +82,7 @@ class trainer {
     }
     constexpr slimpack::seconds budget{3};
     const auto begin = clock::now();
-    calibration<T, Transport> own(options_.model, options_.shape, texts_.longest(), budget, transport_);
+    calibration<T, Transport> own(options_.model, options_.shape, texts_.longest(), options_.weights, budget, transport_);
     slimpack::result<slimpack::costs::profiled> measured = own.measure();
     if (!measured) return std::move(measured).error();
     if (journal_) journal_->calibrated(measured.value(), since(begin));
@@ -139,7 +139,8 @@ class trainer {
             .context = options_.max_context,
             .effort = options_.effort,
             .most_sharers = options_.sharers,
-            .by_estimates = options_.by_estimates};
+            .by_estimates = options_.by_estimates,
+            .weights = options_.weights};
   }
 
   [[nodiscard]] slimpack::result<slimpack::plan> plan_with(const std::string& planner,
