@@ -331,10 +331,10 @@ concept transport = detail::moves_bytes<T> ||
 ///     until then, and discard may come between the two
 ///  5. with cuts = backward_cuts::any (only without states) backward pieces are cut as the plan says; otherwise each is one
 ///     forward piece, since the runtime cuts both passes at the cuts of either (pricing/refine.hpp)
-///  6. with shares_rows = true replicas may share a sequence: its pieces of a row come in one call, forward or
-///     backward(span of pieces, in, out, sharing&), which sends and takes keys and values (executors/sharing.hpp); with
-///     states, which then have a default, (span of pieces, span of states, in, out, sharing&). rows(chunk) says how
-///     large they are
+///  6. with shares_rows = true, or an exchange_set, replicas may share a sequence: its pieces of a row come in one call,
+///     forward or backward(span of pieces, in, out, sharing&), which exchanges what others need (executors/sharing.hpp);
+///     with states, which then have a default, (span of pieces, span of states, in, out, sharing&). rows(chunk) says how
+///     large its rows are
 /// testing/stage_compute_laws.hpp checks 2; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
 concept stage_compute =

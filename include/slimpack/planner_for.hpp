@@ -10,6 +10,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase.hpp>
@@ -36,12 +37,12 @@ template <class Compute>
 using suited_schedule = std::conditional_t<splits_weight_gradients<Compute>, schedules::zero_bubble, schedules::list>;
 
 template <class Solver>
-concept forbids_sharing = requires(Solver& s) { s.forbid_sharing(); };
+concept shares_as_told = requires(Solver& s) { s.share_by(exchange_set::none()); };
 
 /// A solver whose plans a compute can run, as far as the solver has a say in it.
 template <class Compute, class Solver>
-concept suits_sharing = shares_rows<Compute> || forbids_sharing<Solver> ||
-    unmet<"this stage compute shares no rows, so its solver offers void forbid_sharing(): from then on no two replicas share a sequence (solvers/hooks.hpp)">();
+concept suits_sharing = exchanges_of<Compute>().keep || shares_as_told<Solver> ||
+    unmet<"this stage compute shares no rows, or keeps none, so its solver offers void share_by(exchange_set): from then on replicas share sequences by these exchanges alone (solvers/hooks.hpp)">();
 
 }  // namespace detail
 
@@ -51,13 +52,13 @@ concept suits_sharing = shares_rows<Compute> || forbids_sharing<Solver> ||
 ///   auto plan_batch = slimpack::planner_for<my_stage>(shape, {}, my_cost, {.effort = slimpack::solvers::search_budget::high()});
 ///
 ///   the compute says                                          its plans
-///   shares_rows = true                                        let replicas share a sequence; otherwise none
+///   shares_rows = true, or an exchange_set                    let replicas share a sequence, by keep or by those; otherwise none
 ///   cuts = backward_cuts::any                                 cut backward anywhere; otherwise solvers::refined prices and
 ///                                                             orders the pieces that both passes have in common
 ///   splits_weight_gradients = true                            may run weight gradients apart, by schedules::zero_bubble;
 ///                                                             otherwise schedules::list runs them with those of inputs
 ///
-/// Policies of your own are taken as planner takes them: a solver is told not to share, or put into solvers::refined, where
+/// Policies of your own are taken as planner takes them: a solver is told how to share, or put into solvers::refined, where
 /// the compute needs it; a schedule must be one that the compute can run (computes_for).
 /// Law       executors::packflow runs every plan with such a compute, if shape.chunks is what its chunks() says
 /// Errors    none: those of the planner come when it plans
@@ -69,7 +70,7 @@ template <stage_compute Compute, slicer Slicer = slicers::equal_cost, cost_model
                                Simulator simulator = {}) {
   using suited = detail::suited_solver<Compute, Solver>;
   suited chosen{std::move(solver)};
-  if constexpr (!detail::shares_rows<Compute>) chosen = without_sharing(std::move(chosen));
+  chosen = sharing_by(std::move(chosen), detail::exchanges_of<Compute>());
   return planner<Slicer, Cost, suited, Schedule, Simulator>(on, std::move(slicer), std::move(cost), std::move(chosen),
                                                             std::move(schedule), std::move(simulator));
 }

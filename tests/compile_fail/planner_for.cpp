@@ -3,7 +3,7 @@
 // It says nothing of sharing, so nobody knows whether it lets replicas share sequences.
 struct own_solver {
 #ifdef SLIMPACK_REPAIRED
-  void forbid_sharing() {}
+  void share_by(slimpack::exchange_set) {}
 #endif
   template <class Slicer, class Cost, class Schedule>
   slimpack::result<slimpack::solution> solve(const slimpack::problem&, const Slicer&, const Cost&, const Schedule&) const;
@@ -16,5 +16,5 @@ struct layers {
   void discard(const slimpack::piece&);
 };
 
-// expected-diagnostic: this stage compute shares no rows, so its solver offers void forbid_sharing()
+// expected-diagnostic: this stage compute shares no rows, or keeps none, so its solver offers void share_by(exchange_set)
 using wrong = decltype(slimpack::planner_for<layers>(slimpack::shape{}, {}, {}, own_solver{}));

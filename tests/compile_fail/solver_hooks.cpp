@@ -3,13 +3,13 @@
 // Members that planner and refined would pass over in silence, were it not for their names.
 #ifdef SLIMPACK_REPAIRED
 struct counting { std::size_t threads() const; };
-struct divided { void forbid_sharing(); };
+struct divided { void share_by(slimpack::exchange_set); };
 #else
 struct counting { std::size_t threads(); };          // not const
-struct divided { divided forbid_sharing() const; };  // does not change itself
+struct divided { divided share_by(slimpack::exchange_set) const; };  // does not change itself
 #endif
 
 // expected-diagnostic: a solver's threads is a public size_t, or a public const function that gives one
 auto a = slimpack::threads_of(counting{});
-// expected-diagnostic: a solver's forbid_sharing() is public and gives void
+// expected-diagnostic: a solver's share_by(exchange_set) is public and gives void
 auto b = slimpack::without_sharing(divided{});

@@ -267,14 +267,19 @@ TEST(Packflow, KeepsMessagesInTheComputesOwnTensorsAndUsesThemAgain) {
   std::vector<with_tensors> stages = stages_of<with_tensors>(p);
   const auto reports = run_everywhere(p, stages, {});
   const prefix_model::gradients expected = prefix_model::whole(p.lengths, 3);
+  int made = 0;
+  int messages = 0;
   for (std::size_t rank = 0; rank < stages.size(); ++rank) {
     ASSERT_TRUE(reports[rank]);
     EXPECT_EQ(stages[rank].gradient()[0], expected.weight[rank]);
-    // Receives that the order lets be posted, one read, one written, and what its neighbours have not fetched yet.
     EXPECT_GT(stages[rank].made, 0);
-    EXPECT_LT(stages[rank].made, static_cast<int>(reports[rank].value().timeline.size()));
     EXPECT_EQ(stages[rank].largest, stages[rank].told.largest_pack);
+    made += stages[rank].made;
+    const bool is_end = rank == 0 || rank + 1 == stages.size();  // which hears one and sends none, or the other way round
+    messages += static_cast<int>(reports[rank].value().timeline.size()) * (is_end ? 1 : 2);
   }
+  // Whoever has read a message writes the next one there. How often depends on when neighbours fetch theirs.
+  EXPECT_LT(made, messages);
 }
 
 }  // namespace

@@ -32,5 +32,12 @@ TEST(SolverHooks, ForbidSharingAndNothingElse) {
   EXPECT_EQ(apart.threads, 2u);
 }
 
+TEST(SolverHooks, SayHowReplicasShare) {
+  const solvers::refined any = sharing_by(solvers::refined{solvers::two_phase{.most_sharers = 4}}, exchange_set::all());
+  EXPECT_EQ(any.solver.exchanges, exchange_set::all());
+  EXPECT_EQ(any.solver.most_sharers, 4u);
+  EXPECT_EQ(without_sharing(any).solver.most_sharers, 1u);
+}
+
 }  // namespace
 }  // namespace slimpack::solver_hooks_test

@@ -18,7 +18,9 @@
 ///
 ///   member a compute may offer                      when it is called, or what it says             default
 ///   static constexpr backward_cuts cuts             where its backward may cut                     forward_cuts
-///   static constexpr bool shares_rows               it can run sequences that replicas share       false
+///   static constexpr bool shares_rows               it can run sequences that replicas share, by   false
+///                                                   exchange::keep; an exchange_set instead of
+///                                                   bool says by which exchanges
 ///   row_format rows(uint32_t chunk) const           what it then sends for a token of a layer      required then
 ///   int chunks() const                              virtual stages it computes                     1
 ///   tokens valid_tokens(const slice&) const         tokens that have a loss; asked before          all of them

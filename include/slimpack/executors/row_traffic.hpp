@@ -22,10 +22,30 @@ struct row_traffic {
   friend constexpr bool operator==(const row_traffic&, const row_traffic&) = default;
 };
 
+namespace detail {
+
+/// Adds what a rank sends of a row whose parcels go round.
+inline void add_round(const slimpack::detail::shared_sequence& s, const slimpack::detail::row_part& row, pass way,
+                      std::span<const row_format> chunks, row_traffic& sum) {
+  const std::size_t next = (s.self + 1) % s.sharers.size();
+  for (const row_format& f : chunks) {
+    const parcel_format& one = f.going_round(s.exchange, way);
+    for (std::size_t k = 0; k < row.parcels.size(); ++k)
+      for (const std::size_t width : {k == next ? 0 : one.rows.bytes_per_token(), one.sums.bytes_per_token()}) {
+        sum.messages[way] += width > 0 ? f.layers : 0;
+        for (const slice& piece : row.parcels[k]) sum.bytes[way] += f.layers * piece.length.value * static_cast<std::int64_t>(width);
+      }
+  }
+}
+
+}  // namespace detail
+
 /// What a rank of the plan will send, to the byte.
 /// Formula   forward: in each layer, to each other sharer, keys and values of the rank's tokens of the row that come
 ///           before that sharer's last token; backward: to each owner, the gradients of those of its tokens of the row
-///           that come before this rank's last token. So at most m (m - 1) messages a row, layer and pass of m sharers
+///           that come before this rank's last token. So at most m (m - 1) messages a row, layer and pass of m sharers.
+///           Where rows go round: in each layer rows of all parcels but the next sharer's, m - 1 messages, and sums of
+///           all, m messages
 /// Shapes    chunks: the format of each chunk of the rank's stage
 /// Requires  as stage plans are: rank = replica * stages + stage
 /// Errors    invalid_input: a rank that the plan has not, rows that do not tile their sequence
@@ -40,6 +60,10 @@ struct row_traffic {
   for (const slimpack::detail::shared_sequence& s : shared.value().all())
     for (const pass way : both_passes)
       for (const slimpack::detail::row_part& row : s.rows[way]) {
+        if (s.exchange != exchange::keep) {
+          detail::add_round(s, row, way, chunks, sum);
+          continue;
+        }
         std::vector<std::int64_t> to(s.sharers.size());  // tokens, per sharer
         if (way == pass::forward) to = row.sent;
         for (std::size_t i = 0; i < row.others.size() && way == pass::backward; ++i)

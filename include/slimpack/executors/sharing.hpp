@@ -2,9 +2,12 @@
 #define SLIMPACK_EXECUTORS_SHARING_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/executors/outgoing.hpp>
+#include <slimpack/executors/parcel.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -17,26 +20,32 @@ namespace slimpack {
 namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(shares_rows);
 
+/// The exchanges by which a compute can run sequences that replicas share.
 template <class Compute>
-consteval bool says_shares_rows() {
+consteval exchange_set exchanges_of() {
   if constexpr (requires { { Compute::shares_rows } -> std::same_as<const bool&>;
                            typename std::bool_constant<Compute::shares_rows>; }) {
+    return exchange_set{.keep = Compute::shares_rows};
+  } else if constexpr (requires { { Compute::shares_rows } -> std::same_as<const exchange_set&>;
+                                  typename std::bool_constant<Compute::shares_rows.empty()>; }) {
     return Compute::shares_rows;
   } else {
-    static_assert(!has_member_shares_rows<Compute>, "a stage compute's shares_rows is a public static constexpr bool");
-    return false;
+    static_assert(!has_member_shares_rows<Compute>,
+                  "a stage compute's shares_rows is a public static constexpr bool, or a slimpack::exchange_set");
+    return {.keep = false};
   }
 }
 
-/// Whether a compute says `static constexpr bool shares_rows = true`.
+/// Whether a compute says `static constexpr bool shares_rows = true`, or by which exchanges.
 template <class Compute>
-concept shares_rows = says_shares_rows<Compute>();
+concept shares_rows = !exchanges_of<Compute>().empty();
 }  // namespace detail
 
 /// What a stage compute gets with its pieces of a row that several replicas share: who they are, whose tokens are whose,
 /// and the transfers between them. Rows of numbers are bytes as the compute's row_format says, token after token in
 /// ascending order, whatever order the pieces have.
 ///
+/// Where keys and values are kept (exchange::keep, which shares_rows = true stands for)
 ///   forward, layer by layer from the first to the last
 ///     with.give(layer, rows)   keys and values of own(): sent to those who attend to them, once
 ///     with.take(layer)         keys and values of others(), to be kept until the backward of these tokens
@@ -44,25 +53,35 @@ concept shares_rows = says_shares_rows<Compute>();
 ///     with.owe(layer, rows)    the gradients of keys and values of others() that this rank's tokens have added up, those
 ///                              of later rows included; they are sent to their owners and no longer needed here
 ///     with.due(layer, rows)    adds to the gradients of own() what the others owe, all in order of replica
+///   give and owe do not wait, so that what lies between give and take, or owe and due, runs while the rows travel.
+///   Law    a rank takes the keys and values of each token of the others that a token of its own comes after, once, and
+///          owes that token's gradients once
 ///
-/// give and owe do not wait, so that what lies between give and take, or owe and due, runs while the rows travel.
-/// Law       a rank takes the keys and values of each token of the others that a token of its own comes after, once, and
-///           owes that token's gradients once
+/// Where rows go round (exchange::queries, exchange::ring), in the same order of layers in either pass
+///     with.launch(layer, rows) what of own() goes round: with ring keys and values, with queries the queries (backward
+///                              with all that the gradients of keys need of a query). It does not wait
+///     with.rotate(layer, sums) sends on, with what this rank has added up, the parcel that it holds, at first its own; and
+///                              gives the next: those of the others, one by one, and in the end its own with its sums
+///   Law    all sharers see each other's parcels in one order, whatever the timing: that of replica self() - 1,
+///          self() - 2, ... counted in a circle
+///
 /// Requires  calls on the thread that called the executor, within the callback
-/// Errors    wrong_message: rows of another size than the plan's. out_of_order: a layer that is not the next, or rows
-///           that are taken before this rank gave its own. Those of the transport. Each names layer and sequence
-/// Source    derived: causal context parallelism over the packs of a merge (core/merge.hpp), where keys and values travel
-///           once and are kept
+/// Errors    wrong_message: rows of another size than the plan's. out_of_order: a layer that is not the next, rows that are
+///           taken before this rank gave its own, a call that belongs to another exchange than the plan's, which
+///           exchange() tells. Those of the transport. Each names layer and sequence
+/// Source    keep: derived, as causal context parallelism over the packs of a merge (core/merge.hpp) where keys and values
+///           travel once; ring: ring attention (arXiv:2310.01889); queries: Yang et al. (arXiv:2411.01783)
 class sharing {
  public:
   sharing(const sharing&) = delete;
   sharing& operator=(const sharing&) = delete;
 
   [[nodiscard]] virtual sequence_id sequence() const = 0;
+  [[nodiscard]] virtual slimpack::exchange exchange() const = 0;
   [[nodiscard]] virtual std::span<const std::uint32_t> sharers() const = 0;  ///< replicas, ascending
   [[nodiscard]] virtual std::size_t self() const = 0;                        ///< which of them this rank is of
   [[nodiscard]] virtual std::span<const slice> own() const = 0;              ///< of this row, ascending
-  [[nodiscard]] virtual std::span<const slice> others() const = 0;  ///< of this row, attended to here, ascending
+  [[nodiscard]] virtual std::span<const slice> others() const = 0;  ///< of this row, kept here, ascending; none where rows go round
 
   /// rows      (tokens of own(), keys and values)
   [[nodiscard]] virtual result<void> give(int layer, std::span<const std::byte> rows) = 0;
@@ -83,6 +102,11 @@ class sharing {
   /// The same of elements that are no numbers of C++.        plus: adds bytes as elements; of equal size
   using adder = void (*)(std::span<std::byte> sum, std::span<const std::byte> one);
   [[nodiscard]] virtual result<void> add(int layer, std::span<std::byte> rows, adder plus) = 0;
+
+  /// rows      (tokens of own(), as the row_format says of the exchange)
+  [[nodiscard]] virtual result<void> launch(int layer, std::span<const std::byte> rows) = 0;
+  /// sums      (tokens of the parcel held), at first of own()
+  [[nodiscard]] virtual result<parcel> rotate(int layer, std::span<const std::byte> sums) = 0;
 
  protected:
   sharing() = default;

@@ -8,13 +8,14 @@
 
 namespace slimpack {
 
-/// The exchanges that a plan may use.
+/// Exchanges: those that a plan may use, or by which a stage compute can share rows.
 struct exchange_set {
   bool keep{true};
   bool queries{false};
   bool ring{false};
 
   [[nodiscard]] static constexpr exchange_set all() noexcept { return {true, true, true}; }
+  [[nodiscard]] static constexpr exchange_set none() noexcept { return {false, false, false}; }
   [[nodiscard]] static constexpr exchange_set only(exchange e) noexcept {
     return {e == exchange::keep, e == exchange::queries, e == exchange::ring};
   }

@@ -2,10 +2,12 @@
 #define SLIMPACK_SOLVERS_HOOKS_HPP
 
 #include <slimpack/detail/has_member.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 /// How the library asks a solver. solve must be there (concepts.hpp); each other question has a default, and a member of
 /// the same meaning replaces it:
@@ -13,8 +15,9 @@
 ///   member a solver may offer               what it says                                              default
 ///   std::size_t threads, or threads() const threads that it plans on, 0 for one per core; the planner 1
 ///                                           prices and simulates replicas on as many
-///   void forbid_sharing()                   from then on no two replicas share a sequence; empty      nothing
-///                                           in one that lets none share
+///   void share_by(exchange_set)             from then on replicas share sequences by these exchanges  nothing
+///                                           alone, and none in an empty set; does nothing in one
+///                                           that lets none share
 ///
 /// A member of one of these names that cannot be read or called so is an error of compilation, not a default. A solver
 /// around another one offers both, and gives the other's answers.
@@ -23,7 +26,7 @@ namespace slimpack {
 namespace detail {
 
 SLIMPACK_DETAIL_HAS_MEMBER(threads);
-SLIMPACK_DETAIL_HAS_MEMBER(forbid_sharing);
+SLIMPACK_DETAIL_HAS_MEMBER(share_by);
 
 template <class T>
 concept counts_threads = std::integral<std::remove_cvref_t<T>> && !std::same_as<std::remove_cvref_t<T>, bool>;
@@ -44,15 +47,19 @@ template <class Solver>
   }
 }
 
-/// The solver, but that no two replicas share a sequence, where it can be told so. One that says nothing may share all
-/// the same: who cannot do with shared sequences looks at the solution's merges.
+/// The solver, but that replicas share sequences by these exchanges alone, where it can be told so. One that says nothing
+/// may do otherwise: who cannot do with that looks at the solution's merges.
+template <class Solver>
+[[nodiscard]] constexpr Solver sharing_by(Solver solver, exchange_set exchanges) {
+  if constexpr (requires { { solver.share_by(exchanges) } -> std::same_as<void>; })
+    solver.share_by(exchanges);
+  else
+    static_assert(!detail::has_member_share_by<Solver>, "a solver's share_by(exchange_set) is public and gives void");
+  return solver;
+}
 template <class Solver>
 [[nodiscard]] constexpr Solver without_sharing(Solver solver) {
-  if constexpr (requires { { solver.forbid_sharing() } -> std::same_as<void>; })
-    solver.forbid_sharing();
-  else
-    static_assert(!detail::has_member_forbid_sharing<Solver>, "a solver's forbid_sharing() is public and gives void");
-  return solver;
+  return sharing_by(std::move(solver), exchange_set::none());
 }
 
 }  // namespace slimpack

@@ -8,6 +8,7 @@
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/milp/answer.hpp>
 #include <slimpack/solvers/milp/assignment.hpp>
@@ -114,7 +115,7 @@ struct milp {
   }
 
   [[nodiscard]] constexpr std::size_t threads() const { return threads_of(start); }
-  constexpr void forbid_sharing() { start = without_sharing(start); }
+  constexpr void share_by(exchange_set these) { start = sharing_by(start, these); }
 
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const milp& s) {

@@ -7,6 +7,7 @@
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
@@ -66,7 +67,7 @@ struct refined {
   }
 
   [[nodiscard]] constexpr std::size_t threads() const { return threads_of(solver); }
-  constexpr void forbid_sharing() { solver = without_sharing(solver); }
+  constexpr void share_by(exchange_set these) { solver = sharing_by(solver, these); }
 
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const refined& s) {

@@ -58,7 +58,10 @@ struct two_phase {
   search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on it
 
   /// For who runs each sequence on one replica (solvers/hooks.hpp).
-  constexpr void forbid_sharing() noexcept { most_sharers = 1; }
+  constexpr void share_by(exchange_set these) noexcept {
+    exchanges = these;
+    if (these.empty()) most_sharers = 1;
+  }
 
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,

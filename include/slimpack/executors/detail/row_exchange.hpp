@@ -32,7 +32,10 @@ class row_exchange final : public sharing {
     sequence_ = &s;
     way_ = way;
     row_ = &s.rows[way][row];
-    width_ = (way == pass::forward ? format.keys_values : format.gradients).bytes_per_token();
+    const bool kept = s.exchange == exchange::keep;
+    const parcel_format round = kept ? parcel_format{} : format.going_round(s.exchange, way);
+    width_ = (!kept ? round.rows : way == pass::forward ? format.keys_values : format.gradients).bytes_per_token();
+    sum_width_ = round.sums.bytes_per_token();
     layers_ = format.layers;
     done_ = 0;
     waiting_ = false;
@@ -63,7 +66,10 @@ class row_exchange final : public sharing {
       return error{errc::compute_failed,
                    "the compute returned before layer " + std::to_string(waiting_ ? layer_ : next()) + " of sequence " +
                        std::to_string(sequence_->id.value) + " was " +
-                       (way_ == pass::forward ? "given and taken" : "owed and due") + ", which others wait for"};
+                       (sequence_->exchange != exchange::keep ? "sent round and came home"
+                        : way_ == pass::forward               ? "given and taken"
+                                                              : "owed and due") +
+                       ", which others wait for"};
     return recycle();
   }
 
@@ -78,13 +84,14 @@ class row_exchange final : public sharing {
   [[nodiscard]] std::size_t bytes_sent() const noexcept { return bytes_; }
 
   [[nodiscard]] sequence_id sequence() const override { return sequence_->id; }
+  [[nodiscard]] slimpack::exchange exchange() const override { return sequence_->exchange; }
   [[nodiscard]] std::span<const std::uint32_t> sharers() const override { return sequence_->sharers; }
   [[nodiscard]] std::size_t self() const override { return sequence_->self; }
   [[nodiscard]] std::span<const slice> own() const override { return row_->own; }
   [[nodiscard]] std::span<const slice> others() const override { return row_->others; }
 
   [[nodiscard]] result<void> give(int layer, std::span<const std::byte> rows) override {
-    if (result<void> next = opens(layer, pass::forward, "given", tokens_of(row_->own), rows.size()); !next) return next;
+    if (result<void> next = opens(layer, pass::forward, true, "given", tokens_of(row_->own), rows.size()); !next) return next;
     const std::span<std::byte> copy = send_buffer(rows.size());
     std::ranges::copy(rows, copy.begin());
     return post([&](std::size_t k) { return theirs(k); },
@@ -92,8 +99,8 @@ class row_exchange final : public sharing {
   }
 
   [[nodiscard]] result<std::span<const std::byte>> take(int layer) override {
-    if (result<void> open = closes(layer, pass::forward, "taken before it was given"); !open) return std::move(open).error();
-    if (result<void> came = wait(); !came) return std::move(came).error();
+    if (result<void> open = closes(layer, pass::forward, true, "taken before it was given"); !open) return std::move(open).error();
+    if (result<void> came = wait(expected_); !came) return std::move(came).error();
     taken_.resize(size(tokens_of(row_->others)));
     std::vector<std::size_t> at(sequence_->sharers.size());
     std::size_t to = 0;
@@ -107,7 +114,7 @@ class row_exchange final : public sharing {
   }
 
   [[nodiscard]] result<void> owe(int layer, std::span<const std::byte> rows) override {
-    if (result<void> next = opens(layer, pass::backward, "owed", tokens_of(row_->others), rows.size()); !next) return next;
+    if (result<void> next = opens(layer, pass::backward, true, "owed", tokens_of(row_->others), rows.size()); !next) return next;
     return post([&](std::size_t k) { return row_->sent[k]; }, [&](std::size_t k) {
       const std::span<std::byte> copy = send_buffer(size(theirs(k)));
       std::size_t from = 0;
@@ -122,6 +129,37 @@ class row_exchange final : public sharing {
       }
       return send(k, copy);
     });
+  }
+
+  [[nodiscard]] result<void> launch(int layer, std::span<const std::byte> rows) override {
+    if (result<void> next = opens(layer, way_, false, "launched", tokens_of(row_->own), rows.size()); !next) return next;
+    round_ = 0;
+    const std::span<std::byte> copy = send_buffer(rows.size());
+    std::ranges::copy(rows, copy.begin());
+    return pass_on(copy, coming_ = send_buffer(size(tokens_of(row_->parcels[owner_in(1)]))), rows_expected_);
+  }
+
+  [[nodiscard]] result<parcel> rotate(int layer, std::span<const std::byte> sums) override {
+    if (result<void> open = closes(layer, way_, false, "sent on before they were launched"); !open) return std::move(open).error();
+    const auto tokens_in = [&](std::size_t round) { return tokens_of(row_->parcels[owner_in(round)]); };
+    if (sums.size() != static_cast<std::size_t>(tokens_in(round_)) * sum_width_)
+      return wrong_size(layer, "added up", tokens_in(round_), sum_width_, sums.size());
+    ++round_;
+    const std::span<std::byte> copy = send_buffer(sums.size());
+    std::ranges::copy(sums, copy.begin());
+    const std::span<std::byte> summed = send_buffer(static_cast<std::size_t>(tokens_in(round_)) * sum_width_);
+    if (result<void> posted = pass_on(copy, summed, expected_); !posted) return std::move(posted).error();
+    // Rows go on as soon as they have come: only sums wait for what is computed.
+    if (result<void> came = wait(rows_expected_); !came) return std::move(came).error();
+    const std::span<std::byte> rows = std::exchange(coming_, {});
+    if (round_ + 1 < sequence_->sharers.size()) {
+      coming_ = send_buffer(size(tokens_in(round_ + 1)));
+      if (result<void> posted = pass_on(rows, coming_, rows_expected_); !posted) return std::move(posted).error();
+    }
+    if (result<void> came = wait(expected_); !came) return std::move(came).error();
+    const std::size_t owner = owner_in(round_);
+    waiting_ = owner != sequence_->self;
+    return parcel{sequence_->sharers[owner], !waiting_, row_->parcels[owner], rows, summed};
   }
 
  private:
@@ -147,9 +185,9 @@ class row_exchange final : public sharing {
   }
 
   [[nodiscard]] result<void> add(int layer, std::span<std::byte> rows, adder plus) override {
-    if (result<void> open = closes(layer, pass::backward, "due before it was owed"); !open) return open;
-    if (rows.size() != size(tokens_of(row_->own))) return wrong_size(layer, "due", tokens_of(row_->own), rows.size());
-    if (result<void> came = wait(); !came) return came;
+    if (result<void> open = closes(layer, pass::backward, true, "due before it was owed"); !open) return open;
+    if (rows.size() != size(tokens_of(row_->own))) return wrong_size(layer, "due", tokens_of(row_->own), width_, rows.size());
+    if (result<void> came = wait(expected_); !came) return came;
     taken_.assign(rows.begin(), rows.end());
     std::ranges::fill(rows, std::byte{});
     for (std::size_t k = 0; k < sequence_->sharers.size(); ++k) {
@@ -164,38 +202,48 @@ class row_exchange final : public sharing {
     failed_ = e;
     return e;
   }
-  error wrong_size(int layer, const char* what, std::int64_t count, std::size_t given) {
+  error wrong_size(int layer, const char* what, std::int64_t count, std::size_t width, std::size_t given) {
     layer_ = layer;
     return fail({errc::wrong_message, std::string("rows ") + what + ": " + std::to_string(given) + " bytes, where the plan has " +
-                                          std::to_string(count) + " tokens x " + std::to_string(width_) + " bytes = " +
-                                          std::to_string(size(count))});
+                                          std::to_string(count) + " tokens x " + std::to_string(width) + " bytes = " +
+                                          std::to_string(static_cast<std::size_t>(count) * width)});
   }
 
   [[nodiscard]] int next() const noexcept { return way_ == pass::forward ? done_ : layers_ - 1 - done_; }
 
-  result<void> opens(int layer, pass way, const char* what, std::int64_t count, std::size_t given) {
+  /// Whether the plan's exchange makes such calls.
+  result<void> suits(bool keeps, const char* what) {
+    if (keeps == (sequence_->exchange == exchange::keep)) return success();
+    return fail({errc::out_of_order, std::string("rows ") + what + ", where the plan's exchange is " +
+                                         std::string(name_of(sequence_->exchange)) +
+                                         (keeps ? ": launch and rotate" : ": give and take, owe and due")});
+  }
+
+  result<void> opens(int layer, pass way, bool keeps, const char* what, std::int64_t count, std::size_t given) {
     if (failed_) return *failed_;
     layer_ = layer;
+    if (result<void> suited = suits(keeps, what); !suited) return suited;
     if (way_ != way || waiting_ || done_ == layers_ || layer != next())
       return fail({errc::out_of_order,
                    std::string("rows ") + what +
                        (way_ != way ? " in the other pass"
-                        : waiting_  ? " before those of the layer before were taken"
+                        : waiting_  ? " before the layer before was done with"
                         : done_ == layers_ ? " after the last layer"
                                            : " where layer " + std::to_string(next()) + " comes next")});
-    if (given != size(count)) return wrong_size(layer, what, count, given);
+    if (given != size(count)) return wrong_size(layer, what, count, width_, given);
     ++done_;
     waiting_ = true;
     return recycle();
   }
 
-  result<void> closes(int layer, pass way, const char* wrong) {
+  result<void> closes(int layer, pass way, bool keeps, const char* wrong) {
     if (failed_) return *failed_;
+    if (result<void> suited = suits(keeps, wrong); !suited) return suited;
     if (way_ != way || !waiting_ || layer != layer_) {
       layer_ = layer;
       return fail({errc::out_of_order, std::string("rows ") + wrong});
     }
-    waiting_ = false;
+    waiting_ = !keeps;  // until the last rotation
     return success();
   }
 
@@ -235,27 +283,46 @@ class row_exchange final : public sharing {
       const std::size_t from = (self + m - d) % m;
       if (self < from)
         if (result<void> sent = send_to(to); !sent) return sent;
-      if (result<void> posted = receive(from, size(tokens_from(from))); !posted) return posted;
+      const std::size_t bytes = size(tokens_from(from));
+      if (incoming_[from].size() < bytes) incoming_[from].resize(bytes);
+      received_[from] = std::span<std::byte>(incoming_[from]).first(bytes);
+      if (result<void> posted = receive(from, received_[from], expected_); !posted) return posted;
       if (from < self)
         if (result<void> sent = send_to(to); !sent) return sent;
     }
     return success();
   }
 
-  result<void> receive(std::size_t k, std::size_t bytes) {
-    if (bytes == 0) return success();
-    if (incoming_[k].size() < bytes) incoming_[k].resize(bytes);
-    received_[k] = std::span<std::byte>(incoming_[k]).first(bytes);
-    auto posted = transport_->receive(rank_of(k), channel_, received_[k]);
+  using receives = std::vector<std::pair<typename Transport::handle, std::size_t>>;  // and the sharer each is from
+
+  /// Whose parcel is held after so many rotations: position among the sharers.
+  [[nodiscard]] std::size_t owner_in(std::size_t round) const noexcept {
+    const std::size_t m = sequence_->sharers.size();
+    return (sequence_->self + m - round % m) % m;
+  }
+
+  /// Posts what goes to the next sharer and comes from the one before, in order of the sender.
+  result<void> pass_on(std::span<const std::byte> out, std::span<std::byte> in, receives& expected) {
+    const std::size_t to = (sequence_->self + 1) % sequence_->sharers.size();
+    const std::size_t from = owner_in(1);
+    if (sequence_->self < from)
+      if (result<void> sent = send(to, out); !sent) return sent;
+    if (result<void> posted = receive(from, in, expected); !posted) return posted;
+    return from < sequence_->self ? send(to, out) : success();
+  }
+
+  result<void> receive(std::size_t k, std::span<std::byte> rows, receives& expected) {
+    if (rows.empty()) return success();
+    auto posted = transport_->receive(rank_of(k), channel_, rows);
     if (!posted) return lost(k, "from", std::move(posted).error());
-    expected_.emplace_back(std::move(posted).value(), k);
+    expected.emplace_back(std::move(posted).value(), k);
     return success();
   }
 
-  result<void> wait() {
-    for (auto& [handle, k] : expected_)
+  result<void> wait(receives& expected) {
+    for (auto& [handle, k] : expected)
       if (result<void> came = transport_->wait(handle); !came) return lost(k, "from", std::move(came).error());
-    expected_.clear();
+    expected.clear();
     return success();
   }
 
@@ -292,6 +359,10 @@ class row_exchange final : public sharing {
   const row_part* row_{};
   pass way_{};
   std::size_t width_{};
+  std::size_t sum_width_{};
+  std::size_t round_{};             // rotations of the open layer
+  std::span<std::byte> coming_;     // rows of the next parcel
+  receives rows_expected_;
   int layers_{};
   int done_{};      // layers given, or owed
   int layer_{};     // the last named
@@ -299,7 +370,7 @@ class row_exchange final : public sharing {
   std::optional<error> failed_;
   std::vector<std::vector<std::byte>> incoming_;  // per sharer
   std::vector<std::span<std::byte>> received_;    // per sharer, of the open layer
-  std::vector<std::pair<typename Transport::handle, std::size_t>> expected_;
+  receives expected_;
   std::vector<std::byte> taken_;
   // Memory of sends under way lives here, until they are through or the transport has aborted.
   std::deque<sending> sent_;

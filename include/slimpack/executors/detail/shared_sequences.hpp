@@ -21,9 +21,12 @@ namespace slimpack::detail {
 struct row_part {
   std::uint32_t pack{};                    // of this replica
   std::vector<slice> own;                  // ascending
+  // Where keys and values are kept:
   std::vector<slice> others;               // those that come before a token of this replica, ascending
   std::vector<std::uint32_t> owner;        // of each of `others`: position among the sharers
   std::vector<std::int64_t> sent;          // per sharer: so many of the first tokens of `own` come before one of its own
+  // Where rows go round:
+  std::vector<std::vector<slice>> parcels; // per sharer: its slices, ascending
 };
 
 /// A sequence that this replica shares with others.
@@ -33,6 +36,7 @@ struct shared_sequence {
   std::size_t self{};                      // position of this replica among them
   std::vector<slice> own;                  // all that this replica runs, ascending
   by_pass<std::vector<row_part>> rows;     // in run order
+  slimpack::exchange exchange{};
 
   /// Tokens of this replica before `end`.
   [[nodiscard]] std::int64_t own_before(tokens end) const noexcept {
@@ -52,9 +56,6 @@ class shared_sequences {
     for (const merge& m : p.merges) {
       const auto self = std::find(m.replicas.begin(), m.replicas.end(), replica);
       if (self == m.replicas.end()) continue;
-      if (m.exchange != exchange::keep)
-        return refused(m, "the plan exchanges " + std::string(name_of(m.exchange)) + ", and packflow runs exchange::keep alone: plan with "
-                              "that (solvers::two_phase::exchanges)");
       result<shared_sequence> read = part_of(p, m, static_cast<std::size_t>(self - m.replicas.begin()));
       if (!read) return std::move(read).error();
       found.all_.push_back(std::move(read).value());
@@ -131,7 +132,9 @@ class shared_sequences {
   }
 
   static result<shared_sequence> part_of(const plan& p, const merge& m, std::size_t self) {
-    shared_sequence s{m.sequence, m.replicas, self, {}, {}};
+    if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1)
+      return refused(m, "a ring is for one row, the plan has " + std::to_string(std::max(m.forward.size(), m.backward.size())));
+    shared_sequence s{m.sequence, m.replicas, self, {}, {}, m.exchange};
     by_pass<slices_of_rows> rows;
     by_pass<std::vector<std::vector<slice>>> runs;  // of each sharer
     for (const pass way : both_passes) {
@@ -155,13 +158,17 @@ class shared_sequences {
     s.own = runs[pass::forward][self];
     for (const pass way : both_passes)
       for (std::size_t row = 0; row < rows[way].size(); ++row)
-        s.rows[way].push_back(row_of(m.of(way)[row][self].value, rows[way][row], self, end));
+        s.rows[way].push_back(row_of(m.of(way)[row][self].value, std::move(rows[way][row]), self, end, m.exchange));
     return s;
   }
 
-  static row_part row_of(std::uint32_t pack, const std::vector<std::vector<slice>>& slices, std::size_t self,
-                         std::span<const tokens> end) {
-    row_part part{pack, slices[self], {}, {}, {}};
+  static row_part row_of(std::uint32_t pack, std::vector<std::vector<slice>> slices, std::size_t self,
+                         std::span<const tokens> end, exchange how) {
+    row_part part{pack, slices[self], {}, {}, {}, {}};
+    if (how != exchange::keep) {
+      part.parcels = std::move(slices);
+      return part;
+    }
     std::vector<std::pair<slice, std::uint32_t>> others;
     for (std::size_t k = 0; k < slices.size(); ++k) {
       std::int64_t sent = 0;

@@ -26,9 +26,14 @@ namespace slimpack::detail {
 
 /// What a stage sends for a token of a shared row: bytes in a layer, and layers of all chunks.
 struct row_sizes {
+  struct of_pass {
+    std::int64_t kept{};
+    std::int64_t queries{}, query_sums{};
+    std::int64_t ring{}, ring_sums{};
+    friend bool operator==(const of_pass&, const of_pass&) = default;
+  };
   std::int64_t layers{};
-  std::int64_t keys_values{};
-  std::int64_t gradients{};
+  by_pass<of_pass> bytes;
   friend bool operator==(const row_sizes&, const row_sizes&) = default;
 };
 
@@ -172,7 +177,7 @@ class stage_run {
     const message_format format = compute_->format();
     if (format.width < 1)
       return error{errc::invalid_input, "the message format has " + std::to_string(format.width) + " elements per token"};
-    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), shares_rows<Compute>, part_ != nullptr);
+    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), exchanges_of<Compute>(), part_ != nullptr);
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
     if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
@@ -250,15 +255,24 @@ class stage_run {
       for (std::uint32_t chunk = 0; (part_ || !plan_->merges.empty()) && chunk < static_cast<std::uint32_t>(plan_->shape.chunks); ++chunk) {
         const row_format format = compute_->rows(chunk);
         sizes.layers += format.layers;
-        sizes.keys_values = static_cast<std::int64_t>(format.keys_values.bytes_per_token());
-        sizes.gradients = static_cast<std::int64_t>(format.gradients.bytes_per_token());
+        for (const pass p : both_passes) {
+          const auto bytes = [](const message_format& f) { return static_cast<std::int64_t>(f.bytes_per_token()); };
+          sizes.bytes[p] = {bytes(p == pass::forward ? format.keys_values : format.gradients), bytes(format.queries[p].rows),
+                            bytes(format.queries[p].sums), bytes(format.ring[p].rows), bytes(format.ring[p].sums)};
+        }
       }
     }
     return sizes;
   }
   static std::string text_of(const row_sizes& s) {
-    return std::to_string(s.keys_values) + " and " + std::to_string(s.gradients) + " bytes a token and layer, layers " +
-           std::to_string(s.layers);
+    std::string text = std::to_string(s.bytes.forward.kept) + " and " + std::to_string(s.bytes.backward.kept) + " bytes a token and layer";
+    for (const pass p : both_passes) {
+      const row_sizes::of_pass& b = s.bytes[p];
+      if (b == row_sizes::of_pass{.kept = b.kept}) continue;
+      text += std::string(p == pass::forward ? ", forward" : ", backward") + " queries " + std::to_string(b.queries) + " + " +
+              std::to_string(b.query_sums) + ", ring " + std::to_string(b.ring) + " + " + std::to_string(b.ring_sums);
+    }
+    return text + ", layers " + std::to_string(s.layers);
   }
 
   result<void> run() {

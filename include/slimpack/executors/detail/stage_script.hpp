@@ -12,6 +12,7 @@
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/pricing/refine.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 
 #include <boost/container/small_vector.hpp>
 
@@ -76,13 +77,13 @@ class stage_script {
   /// The channel on which ranks that share rows send them to each other: the one after those of the chunks.
   [[nodiscard]] int row_channel() const noexcept { return 1 + 2 * chunks; }
 
-  /// shares: whether the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
+  /// shares: how the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
   /// (rank_plan), so that other replicas run what it leaves out
   /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences; shared
   ///           sequences where the compute can run none
   ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs
   ///           cyclic_schedule: programs that wait for each other, so that their transfers have no order
-  static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, bool shares, bool is_part = false) {
+  static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, exchange_set shares, bool is_part = false) {
     if (std::min({p.shape.stages, p.shape.replicas, p.shape.chunks}) < 1 || rank < 0 ||
         rank / p.shape.stages >= p.shape.replicas)
       return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
@@ -96,12 +97,8 @@ class stage_script {
     if (p.replicas.size() != static_cast<std::size_t>(p.shape.replicas))
       return error{errc::invalid_input, "the plan has " + std::to_string(p.replicas.size()) + " replicas, its shape " +
                                             std::to_string(p.shape.replicas)};
-    if (!shares && !p.merges.empty())
-      return error{errc::invalid_input,
-                   "sequence " + std::to_string(p.merges.front().sequence.value) + " is shared by " +
-                       std::to_string(p.merges.front().replicas.size()) +
-                       " replicas, the compute does not say shares_rows = true: plan with "
-                       "planner_for<its type> (planner_for.hpp)"};
+    for (const merge& m : p.merges)
+      if (!shares.contains(m.exchange)) return not_shared(m, shares);
     if (result<void> owned = each_owned(p, is_part); !owned) return std::move(owned).error();
     if (result<void> within = all_within(p); !within) return std::move(within).error();
     result<shared_sequences> shared = shared_sequences::of(p, static_cast<std::uint32_t>(s.replica));
@@ -140,6 +137,16 @@ class stage_script {
   [[nodiscard]] int part_of(const instruction& i) const { return static_cast<int>(i.chunk) * stages + stage; }
   [[nodiscard]] int rank_of(int part) const { return replica * stages + part % stages; }
   [[nodiscard]] int channel(pass p, int part) const { return 1 + 2 * (part / stages) + (p == pass::forward ? 0 : 1); }
+
+  static error not_shared(const merge& m, exchange_set shares) {
+    std::string says;
+    for (const exchange e : {exchange::keep, exchange::queries, exchange::ring})
+      if (shares.contains(e)) says += (says.empty() ? "" : " and ") + std::string(name_of(e));
+    says = says.empty() ? "does not say shares_rows = true" : "shares rows by " + says + " alone (shares_rows)";
+    return {errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " is shared by " + std::to_string(m.replicas.size()) +
+                                     " replicas by exchange::" + std::string(name_of(m.exchange)) + ", the compute " + says +
+                                     ": plan with planner_for<its type> (planner_for.hpp)"};
+  }
 
   /// Each sequence is on one replica, or on those that share it.
   static result<void> each_owned(const plan& p, bool is_part) {

@@ -7,6 +7,7 @@
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -61,7 +62,7 @@ struct chunked {
     return found;
   }
 
-  constexpr void forbid_sharing() noexcept {}  // it lets none share
+  constexpr void share_by(exchange_set) noexcept {}  // it lets none share
 
   friend constexpr bool operator==(const chunked&, const chunked&) = default;
   template <class Traits>

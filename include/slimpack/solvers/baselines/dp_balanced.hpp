@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_BASELINES_DP_BALANCED_HPP
 
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -37,7 +38,7 @@ struct dp_balanced {
     return detail::symmetric_solution(batch, cost, schedule, detail::dealt(std::move(packs), batch.shape.replicas));
   }
 
-  constexpr void forbid_sharing() noexcept {}  // it lets none share
+  constexpr void share_by(exchange_set) noexcept {}  // it lets none share
 
   friend constexpr bool operator==(const dp_balanced&, const dp_balanced&) = default;
   template <class Traits>

@@ -3,6 +3,7 @@
 
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/divide/differencing.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -44,7 +45,7 @@ struct karmarkar_karp {
     return detail::symmetric_solution(batch, cost, schedule, replicas);
   }
 
-  constexpr void forbid_sharing() noexcept {}  // it lets none share
+  constexpr void share_by(exchange_set) noexcept {}  // it lets none share
 
   friend constexpr bool operator==(const karmarkar_karp&, const karmarkar_karp&) = default;
   template <class Traits>

@@ -1,15 +1,14 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_BALANCE_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_BALANCE_HPP
 
+#include <slimpack/solvers/divide/detail/lightest_first.hpp>
 #include <slimpack/solvers/divide/rebalance.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <queue>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace slimpack::solvers {
@@ -26,17 +25,14 @@ namespace slimpack::solvers {
   std::vector<std::uint32_t> order(weight.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return weight[a] > weight[b]; });
-  using load = std::pair<double, std::uint32_t>;
-  std::priority_queue<load, std::vector<load>, std::greater<>> lightest;
-  for (std::uint32_t b = 0; b < bins; ++b) lightest.push({loads[b], b});
+  detail::lightest_first lightest(loads);
   std::vector<std::uint32_t> bin_of(weight.size());
   std::vector<std::vector<std::uint32_t>> items(bins);
   for (const std::uint32_t i : order) {
     const std::uint32_t b = lightest.top().second;
-    lightest.pop();
     items[b].push_back(i);
     loads[b] += weight[i];
-    lightest.push({loads[b], b});
+    lightest.reload(loads[b]);
   }
   detail::rebalance(weight, items, loads, rounds);
   for (std::uint32_t b = 0; b < bins; ++b)

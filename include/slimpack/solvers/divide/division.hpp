@@ -5,6 +5,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
+#include <slimpack/solvers/divide/detail/lightest_first.hpp>
 #include <slimpack/solvers/divide/rebalance.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_options.hpp>
@@ -13,10 +14,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <numeric>
 #include <optional>
-#include <queue>
 #include <span>
 #include <utility>
 #include <vector>
@@ -85,15 +84,12 @@ using divide::sharers_range;
 
   std::vector<double> load(replicas, 0.0);
   // Loads only grow: of those noted here, the least that still holds is the lightest replica's, the first of equal ones.
-  using noted = std::pair<double, std::uint32_t>;
-  std::priority_queue<noted, std::vector<noted>, std::greater<>> light_first;
-  for (std::uint32_t r = 0; r < replicas; ++r) light_first.push({0.0, r});
+  slimpack::detail::lightest_first light_first(load);
   const auto lightest_of_all = [&] {
     for (;;) {
       const auto [then, r] = light_first.top();
       if (then == load[r]) return load.begin() + r;
-      light_first.pop();
-      light_first.push({load[r], r});
+      light_first.reload(load[r]);
     }
   };
   division units;
