@@ -17,18 +17,22 @@ namespace slimpack {
 
 /// The prefix model with several layers on each part, whose sequences replicas may share: what a layer reads of earlier
 /// tokens, its inputs, is what sharers send each other. Layer k of the model has weight prefix_model::weight(k).
+/// What goes round: of queries where they are, and the sums of inputs before them; backward the slopes of those sums. In a
+/// ring inputs; backward their gradients.
 template <backward_cuts Cuts>
 class shared_prefix_stage {
  public:
   static constexpr backward_cuts cuts = Cuts;
-  static constexpr bool shares_rows = true;
+  static constexpr exchange_set shares_rows = exchange_set::all();
 
   shared_prefix_stage(int stage, int stages, int chunks, int layers = 2)
       : stage_(stage), stages_(stages), chunks_(chunks), layers_(layers),
         gradient_(static_cast<std::size_t>(chunks * layers)) {}
 
   [[nodiscard]] message_format format() const { return {1, element_type::float64}; }
-  [[nodiscard]] row_format rows(std::uint32_t) const { return {layers_, format(), format()}; }
+  [[nodiscard]] row_format rows(std::uint32_t) const {
+    return {layers_, format(), format(), {{format(), format()}, {format(), {}}}, {{format(), {}}, {{}, format()}}};
+  }
   [[nodiscard]] int chunks() const { return chunks_; }
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] std::span<const double> gradient() const { return gradient_; }  // per chunk and layer
@@ -98,7 +102,7 @@ class shared_prefix_stage {
       for (std::vector<double>* const each : {&here.x, &here.sums, &here.dx})
         each->resize(static_cast<std::size_t>(one.sequence_length.value));
       for (std::size_t k = 0; k < at.size(); ++k) here.x[static_cast<std::size_t>(at[k])] = x[k];
-      if (with != nullptr) {
+      if (with != nullptr && with->exchange() == exchange::keep) {
         if (result<void> given = with->give(l, slimpack::as_span(picked(here.x, places(with->own())))); !given) return given;
         result<std::span<const std::byte>> taken = with->take(l);
         if (!taken) return std::move(taken).error();
@@ -106,13 +110,11 @@ class shared_prefix_stage {
         const std::vector<std::int64_t> theirs = places(with->others());
         for (std::size_t k = 0; k < theirs.size(); ++k) here.x[static_cast<std::size_t>(theirs[k])] = rows[k];
       }
-      std::vector<double> prefix(here.x.size());
-      double running = 0;
-      for (std::size_t t = 0; t < prefix.size(); ++t) prefix[t] = running += here.x[t];
-      for (std::size_t k = 0; k < at.size(); ++k) {
-        const double sum = here.sums[static_cast<std::size_t>(at[k])] = prefix[static_cast<std::size_t>(at[k])];
-        x[k] += weight(one.chunk, l) * sum;
-      }
+      const std::vector<double> prefix = up_to(here.x);
+      for (const std::int64_t t : at) here.sums[static_cast<std::size_t>(t)] = prefix[static_cast<std::size_t>(t)];
+      if (with != nullptr && with->exchange() != exchange::keep)
+        if (result<void> went = round_forward(*with, l, here, prefix); !went) return went;
+      for (std::size_t k = 0; k < at.size(); ++k) x[k] += weight(one.chunk, l) * here.sums[static_cast<std::size_t>(at[k])];
     }
     if (out.wanted()) return out.put(x);
     for (std::size_t k = 0; k < at.size() && counts; ++k) loss_ += prefix_model::slope(id, at[k]) * x[k];
@@ -137,9 +139,10 @@ class shared_prefix_stage {
             dy[k] * here.sums[static_cast<std::size_t>(at[k])];
         of_row[static_cast<std::size_t>(at[k])] = w * dy[k];
       }
-      double later = 0;
-      for (std::size_t t = of_row.size(); t-- > 0;) here.dx[t] += later += of_row[t];
-      if (with != nullptr) {
+      add_from(of_row, here.dx);
+      if (with != nullptr && with->exchange() != exchange::keep) {
+        if (result<void> went = round_backward(*with, l, here, of_row); !went) return went;
+      } else if (with != nullptr) {
         if (result<void> owed = with->owe(l, slimpack::as_span(picked(here.dx, places(with->others())))); !owed) return owed;
         const std::vector<std::int64_t> mine = places(with->own());
         std::vector<double> sum = picked(here.dx, mine);
@@ -151,6 +154,78 @@ class shared_prefix_stage {
     for (const piece& p : row)
       if (p.is_own_first()) arena_.erase({one.chunk, id});
     return out.put(dy);
+  }
+
+  static std::vector<double> up_to(std::vector<double> x) {
+    for (std::size_t t = 1; t < x.size(); ++t) x[t] += x[t - 1];
+    return x;
+  }
+  /// Adds to each token what it and those after it have.
+  static void add_from(const std::vector<double>& of_row, std::vector<double>& dx) {
+    double later = 0;
+    for (std::size_t t = of_row.size(); t-- > 0;) dx[t] += later += of_row[t];
+  }
+
+  /// Sends rows and sums round, and calls visit(parcel's rows, tokens, sums) with those of the others. Gives what came home.
+  template <class Visit>
+  static result<std::vector<double>> round(sharing& with, int layer, const std::vector<double>& rows, std::vector<double> sums,
+                                           Visit visit) {
+    if (result<void> launched = with.launch(layer, slimpack::as_span(rows)); !launched) return std::move(launched).error();
+    for (;;) {
+      result<parcel> next = with.rotate(layer, slimpack::as_span(sums));
+      if (!next) return std::move(next).error();
+      const std::span<const double> so_far = as<double>(next.value().sums);
+      sums.assign(so_far.begin(), so_far.end());
+      if (next.value().is_home) return sums;
+      visit(as<double>(next.value().rows), places(next.value().tokens), sums);
+    }
+  }
+
+  result<void> round_forward(sharing& with, int layer, layer_rows& here, const std::vector<double>& prefix) {
+    const std::vector<std::int64_t> own = places(with.own());
+    if (with.exchange() == exchange::queries) {
+      result<std::vector<double>> home =
+          round(with, layer, {own.begin(), own.end()}, picked(prefix, own),
+                [&](std::span<const double> queries, const std::vector<std::int64_t>&, std::vector<double>& sums) {
+                  for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += prefix[static_cast<std::size_t>(queries[k])];
+                });
+      if (!home) return std::move(home).error();
+      for (std::size_t k = 0; k < own.size(); ++k) here.sums[static_cast<std::size_t>(own[k])] = home.value()[k];
+      return success();
+    }
+    result<std::vector<double>> home =
+        round(with, layer, picked(here.x, own), {},
+              [&](std::span<const double> inputs, const std::vector<std::int64_t>& theirs, std::vector<double>&) {
+                std::vector<double> x(here.x.size());
+                for (std::size_t k = 0; k < theirs.size(); ++k) x[static_cast<std::size_t>(theirs[k])] = inputs[k];
+                const std::vector<double> sum = up_to(std::move(x));
+                for (const std::int64_t t : own) here.sums[static_cast<std::size_t>(t)] += sum[static_cast<std::size_t>(t)];
+              });
+    return home ? success() : result<void>(std::move(home).error());
+  }
+
+  result<void> round_backward(sharing& with, int layer, layer_rows& here, const std::vector<double>& of_row) {
+    const std::vector<std::int64_t> own = places(with.own());
+    if (with.exchange() == exchange::queries) {
+      result<std::vector<double>> home =
+          round(with, layer, picked(of_row, own), {},
+                [&](std::span<const double> slopes, const std::vector<std::int64_t>& theirs, std::vector<double>&) {
+                  std::vector<double> row(of_row.size());
+                  for (std::size_t k = 0; k < theirs.size(); ++k) row[static_cast<std::size_t>(theirs[k])] = slopes[k];
+                  add_from(row, here.dx);
+                });
+      return home ? success() : result<void>(std::move(home).error());
+    }
+    result<std::vector<double>> home =
+        round(with, layer, {}, picked(here.dx, own),
+              [&](std::span<const double>, const std::vector<std::int64_t>& theirs, std::vector<double>& sums) {
+                std::vector<double> all(of_row.size());
+                add_from(of_row, all);
+                for (std::size_t k = 0; k < theirs.size(); ++k) sums[k] += all[static_cast<std::size_t>(theirs[k])];
+              });
+    if (!home) return std::move(home).error();
+    for (std::size_t k = 0; k < own.size(); ++k) here.dx[static_cast<std::size_t>(own[k])] = home.value()[k];
+    return success();
   }
 
   [[nodiscard]] double weight(std::uint32_t chunk, int layer) const {

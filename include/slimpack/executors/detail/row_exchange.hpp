@@ -75,8 +75,8 @@ class row_exchange final : public sharing {
 
   /// Waits for every send.
   result<void> complete() {
-    for (sending& s : sent_)
-      for (auto& [handle, rank] : s.handles)
+    for (buffer& b : buffers_)
+      for (auto& handle : b.sends)
         if (result<void> through = transport_->wait(handle); !through) return through;
     return success();
   }
@@ -92,10 +92,9 @@ class row_exchange final : public sharing {
 
   [[nodiscard]] result<void> give(int layer, std::span<const std::byte> rows) override {
     if (result<void> next = opens(layer, pass::forward, true, "given", tokens_of(row_->own), rows.size()); !next) return next;
-    const std::span<std::byte> copy = send_buffer(rows.size());
-    std::ranges::copy(rows, copy.begin());
+    buffer& copy = copied(rows);
     return post([&](std::size_t k) { return theirs(k); },
-                [&](std::size_t k) { return send(k, copy.first(size(row_->sent[k]))); });
+                [&](std::size_t k) { return send(k, copy, size(row_->sent[k])); });
   }
 
   [[nodiscard]] result<std::span<const std::byte>> take(int layer) override {
@@ -116,27 +115,27 @@ class row_exchange final : public sharing {
   [[nodiscard]] result<void> owe(int layer, std::span<const std::byte> rows) override {
     if (result<void> next = opens(layer, pass::backward, true, "owed", tokens_of(row_->others), rows.size()); !next) return next;
     return post([&](std::size_t k) { return row_->sent[k]; }, [&](std::size_t k) {
-      const std::span<std::byte> copy = send_buffer(size(theirs(k)));
+      buffer& copy = room_for(size(theirs(k)));
       std::size_t from = 0;
       std::size_t to = 0;
       for (std::size_t i = 0; i < row_->others.size(); ++i) {
         const std::size_t n = size(row_->others[i].length.value);
         if (row_->owner[i] == k) {
-          std::ranges::copy(rows.subspan(from, n), copy.begin() + static_cast<std::ptrdiff_t>(to));
+          std::ranges::copy(rows.subspan(from, n), copy.memory.begin() + static_cast<std::ptrdiff_t>(to));
           to += n;
         }
         from += n;
       }
-      return send(k, copy);
+      return send(k, copy, to);
     });
   }
 
   [[nodiscard]] result<void> launch(int layer, std::span<const std::byte> rows) override {
     if (result<void> next = opens(layer, way_, false, "launched", tokens_of(row_->own), rows.size()); !next) return next;
     round_ = 0;
-    const std::span<std::byte> copy = send_buffer(rows.size());
-    std::ranges::copy(rows, copy.begin());
-    return pass_on(copy, coming_ = send_buffer(size(tokens_of(row_->parcels[owner_in(1)]))), rows_expected_);
+    buffer& copy = copied(rows);
+    coming_ = &room_for(size(tokens_of(row_->parcels[owner_in(1)])));
+    return pass_on(copy, *coming_, rows_expected_);
   }
 
   [[nodiscard]] result<parcel> rotate(int layer, std::span<const std::byte> sums) override {
@@ -145,27 +144,27 @@ class row_exchange final : public sharing {
     if (sums.size() != static_cast<std::size_t>(tokens_in(round_)) * sum_width_)
       return wrong_size(layer, "added up", tokens_in(round_), sum_width_, sums.size());
     ++round_;
-    const std::span<std::byte> copy = send_buffer(sums.size());
-    std::ranges::copy(sums, copy.begin());
-    const std::span<std::byte> summed = send_buffer(static_cast<std::size_t>(tokens_in(round_)) * sum_width_);
+    buffer& copy = copied(sums);
+    buffer& summed = room_for(static_cast<std::size_t>(tokens_in(round_)) * sum_width_);
     if (result<void> posted = pass_on(copy, summed, expected_); !posted) return std::move(posted).error();
     // Rows go on as soon as they have come: only sums wait for what is computed.
     if (result<void> came = wait(rows_expected_); !came) return std::move(came).error();
-    const std::span<std::byte> rows = std::exchange(coming_, {});
-    if (round_ + 1 < sequence_->sharers.size()) {
-      coming_ = send_buffer(size(tokens_in(round_ + 1)));
-      if (result<void> posted = pass_on(rows, coming_, rows_expected_); !posted) return std::move(posted).error();
-    }
-    if (result<void> came = wait(expected_); !came) return std::move(came).error();
     const std::size_t owner = owner_in(round_);
     waiting_ = owner != sequence_->self;
-    return parcel{sequence_->sharers[owner], !waiting_, row_->parcels[owner], rows, summed};
+    const std::span<const std::byte> rows = waiting_ ? coming_->memory : std::span<const std::byte>{};
+    if (round_ + 1 < sequence_->sharers.size()) {
+      buffer& held = *std::exchange(coming_, &room_for(size(tokens_in(round_ + 1))));
+      if (result<void> posted = pass_on(held, *coming_, rows_expected_); !posted) return std::move(posted).error();
+    }
+    if (result<void> came = wait(expected_); !came) return std::move(came).error();
+    return parcel{sequence_->sharers[owner], !waiting_, row_->parcels[owner], rows, summed.memory};
   }
 
  private:
-  struct sending {
+  /// Memory that stays where it is until its sends are through.
+  struct buffer {
     std::vector<std::byte> memory;
-    std::vector<std::pair<typename Transport::handle, int>> handles;
+    std::vector<typename Transport::handle> sends;
   };
 
   static std::int64_t tokens_of(std::span<const slice> slices) {
@@ -247,24 +246,27 @@ class row_exchange final : public sharing {
     return success();
   }
 
-  /// Memory that stays where it is until its sends are through.
-  std::span<std::byte> send_buffer(std::size_t bytes) {
-    std::vector<std::byte> memory;
+  buffer& room_for(std::size_t bytes) {
+    buffer& made = buffers_.emplace_back();
     if (!free_.empty()) {
-      memory = std::move(free_.back());
+      made.memory = std::move(free_.back());
       free_.pop_back();
     }
-    memory.resize(bytes);
-    sent_.push_back({std::move(memory), {}});
-    return sent_.back().memory;
+    made.memory.resize(bytes);
+    return made;
+  }
+  buffer& copied(std::span<const std::byte> rows) {
+    buffer& made = room_for(rows.size());
+    std::ranges::copy(rows, made.memory.begin());
+    return made;
   }
 
-  result<void> send(std::size_t k, std::span<const std::byte> rows) {
-    if (rows.empty()) return success();
-    auto posted = transport_->send(rank_of(k), channel_, rows);
+  result<void> send(std::size_t k, buffer& from, std::size_t bytes) {
+    if (bytes == 0) return success();
+    auto posted = transport_->send(rank_of(k), channel_, std::span<const std::byte>(from.memory).first(bytes));
     if (!posted) return lost(k, "to", std::move(posted).error());
-    sent_.back().handles.emplace_back(std::move(posted).value(), rank_of(k));
-    bytes_ += rows.size();
+    from.sends.push_back(std::move(posted).value());
+    bytes_ += bytes;
     return success();
   }
 
@@ -302,13 +304,13 @@ class row_exchange final : public sharing {
   }
 
   /// Posts what goes to the next sharer and comes from the one before, in order of the sender.
-  result<void> pass_on(std::span<const std::byte> out, std::span<std::byte> in, receives& expected) {
+  result<void> pass_on(buffer& out, buffer& in, receives& expected) {
     const std::size_t to = (sequence_->self + 1) % sequence_->sharers.size();
     const std::size_t from = owner_in(1);
     if (sequence_->self < from)
-      if (result<void> sent = send(to, out); !sent) return sent;
-    if (result<void> posted = receive(from, in, expected); !posted) return posted;
-    return from < sequence_->self ? send(to, out) : success();
+      if (result<void> sent = send(to, out, out.memory.size()); !sent) return sent;
+    if (result<void> posted = receive(from, in.memory, expected); !posted) return posted;
+    return from < sequence_->self ? send(to, out, out.memory.size()) : success();
   }
 
   result<void> receive(std::size_t k, std::span<std::byte> rows, receives& expected) {
@@ -336,16 +338,17 @@ class row_exchange final : public sharing {
     return fail(std::move(e));
   }
 
-  /// Takes back the memory of sends that are through.
+  /// Takes back the memory whose sends are through.        Requires  no receive is under way
   result<void> recycle() {
-    while (!sent_.empty()) {
-      for (; !sent_.front().handles.empty(); sent_.front().handles.pop_back()) {
-        result<bool> through = transport_->test(sent_.front().handles.back().first);
+    while (!buffers_.empty()) {
+      std::vector<typename Transport::handle>& sends = buffers_.front().sends;
+      for (; !sends.empty(); sends.pop_back()) {
+        result<bool> through = transport_->test(sends.back());
         if (!through) return std::move(through).error();
         if (!through.value()) return success();
       }
-      free_.push_back(std::move(sent_.front().memory));
-      sent_.pop_front();
+      free_.push_back(std::move(buffers_.front().memory));
+      buffers_.pop_front();
     }
     return success();
   }
@@ -361,7 +364,7 @@ class row_exchange final : public sharing {
   std::size_t width_{};
   std::size_t sum_width_{};
   std::size_t round_{};             // rotations of the open layer
-  std::span<std::byte> coming_;     // rows of the next parcel
+  buffer* coming_{};                // rows of the next parcel
   receives rows_expected_;
   int layers_{};
   int done_{};      // layers given, or owed
@@ -373,7 +376,7 @@ class row_exchange final : public sharing {
   receives expected_;
   std::vector<std::byte> taken_;
   // Memory of sends under way lives here, until they are through or the transport has aborted.
-  std::deque<sending> sent_;
+  std::deque<buffer> buffers_;
   std::vector<std::vector<std::byte>> free_;
   std::size_t bytes_{};
 };
