@@ -2,6 +2,7 @@
 #include "everywhere.hpp"
 #include "planned.hpp"
 
+#include <slimpack/core/merge.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
@@ -12,6 +13,7 @@
 #include <slimpack/solvers/baselines/dp_balanced.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <cstdint>
@@ -22,9 +24,17 @@ namespace slimpack::tests {
 namespace {
 
 template <class Schedule>
-result<plan> split(const shape& on, std::span<const tokens> lengths, std::uint32_t most_sharers, Schedule schedule) {
+result<plan> split(const shape& on, std::span<const tokens> lengths, std::uint32_t most_sharers, Schedule schedule,
+                   exchange how = exchange::keep) {
   return planned(on, lengths, slicers::equal_cost{},
-                 solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = most_sharers}, schedule);
+                 solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = most_sharers,
+                                    .exchanges = exchange_set::only(how)},
+                 schedule);
+}
+
+template <class Schedule>
+result<plan> shared(const shape& on, std::span<const tokens> lengths, exchange how, Schedule schedule) {
+  return split(on, lengths, 4, schedule, how);
 }
 
 }  // namespace
@@ -55,12 +65,10 @@ std::vector<named_planner> sharing_planners() {
   using schedules::list;
   using schedules::one_f_one_b;
   return {
-      {"two_phase that shares", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{},
-                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 4}, list{}); }},
-      {"two_phase that shares, one_f_one_b", [](const shape& on, lengths l) {
-         return planned(on, l, slicers::equal_cost{},
-                        solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 4}, one_f_one_b{}); }},
+      {"two_phase that shares", [](const shape& on, lengths l) { return shared(on, l, exchange::keep, list{}); }},
+      {"two_phase that shares, one_f_one_b", [](const shape& on, lengths l) { return shared(on, l, exchange::keep, one_f_one_b{}); }},
+      {"two_phase that shares by queries", [](const shape& on, lengths l) { return shared(on, l, exchange::queries, list{}); }},
+      {"two_phase that shares in rings", [](const shape& on, lengths l) { return shared(on, l, exchange::ring, list{}); }},
   };
 }
 
@@ -85,6 +93,8 @@ std::vector<named_planner> splitting_and_sharing_planners() {
       {"zero_bubble that shares", [](const shape& on, lengths l) { return split(on, l, 4, zero_bubble{}); }},
       {"zero_bubble that shares, h1",
        [](const shape& on, lengths l) { return split(on, l, 4, zero_bubble{.order = zero_bubble_order::h1}); }},
+      {"zero_bubble that shares by queries",
+       [](const shape& on, lengths l) { return split(on, l, 4, zero_bubble{}, exchange::queries); }},
       {"sharing, weight gradients of the second half late",
        [](const shape& on, lengths l) { return split(on, l, 4, delayed_weights{.delay = 2, .whole = 0.5}); }},
   };

@@ -38,8 +38,9 @@ class attention {
     for (column* rows : {&largest_, &total_}) rows->resize(group_ * tile_queries);
   }
 
-  /// Shapes    q, o (tokens, heads * width), lse (tokens, heads); the slice begins at `first`, `blocks` are in rising
-  ///           order and hold every token up to the slice's last
+  /// Attention to what the blocks hold: all of it, if they hold every token up to the slice's last, or a part to be merged
+  /// with others. A query that sees none of it has o = 0 and lse = -infinity.
+  /// Shapes    q, o (tokens, heads * width), lse (tokens, heads); the slice begins at `first`, `blocks` are in rising order
   void forward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_out<T> o, rows_out<T> lse) {
     each_tile(q.rows(), [&](Index row, Index size, Index g) {
       const Index rows = group_ * size;
@@ -65,7 +66,8 @@ class attention {
         }
         sums_.topRows(rows).noalias() += scores * head(tile.values, tile.size, g);
       });
-      for (Index i = 0; i < rows; ++i) sums_.row(i) /= total_[i];
+      for (Index i = 0; i < rows; ++i)
+        if (total_[i] > 0) sums_.row(i) /= total_[i];
       scatter(sums_, o, row, size, g);
       for (Index r = 0; r < group_; ++r)
         lse.col(g * group_ + r).segment(row, size) =
@@ -73,20 +75,41 @@ class attention {
     });
   }
 
-  /// Sets dq, and adds to the gradients of the blocks.
+  /// Adds attention to other keys: o and lse become those of both.
+  /// Formula   lse' = log(exp lse + exp other_lse), o' = exp(lse - lse') o + exp(other_lse - lse') other_o
+  void merge(rows_in<T> other_o, rows_in<T> other_lse, rows_out<T> o, rows_out<T> lse) const {
+    for (Index row = 0; row < o.rows(); ++row)
+      for (Index h = 0; h < lse.cols(); ++h) {
+        if (other_lse(row, h) == -std::numeric_limits<T>::infinity()) continue;
+        const T largest = std::max(lse(row, h), other_lse(row, h));
+        const T both = largest + std::log(std::exp(lse(row, h) - largest) + std::exp(other_lse(row, h) - largest));
+        o.row(row).segment(h * width_, width_) = std::exp(lse(row, h) - both) * o.row(row).segment(h * width_, width_) +
+                                                 std::exp(other_lse(row, h) - both) * other_o.row(row).segment(h * width_, width_);
+        lse(row, h) = both;
+      }
+  }
+
+  /// What backward needs of outputs: do o.   Shapes  o, d_o (tokens, heads * width); returns (tokens, heads)
+  [[nodiscard]] matrix<T> products(rows_in<T> o, rows_in<T> d_o) const {
+    matrix<T> all(o.rows(), kv_heads_ * group_);
+    for (Index h = 0; h < all.cols(); ++h)
+      all.col(h) = o.middleCols(h * width_, width_).cwiseProduct(d_o.middleCols(h * width_, width_)).rowwise().sum();
+    return all;
+  }
+
+  /// Sets dq, and adds to the gradients of the blocks; lse and products are those of attention to all keys.
   /// Formula   with p = exp(scale q k - lse): dv += p do, ds = p (do v - do o), dq = scale ds k, dk += scale ds q
-  void backward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_in<T> o, rows_in<T> lse,
+  void backward(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_in<T> lse, rows_in<T> products,
                 rows_in<T> d_o, rows_out<T> dq) {
     each_tile(q.rows(), [&](Index row, Index size, Index g) {
       const Index rows = group_ * size;
-      auto product = total_.head(rows);  // do o
-      gather(o, row, size, g, queries_);
       gather(d_o, row, size, g, outputs_);
-      product = queries_.topRows(rows).cwiseProduct(outputs_.topRows(rows)).rowwise().sum();
       gather(q, row, size, g, queries_);
       queries_.topRows(rows) *= scale_;
-      for (Index r = 0; r < group_; ++r)
+      for (Index r = 0; r < group_; ++r) {
         largest_.segment(r * size, size) = lse.col(g * group_ + r).segment(row, size);
+        total_.segment(r * size, size) = products.col(g * group_ + r).segment(row, size);
+      }
       sums_.topRows(rows).setZero();
       each_tile(blocks, first + row + size, [&](const key_value_block<T>& tile) {
         auto p = scores_.topLeftCorner(rows, tile.size);
@@ -97,7 +120,7 @@ class attention {
           const Index seen = visible(first + row + i % size, tile);
           p.row(i).tail(tile.size - seen).setZero();
           p.row(i).head(seen).array() = (p.row(i).head(seen).array() - largest_[i]).exp();
-          ds.row(i).array() = p.row(i).array() * (ds.row(i).array() - product[i]);
+          ds.row(i).array() = p.row(i).array() * (ds.row(i).array() - total_[i]);
         }
         head(tile.value_gradients, tile.size, g).noalias() += p.transpose() * outputs_.topRows(rows);
         head(tile.key_gradients, tile.size, g).noalias() += ds.transpose() * queries_.topRows(rows);

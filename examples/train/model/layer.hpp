@@ -67,14 +67,17 @@ class layer {
     });
     pack.write({index_, queries}, q);
     pack.write({index_, keys}, k);
-    pack.write({index_, values}, value_.forward(normed));
-    pack.share(static_cast<int>(index_), {index_, keys}, {index_, values});
+    const matrix<T> v = value_.forward(normed);
+    pack.write({index_, values}, v);
+    pack.share(number(), {index_, keys}, {index_, values});
+    if (pack.goes_round()) pack.launch(number(), asks(pack) ? q : beside(k, v));
     matrix<T> o(pack.size(), config_.hidden);
     matrix<T> lse(pack.size(), config_.heads);
     pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
-      attention_.forward(q.middleRows(row, size), p.slice.begin.value, blocks_of(pack, p), o.middleRows(row, size),
-                         lse.middleRows(row, size));
+      attention_.forward(q.middleRows(row, size), p.slice.begin.value, blocks_of(pack, p, p.slice.end()),
+                         o.middleRows(row, size), lse.middleRows(row, size));
     });
+    if (pack.goes_round()) round_forward(pack, q, o, lse);
     pack.write({index_, attended}, o);
     pack.write({index_, log_sum_exp}, lse);
     const matrix<T> sum = x + out_.forward(o);
@@ -161,19 +164,29 @@ class layer {
       out_.backward_weights(o, dx);
     const matrix<T> q = pack.read({index_, queries}, config_.hidden);
     const matrix<T> lse = pack.read({index_, log_sum_exp}, config_.heads);
+    const matrix<T> products = attention_.products(o, d_o);
+    if (pack.goes_round())
+      pack.launch(number(), asks(pack) ? beside(beside(q, d_o), beside(lse, products))
+                                       : beside(pack.read({index_, keys}, config_.kv_width()),
+                                                pack.read({index_, values}, config_.kv_width())));
     matrix<T> dq(pack.size(), config_.hidden);
     matrix<T> dk = matrix<T>::Zero(pack.size(), config_.kv_width());
     matrix<T> dv = matrix<T>::Zero(pack.size(), config_.kv_width());
     pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
       // A piece without accumulators is a whole sequence: its rows of dk and dv take their place.
       attention_.backward(q.middleRows(row, size), p.slice.begin.value,
-                          blocks_of(pack, p, dk.row(row).data(), dv.row(row).data()), o.middleRows(row, size),
-                          lse.middleRows(row, size), d_o.middleRows(row, size), dq.middleRows(row, size));
+                          blocks_of(pack, p, p.slice.end(), dk.row(row).data(), dv.row(row).data()),
+                          lse.middleRows(row, size), products.middleRows(row, size), d_o.middleRows(row, size),
+                          dq.middleRows(row, size));
     });
-    pack.share_gradients(static_cast<int>(index_), {index_, key_gradients}, {index_, value_gradients});
+    pack.share_gradients(number(), {index_, key_gradients}, {index_, value_gradients});
+    if (asks(pack)) dq = round_of_queries(pack, dq);
     pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
       take_accumulated(pack, p, dk.middleRows(row, size), key_gradients);
       take_accumulated(pack, p, dv.middleRows(row, size), value_gradients);
+    });
+    if (pack.goes_round() && !asks(pack)) round_of_keys(pack, q, lse, products, d_o, dq, dk, dv);
+    pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
       rotary_.turn_back(dq.middleRows(row, size), p.slice.begin.value);
       rotary_.turn_back(dk.middleRows(row, size), p.slice.begin.value);
     });
@@ -195,11 +208,115 @@ class layer {
     attention_norm_.backward(x, d_normed, dx, pack.apart());
   }
 
-  /// Keys and values up to the piece's end where they lie; dk and dv stand in for accumulators that there are none of.
-  std::vector<key_value_block<T>> blocks_of(pack_rows<T>& pack, const slimpack::piece& p, T* dk = nullptr,
-                                            T* dv = nullptr) const {
+  [[nodiscard]] int number() const { return static_cast<int>(index_); }
+  /// Whether queries go round those that share the rows; else keys and values do, where anything does.
+  [[nodiscard]] static bool asks(const pack_rows<T>& pack) { return pack.exchange() == slimpack::exchange::queries; }
+  [[nodiscard]] static matrix<T> beside(const matrix<T>& a, const matrix<T>& b) {
+    matrix<T> both(a.rows(), a.cols() + b.cols());
+    both << a, b;
+    return both;
+  }
+
+  /// Adds attention to the keys of others: they answer one's queries, or send keys and values.
+  void round_forward(pack_rows<T>& pack, const matrix<T>& q, matrix<T>& o, matrix<T>& lse) {
+    if (asks(pack)) {
+      const matrix<T> home = pack.rotate(
+          number(), config_.hidden, beside(o, lse),
+          [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
+            each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
+              attend(rows.middleRows(row, size), s.begin.value, blocks_of(pack, pack.first(), s.end()),
+                     sums.block(row, 0, size, config_.hidden), sums.block(row, config_.hidden, size, config_.heads));
+            });
+          });
+      o = home.leftCols(config_.hidden);
+      lse = home.rightCols(config_.heads);
+      return;
+    }
+    (void)pack.rotate(number(), 2 * config_.kv_width(), matrix<T>(pack.size(), 0),
+                      [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>&) {
+                        const matrix<T> k = rows.leftCols(config_.kv_width()), v = rows.rightCols(config_.kv_width());
+                        const auto blocks = blocks_of(tokens, k, v);
+                        pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
+                          attend(q.middleRows(row, size), p.slice.begin.value, blocks, o.middleRows(row, size),
+                                 lse.middleRows(row, size));
+                        });
+                      });
+  }
+
+  /// The gradients of queries, to which others add those by their keys; the others' queries add to one's accumulators.
+  [[nodiscard]] matrix<T> round_of_queries(pack_rows<T>& pack, const matrix<T>& dq) {
+    return pack.rotate(number(), 2 * (config_.hidden + config_.heads), dq,
+                       [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
+                         each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
+                           const auto asked = rows.middleRows(row, size);
+                           matrix<T> more(size, config_.hidden);
+                           attention_.backward(asked.leftCols(config_.hidden), s.begin.value,
+                                               blocks_of(pack, pack.first(), s.end()),
+                                               asked.middleCols(2 * config_.hidden, config_.heads),
+                                               asked.rightCols(config_.heads),
+                                               asked.middleCols(config_.hidden, config_.hidden), more);
+                           sums.middleRows(row, size) += more;
+                         });
+                       });
+  }
+
+  /// Adds to gradients of queries what keys of others do, and sets those of keys and values to the sums of all.
+  void round_of_keys(pack_rows<T>& pack, const matrix<T>& q, const matrix<T>& lse, const matrix<T>& products,
+                     const matrix<T>& d_o, matrix<T>& dq, matrix<T>& dk, matrix<T>& dv) {
+    const Index width = config_.kv_width();
+    const matrix<T> home = pack.rotate(
+        number(), 2 * width, beside(dk, dv),
+        [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
+          const matrix<T> k = rows.leftCols(width), v = rows.rightCols(width);
+          matrix<T> more_k = sums.leftCols(width), more_v = sums.rightCols(width);
+          const auto blocks = blocks_of(tokens, k, v, more_k.data(), more_v.data());
+          pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
+            matrix<T> more(size, config_.hidden);
+            attention_.backward(q.middleRows(row, size), p.slice.begin.value, blocks, lse.middleRows(row, size),
+                                products.middleRows(row, size), d_o.middleRows(row, size), more);
+            dq.middleRows(row, size) += more;
+          });
+          sums << more_k, more_v;
+        });
+    dk = home.leftCols(width);
+    dv = home.rightCols(width);
+  }
+
+  /// Merges attention to these keys into o and lse.
+  void attend(rows_in<T> q, Index first, std::span<const key_value_block<T>> blocks, rows_out<T> o, rows_out<T> lse) {
+    matrix<T> more(o.rows(), o.cols());
+    matrix<T> more_lse(lse.rows(), lse.cols());
+    attention_.forward(q, first, blocks, more, more_lse);
+    attention_.merge(more, more_lse, o, lse);
+  }
+
+  /// Calls f(slice, its first row, its rows), for rows slice after slice.
+  template <class F>
+  static void each_slice(std::span<const slimpack::slice> tokens, F&& f) {
+    Index row = 0;
+    for (const slimpack::slice& s : tokens) {
+      f(s, row, Index{s.length.value});
+      row += s.length.value;
+    }
+  }
+
+  /// Keys and values of a parcel, and what their gradients are added to.
+  std::vector<key_value_block<T>> blocks_of(std::span<const slimpack::slice> tokens, const matrix<T>& k, const matrix<T>& v,
+                                            T* dk = nullptr, T* dv = nullptr) const {
     std::vector<key_value_block<T>> blocks;
-    pack.each_page_up_to(p, [&](const page& here) {
+    each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
+      const Index at = row * config_.kv_width();
+      blocks.push_back({s.begin.value, size, k.data() + at, v.data() + at, dk == nullptr ? dk : dk + at,
+                        dv == nullptr ? dv : dv + at});
+    });
+    return blocks;
+  }
+
+  /// Keys and values up to a token where they lie; dk and dv stand in for accumulators that there are none of.
+  std::vector<key_value_block<T>> blocks_of(pack_rows<T>& pack, const slimpack::piece& p, slimpack::tokens end,
+                                            T* dk = nullptr, T* dv = nullptr) const {
+    std::vector<key_value_block<T>> blocks;
+    pack.each_page_up_to(p, end, [&](const page& here) {
       const Index begin = here.begin().value;
       const auto accumulator = [&](std::size_t index, T* own) {
         const std::span<T> rows = here.gradients({index_, index});

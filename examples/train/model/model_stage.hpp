@@ -20,6 +20,7 @@
 #include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 #include <slimpack/executors/step_outline.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +42,7 @@ template <class T>
 class model_stage {
  public:
   static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
-  static constexpr bool shares_rows = true;
+  static constexpr slimpack::exchange_set shares_rows = slimpack::exchange_set::all();
   static constexpr bool splits_weight_gradients = true;
 
   /// Requires  c.check(), on.parts() <= c.layers, 0 <= stage < on.stages; plans cut at multiples of on.quantum
@@ -64,7 +65,8 @@ class model_stage {
 
   [[nodiscard]] slimpack::message_format format() const { return {config_.hidden, slimpack::element_of<T>}; }
 
-  /// What replicas that share a sequence send each other: keys and values, and their gradients.
+  /// What replicas that share a sequence send each other: keys and values, and their gradients; or what goes round
+  /// (layer::round_forward, round_backward).
   [[nodiscard]] slimpack::row_format rows(std::uint32_t chunk) const { return row_of(config_, ranges_[chunk]); }
 
   /// The same of every chunk of a stage, to know from a plan what will be sent.
@@ -161,8 +163,15 @@ class model_stage {
   }
 
   [[nodiscard]] static slimpack::row_format row_of(const config& c, const layer_range& range) {
-    const slimpack::message_format both{2 * std::int64_t{c.kv_width()}, slimpack::element_of<T>};
-    return {static_cast<int>(range.size()), both, both};
+    const auto of = [](std::int64_t width) { return slimpack::message_format{width, slimpack::element_of<T>}; };
+    const std::int64_t kv = 2 * c.kv_width();
+    const std::int64_t h = c.hidden;
+    const std::int64_t outputs = h + c.heads;
+    return {.layers = static_cast<int>(range.size()),
+            .keys_values = of(kv),
+            .gradients = of(kv),
+            .queries = {{of(h), of(outputs)}, {of(2 * h + 2 * c.heads), of(h)}},
+            .ring = {{of(kv), {}}, {of(kv), of(kv)}}};
   }
 
   slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,

@@ -3,12 +3,15 @@
 
 #include "matrix.hpp"
 
+#include <slimpack/core/merge.hpp>
 #include <slimpack/executors/activation_store.hpp>
+#include <slimpack/executors/parcel.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/sharing.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -72,9 +75,35 @@ class pack_rows {
     return rows;
   }
 
+  /// How those that share the rows exchange them; none where nobody does.
+  [[nodiscard]] std::optional<slimpack::exchange> exchange() const {
+    return with_ == nullptr ? std::nullopt : std::optional(with_->exchange());
+  }
+  [[nodiscard]] bool goes_round() const { return with_ != nullptr && with_->exchange() != slimpack::exchange::keep; }
+
+  /// Sends rows round those that share them: (tokens, width), piece after piece as all rows of a pack.
+  void launch(int layer, const matrix<T>& rows) {
+    const matrix<T> sent = in_order(rows);
+    with_->launch(layer, slimpack::as_span(span_of(sent))).value();
+  }
+  /// Sends sums after them, and calls visit(tokens, rows, sums) with those of each of the others, to be added to. Gives the
+  /// sums that came home.
+  template <class Visit>
+  [[nodiscard]] matrix<T> rotate(int layer, Index width, const matrix<T>& sums, const Visit& visit) {
+    matrix<T> held = in_order(sums);
+    for (;;) {
+      const slimpack::parcel next = with_->rotate(layer, slimpack::as_span(span_of(held))).value();
+      Index size = 0;
+      for (const slimpack::slice& s : next.tokens) size += s.length.value;
+      held = const_matrix_view<T>(slimpack::as<T>(next.sums).data(), size, sums.cols());
+      if (next.is_home) return out_of_order(held);
+      visit(next.tokens, const_matrix_view<T>(slimpack::as<T>(next.rows).data(), size, width), held);
+    }
+  }
+
   /// Sends the rows of two fields, as they were written, to those that share them, and keeps theirs.
   void share(int layer, field first, field second) {
-    if (with_ == nullptr) return;
+    if (with_ == nullptr || goes_round()) return;
     const auto both = [&](const page& here, auto&& f) { f(here.activations(first)), f(here.activations(second)); };
     with_->give(layer, slimpack::as_span(gathered(with_->own(), both))).value();
     scattered(with_->others(), slimpack::as<T>(with_->take(layer).value()), both);
@@ -82,7 +111,7 @@ class pack_rows {
 
   /// Sends the others what two accumulators hold for their tokens, and adds what they hold for one's own.
   void share_gradients(int layer, field first, field second) {
-    if (with_ == nullptr) return;
+    if (with_ == nullptr || goes_round()) return;
     const auto both = [&](const page& here, auto&& f) { f(here.gradients(first)), f(here.gradients(second)); };
     with_->owe(layer, slimpack::as_span(gathered(with_->others(), both))).value();
     std::vector<T> sums = gathered(with_->own(), both);
@@ -90,12 +119,14 @@ class pack_rows {
     scattered(with_->own(), std::span<const T>(sums), both);
   }
 
-  /// Calls f(page) for what is kept of a piece's sequence up to the piece's end.
+  /// Calls f(page) for what is kept of the pieces' sequence, or the only piece's, up to a token.
   template <class F>
-  void each_page_up_to(slimpack::piece p, F&& f) {
-    p.slice = {p.slice.sequence, {0}, p.slice.end()};
-    store_.visit(p, f).value();
+  void each_page_up_to(slimpack::piece p, slimpack::tokens end, F&& f) {
+    p.slice = {p.slice.sequence, {0}, end};
+    goes_round() ? store_.visit_held(p, f).value() : store_.visit(p, f).value();
   }
+  /// The first of the pieces; where they are of a shared row, all are of one sequence.
+  [[nodiscard]] const slimpack::piece& first() const { return pack_.front(); }
 
   /// Calls f(page) for what is kept of a piece.
   template <class F>
@@ -105,6 +136,32 @@ class pack_rows {
 
  private:
   using page = typename store::page;
+
+  [[nodiscard]] static std::span<const T> span_of(const matrix<T>& rows) {
+    return {rows.data(), static_cast<std::size_t>(rows.size())};
+  }
+
+  /// Calls f(row in the pack, row in order of tokens, rows) for each piece.
+  template <class F>
+  void each_in_order(F&& f) const {
+    each_piece([&](const slimpack::piece& p, Index row, Index size) {
+      Index before = 0;
+      for (const slimpack::piece& other : pack_)
+        if (other.slice.begin < p.slice.begin) before += other.slice.length.value;
+      f(row, before, size);
+    });
+  }
+  /// Rows of the pack in order of tokens, and back: backward's pieces lie the other way round.
+  [[nodiscard]] matrix<T> in_order(const matrix<T>& rows) const {
+    matrix<T> made(rows.rows(), rows.cols());
+    each_in_order([&](Index row, Index at, Index size) { made.middleRows(at, size) = rows.middleRows(row, size); });
+    return made;
+  }
+  [[nodiscard]] matrix<T> out_of_order(const matrix<T>& rows) const {
+    matrix<T> made(rows.rows(), rows.cols());
+    each_in_order([&](Index row, Index at, Index size) { made.middleRows(row, size) = rows.middleRows(at, size); });
+    return made;
+  }
 
   template <class F>
   void each_left(field which, F&& f) {

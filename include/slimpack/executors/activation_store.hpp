@@ -188,11 +188,21 @@ class activation_store {
       held = known->second.pages.held_up_to(p.slice.begin, std::min(p.slice.end(), known->second.length)).value;
     if (p.slice.begin < tokens{} || held < p.slice.end().value)
       return refused(errc::out_of_order, "access", p, "reaches beyond the " + std::to_string(held) + " tokens held");
-    for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value;) {
-      const std::int64_t next = std::min((at / quantum_ + 1) * quantum_, p.slice.end().value);
-      f(page(known->second.pages, widths_of(p), at, next));
-      at = next;
-    }
+    each_page(known->second.pages, p, f);
+    return success();
+  }
+
+  /// The same with gaps: for those pages alone that are held. Of a shared sequence whose rows go round, others' tokens are
+  /// gaps.
+  /// Errors    out_of_order: a piece of a sequence that is not held
+  template <class F>
+  [[nodiscard]] result<void> visit_held(const piece& p, F&& f) {
+    const auto known = sequences_.find(key_of(p));
+    if (known == sequences_.end() || p.slice.begin < tokens{} || p.slice.end() > known->second.length)
+      return refused(errc::out_of_order, "access", p, "is of a sequence that is not held, or reaches beyond it");
+    each_page(known->second.pages, p, [&](const page& here) {
+      if (known->second.pages.has(&paged::activations, here.begin(), here.end())) f(here);
+    });
     return success();
   }
 
@@ -285,6 +295,15 @@ class activation_store {
     std::size_t elements = 0;
     for (const widths& w : chunks_) elements += (w.*kind).size();
     return {static_cast<double>(elements * sizeof(T))};
+  }
+
+  template <class F>
+  void each_page(paged& pages, const piece& p, F&& f) const {
+    for (std::int64_t at = p.slice.begin.value; at < p.slice.end().value;) {
+      const std::int64_t next = std::min((at / quantum_ + 1) * quantum_, p.slice.end().value);
+      f(page(pages, widths_of(p), at, next));
+      at = next;
+    }
   }
 
   [[nodiscard]] result<void> check_size(const piece& p, field which, std::size_t given) const {
