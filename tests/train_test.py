@@ -103,6 +103,27 @@ class Train(unittest.TestCase):
             with self.subTest(shape=shape):
                 self.assert_same_curve(expected, self.losses(*EXACT, *shape.split(), ranks=2))
 
+    def test_replicas_share_by_any_exchange(self):
+        expected = self.losses(*EXACT, "--planner", "megatron", "--max-context", "600")
+        for exchange in ("keep", "queries", "ring"):
+            with self.subTest(exchange=exchange):
+                rows, said = self.trains(*EXACT, "--dp", "3", "--sharers", "3", "--effort", "fast", "--max-context", "600",
+                                         "--exchange", exchange)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                self.assertTrue(any(float(row["exchanged_bytes"]) > 0 for row in rows))
+                for row in rows:
+                    self.assertEqual(row["predicted_exchanged_bytes"], row["exchanged_bytes"])
+                    self.assertGreaterEqual(float(row["predicted_peak_bytes"]), float(row["peak_bytes"]))
+
+    def test_weight_gradients_run_apart(self):
+        expected = self.losses(*EXACT)
+        for shape in ("--pp 3", "--pp 2 --vpp 2", "--pp 2 --dp 2 --sharers 2"):
+            with self.subTest(shape=shape):
+                rows, said = self.trains(*EXACT, *shape.split(), "--weight-gradients", "apart")
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                self.assertGreater(sum(int(row["packs_apart"]) for row in rows), 0)
+                self.assertIn("weight gradients ran apart in", said)
+
     def test_ranks_that_plan_their_own_train_alike(self):
         shape = ["--dp", "3", "--pp", "2", "--sharers", "3", "--effort", "fast", "--max-context", "600"]
         expected = self.losses(*EXACT, "--planner", "megatron", "--max-context", "600")

@@ -98,7 +98,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
   std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together",
-              divide = dividers[0], exchange = "keep";
+              divide = dividers[0], exchange = exchanges[0];
   std::string memory, memory_table, compare, model, gpu, json, trace, timeline, graph;
   bool automatic = false;
   int gpus = 0;
@@ -181,8 +181,8 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(degree);
   add(planning, "--exchange", exchange, "HOW",
       "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
-      "sequences of one row; any, what memory has room for. slimpack's executor runs keep [keep]")
-      ->check(CLI::IsMember({"keep", "queries", "ring", "any"}));
+      "sequences of one row; any, what memory has room for [keep]")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(exchanges), std::end(exchanges))));
   add(planning, "--divide", divide, "HOW",
       "How slimpack divides a batch among replicas: searched, by planning divisions, or estimated, in a small part of\n"
       "the time, as ranks do that plan their own [searched]")
@@ -220,9 +220,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     using slimpack::io::lengths_format;
     using slimpack::solvers::search_budget;
     o.by_estimates = divide == "estimated";
-    o.exchanges = slimpack::exchange_set::all();
-    for (const slimpack::exchange e : {slimpack::exchange::keep, slimpack::exchange::queries, slimpack::exchange::ring})
-      if (exchange == name_of(e)) o.exchanges = slimpack::exchange_set::only(e);
+    o.exchanges = exchanges_named(exchange);
     o.effort = effort == "fast"   ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();

@@ -47,6 +47,12 @@ const std::vector<std::string>& planner_names() {
   return names;
 }
 
+slimpack::exchange_set exchanges_named(const std::string& name) {
+  for (const exchange e : {exchange::keep, exchange::queries, exchange::ring})
+    if (name == name_of(e)) return exchange_set::only(e);
+  return exchange_set::all();
+}
+
 bool cuts(const std::string& planner) {
   return baselines::with_named(planner, {}, {}, [](const auto& recipe) { return recipe.cuts; }).value_or(true);
 }

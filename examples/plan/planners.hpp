@@ -59,6 +59,9 @@ slimpack::seconds uncut_floor(const Cost& cost, slimpack::shape on, std::span<co
 
 /// What --divide takes, the default first.
 inline constexpr const char* dividers[]{"searched", "estimated"};
+/// What --exchange takes, the default first, and the exchanges that it stands for.
+inline constexpr const char* exchanges[]{"keep", "queries", "ring", "any"};
+slimpack::exchange_set exchanges_named(const std::string& name);
 
 /// What a rank of that replica plans for itself, as plan_named plans it for all.
 /// Requires  slimpack's own planner, by estimates

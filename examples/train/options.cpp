@@ -59,7 +59,8 @@ void check(const options& o) {
 
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
-  std::string transport = "auto", precision = "float", effort = "normal", weights = "together", divide = cli::dividers[0], memory;
+  std::string transport = "auto", precision = "float", effort = "normal", weights = "together", divide = cli::dividers[0],
+              exchange = cli::exchanges[0], memory;
   fs::path json, trace, timeline, log;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -126,6 +127,10 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(CLI::IsMember({"together", "apart"}));
   add(planning, "--sharers", o.sharers, "N", "Replicas that may share a sequence that is too long for one [1]")
       ->check(CLI::Range(1, 65536));
+  add(planning, "--exchange", exchange, "HOW",
+      "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
+      "sequences of one row; any, what memory has room for [keep]")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(cli::exchanges), std::end(cli::exchanges))));
   add(planning, "--divide", divide, "HOW",
       "searched: each rank plans all replicas, and tries several divisions of the batch; estimated: it divides by\n"
       "estimates, and plans the replicas that share sequences with its own [searched]")
@@ -160,6 +165,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     o.effort = effort == "fast"   ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();
+    o.exchanges = cli::exchanges_named(exchange);
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (*memory_option) o.shape.memory = cli::memory_of(memory);
     if (o.cost_text != "measured") o.quadratic = quadratic_named(o.cost_text, o.shape.chunks);

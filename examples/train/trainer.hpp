@@ -139,6 +139,7 @@ class trainer {
             .context = options_.max_context,
             .effort = options_.effort,
             .most_sharers = options_.sharers,
+            .exchanges = options_.exchanges,
             .by_estimates = options_.by_estimates,
             .weights = options_.weights};
   }

@@ -22,24 +22,6 @@ struct row_traffic {
   friend constexpr bool operator==(const row_traffic&, const row_traffic&) = default;
 };
 
-namespace detail {
-
-/// Adds what a rank sends of a row whose parcels go round.
-inline void add_round(const slimpack::detail::shared_sequence& s, const slimpack::detail::row_part& row, pass way,
-                      std::span<const row_format> chunks, row_traffic& sum) {
-  const std::size_t next = (s.self + 1) % s.sharers.size();
-  for (const row_format& f : chunks) {
-    const parcel_format& one = f.going_round(s.exchange, way);
-    for (std::size_t k = 0; k < row.parcels.size(); ++k)
-      for (const std::size_t width : {k == next ? 0 : one.rows.bytes_per_token(), one.sums.bytes_per_token()}) {
-        sum.messages[way] += width > 0 ? f.layers : 0;
-        for (const slice& piece : row.parcels[k]) sum.bytes[way] += f.layers * piece.length.value * static_cast<std::int64_t>(width);
-      }
-  }
-}
-
-}  // namespace detail
-
 /// What a rank of the plan will send, to the byte.
 /// Formula   forward: in each layer, to each other sharer, keys and values of the rank's tokens of the row that come
 ///           before that sharer's last token; backward: to each owner, the gradients of those of its tokens of the row
@@ -59,23 +41,28 @@ inline void add_round(const slimpack::detail::shared_sequence& s, const slimpack
   row_traffic sum;
   for (const slimpack::detail::shared_sequence& s : shared.value().all())
     for (const pass way : both_passes)
-      for (const slimpack::detail::row_part& row : s.rows[way]) {
-        if (s.exchange != exchange::keep) {
-          detail::add_round(s, row, way, chunks, sum);
-          continue;
-        }
-        std::vector<std::int64_t> to(s.sharers.size());  // tokens, per sharer
-        if (way == pass::forward) to = row.sent;
-        for (std::size_t i = 0; i < row.others.size() && way == pass::backward; ++i)
-          to[row.owner[i]] += row.others[i].length.value;
+      for (const slimpack::detail::row_part& row : s.rows[way])
         for (const row_format& f : chunks) {
-          const message_format& one = way == pass::forward ? f.keys_values : f.gradients;
-          for (const std::int64_t n : to) {
-            sum.messages[way] += n > 0 ? f.layers : 0;
-            sum.bytes[way] += f.layers * n * static_cast<std::int64_t>(one.bytes_per_token());
+          const auto add = [&](std::int64_t tokens_sent, const message_format& one) {
+            const auto bytes_sent = tokens_sent * static_cast<std::int64_t>(one.bytes_per_token());
+            sum.messages[way] += bytes_sent > 0 ? f.layers : 0;
+            sum.bytes[way] += f.layers * bytes_sent;
+          };
+          if (s.exchange == exchange::keep) {
+            std::vector<std::int64_t> to(s.sharers.size());  // tokens, per sharer
+            if (way == pass::forward) to = row.sent;
+            for (std::size_t i = 0; i < row.others.size() && way == pass::backward; ++i)
+              to[row.owner[i]] += row.others[i].length.value;
+            for (const std::int64_t n : to) add(n, way == pass::forward ? f.keys_values : f.gradients);
+          }
+          for (std::size_t k = 0; k < row.parcels.size(); ++k) {
+            std::int64_t held = 0;
+            for (const slice& one : row.parcels[k]) held += one.length.value;
+            const parcel_format& round = f.going_round(s.exchange, way);
+            if (k != (s.self + 1) % s.sharers.size()) add(held, round.rows);
+            add(held, round.sums);
           }
         }
-      }
   return sum;
 }
 
