@@ -76,17 +76,18 @@ TEST(RowExchange, SendsNothingAgainThatIsKept) {
 }
 
 // Half of the keys and values of 8 tokens are a hop: 32 bytes, 8 s, of which attention covers half of 18 pairs, 0.9 s.
-// Backward twice the bytes and three times the attention.
+// Backward three times the attention; and gradients of 4 bytes an element, 16 s, hop twice, the last time home.
 TEST(RowExchange, TimesAHopByHand) {
   EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward, exchange::ring), 0.25 + 8 - 0.9);
-  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::ring), 0.25 + 16 - 2.7);
+  EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::ring), 0.25 + 8 - 2.7 + 2 * (0.25 + 16));
 }
 
-// Queries and outputs of 4 tokens are 2 x 8 bytes each, backward 2 x 12, however long the prefix.
+// Queries of 4 tokens are 32 bytes, their outputs in sums of 4 bytes an element 64, however long the prefix. Backward
+// queries and gradients of outputs are 64, and gradients of queries 64.
 TEST(RowExchange, SendsQueriesAndOutputs) {
   for (const std::int64_t end : {8, 1024}) {
-    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward, exchange::queries, end), 0.25 + 64 / 4.0 - 0.9);
-    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::queries, end), 0.25 + 96 / 4.0 - 2.7);
+    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::forward, exchange::queries, end), 0.25 + 32 / 4.0 - 0.9 + 2 * (0.25 + 64 / 4.0));
+    EXPECT_DOUBLE_EQ(waits({.stages = 2, .replicas = 2}, pass::backward, exchange::queries, end), 0.25 + 64 / 4.0 - 2.7 + 2 * (0.25 + 64 / 4.0));
   }
 }
 

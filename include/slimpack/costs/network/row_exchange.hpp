@@ -27,15 +27,18 @@ namespace slimpack::costs {
 ///                    receives, whichever are more, less the attention of its tokens to what lies before the row, which
 ///                    is there already: 2 e bytes for a token's e key and value elements forward, 4 e for their
 ///                    gradients backward, which are added up in fp32
-///           ring     (m - 1) (latency + max(0, hop - attention / m)) in each layer, a hop being 2 e k / m bytes for the k
-///                    keys up to the row's end; backward those and their gradients, 4 e k / m
-///           queries  the same with a hop of 2 (q + o) n bytes for q query and o output elements of the replica's own n
-///                    tokens; backward 2 (2 q + o) n, those of queries, their gradients and the gradients of outputs
-///           Where attention is computed again, ring and queries make the forward's hops again, too; what is kept is there.
+///           ring     (m - 1) (latency + max(0, rows - attention / m)) in each layer, rows being 2 e k / m bytes for the k
+///                    keys up to the row's end; backward also m (latency + sums), the gradients of these keys, 4 e k / m
+///                    bytes, which wait for what each sharer adds, and come home
+///           queries  the same, forward and backward, with rows of 2 q n bytes for q query elements of the replica's own n
+///                    tokens and sums of 4 o n for o output elements; backward rows of 2 (q + o) n, queries and gradients
+///                    of outputs, and sums of 4 q n, gradients of queries
+///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is there.
 ///           All of it `exposed` times, since compute waits (costs::slowdown)
 /// Source    keep: derived; it hides as soon as the part before the row is long enough. Ring attention
 ///           (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries that travel
-///           instead of a long prefix, Yang et al. (arXiv:2411.01783)
+///           instead of a long prefix, Yang et al. (arXiv:2411.01783); what travels when is sharing::rotate's
+///           (executors/sharing.hpp)
 /// Units     tokens in, seconds out            Errors    none            Complexity  that of network
 class row_exchange {
  public:
@@ -53,9 +56,11 @@ class row_exchange {
         keys += l.kv_elements, queries += l.query, outputs += l.output;
       }
       const double bytes_of_one = 2.0 / on.context / std::max(count, 1);  // of a layer, for one GPU
-      const round forward{bytes_of_one * keys, bytes_of_one * (queries + outputs), 1};
-      const round backward{bytes_of_one * 2 * keys, bytes_of_one * (2 * queries + outputs), 1};
-      layers_of_part made{static_cast<double>(count), {forward.key, 2 * forward.key}, {{forward}, {backward}}};
+      const round forward{{bytes_of_one * keys, 0}, {bytes_of_one * queries, bytes_of_one * 2 * outputs}, 1};
+      const round backward{{bytes_of_one * keys, bytes_of_one * 2 * keys},
+                           {bytes_of_one * (queries + outputs), bytes_of_one * 2 * queries},
+                           1};
+      layers_of_part made{static_cast<double>(count), {forward.key.rows, backward.key.sums}, {{forward}, {backward}}};
       if (again) {
         made.rounds.backward.push_back(forward);
         made.rounds.backward[0].attention = ratio / (ratio + 1);
@@ -82,20 +87,27 @@ class row_exchange {
       const seconds before = attention * (share * of.rounds[p].front().attention);
       return std::max(seconds{}, (latency * (sharers - 1) + flow) * of.layers - before) * exposed_;
     }
-    const double keys = static_cast<double>(row.end.value) / sharers;
-    seconds each{};
+    const bool is_ring = row.exchange == exchange::ring;
+    const double held = is_ring ? static_cast<double>(row.end.value) / sharers : own;  // tokens of a parcel
+    seconds all{};
     for (const round& r : of.rounds[p]) {
-      const bytes hop{row.exchange == exchange::ring ? r.key * keys : r.query * own};
-      const seconds flow = net_.send_receive(between, hop) - latency;
-      each += latency * of.layers + std::max(seconds{}, flow * of.layers - attention * (r.attention / sharers));
+      const parcel& each = is_ring ? r.key : r.query;
+      const seconds rows = net_.send_receive(between, {each.rows * held}) - latency;
+      const seconds sums = net_.send_receive(between, {each.sums * held});
+      all += (latency * of.layers + std::max(seconds{}, rows * of.layers - attention * (r.attention / sharers))) * (sharers - 1);
+      if (each.sums > 0) all += sums * (of.layers * sharers);
     }
-    return each * ((sharers - 1) * exposed_);
+    return all * exposed_;
   }
 
  private:
+  struct parcel {
+    double rows{};  // bytes of a token in a layer
+    double sums{};  // that wait for what each sharer adds
+  };
   struct round {
-    double key{};        // bytes of a token's keys and values in a layer
-    double query{};      // of its queries and what comes back
+    parcel key;          // of its keys and values, and their gradients
+    parcel query;        // of its queries, and outputs or gradients of queries
     double attention{};  // that runs with it, of the pass's
   };
   struct layers_of_part {
