@@ -30,6 +30,8 @@ enum class fault {
   owes_twice,        // an addend is added twice
   due_twice,         // adds its own gradients to a sum that has them
   due_in_vain,       // leaves what others owe
+  visits_in_vain,    // adds nothing to what goes round forward, or nothing of it to its own
+  returns_in_vain,   // the same backward
 };
 
 struct place {
@@ -38,13 +40,14 @@ struct place {
   int stage{};
   int layer{};
   std::uint32_t replica{};
+  exchange how{exchange::keep};  // by which alone it goes wrong
 };
 
 /// Layers of attention without queries: x + c / (t + 1) sum over s <= t of tanh(a x_s). Rows are these values.
 class mean_stage {
  public:
   static constexpr backward_cuts cuts = backward_cuts::any;
-  static constexpr bool shares_rows = true;
+  static constexpr exchange_set shares_rows = exchange_set::all();
   using message = std::span<const std::byte>;
 
   mean_stage(int stage, int layers, place wrong) : stage_(stage), layers_(static_cast<std::size_t>(layers)), wrong_(wrong) {
@@ -55,7 +58,10 @@ class mean_stage {
   std::vector<double> gradient;  // of a and c, per layer
 
   [[nodiscard]] message_format format() const { return {1, element_type::float64}; }
-  [[nodiscard]] row_format rows(std::uint32_t) const { return {static_cast<int>(layers_), format(), format()}; }
+  /// Queries are where they are, and their sums; backward their slopes. In a ring values; backward their gradients.
+  [[nodiscard]] row_format rows(std::uint32_t) const {
+    return {static_cast<int>(layers_), format(), format(), {{{}, format()}, {format(), {}}}, {{format(), {}}, {{}, format()}}};
+  }
   void begin_step(const step_outline&) { sum_ = 0; }
   [[nodiscard]] double loss() const { return sum_; }
   [[nodiscard]] bytes held() const { return {static_cast<double>(arenas_.size())}; }
@@ -84,7 +90,7 @@ class mean_stage {
     return std::sin(0.7 * static_cast<double>(t + key % 11)) + 0.3;
   }
   [[nodiscard]] bool goes_wrong(fault what, std::size_t layer, const sharing* with) const {
-    return with != nullptr && wrong_.what == what && wrong_.stage == stage_ && wrong_.layer == static_cast<int>(layer) &&
+    return with != nullptr && wrong_.what == what && wrong_.how == with->exchange() && wrong_.stage == stage_ && wrong_.layer == static_cast<int>(layer) &&
            (wrong_.replica == place::everywhere || with->sharers()[with->self()] == wrong_.replica);
   }
   static std::vector<std::size_t> places(std::span<const slice> slices) {
@@ -118,7 +124,7 @@ class mean_stage {
       layer_rows& here = all.layers[l];
       for (std::vector<double>* const each : {&here.x, &here.value, &here.attended, &here.dvalue}) each->resize(length);
       for (std::size_t k = 0; k < at.size(); ++k) here.x[at[k]] = x[k], here.value[at[k]] = std::tanh(a(l) * x[k]);
-      if (with != nullptr) {
+      if (with != nullptr && with->exchange() == exchange::keep) {
         if (goes_wrong(fault::never_gives, l, with)) return out.put(x);
         std::vector<double> mine = picked(here.value, places(with->own()));
         if (goes_wrong(fault::gives_others, l, with)) mine = picked(here.x, places(with->own()));
@@ -131,10 +137,11 @@ class mean_stage {
         for (std::size_t k = 0; k < theirs.size() && !goes_wrong(fault::takes_in_vain, l, with); ++k)
           here.value[theirs[k]] = as<double>(taken.value())[k];
       }
+      for (const std::size_t t : at) here.attended[t] = sum_to(here.value, t);
+      if (with != nullptr && with->exchange() != exchange::keep)
+        if (result<void> went = round_forward(*with, l, here); !went) return went;
       for (std::size_t k = 0; k < at.size(); ++k) {
-        double sum = 0;
-        for (std::size_t s = 0; s <= at[k]; ++s) sum += here.value[s];
-        here.attended[at[k]] = sum / static_cast<double>(at[k] + 1);
+        here.attended[at[k]] /= static_cast<double>(at[k] + 1);
         x[k] += c(l) * here.attended[at[k]];
       }
     }
@@ -160,11 +167,15 @@ class mean_stage {
     for (std::size_t l = layers_; l-- > 0;) {
       layer_rows& here = all.layers[l];
       const std::vector<double> later = here.dvalue;
+      std::vector<double> slopes(here.dvalue.size());
       for (std::size_t k = 0; k < at.size(); ++k) {
         gradient[2 * l + 1] += dy[k] * here.attended[at[k]];
-        for (std::size_t s = 0; s <= at[k]; ++s) here.dvalue[s] += c(l) * dy[k] / static_cast<double>(at[k] + 1);
+        slopes[at[k]] = c(l) * dy[k] / static_cast<double>(at[k] + 1);
       }
-      if (with != nullptr) {
+      add_from(slopes, here.dvalue);
+      if (with != nullptr && with->exchange() != exchange::keep)
+        if (result<void> went = round_backward(*with, l, here, slopes); !went) return went;
+      if (with != nullptr && with->exchange() == exchange::keep) {
         const std::vector<std::size_t> theirs = places(with->others());
         std::vector<double> owed = picked(here.dvalue, theirs);
         for (std::size_t k = 0; k < owed.size(); ++k) {
@@ -190,6 +201,72 @@ class mean_stage {
     }
     if (std::any_of(row.begin(), row.end(), [](const piece& p) { return p.is_own_first(); })) arenas_.erase(one.slice.sequence);
     return out.put(dy);
+  }
+
+  static double sum_to(const std::vector<double>& value, std::size_t t) {
+    double sum = 0;
+    for (std::size_t s = 0; s <= t; ++s) sum += value[s];
+    return sum;
+  }
+  /// Adds to each token what it and those after it have.
+  static void add_from(const std::vector<double>& slopes, std::vector<double>& dvalue) {
+    double later = 0;
+    for (std::size_t t = slopes.size(); t-- > 0;) dvalue[t] += later += slopes[t];
+  }
+
+  template <class Visit>
+  static result<std::vector<double>> round(sharing& with, std::size_t layer, const std::vector<double>& rows, std::vector<double> sums,
+                                           const Visit& visit) {
+    const int l = static_cast<int>(layer);
+    if (result<void> launched = with.launch(l, slimpack::as_span(rows)); !launched) return std::move(launched).error();
+    for (;;) {
+      const result<parcel> next = with.rotate(l, slimpack::as_span(sums));
+      if (!next) return next.error();
+      const std::span<const double> so_far = as<double>(next.value().sums);
+      sums.assign(so_far.begin(), so_far.end());
+      if (next.value().is_home) return sums;
+      visit(as<double>(next.value().rows), places(next.value().tokens), sums);
+    }
+  }
+
+  result<void> round_forward(sharing& with, std::size_t l, layer_rows& here) {
+    const std::vector<std::size_t> own = places(with.own());
+    const bool in_vain = goes_wrong(fault::visits_in_vain, l, &with);
+    const bool asks = with.exchange() == exchange::queries;
+    const auto answer = [&](std::span<const double>, const std::vector<std::size_t>& theirs, std::vector<double>& sums) {
+      for (std::size_t k = 0; k < theirs.size() && !in_vain; ++k) sums[k] += sum_to(here.value, theirs[k]);
+    };
+    const auto hear = [&](std::span<const double> values, const std::vector<std::size_t>& theirs, std::vector<double>&) {
+      std::vector<double> value(here.value.size());
+      for (std::size_t k = 0; k < theirs.size(); ++k) value[theirs[k]] = values[k];
+      for (std::size_t k = 0; k < own.size() && !in_vain; ++k) here.attended[own[k]] += sum_to(value, own[k]);
+    };
+    result<std::vector<double>> home = asks ? round(with, l, {}, picked(here.attended, own), answer)
+                                            : round(with, l, picked(here.value, own), {}, hear);
+    if (!home) return std::move(home).error();
+    for (std::size_t k = 0; k < own.size() && asks; ++k) here.attended[own[k]] = home.value()[k];
+    return success();
+  }
+
+  result<void> round_backward(sharing& with, std::size_t l, layer_rows& here, const std::vector<double>& slopes) {
+    const std::vector<std::size_t> own = places(with.own());
+    const bool in_vain = goes_wrong(fault::returns_in_vain, l, &with);
+    const bool asks = with.exchange() == exchange::queries;
+    const auto add = [&](std::span<const double> rows, const std::vector<std::size_t>& theirs, std::vector<double>&) {
+      std::vector<double> all(slopes.size());
+      for (std::size_t k = 0; k < theirs.size(); ++k) all[theirs[k]] = rows[k];
+      if (!in_vain) add_from(all, here.dvalue);
+    };
+    const auto give_back = [&](std::span<const double>, const std::vector<std::size_t>& theirs, std::vector<double>& sums) {
+      std::vector<double> all(slopes.size());
+      add_from(slopes, all);
+      for (std::size_t k = 0; k < theirs.size() && !in_vain; ++k) sums[k] += all[theirs[k]];
+    };
+    result<std::vector<double>> home = asks ? round(with, l, picked(slopes, own), {}, add)
+                                            : round(with, l, {}, picked(here.dvalue, own), give_back);
+    if (!home) return std::move(home).error();
+    for (std::size_t k = 0; k < own.size() && !asks; ++k) here.dvalue[own[k]] = home.value()[k];
+    return success();
   }
 
   int stage_;
@@ -264,6 +341,24 @@ std::vector<place> every_fault() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(EveryFault, FaultySharers, ::testing::ValuesIn(every_fault()));
+
+TEST(SharedComputeLaws, NameWhoGoesWrongWhereRowsGoRound) {
+  for (const fault what : {fault::visits_in_vain, fault::returns_in_vain})
+    for (const int stage : {0, 1})
+      for (const int layer : {0, 1})
+        for (const std::uint32_t replica : {static_cast<std::uint32_t>(layer), place::everywhere})
+          for (const exchange how : {exchange::queries, exchange::ring}) {
+            const testing::report r = tried({what, stage, layer, replica, how});
+            const bool asks = how == exchange::queries;
+            const std::string who = replica == place::everywhere ? "every replica" : "replica " + std::to_string(replica);
+            EXPECT_TRUE(says(r, who + (asks ? " goes wrong where queries go round" : " goes wrong where ring sends keys and values round"))) << r;
+            // What a rank adds to sums comes home wrong; what it adds to its own rows shows in the layer that runs next.
+            const bool in_sums = asks == (what == fault::visits_in_vain);
+            const std::string where = " in layer " + std::to_string(layer) + " of stage " + std::to_string(stage);
+            EXPECT_EQ(says(r, (what == fault::visits_in_vain ? "comes home forward" : "comes home backward") + where), in_sums) << r;
+            EXPECT_FALSE(says(r, "share by keep")) << "which has no fault";
+          }
+}
 
 // As a fault in the code is, which all replicas have.
 TEST(SharedComputeLaws, NameTheLayerOfAFaultThatAllReplicasHave) {

@@ -8,10 +8,11 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
+#include <slimpack/testing/detail/random_sharers.hpp>
+#include <slimpack/testing/detail/round_diagnosis.hpp>
 #include <slimpack/testing/detail/sharing_diagnosis.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>
-#include <slimpack/testing/detail/random_sharers.hpp>
 #include <slimpack/testing/report.hpp>
 
 #include <algorithm>
@@ -57,7 +58,9 @@ class compute_trial {
         without_work(batch, expected, stages);
         after_a_failure(batch, expected, stages);
         if constexpr (slimpack::detail::shares_rows<compute>)
-          for (const int sharers : {2, 3}) shared(batch, expected, stages, sharers);
+          for (const exchange how : {exchange::keep, exchange::queries, exchange::ring})
+            for (const int sharers : {2, 3})
+              if (slimpack::detail::exchanges_of<compute>().contains(how)) shared(batch, expected, stages, sharers, how);
       }
     }
     return std::move(report_);
@@ -168,7 +171,7 @@ class compute_trial {
   }
 
   /// The batch, and the longest sequence there may be, on replicas that share as they happen to.
-  void shared(std::vector<document> batch, const outcome& rest, int stages, int sharers) {
+  void shared(std::vector<document> batch, const outcome& rest, int stages, int sharers, exchange how_shared) {
     if (o_.longest < o_.quantum * 4) return;  // too short to be shared in every way
     const document longest{o_.longest, batch.front().key + 1};
     const outcome alone = uncut({&longest, 1}, stages);
@@ -180,10 +183,12 @@ class compute_trial {
     batch.push_back(longest);
     random_.shuffle(batch);
     const auto any_plan = [&] {
-      const auto several_rows = [](const merge& m) { return m.forward.size() > 1 && m.backward.size() > 1; };
+      const auto several_rows = [&](const merge& m) {
+        return how_shared == exchange::ring || (m.forward.size() > 1 && m.backward.size() > 1);
+      };
       solution how;
       for (int tries = 0; tries < 16 && std::none_of(how.merges.begin(), how.merges.end(), several_rows); ++tries)
-        how = random_sharers(steps_.lengths_of(batch), steps_.shape_of(stages, sharers), random_);
+        how = random_sharers(steps_.lengths_of(batch), steps_.shape_of(stages, sharers), random_, how_shared);
       return steps_.planned(batch, stages, sharers, how);
     };
     ranks all = steps_.fresh(stages, sharers);
@@ -192,8 +197,15 @@ class compute_trial {
     const double loss = reports[0].value().loss_sum;
     const std::vector<double> found = steps_.gradients_of_all(all, stages, sharers);
     const bool right = steps_.alike(loss, expected.loss) && steps_.alike(found, expected.gradients);
-    if (!right && !why_.contains(stages)) why_[stages] = sharing_diagnosis<Model>(steps_, o_, stages)(longest, alone);
-    const std::string why = right || why_[stages].empty() ? std::string() : ": " + why_[stages];
+    std::string why;
+    if (!right) {
+      const auto known = why_.find({stages, how_shared});
+      why = known != why_.end()             ? known->second
+            : how_shared == exchange::keep ? sharing_diagnosis<Model>(steps_, o_, stages)(longest, alone)
+                                           : round_diagnosis<Model>(steps_, o_, stages, how_shared)(longest, alone);
+      why_[{stages, how_shared}] = why;
+    }
+    why = " that share by " + std::string(slimpack::name_of(how_shared)) + (why.empty() ? why : ": " + why);
     report_.check(2, steps_.alike(loss, expected.loss), "the loss of sequences that replicas share is that of whole ones", loss, "for",
                   expected.loss, "on", stages, "stages of", sharers, "replicas" + why);
     const auto d = steps_.between(found, expected.gradients);
@@ -238,7 +250,7 @@ class compute_trial {
   generator random_;
   report report_;
   steps_of steps_;
-  std::map<int, std::string> why_;  // by stages: what is wrong with sharing, once known
+  std::map<std::pair<int, exchange>, std::string> why_;  // by stages: what is wrong with sharing, once known
 };
 
 }  // namespace detail

@@ -21,6 +21,8 @@ namespace slimpack::testing::detail {
 struct exchange_log {
   using rows = std::map<std::int64_t, std::vector<double>>;  // by token
   std::map<int, rows> given, taken, owed;                    // by layer
+  using step = std::pair<pass, int>;                         // a layer's turn
+  std::map<step, rows> launched, home;                       // where rows go round: these, and sums that came home
 };
 
 /// A small change of what a rank takes in a layer, in a direction that is every token's own.
@@ -36,10 +38,11 @@ struct nudge {
 /// A handle that writes down what passes through it. Elements other than float32 and float64 are not read.
 class audited_sharing final : public sharing {
  public:
-  audited_sharing(sharing& with, const row_format& format, exchange_log& log, nudge change)
-      : with_(&with), format_(format), log_(&log), change_(change) {}
+  audited_sharing(sharing& with, const row_format& format, pass way, exchange_log& log, nudge change)
+      : with_(&with), format_(format), way_(way), log_(&log), change_(change) {}
 
   [[nodiscard]] sequence_id sequence() const override { return with_->sequence(); }
+  [[nodiscard]] slimpack::exchange exchange() const override { return with_->exchange(); }
   [[nodiscard]] std::span<const std::uint32_t> sharers() const override { return with_->sharers(); }
   [[nodiscard]] std::size_t self() const override { return with_->self(); }
   [[nodiscard]] std::span<const slice> own() const override { return with_->own(); }
@@ -65,6 +68,16 @@ class audited_sharing final : public sharing {
     return with_->owe(layer, rows);
   }
   [[nodiscard]] result<void> add(int layer, std::span<std::byte> rows, adder plus) override { return with_->add(layer, rows, plus); }
+  [[nodiscard]] result<void> launch(int layer, std::span<const std::byte> rows) override {
+    note(log_->launched[{way_, layer}], own(), rows, format_.going_round(exchange(), way_).rows);
+    return with_->launch(layer, rows);
+  }
+  [[nodiscard]] result<parcel> rotate(int layer, std::span<const std::byte> sums) override {
+    result<parcel> next = with_->rotate(layer, sums);
+    if (next && next.value().is_home)
+      note(log_->home[{way_, layer}], own(), next.value().sums, format_.going_round(exchange(), way_).sums);
+    return next;
+  }
 
  private:
   /// Calls visit(number, token, element) for all that there are, in order; for none where rows have another size.
@@ -89,6 +102,7 @@ class audited_sharing final : public sharing {
 
   sharing* with_;
   row_format format_;
+  pass way_;
   exchange_log* log_;
   nudge change_;
   std::vector<std::byte> nudged_;
@@ -108,7 +122,7 @@ template <class Compute>
 class audited_compute : public state_type_of<Compute> {
  public:
   static constexpr backward_cuts cuts = cuts_of<Compute>();
-  static constexpr bool shares_rows = true;
+  static constexpr exchange_set shares_rows = slimpack::detail::exchanges_of<Compute>();
   static constexpr bool splits_weight_gradients = slimpack::detail::splits_weight_gradients<Compute>;
 
   audited_compute(Compute& compute, nudge change) : compute_(&compute), change_(change) {}
@@ -121,12 +135,12 @@ class audited_compute : public state_type_of<Compute> {
   template <class... Arguments>
     requires requires(Compute& c, Arguments&&... all) { c.forward(std::forward<Arguments>(all)...); }
   decltype(auto) forward(Arguments&&... all) {
-    return compute_->forward(audited(std::forward<Arguments>(all))...);
+    return compute_->forward(audited(pass::forward, std::forward<Arguments>(all))...);
   }
   template <class... Arguments>
     requires requires(Compute& c, Arguments&&... all) { c.backward(std::forward<Arguments>(all)...); }
   decltype(auto) backward(Arguments&&... all) {
-    return compute_->backward(audited(std::forward<Arguments>(all))...);
+    return compute_->backward(audited(pass::backward, std::forward<Arguments>(all))...);
   }
   template <class... Arguments>
     requires requires(Compute& c, Arguments&&... all) { c.weights(std::forward<Arguments>(all)...); }
@@ -152,9 +166,9 @@ class audited_compute : public state_type_of<Compute> {
 
  private:
   template <class Argument>
-  decltype(auto) audited(Argument&& one) {
+  decltype(auto) audited([[maybe_unused]] pass way, Argument&& one) {
     if constexpr (std::is_same_v<std::remove_cvref_t<Argument>, sharing>)
-      return static_cast<sharing&>(open_.emplace(one, compute_->rows(0), log_, change_));
+      return static_cast<sharing&>(open_.emplace(one, compute_->rows(0), way, log_, change_));
     else
       return std::forward<Argument>(one);
   }

@@ -31,9 +31,10 @@ struct dealt_sequence {
   std::vector<std::uint32_t> replicas;  // ascending
   by_pass<std::vector<row>> rows;       // in run order
 
-  /// Random owners, in runs of uneven lengths, and random rows of which each has something of every sharer.
+  /// Random owners, in runs of uneven lengths, and random rows of which each has something of every sharer, or one row.
   /// Requires  as many quanta as replicas
-  static dealt_sequence any(sequence_id id, tokens length, tokens quantum, std::vector<std::uint32_t> among, generator& random) {
+  static dealt_sequence any(sequence_id id, tokens length, tokens quantum, std::vector<std::uint32_t> among, bool in_one_row,
+                            generator& random) {
     dealt_sequence made{id, std::move(among), {}};
     const std::int64_t quanta = (length.value + quantum.value - 1) / quantum.value;
     const auto sharers = static_cast<std::int64_t>(made.replicas.size());
@@ -51,7 +52,7 @@ struct dealt_sequence {
       std::vector<std::uint8_t> seen(made.replicas.size());
       for (std::size_t i = 0; i < owner.size(); ++i) {
         seen[owner[p == pass::forward ? i : owner.size() - 1 - i]] = 1;
-        if (std::find(seen.begin(), seen.end(), 0) == seen.end() && random.once_in(2))
+        if (!in_one_row && std::find(seen.begin(), seen.end(), 0) == seen.end() && random.once_in(2))
           begins.push_back(i + 1), seen.assign(seen.size(), 0);
       }
       if (begins.size() > 1) begins.pop_back();  // the last row takes in what may lack a sharer
@@ -94,12 +95,14 @@ struct dealt_sequence {
 
 /// Random packs of a batch whose replicas share sequences, and programs that run them: rows of any number of tokens, of
 /// which sharers have uneven runs here and there; replicas that also run sequences of their own; packs with rows of
-/// several sequences; sequences shared by different replicas. The first that has enough quanta is shared by all.
+/// several sequences; sequences shared by different replicas, all by one exchange. The first that has enough quanta is
+/// shared by all.
 /// Law       a right answer to the problem (solver_for), and free of deadlock: all replicas run columns of packs in one
 ///           order, each without those where it has nothing
 /// Requires  shape.chunks is 1
 /// Errors    none            Complexity  O(quanta * replicas)
-[[nodiscard]] inline solution random_sharers(std::span<const tokens> lengths, const shape& on, generator& random) {
+[[nodiscard]] inline solution random_sharers(std::span<const tokens> lengths, const shape& on, generator& random,
+                                             exchange how = exchange::keep) {
   const auto replicas = static_cast<std::size_t>(on.replicas);
   std::vector<detail::dealt_sequence> all;
   bool by_all = false;
@@ -112,7 +115,7 @@ struct dealt_sequence {
     by_all = by_all || first;
     if (!first) among.resize(static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(std::min(quanta, replicas)))));
     std::sort(among.begin(), among.end());
-    all.push_back(detail::dealt_sequence::any({i}, lengths[i], on.quantum, std::move(among), random));
+    all.push_back(detail::dealt_sequence::any({i}, lengths[i], on.quantum, std::move(among), how == exchange::ring, random));
   }
   const auto columns = detail::random_columns(all, random);
 
@@ -138,6 +141,7 @@ struct dealt_sequence {
     merge& m = made.merges.emplace_back();
     m.sequence = all[s].id;
     m.replicas = all[s].replicas;
+    m.exchange = how;
     for (const pass p : both_passes)
       for (std::size_t c = 0; c < columns[p].size(); ++c)
         for (const auto& [of, row] : columns[p][c]) {

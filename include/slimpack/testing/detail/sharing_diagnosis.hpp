@@ -4,6 +4,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/testing/detail/audited_compute.hpp>
+#include <slimpack/testing/detail/audited_steps.hpp>
 #include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 
@@ -31,17 +32,11 @@ namespace slimpack::testing::detail {
 /// Source    derived
 /// Requires  one chunk; elements of rows that are float32 or float64: of others it says nothing
 template <class Model>
-class sharing_diagnosis {
+class sharing_diagnosis : audited_steps<Model> {
  public:
-  using steps_of = compute_steps<Model>;
-  using compute = typename steps_of::compute;
-  using outcome = typename steps_of::outcome;
-
-  sharing_diagnosis(const steps_of& steps, const compute_options& o, int stages) : steps_(steps), o_(o), stages_(stages) {
-    auto all = steps.fresh(stages);
-    for (int stage = 0; stage < stages; ++stage)
-      for (int layer = 0; layer < all.computes[static_cast<std::size_t>(stage)]->rows(0).layers; ++layer) layers_.push_back({stage, layer});
-  }
+  using audit = audited_steps<Model>;
+  using audit::audited_steps;
+  using typename audit::outcome;
 
   /// A sentence that names layer and replica, empty where nothing was found.
   /// expected: of the document uncut            Requires  a document of four quanta or more
@@ -71,66 +66,16 @@ class sharing_diagnosis {
   }
 
  private:
-  static constexpr int replicas_ = 3;  // so that a faulty one is not one of each two
-
-  struct place {
-    int stage{};
-    int layer{};
-  };
-
-  struct outcome_and_logs {
-    bool ran{};
-    outcome all{};
-    std::vector<exchange_log> logs{};  // per rank
-  };
-
-  using part = std::pair<int, tokens>;  // which replica runs the tokens up to which
-
-  /// A sequence in these rows, each of the same replicas.
-  [[nodiscard]] solution rows(const std::vector<std::vector<part>>& all) const {
-    solution made{std::vector<replica_solution>(static_cast<std::size_t>(replicas_)), {}};
-    for (replica_solution& r : made.replicas) r.programs.resize(static_cast<std::size_t>(stages_));
-    merge& m = made.merges.emplace_back();
-    for (const part& p : all.front()) m.replicas.push_back(static_cast<std::uint32_t>(p.first));
-    std::sort(m.replicas.begin(), m.replicas.end());
-    m.replicas.erase(std::unique(m.replicas.begin(), m.replicas.end()), m.replicas.end());
-    std::vector<std::vector<std::pair<std::size_t, slice>>> slices(all.size());  // (replica, what it runs)
-    for (tokens at{}; std::vector<std::pair<std::size_t, slice>>& row : slices)
-      for (const part& p : all[static_cast<std::size_t>(&row - slices.data())])
-        row.push_back({static_cast<std::size_t>(p.first), {{0}, at, p.second - at}}), at = p.second;
-    for (const std::uint32_t r : m.replicas) made.replicas[r].sequences = {{0}};
-    for (const pass p : both_passes)
-      for (std::size_t row = 0; row < slices.size(); ++row) {
-        std::vector<std::pair<std::size_t, slice>> parts = slices[p == pass::forward ? row : slices.size() - 1 - row];
-        if (p == pass::backward) std::reverse(parts.begin(), parts.end());
-        for (const auto& [replica, one] : parts) made.replicas[replica].partition.of(p).append(one);
-        const pack_id pack{static_cast<std::uint32_t>(row)};
-        for (const std::uint32_t r : m.replicas) {
-          made.replicas[r].partition.of(p).close();
-          for (program& code : made.replicas[r].programs) code.push_back({p, pack, 0});
-        }
-        m.of(p).emplace_back(m.replicas.size(), pack);
-      }
-    return made;
-  }
-
-  [[nodiscard]] std::size_t rank_of(int replica, int stage) const { return static_cast<std::size_t>(replica * stages_ + stage); }
-
-  /// A step of the document, in which what `rank` takes is changed.
-  [[nodiscard]] outcome_and_logs run(const document& of, const solution& how, std::size_t rank = 0, nudge change = {}) const {
-    auto all = steps_.fresh(stages_, replicas_);
-    std::deque<audited_compute<compute>> audited;  // none is moved
-    for (std::size_t r = 0; r < all.computes.size(); ++r) audited.emplace_back(*all.computes[r], r == rank ? change : nudge{});
-    const std::span<const document> batch(&of, 1);
-    const auto reports = steps_.step(all, steps_.planned(batch, stages_, replicas_, how), batch, -1, 0,
-                                     [&](std::size_t r, compute&) -> audited_compute<compute>& { return audited[r]; });
-    outcome_and_logs found{true, {}, {}};
-    for (const result<step_report>& r : reports) found.ran = found.ran && r.has_value();
-    if (!found.ran) return found;
-    found.all = {reports[0].value().loss_sum, 0, steps_.gradients_of_all(all, stages_, replicas_)};
-    for (const audited_compute<compute>& one : audited) found.logs.push_back(one.log());
-    return found;
-  }
+  using typename audit::outcome_and_logs;
+  using typename audit::place;
+  using audit::layers_;
+  using audit::name_of;
+  using audit::o_;
+  using audit::rank_of;
+  using audit::replicas_;
+  using audit::rows;
+  using audit::run;
+  using audit::steps_;
 
   /// The derivative of the loss by what a rank takes in a layer, along the change's direction, and what it owes so.
   struct derivative {
@@ -167,11 +112,6 @@ class sharing_diagnosis {
     return d.is_known && std::abs(d.of_loss - d.owed) > close * std::max(d.scale, std::abs(d.of_loss));
   }
 
-  [[nodiscard]] static std::string name_of(const place& at) {
-    return "layer " + std::to_string(at.layer) + " of stage " + std::to_string(at.stage);
-  }
-  static std::string name_of(int replica) { return "replica " + std::to_string(replica); }
-
   [[nodiscard]] std::string forward(const document& of, const outcome& expected, const solution& split, const solution& swapped,
                                     const solution& again, int head, int tail) const {
     const outcome_and_logs base = run(of, split);
@@ -186,26 +126,15 @@ class sharing_diagnosis {
       return name_of(tail) + " does not attend to keys and values as " + name_of(head) + " made them, in " + name_of(at);
     };
     for (const place& at : layers_)  // heads need nothing of others
-      if (!same_rows(other.logs[rank_of(tail, at.stage)], base.logs[rank_of(head, at.stage)], at.layer)) return wrong_in(at);
+      if (!same_given(other.logs[rank_of(tail, at.stage)], base.logs[rank_of(head, at.stage)], at.layer)) return wrong_in(at);
     for (std::size_t i = 1; i < layers_.size(); ++i)
-      if (!same_rows(whole.logs[rank_of(tail, layers_[i].stage)], base.logs[rank_of(head, layers_[i].stage)], layers_[i].layer))
+      if (!same_given(whole.logs[rank_of(tail, layers_[i].stage)], base.logs[rank_of(head, layers_[i].stage)], layers_[i].layer))
         return wrong_in(layers_[i - 1]);
     return wrong_in(layers_.back());
   }
 
-  /// Whether all that one gave in a layer is what another gave of the same tokens.
-  [[nodiscard]] bool same_rows(const exchange_log& one, const exchange_log& other, int layer) const {
-    const auto a = one.given.find(layer);
-    const auto b = other.given.find(layer);
-    if (a == one.given.end() || b == other.given.end()) return true;
-    std::vector<double> found, expected;
-    for (const auto& [token, row] : a->second) {
-      const auto same = b->second.find(token);
-      if (same == b->second.end()) continue;
-      found.insert(found.end(), row.begin(), row.end());
-      expected.insert(expected.end(), same->second.begin(), same->second.end());
-    }
-    return steps_.alike(found, expected);
+  [[nodiscard]] bool same_given(const exchange_log& one, const exchange_log& other, int layer) const {
+    return audit::same_rows(one.given, other.given, layer);
   }
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -283,7 +212,7 @@ class sharing_diagnosis {
     if (!base.ran || !found.ran || steps_.alike(found.all.loss, expected.loss)) return {};
     for (std::size_t i = 1; i < layers_.size(); ++i)
       for (const int replica : {one, other})
-        if (!same_rows(found.logs[rank_of(replica, layers_[i].stage)], base.logs[rank_of(one, layers_[i].stage)], layers_[i].layer))
+        if (!same_given(found.logs[rank_of(replica, layers_[i].stage)], base.logs[rank_of(one, layers_[i].stage)], layers_[i].layer))
           return name_of(replica) + " does not keep what it takes from row to row, in " + name_of(layers_[i - 1]);
     const place& last = layers_.back();  // of which no rows tell, and what is owed may
     const bool is_other = owes_wrongly(along(of, two, found, other, last));
@@ -292,10 +221,6 @@ class sharing_diagnosis {
     return who + " does not keep what it takes from row to row, in " + name_of(last);
   }
 
-  const steps_of& steps_;
-  const compute_options& o_;
-  int stages_;
-  std::vector<place> layers_;  // in order of forward
 };
 
 }  // namespace slimpack::testing::detail
