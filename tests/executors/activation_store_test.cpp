@@ -180,6 +180,23 @@ TEST(ActivationStore, KeepsWithGapsWhatReplicasShare) {
   EXPECT_EQ(s.held(), bytes{0});
 }
 
+// Where rows go round nothing of the others is kept.
+TEST(ActivationStore, VisitsWhatIsHeldBetweenGaps) {
+  store s(std::vector{small}, {4});
+  EXPECT_EQ(s.visit_held(shared_part(0, 4), [](const store::page&) {}).error().code, errc::out_of_order) << "nothing is held";
+  ASSERT_TRUE(s.append(shared_part(0, 4)));
+  ASSERT_TRUE(s.append(shared_part(12, 16)));
+  std::vector<std::int64_t> begins;
+  const auto note = [&](const store::page& here) { begins.push_back(here.begin().value); };
+  ASSERT_TRUE(s.visit_held(shared_part(0, 20), note));
+  EXPECT_EQ(begins, (std::vector<std::int64_t>{0, 12}));
+  begins.clear();
+  ASSERT_TRUE(s.visit_held(shared_part(0, 14), note));
+  EXPECT_EQ(begins, (std::vector<std::int64_t>{0, 12}));
+  EXPECT_EQ(s.visit(shared_part(0, 16), note).error().code, errc::out_of_order) << "which has a gap";
+  EXPECT_EQ(s.visit_held(shared_part(0, 24), note).error().code, errc::out_of_order) << "which the sequence has not";
+}
+
 TEST(ActivationStore, RefusesOthersTokensThatAreHeldOrNot) {
   store s(std::vector{sending}, {4});
   ASSERT_TRUE(s.append(shared_part(0, 4)));
