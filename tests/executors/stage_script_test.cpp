@@ -28,14 +28,14 @@ plan one_pack() {
 
 void refused(const plan& p, int rank) {
   for (const backward_cuts cuts : {backward_cuts::any, backward_cuts::forward_cuts}) {
-    const auto script = detail::stage_script::of(p, rank, cuts, false);
+    const auto script = detail::stage_script::of(p, rank, cuts, exchange_set::none());
     ASSERT_FALSE(script);
     EXPECT_EQ(script.error().code, errc::invalid_input);
   }
 }
 
 TEST(StageScript, IsThatOfARankThatThePlanHas) {
-  EXPECT_TRUE(detail::stage_script::of(one_pack(), 0, backward_cuts::any, false));
+  EXPECT_TRUE(detail::stage_script::of(one_pack(), 0, backward_cuts::any, exchange_set::none()));
   for (const int rank : {-1, 1, std::numeric_limits<int>::max()}) refused(one_pack(), rank);
   for (int shape::*degree : {&shape::stages, &shape::replicas, &shape::chunks}) {
     plan p = one_pack();
