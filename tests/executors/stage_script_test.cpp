@@ -107,12 +107,12 @@ plan shared_rows() {
 }
 
 std::string why_refused(const plan& p) {
-  const auto script = detail::stage_script::of(p, 0, backward_cuts::any, true);
+  const auto script = detail::stage_script::of(p, 0, backward_cuts::any, exchange_set::all());
   return script ? "" : script.error().detail;
 }
 
 TEST(SharedRows, SayWhatEachSharerSendsAndNeeds) {
-  const auto script = detail::stage_script::of(shared_rows(), 0, backward_cuts::any, true);
+  const auto script = detail::stage_script::of(shared_rows(), 0, backward_cuts::any, exchange_set::all());
   ASSERT_TRUE(script) << script.error().detail;
   const detail::shared_sequence& s = script.value().shared.all().at(0);
   // Replica 1 ends at token 14: the last two of replica 0 come before none of its tokens, and never travel.
@@ -122,7 +122,7 @@ TEST(SharedRows, SayWhatEachSharerSendsAndNeeds) {
   EXPECT_EQ(s.rows.backward[0].sent, (std::vector<std::int64_t>{0, 2}));
   const piece& last = script.value().forward.pieces.back();
   EXPECT_TRUE(last.shared && last.is_own_last() && last.is_last());
-  const auto other = detail::stage_script::of(shared_rows(), 1, backward_cuts::any, true);
+  const auto other = detail::stage_script::of(shared_rows(), 1, backward_cuts::any, exchange_set::all());
   const piece& first = other.value().forward.pieces.front();
   EXPECT_TRUE(first.is_own_first() && !first.is_first());
   EXPECT_TRUE(other.value().forward.pieces.back().is_own_last() && !other.value().forward.pieces.back().is_last());

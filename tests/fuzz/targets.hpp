@@ -93,8 +93,8 @@ inline void replay(const plan& p) {
   const std::int64_t ranks = std::int64_t{p.shape.stages} * p.shape.replicas;
   for (const backward_cuts cuts : {backward_cuts::any, backward_cuts::forward_cuts}) {
     for (int rank = -1; rank <= std::clamp<std::int64_t>(ranks, -1, 16); ++rank)
-      answered(detail::stage_script::of(p, rank, cuts, true));
-    answered(detail::stage_script::of(p, std::numeric_limits<int>::max(), cuts, true));
+      answered(detail::stage_script::of(p, rank, cuts, exchange_set::all()));
+    answered(detail::stage_script::of(p, std::numeric_limits<int>::max(), cuts, exchange_set::all()));
   }
 }
 
