@@ -213,7 +213,7 @@ TEST(PackflowDisagreement, RanksThatShareASequenceDoNotBegin) {
   shared.merges = {{shared.replicas[0].sequences[0], {0, 1}, {}, {}}};
   shared.hash = hash_of(shared);
   for (auto& p : d.plans) p = &shared;
-  d.refused_with("is shared by 2 replicas, the compute does not say shares_rows = true: plan with "
+  d.refused_with("is shared by 2 replicas by exchange::keep, the compute does not say shares_rows = true: plan with "
                  "planner_for<its type> (planner_for.hpp)");
 }
 

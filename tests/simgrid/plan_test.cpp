@@ -21,6 +21,7 @@
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace slimpack {
@@ -79,7 +80,7 @@ class PlansBy : public ::testing::Test {
 
   template <class Cost>
   static plan plan_of(const std::vector<tokens>& batch, const shape& on, const Cost& cost) {
-    // The witness runs each replica alone, so none may wait for another.
+    // Each replica is replayed alone; shared_plan_test.cpp has those that wait for each other.
     const solvers::two_phase quick{.effort = solvers::search_budget::fast(), .most_sharers = 1};
     return planner{on, slicers::equal_cost{}, cost, quick, Scheduled::schedule()}(batch).value();
   }
@@ -87,13 +88,14 @@ class PlansBy : public ::testing::Test {
     return plan_of(batch, on, costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::a100(), on).value());
   }
 
-  /// `carry_of(replica)` tells SimGrid how its messages go (tests::replay).
-  template <class CarryOf>
-  void compare(const plan& p, const CarryOf& carry_of) {
+  /// `how` tells SimGrid how instructions run and messages go (tests::as_planned).
+  template <class How>
+  void compare(const plan& p, const How& how) {
     ++plans_;
-    for (const replica_plan& r : p.replicas) {
-      const tests::replay replayed(r, p.shape, carry_of(r));
-      found_.compare(replayed.makespan(), r.makespan, r.makespan);
+    for (std::uint32_t replica = 0; replica < p.replicas.size(); ++replica) {
+      const replica_plan& r = p.replicas[replica];
+      const tests::replay replayed(p, {replica}, how);
+      found_.compare(replayed.makespans()[0], r.makespan, r.makespan);
       found_.count(replayed.size());
       for (const program& code : r.programs)
         weights_ += std::count_if(code.begin(), code.end(), [](const instruction& i) { return i.weights_only; });
@@ -121,27 +123,35 @@ TYPED_TEST(PlansBy, TakeAsLongInSimGrid) {
   for (const std::string& list : lists()) {
     const std::vector<tokens> batch = batch_of(list);
     for (const shape& on : this->shapes()) {
-      const auto as_planned = [parts = static_cast<std::size_t>(on.parts())](const replica_plan& r) {
-        return tests::timed_messages{r, parts};
-      };
-      this->compare(this->plan_of(batch, on, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}}), as_planned);
-      this->compare(this->plan_on_a100(batch, on), as_planned);
+      for (const plan& p : {this->plan_of(batch, on, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}}),
+                            this->plan_on_a100(batch, on)})
+        this->compare(p, tests::as_planned(p));
     }
   }
 }
 
 /// Messages that SimGrid's network carries: 2 bytes for each element of the hidden states, shared among the
 /// tensor-parallel ranks, over the link between two stages.
-struct transferred_messages {
-  const replica_plan& replica;
-  const shape& on;
-  std::int64_t hidden;
-  costs::gpu device;
+class transferred_messages : public tests::as_planned {
+ public:
+  transferred_messages(const slimpack::plan& p, std::int64_t hidden, costs::gpu on)
+      : as_planned(p), hidden_(hidden), device_(std::move(on)) {}
 
+  tests::experiment::task carry(tests::experiment& to, const tests::place& at) const {
+    const shape& on = plan().shape;
+    const auto stages = static_cast<std::size_t>(on.stages);
+    const std::size_t from = at.part % stages, next = (at.pass == pass::forward ? at.part + 1 : at.part - 1) % stages;
+    to.connect(from, next, between(from, next));
+    const std::int64_t elements = size_of(plan().replicas[at.replica].partition.of(at.pass)[at.pack]).value * hidden_;
+    return to.transfer(from, next, {2.0 * static_cast<double>(elements / on.tensor)});
+  }
+
+ private:
   /// Ranks fill nodes tensor first, then stages, then replicas; a link is as slow as that of the worst replica.
   [[nodiscard]] bool leaves_node(std::size_t stage, std::size_t next) const {
+    const shape& on = plan().shape;
     const auto node = [&](int first_stage, std::size_t r) {
-      return (first_stage + static_cast<int>(r)) * on.tensor / device.gpus_per_node;
+      return (first_stage + static_cast<int>(r)) * on.tensor / device_.gpus_per_node;
     };
     for (int first_stage = 0; first_stage < on.replicas * on.stages; first_stage += on.stages)
       if (node(first_stage, stage) != node(first_stage, next)) return true;
@@ -150,26 +160,22 @@ struct transferred_messages {
   /// Between chunks messages also go from the last stage to the first, and all links are as slow as the slowest.
   [[nodiscard]] const costs::link& between(std::size_t stage, std::size_t next) const {
     bool far = leaves_node(stage, next);
-    const auto stages = static_cast<std::size_t>(on.stages);
-    for (std::size_t r = 0; r < stages && on.chunks > 1; ++r) far = far || leaves_node(r, (r + 1) % stages);
-    return far ? device.between : device.inside;
+    const auto stages = static_cast<std::size_t>(plan().shape.stages);
+    for (std::size_t r = 0; r < stages && plan().shape.chunks > 1; ++r) far = far || leaves_node(r, (r + 1) % stages);
+    return far ? device_.between : device_.inside;
   }
-  tests::experiment::task operator()(tests::experiment& to, pass p, std::size_t pack, std::size_t part) const {
-    const auto stages = static_cast<std::size_t>(on.stages);
-    const std::size_t from = part % stages, next = (p == pass::forward ? part + 1 : part - 1) % stages;
-    to.connect(from, next, between(from, next));
-    const std::int64_t elements = size_of(replica.partition.of(p)[pack]).value * hidden;
-    return to.transfer(from, next, {2.0 * static_cast<double>(elements / on.tensor)});
-  }
+
+  std::int64_t hidden_;
+  costs::gpu device_;
 };
 
 TYPED_TEST(PlansBy, TakeAsLongOverTheLinksOfSimGrid) {
   for (const std::string& list : lists()) {
     const std::vector<tokens> batch = batch_of(list);
-    for (const shape& on : this->shapes())
-      this->compare(this->plan_on_a100(batch, on), [&](const replica_plan& r) {
-        return transferred_messages{r, on, tests::llama_3_1_8b().hidden, costs::gpus::a100()};
-      });
+    for (const shape& on : this->shapes()) {
+      const plan p = this->plan_on_a100(batch, on);
+      this->compare(p, transferred_messages(p, tests::llama_3_1_8b().hidden, costs::gpus::a100()));
+    }
   }
 }
 

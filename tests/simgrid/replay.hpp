@@ -7,73 +7,183 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace slimpack::tests {
 
-/// What one replica of a plan does, told by what its plan file has: programs, times, messages, and the slices of packs,
-/// from which the rules that plans obey follow anew. Shares nothing with the simulator but the vocabulary of core/.
-class replay {
+/// A message of a replica, or an instruction of its program.
+struct place {
+  std::uint32_t replica{};
+  slimpack::pass pass{};
+  bool weights_only{};
+  std::size_t pack{};
+  std::size_t part{};
+
+  friend bool operator<(const place& a, const place& b) {
+    const auto all = [](const place& x) { return std::tie(x.replica, x.pass, x.weights_only, x.pack, x.part); };
+    return all(a) < all(b);
+  }
+};
+
+/// Instructions and messages that take the time the plan gives them.
+class as_planned {
  public:
-  /// `carry(to, pass, pack, part)` adds the message that a pack's output on a part goes on as, and returns it.
-  /// Requires  programs that run every pack once on every part (std::out_of_range where one is missing)
-  template <class Carry>
-  replay(const replica_plan& r, const shape& on, const Carry& carry)
-      : parts_(static_cast<std::size_t>(on.parts())), todo_(on.stages) {
-    for (std::size_t stage = 0; stage < r.programs.size(); ++stage) run(r, r.programs[stage], stage, on);
-    for (const pass p : {pass::forward, pass::backward}) {
-      for (std::size_t pack = 0; pack < r.partition.of(p).size(); ++pack)
-        for (std::size_t part = 0; part < parts_; ++part) {
-          if (part == (p == pass::forward ? parts_ - 1 : 0)) continue;
-          const experiment::task message = carry(todo_, p, pack, part);
-          todo_.order(ran_.at({p, false, pack, part}), message);
-          todo_.order(message, ran_.at({p, false, pack, p == pass::forward ? part + 1 : part - 1}));
-        }
-    }
-    keep_sequences_in_order(r.partition);
-    for (std::size_t pack = 0; pack < r.partition.backward.size(); ++pack)
-      for (std::size_t part = 0; part < parts_ && r.weight.splits(pack); ++part)
-        todo_.order(ran_.at({pass::backward, false, pack, part}), ran_.at({pass::backward, true, pack, part}));
+  explicit as_planned(const plan& p) : plan_(&p) {}
+
+  /// Adds what an instruction does on a host. Returns its first task and its last.
+  std::pair<experiment::task, experiment::task> run(experiment& to, std::size_t host, const place& at) const {
+    const replica_plan& r = plan_->replicas[at.replica];
+    const experiment::task all = to.compute(host, (at.weights_only ? r.weight.time : r.of(at.pass).time)[cell(at)]);
+    return {all, all};
+  }
+  /// Adds the message that a pack's output on a part goes on as.
+  experiment::task carry(experiment& to, const place& from) const {
+    return to.carry(plan_->replicas[from.replica].of(from.pass).message[cell(from)]);
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return todo_.size(); }
-  [[nodiscard]] seconds makespan() const {
-    const std::vector<seconds> ends = todo_.ends();
-    return *std::max_element(ends.begin(), ends.end());
+ protected:
+  [[nodiscard]] const slimpack::plan& plan() const { return *plan_; }
+  [[nodiscard]] std::size_t cell(const place& at) const {
+    return at.pack * static_cast<std::size_t>(plan_->shape.parts()) + at.part;
   }
 
  private:
-  using place = std::tuple<pass, bool, std::size_t, std::size_t>;  // pass, weights only, pack, part
+  const slimpack::plan* plan_;
+};
+
+/// What replicas of a plan that run together do, told by what its plan file has: programs, times, messages, rows, and the
+/// slices of packs, from which the rules that plans obey follow anew. Shares nothing with the simulator but the vocabulary
+/// of core/.
+class replay {
+ public:
+  /// replicas: all that share sequences with one of them; one alone where it shares none
+  /// how: says how instructions run and messages go, as `as_planned` does
+  /// Requires  programs that run every pack once on every part (std::out_of_range where one is missing)
+  template <class How>
+  replay(const plan& p, std::vector<std::uint32_t> replicas, const How& how)
+      : plan_(p), replicas_(std::move(replicas)), stages_(static_cast<std::size_t>(p.shape.stages)),
+        parts_(static_cast<std::size_t>(p.shape.parts())), todo_(p.shape.stages * static_cast<int>(replicas_.size())) {
+    for (std::size_t r = 0; r < replicas_.size(); ++r) run_programs(r, how);
+    join_rows();
+    for (std::size_t r = 0; r < replicas_.size(); ++r) {
+      const replica_plan& of = p.replicas[replicas_[r]];
+      carry_messages(replicas_[r], of.partition, how);
+      keep_sequences_in_order(replicas_[r], of.partition);
+      for (std::size_t pack = 0; pack < of.partition.backward.size(); ++pack)
+        for (std::size_t part = 0; part < parts_ && of.weight.splits(pack); ++part)
+          order({replicas_[r], pass::backward, false, pack, part}, {replicas_[r], pass::backward, true, pack, part});
+    }
+    for (const auto& [first, then] : after_)
+      todo_.order(last_of(first), first_of(then));
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return todo_.size(); }
+  /// When each replica has run its programs, in order of `replicas`.
+  [[nodiscard]] std::vector<seconds> makespans() const {
+    const std::vector<seconds> ends = todo_.ends();
+    std::vector<seconds> found(replicas_.size());
+    for (const auto& [at, ran] : ran_) {
+      const auto r = static_cast<std::size_t>(std::find(replicas_.begin(), replicas_.end(), at.replica) - replicas_.begin());
+      found[r] = std::max(found[r], ends[last_of(at)]);
+    }
+    return found;
+  }
+
+ private:
+  using tasks = std::pair<experiment::task, experiment::task>;  // the first and the last
+
+  void order(const place& first, const place& then) { after_.emplace_back(first, then); }
+
+  /// What a place waits with, and what waits for it: its row, if it has one.
+  [[nodiscard]] experiment::task first_of(const place& at) const {
+    const auto row = rows_.find(at);
+    return row == rows_.end() ? ran_.at(at).first : row->second.first;
+  }
+  [[nodiscard]] experiment::task last_of(const place& at) const {
+    const auto row = rows_.find(at);
+    return row == rows_.end() ? ran_.at(at).second : row->second.second;
+  }
 
   /// A stage runs its program one by one.
-  void run(const replica_plan& r, const program& code, std::size_t stage, const shape& on) {
-    for (std::size_t at = 0; at < code.size(); ++at) {
-      const instruction& i = code[at];
-      const std::size_t part = std::size_t{i.chunk} * static_cast<std::size_t>(on.stages) + stage;
-      const std::size_t cell = i.pack.value * parts_ + part;
-      const experiment::task self =
-          todo_.compute(stage, i.weights_only ? r.weight.time[cell] : r.of(i.pass).time[cell]);
-      ran_[{i.pass, i.weights_only, i.pack.value, part}] = self;
-      if (at > 0) todo_.order(self - 1, self);
+  template <class How>
+  void run_programs(std::size_t r, const How& how) {
+    const std::vector<program>& programs = plan_.replicas[replicas_[r]].programs;
+    for (std::size_t stage = 0; stage < programs.size(); ++stage) {
+      for (std::size_t at = 0; at < programs[stage].size(); ++at) {
+        const auto place_of = [&](const instruction& i) {
+          return place{replicas_[r], i.pass, i.weights_only, i.pack.value, std::size_t{i.chunk} * stages_ + stage};
+        };
+        const place here = place_of(programs[stage][at]);
+        ran_[here] = how.run(todo_, r * stages_ + stage, here);
+        if (at > 0) order(place_of(programs[stage][at - 1]), here);
+      }
+    }
+  }
+
+  /// On each part the packs of a row start together and end together; a pack of several rows joins them to one.
+  void join_rows() {
+    using pack_of = std::tuple<std::uint32_t, pass, std::size_t>;
+    std::map<pack_of, std::set<pack_of>> together;
+    for (const merge& m : plan_.merges) {
+      for (const pass p : {pass::forward, pass::backward}) {
+        for (const std::vector<pack_id>& row : m.of(p)) {
+          if (std::find(replicas_.begin(), replicas_.end(), m.replicas[0]) == replicas_.end()) continue;
+          std::set<pack_of> all;
+          for (std::size_t k = 0; k < row.size(); ++k) {
+            const pack_of one{m.replicas[k], p, row[k].value};
+            all.insert(one);
+            all.insert(together[one].begin(), together[one].end());
+          }
+          for (const pack_of& one : all) together[one] = all;
+        }
+      }
+    }
+    for (const auto& [one, all] : together) {
+      if (one != *all.begin()) continue;
+      for (std::size_t part = 0; part < parts_; ++part) {
+        const experiment::task begin = todo_.carry({}), end = todo_.carry({});
+        for (const auto& [replica, p, pack] : all) {
+          const place member{replica, p, false, pack, part};
+          todo_.order(begin, ran_.at(member).first);
+          todo_.order(ran_.at(member).second, end);
+          rows_[member] = {begin, end};
+        }
+      }
+    }
+  }
+
+  template <class How>
+  void carry_messages(std::uint32_t replica, const partition& packs, const How& how) {
+    for (const pass p : {pass::forward, pass::backward}) {
+      for (std::size_t pack = 0; pack < packs.of(p).size(); ++pack)
+        for (std::size_t part = 0; part < parts_; ++part) {
+          if (part == (p == pass::forward ? parts_ - 1 : 0)) continue;
+          const place from{replica, p, false, pack, part};
+          const experiment::task message = how.carry(todo_, from);
+          todo_.order(last_of(from), message);
+          todo_.order(message, first_of({replica, p, false, pack, p == pass::forward ? part + 1 : part - 1}));
+        }
     }
   }
 
   /// Rules 1 to 3: on each part, a sequence runs forward front to back and backward back to front; on the last part its
   /// backward begins when its forward is over.
-  void keep_sequences_in_order(const partition& packs) {
+  void keep_sequences_in_order(std::uint32_t replica, const partition& packs) {
     const chains forward = packs_of_sequences(packs.forward), backward = packs_of_sequences(packs.backward);
     for (const auto& [sequence, front_to_back] : forward) {
       std::vector<std::size_t> back_to_front = backward.at(sequence);
       std::reverse(back_to_front.begin(), back_to_front.end());
       for (std::size_t part = 0; part < parts_; ++part) {
-        keep_in_order(pass::forward, front_to_back, part);
-        keep_in_order(pass::backward, back_to_front, part);
+        keep_in_order(replica, pass::forward, front_to_back, part);
+        keep_in_order(replica, pass::backward, back_to_front, part);
       }
-      todo_.order(ran_.at({pass::forward, false, front_to_back.back(), parts_ - 1}),
-                  ran_.at({pass::backward, false, back_to_front.front(), parts_ - 1}));
+      order({replica, pass::forward, false, front_to_back.back(), parts_ - 1},
+            {replica, pass::backward, false, back_to_front.front(), parts_ - 1});
     }
   }
 
@@ -89,25 +199,19 @@ class replay {
     return found;
   }
 
-  void keep_in_order(pass p, const std::vector<std::size_t>& packs, std::size_t part) {
+  void keep_in_order(std::uint32_t replica, pass p, const std::vector<std::size_t>& packs, std::size_t part) {
     for (std::size_t k = 1; k < packs.size(); ++k)  // slices of one pack run together
-      if (packs[k - 1] != packs[k])
-        todo_.order(ran_.at({p, false, packs[k - 1], part}), ran_.at({p, false, packs[k], part}));
+      if (packs[k - 1] != packs[k]) order({replica, p, false, packs[k - 1], part}, {replica, p, false, packs[k], part});
   }
 
+  const plan& plan_;
+  std::vector<std::uint32_t> replicas_;
+  std::size_t stages_;
   std::size_t parts_;
   experiment todo_;
-  std::map<place, experiment::task> ran_;
-};
-
-/// Messages that take the time the plan gives them.
-struct timed_messages {
-  const replica_plan& replica;
-  std::size_t parts;
-
-  experiment::task operator()(experiment& to, pass p, std::size_t pack, std::size_t part) const {
-    return to.carry(replica.of(p).message[pack * parts + part]);
-  }
+  std::map<place, tasks> ran_;
+  std::map<place, tasks> rows_;  // what starts and what ends the row of a place
+  std::vector<std::pair<place, place>> after_;
 };
 
 }  // namespace slimpack::tests

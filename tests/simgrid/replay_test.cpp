@@ -18,7 +18,9 @@ constexpr seconds never{std::numeric_limits<double>::infinity()};
 
 /// One sequence in each of two packs; F, B and W take 1 s each, a message half a second.
 seconds makespan(program first, program second) {
-  replica_plan r;
+  plan p;
+  p.shape = two_stages;
+  replica_plan& r = p.replicas.emplace_back();
   for (std::uint32_t s = 0; s < 2; ++s)
     for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) {
       packs->push({{s}, {0}, {128}});
@@ -30,7 +32,7 @@ seconds makespan(program first, program second) {
   }
   r.weight = {{1, 1}, std::vector<seconds>(4, {1})};
   r.programs = {std::move(first), std::move(second)};
-  return replay(r, two_stages, timed_messages{r, 2}).makespan();
+  return replay(p, {0}, as_planned(p)).makespans()[0];
 }
 
 // stage 0   F0 0 to 1, F1 1 to 2,              B0 4 to 5, B1 6 to 7, W0 7 to 8, W1 8 to 9

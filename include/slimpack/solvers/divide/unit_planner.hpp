@@ -11,6 +11,7 @@
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/divide/stand_in_cost.hpp>
+#include <slimpack/solvers/divide/stand_in_slicer.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/improve/detail/local_search.hpp>
@@ -200,6 +201,7 @@ class unit_planner {
     for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), asked_.options)) on.add(tuple);
     const exchange_set exchanges = unit.exchanges.value_or(asked_.exchanges);
     const stand_in_cost<Cost> cost(cost_, on, unit.replicas, exchanges, batch_.common_cuts);
+    const stand_in_slicer<Slicer> slicer(slicer_, on, exchanges);
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
     problem as_one{lengths, batch_.shape, batch_.stop};
@@ -207,9 +209,8 @@ class unit_planner {
     error why;
     constexpr int most_tries = 4;
     for (int tries = 0; tries < most_tries; ++tries) {
-      local_search<Slicer, stand_in_cost<Cost>, Schedule, Moves> search(on.stand_ins(), as_one, slicer_, cost,
-                                                                        schedule_,
-                                                                        asked_.rates, asked_.options);
+      local_search<stand_in_slicer<Slicer>, stand_in_cost<Cost>, Schedule, Moves> search(
+          on.stand_ins(), as_one, slicer, cost, schedule_, asked_.rates, asked_.options);
       result<replica_solution> one = search.best(start, effort);
       report.add(search.report());
       if (!one && tries > 0) return why;  // not with the limit lowered here
