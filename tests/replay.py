@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Replays slimpack-plan/1 and /2 files without the library: makespan, memory, coverage, order, and every figure that follows.
+"""Replays slimpack-plan/1 and /2 files without the library: makespan, memory, coverage, order, transfers, and every figure that follows.
 
     replay.py PLAN.json [...]      exit 0 when every file holds what it claims, else 1 with the first claim that fails
 """
@@ -106,8 +106,96 @@ def ties(plan):
     return tied
 
 
+def flat(times):
+    """Times of stages, or of the chunks of stages."""
+    return [one for told in times for one in (told if isinstance(told, list) else [told])]
+
+
+def check_prices(plan):
+    """Times of packs under costs::quadratic on each part: its share of the slices, a pack's overhead, and a hop to each other
+    sharer for each row that the pack is in."""
+    name, _, numbers = plan["cost"].partition(":")
+    if name != "quadratic":
+        return
+    linear, attention, backward_linear, backward_attention, overhead = map(float, numbers.split(","))
+    for r, replica in enumerate(plan["replicas"]):
+        hops = flat(replica["message"]["forward"])
+        if plan["merges"] and plan["stages"] * plan["vpp"] == 1:
+            return  # one part sends no messages, so that the file does not say what a hop takes
+        for kind, of_linear, of_attention in (("forward", 1, 1), ("backward", backward_linear, backward_attention)):
+            for i, pack in enumerate(replica[kind]):
+                slices = sum(of_linear * linear * n + of_attention * attention * n * (begin + (n + 1) / 2) for _, begin, n in pack["slices"])
+                time = overhead + slices / plan["vpp"]
+                for merge in plan["merges"]:
+                    if r in merge["replicas"]:
+                        place = merge["replicas"].index(r)
+                        time += sum(row[place] == i for row in merge[kind]) * (len(merge["replicas"]) - 1) * hops[0]
+                told = flat(pack["time"])
+                if "weight_time" in pack:  # a launch of its own
+                    told = [inputs + weights - overhead for inputs, weights in zip(told, flat(pack["weight_time"]))]
+                for one in told:
+                    claim(close(one, time), f"replica {r}, {kind} pack {i}: {one} s, where its slices and rows take {time} s")
+
+
+def check_transfers(plan, programs, starts, ends, tied):
+    """The order that `transfers` names, "start", is one that cannot deadlock: where each is due, every rank that takes part is there.
+
+    A rank runs an instruction once its message has come and its rows are exchanged, and sends what it made when the order says so.
+    """
+    if plan["format"] == "slimpack-plan/1":
+        return
+    stages, parts = plan["stages"], plan["stages"] * plan["vpp"]
+    order = []  # (when, number, "rows" or "message", members)
+    for number, (key, start) in enumerate(starts):
+        r, kind, pack, part = key
+        if kind == "W":
+            continue
+        group = tied.get((kind, r, pack))
+        if group and (kind, r, pack) == min(group):
+            order.append((start, number, "rows", [(other, kind, same, part) for _, other, same in group]))
+        if part != (parts - 1 if kind == "F" else 0):
+            order.append((ends[key], number, "message", [key]))
+    order.sort(key=lambda t: (t[0], t[1]))
+    at = {(r, stage): 0 for r, own in enumerate(programs) for stage in range(stages)}
+    ran, done = set(), set()
+
+    def advance(r, stage):
+        code = programs[r][stage]
+        while at[r, stage] < len(code):
+            kind, pack, chunk = code[at[r, stage]]
+            part = chunk * stages + stage
+            before = (r, kind, pack, part - 1 if kind == "F" else part + 1)
+            if kind != "W" and part != (0 if kind == "F" else parts - 1) and ("message", before) not in done:
+                return
+            if (kind, r, pack) in tied and ("rows", (r, kind, pack, part)) not in done:
+                return
+            ran.add((r, kind, pack, part))
+            at[r, stage] += 1
+
+    def begins(r, kind, pack, part):
+        """Whether a rank has run all before an instruction, and has its message."""
+        stage, chunk = part % stages, part // stages
+        advance(r, stage)
+        before = (r, kind, pack, part - 1 if kind == "F" else part + 1)
+        has = part == (0 if kind == "F" else parts - 1) or ("message", before) in done
+        return has and at[r, stage] < len(programs[r][stage]) and programs[r][stage][at[r, stage]] == (kind, pack, chunk)
+
+    for _, _, what, members in order:
+        for r, kind, pack, part in members:
+            where = f"replica {r}, stage {part % stages}: {kind}{pack}"
+            if what == "rows":
+                claim(begins(r, kind, pack, part), f"{where} begins when its rows are exchanged, in order of transfers")
+            else:
+                advance(r, part % stages)
+                claim((r, kind, pack, part) in ran, f"{where} has run when its message is sent, in order of transfers")
+        done.update((what, member) for member in members)
+    for r, stage in at:
+        advance(r, stage)
+        claim(at[r, stage] == len(programs[r][stage]), f"replica {r}, stage {stage} ends its program, in order of transfers")
+
+
 def simulate(plan):
-    """End of each instruction, by the rules of the file format alone. Returns makespan and peak live tokens of each replica's stages."""
+    """Runs the programs by the rules of the file format alone. Returns makespan and peak live tokens of each replica's stages."""
     stages, chunks = plan["stages"], plan["vpp"]
     parts = stages * chunks
     replicas = plan["replicas"]
@@ -135,6 +223,7 @@ def simulate(plan):
     next_ = [[0] * stages for _ in replicas]
     live = [[0] * stages for _ in replicas]
     peak = [[0.0] * stages for _ in replicas]
+    starts = []  # ((replica, kind, pack, part), when), each behind all that it waits for
 
     def ready(r, stage):
         """When the next instruction of a stage could start, were it alone; None while it has to wait."""
@@ -165,12 +254,13 @@ def simulate(plan):
         for _, other, same in together:
             if next_[other][stage] == len(programs[other][stage]) or programs[other][stage][next_[other][stage]] != (kind, same, chunk):
                 return False
-        starts = [ready(other, stage) for _, other, _ in together]
-        if None in starts:
+        starts_of = [ready(other, stage) for _, other, _ in together]
+        if None in starts_of:
             return False
-        finish = max(starts) + max(duration(other, kind, same, stage, chunk) for _, other, same in together)
+        finish = max(starts_of) + max(duration(other, kind, same, stage, chunk) for _, other, same in together)
         for _, other, same in together:
             free[other][stage] = end[other][kind, same, chunk * stages + stage] = finish
+            starts.append(((other, kind, same, chunk * stages + stage), max(starts_of)))
             size = tokens[other][kind][same]
             live[other][stage] += size if kind == "F" else 0
             peak[other][stage] = max(peak[other][stage], live[other][stage] / chunks)
@@ -192,6 +282,8 @@ def simulate(plan):
         for stage in range(stages):
             claim(next_[r][stage] == len(programs[r][stage]), f"replica {r}, stage {stage} is not stuck at instruction {next_[r][stage]}")
             claim(len(programs[r][stage]) == chunks * (len(own["F"]) + len(own["B"]) + split), f"replica {r}, stage {stage} runs every pack")
+    ends = {(r, *key): when for r, own in enumerate(end) for key, when in own.items()}
+    check_transfers(plan, programs, starts, ends, tied)
     return [max(f) for f in free], peak
 
 
@@ -205,6 +297,7 @@ def replay(plan):
                 claim(max(len(merge["forward"]), len(merge["backward"])) == 1, f"ring of sequence {merge['sequence']} is for one row")
     claim(len(plan["replicas"]) == plan["dp"], "one entry per replica")
     check_coverage(plan)
+    check_prices(plan)
     makespans, peaks = simulate(plan)
     for i, (replica, makespan, peak) in enumerate(zip(plan["replicas"], makespans, peaks)):
         claim(close(makespan, replica["makespan"]), f"replica {i}: makespan {replica['makespan']} replays as {makespan}")

@@ -114,12 +114,62 @@ class Replay(unittest.TestCase):
                     self.assertIn(0, [m["sequence"] for m in made["merges"]])
             made = self.replays(["--lengths", str(lengths), *QUADRATIC, "--dp", "4", "--pp", "4", "--memory", "80000tokens"])
             self.assertGreaterEqual(len(made["merges"][0]["replicas"]), 3)  # 200000 / 80000
+            self.assertEqual("slimpack-plan/2", made["format"])
             for change in (lambda m: m["replicas"].pop(), lambda m: m["forward"].pop(), lambda m: m["backward"].reverse(),
                            lambda m: m["forward"][0].__setitem__(0, m["forward"][1][0])):
                 changed = json.loads(json.dumps(made))
                 change(changed["merges"][0])
                 with self.assertRaises((replay.Wrong, IndexError)):
                     replay.replay(changed)
+
+    def test_exchanges(self):
+        """Each exchange on 2 to 4 replicas; what it takes is in the times of rows, and its place in the order of transfers."""
+        giant, short = ["60000"], [str(300 + 211 * i) for i in range(5)]
+        with tempfile.TemporaryDirectory() as folder:
+            lengths = pathlib.Path(folder) / "lengths.txt"
+            lengths.write_text("\n".join(giant + short))
+            for exchange, dp, pp, vpp in itertools.product(["keep", "queries", "ring"], [2, 3, 4], [1, 2], [1, 2]):
+                if vpp > pp or exchange == "ring" and vpp > 1:  # one row suits no chunks
+                    continue
+                with self.subTest(exchange=exchange, dp=dp, pp=pp, vpp=vpp):
+                    made = self.replays(["--lengths", str(lengths), *QUADRATIC, "--dp", str(dp), "--pp", str(pp), "--vpp", str(vpp),
+                                         "--effort", "fast", "--exchange", exchange])
+                    self.assertEqual({exchange}, {m["exchange"] for m in made["merges"]})
+            made = self.replays(["--lengths", str(lengths), *QUADRATIC, "--dp", "2", "--pp", "2"])
+        r, i = made["merges"][0]["replicas"][0], made["merges"][0]["forward"][0][0]
+        hop = made["replicas"][0]["message"]["forward"][0]
+        row = made["replicas"][r]["forward"][i]
+
+        def dearer():
+            row["time"] = [t + hop for t in row["time"]]
+
+        changes = {"a row without its exchange": (lambda: row.update(time=[t - hop for t in row["time"]]), "slices and rows take"),
+                   "an exchange too many": (dearer, "slices and rows take"),
+                   "an unknown exchange": (lambda: made["merges"][0].update(exchange="gossip"), "exchange of sequence 0 is known"),
+                   "a ring of rows": (lambda: made["merges"][0].update(exchange="ring"), "ring of sequence 0 is for one row"),
+                   "another order": (lambda: made.update(transfers="end"), "in order of their start")}
+        for name, (change, says) in changes.items():
+            kept = json.dumps(made)
+            change()
+            with self.subTest(change=name), self.assertRaisesRegex(replay.Wrong, says):
+                replay.replay(made)
+            made = json.loads(kept)
+            row = made["replicas"][r]["forward"][i]
+
+    def test_an_order_of_transfers_that_ranks_do_not_come_to(self):
+        """Two replicas run the rows of two sequences in one order; where transfers were in another, each would wait for the other."""
+        programs = [[[("F", 0, 0), ("F", 1, 0), ("B", 0, 0), ("B", 1, 0)]] for _ in range(2)]
+        plan_of_rows = {"format": "slimpack-plan/2", "stages": 1, "vpp": 1}
+        tied = {(kind, r, pack): {(kind, 0, pack), (kind, 1, pack)} for kind in "FB" for r in range(2) for pack in range(2)}
+        at = {"F0": 0.0, "F1": 1.0, "B0": 2.0, "B1": 3.0}
+
+        def check(times):
+            starts = sorted((((r, k[0], int(k[1]), 0), t) for k, t in times.items() for r in range(2)), key=lambda s: s[1])
+            replay.check_transfers(plan_of_rows, programs, starts, {key: t + 1 for key, t in starts}, tied)
+
+        check(at)
+        with self.assertRaisesRegex(replay.Wrong, "F1 begins when its rows are exchanged"):
+            check({**at, "F0": 1.5})
 
     def test_a_changed_plan_is_found_out(self):
         made = self.replays(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--batch", "64", "--pp", "3"])
@@ -138,6 +188,7 @@ class Replay(unittest.TestCase):
     def test_weight_gradients_apart(self):
         """On one stage, B and then W take as long as a B that has both, and their tokens are held as long."""
         made = self.replays(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--batch", "64", "--memory", "3000tokens"])
+        made["cost"] = "halves"
         replica = made["replicas"][0]
         for pack in replica["backward"]:
             pack["weight_time"] = [t / 2 for t in pack["time"]]
