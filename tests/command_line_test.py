@@ -97,6 +97,18 @@ class CommandLine(unittest.TestCase):
             self.fails(2, ["cut.idx"], "--lengths", self.file("cut.idx", whole[:size]), "--format", "idx", *QUADRATIC)
         self.fails(2, ["bad.idx"], "--lengths", self.file("bad.idx", whole[:18] + b"\xff" * 8 + whole[26:]), *QUADRATIC)
 
+    def test_exchanges(self):
+        path = self.file("giant.txt", "60000\n400\n900\n")
+        two = ("--lengths", path, *QUADRATIC, "--dp", "2")
+        for option, wrong, choices in (("--exchange", "nonsense", "{keep,queries,ring,any}"), ("--exchange", "keep,ring", "{keep,queries,ring,any}"),
+                                       ("--divide", "half", "{searched,estimated}")):
+            self.fails(2, [f"{option}: {wrong} not in {choices}", "--help"], *two, option, wrong)
+        for exchange in ("keep", "queries", "ring"):
+            made = self.inputs / f"{exchange}.json"
+            self.assertIn("shared    sequence 0 (60000 tokens) by replicas 0 1", self.plans(*two, "--exchange", exchange, "--json", made))
+            self.assertEqual({exchange}, {m["exchange"] for m in json.loads(made.read_text())["merges"]})
+        self.assertNotIn("shared", self.plans(*two, "--exchange", "ring", "--sharers", "1"))
+
     def test_over_long(self):
         path = self.file("long.txt", "100\n900\n300\n")
         self.fails(2, ["1 of 3", "500", "--over-long"], "--lengths", path, *QUADRATIC, "--max-context", "500")
