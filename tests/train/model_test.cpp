@@ -26,6 +26,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -155,7 +156,7 @@ plan planned_somehow(generator& random, const priced& cost, const shape& on, con
   }
 }
 
-/// A step of a plan, each rank on a thread. Holds every stage's measured peak to the planned one.
+/// A step of a plan, each rank on a thread. Holds every stage's measured peak against the planned one.
 template <class T>
 outcome run(const plan& p, const config& c, const texts& all, const fill<T>& start = {}) {
   const int ranks = p.shape.stages * p.shape.replicas;
@@ -182,7 +183,12 @@ outcome run(const plan& p, const config& c, const texts& all, const fill<T>& sta
     if (rank < p.shape.stages) found.take(stage.weights());
     EXPECT_EQ(stage.held(), bytes{0});
     if (own.sequences.empty()) continue;  // it ran a piece of weight 0 that no plan has
-    EXPECT_EQ(stage.peak(), bytes{own.peak_memory[static_cast<std::size_t>(rank % p.shape.stages)]});
+    // Packs of a shared row and other sequences are counted as if they ran at once (exactness_test.cpp says how often).
+    const bytes planned{own.peak_memory[static_cast<std::size_t>(rank % p.shape.stages)]};
+    EXPECT_LE(stage.peak(), planned);
+    if (p.merges.empty()) {
+      EXPECT_EQ(stage.peak(), planned);
+    }
   }
   return found;
 }
@@ -238,6 +244,24 @@ TEST(Model, SlicedOverStagesLossAndEveryGradientAreThoseOfPyTorch) {
   const double error = distance(run<double>(p, torch.model, torch.all, torch.start()), torch.found);
   EXPECT_LT(error, 1e-9);
   RecordProperty("error", std::to_string(error * 1e15) + "e-15");
+}
+
+TEST(Model, WithASequenceThatReplicasShareLossAndEveryGradientAreThoseOfPyTorch) {
+  const oracle torch;
+  double worst = 0;
+  int shared = 0;
+  for (const exchange how : {exchange::keep, exchange::queries, exchange::ring}) {
+    for (const shape& on : {shape{.replicas = 2, .quantum = {8}}, shape{.replicas = 3, .quantum = {8}},
+                            shape{.stages = 2, .replicas = 2, .quantum = {8}}}) {
+      const plan p = planned(price_of<double>(torch.model, on), on, torch.all, slicers::equal_cost{},
+                             solvers::two_phase{.exchanges = exchange_set::only(how)}, schedules::list{});
+      shared += !p.merges.empty();
+      worst = std::max(worst, distance(run<double>(p, torch.model, torch.all, torch.start()), torch.found));
+    }
+  }
+  EXPECT_EQ(shared, 9);
+  EXPECT_LT(worst, 1e-9);
+  std::cout << shared << " shared plans, worst error " << worst << '\n';
 }
 
 TEST(AdamW, ThreeStepsEndWherePyTorchEnds) {
