@@ -66,10 +66,10 @@ class replay {
   /// Requires  programs that run every pack once on every part (std::out_of_range where one is missing)
   template <class How>
   replay(const plan& p, std::vector<std::uint32_t> replicas, const How& how)
-      : plan_(p), replicas_(std::move(replicas)), stages_(static_cast<std::size_t>(p.shape.stages)),
+      : replicas_(std::move(replicas)), stages_(static_cast<std::size_t>(p.shape.stages)),
         parts_(static_cast<std::size_t>(p.shape.parts())), todo_(p.shape.stages * static_cast<int>(replicas_.size())) {
-    for (std::size_t r = 0; r < replicas_.size(); ++r) run_programs(r, how);
-    join_rows();
+    for (std::size_t r = 0; r < replicas_.size(); ++r) run_programs(r, p, how);
+    join_rows(p.merges);
     for (std::size_t r = 0; r < replicas_.size(); ++r) {
       const replica_plan& of = p.replicas[replicas_[r]];
       carry_messages(replicas_[r], of.partition, how);
@@ -78,8 +78,7 @@ class replay {
         for (std::size_t part = 0; part < parts_ && of.weight.splits(pack); ++part)
           order({replicas_[r], pass::backward, false, pack, part}, {replicas_[r], pass::backward, true, pack, part});
     }
-    for (const auto& [first, then] : after_)
-      todo_.order(last_of(first), first_of(then));
+    for (const auto& [first, then] : after_) todo_.order(last_of(first), first_of(then));
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return todo_.size(); }
@@ -111,8 +110,8 @@ class replay {
 
   /// A stage runs its program one by one.
   template <class How>
-  void run_programs(std::size_t r, const How& how) {
-    const std::vector<program>& programs = plan_.replicas[replicas_[r]].programs;
+  void run_programs(std::size_t r, const plan& p, const How& how) {
+    const std::vector<program>& programs = p.replicas[replicas_[r]].programs;
     for (std::size_t stage = 0; stage < programs.size(); ++stage) {
       for (std::size_t at = 0; at < programs[stage].size(); ++at) {
         const auto place_of = [&](const instruction& i) {
@@ -126,10 +125,10 @@ class replay {
   }
 
   /// On each part the packs of a row start together and end together; a pack of several rows joins them to one.
-  void join_rows() {
+  void join_rows(const std::vector<merge>& merges) {
     using pack_of = std::tuple<std::uint32_t, pass, std::size_t>;
     std::map<pack_of, std::set<pack_of>> together;
-    for (const merge& m : plan_.merges) {
+    for (const merge& m : merges) {
       for (const pass p : {pass::forward, pass::backward}) {
         for (const std::vector<pack_id>& row : m.of(p)) {
           if (std::find(replicas_.begin(), replicas_.end(), m.replicas[0]) == replicas_.end()) continue;
@@ -204,7 +203,6 @@ class replay {
       if (packs[k - 1] != packs[k]) order({replica, p, false, packs[k - 1], part}, {replica, p, false, packs[k], part});
   }
 
-  const plan& plan_;
   std::vector<std::uint32_t> replicas_;
   std::size_t stages_;
   std::size_t parts_;

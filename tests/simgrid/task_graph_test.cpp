@@ -59,14 +59,15 @@ struct random_step {
 
   /// What its programs say.
   [[nodiscard]] tests::replay as_programs() const {
-    replica_plan plan;
-    plan.partition = replica.packs;
-    plan.forward = replica.work.forward;
-    plan.backward = replica.work.backward;
-    plan.weight = replica.work.weight;
-    plan.programs = programs;
-    const auto parts = static_cast<std::size_t>(replica.work.shape.parts());
-    return {plan, replica.work.shape, tests::timed_messages{plan, parts}};
+    plan p;
+    p.shape = replica.work.shape;
+    replica_plan& one = p.replicas.emplace_back();
+    one.partition = replica.packs;
+    one.forward = replica.work.forward;
+    one.backward = replica.work.backward;
+    one.weight = replica.work.weight;
+    one.programs = programs;
+    return {p, {0}, tests::as_planned(p)};
   }
 };
 
@@ -93,7 +94,7 @@ TEST_P(RandomGraphs, TakeAsLongAsTheirProgramsInSimGrid) {
     const seconds makespan = step.graph.sweep(start);
     const tests::replay steps = step.as_programs();
     EXPECT_EQ(steps.size(), step.graph.size());
-    found.compare(steps.makespan(), makespan, makespan);
+    found.compare(steps.makespans()[0], makespan, makespan);
     found.count(steps.size());
     ASSERT_LE(found.largest(), found.close) << "seed " << seed;
   }
