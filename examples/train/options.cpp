@@ -125,7 +125,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(planning, "--weight-gradients", weights, "WHEN",
       "together with those of inputs, or apart where that fills a wait, in slimpack's own plans [together]")
       ->check(CLI::IsMember({"together", "apart"}));
-  add(planning, "--sharers", o.sharers, "N", "Replicas that may share a sequence that is too long for one [1]")
+  add(planning, "--sharers", o.sharers, "N", "Replicas that may share a sequence that is too long for one; 1: none do [any number]")
       ->check(CLI::Range(1, 65536));
   add(planning, "--exchange", exchange, "HOW",
       "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"

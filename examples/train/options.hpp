@@ -42,7 +42,7 @@ struct options {
 
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
-  std::uint32_t sharers{1};  ///< replicas that may share a sequence
+  std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
   bool by_estimates{};       ///< each rank plans the group of its replica
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
