@@ -6,12 +6,12 @@
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/divide/detail/stand_in_slicer.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/divide/stand_in_cost.hpp>
-#include <slimpack/solvers/divide/stand_in_slicer.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/improve/detail/local_search.hpp>
