@@ -55,7 +55,7 @@ class CommandLine(unittest.TestCase):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("lengths format field model batch batches seed max-context over-long quantum gpu auto gpus dp pp tp cp vpp memory "
-                       "recompute memory-table hop cost planner compare effort weight-gradients divide threads time-limit json trace timeline graph").split():
+                       "recompute memory-table hop layers cost planner compare explain effort weight-gradients divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -103,6 +103,10 @@ class CommandLine(unittest.TestCase):
         for option, wrong, choices in (("--exchange", "nonsense", "{keep,queries,ring,any}"), ("--exchange", "keep,ring", "{keep,queries,ring,any}"),
                                        ("--divide", "half", "{searched,estimated}")):
             self.fails(2, [f"{option}: {wrong} not in {choices}", "--help"], *two, option, wrong)
+        for option in (("--exchange", "ring"), ("--sharers", "3"), ("--divide", "estimated")):
+            self.fails(2, [f"{option[0]} is for the planner slimpack; megatron puts each sequence on one replica"], *two, "--planner", "megatron", *option)
+            self.plans(*two, "--planner", "megatron", "--compare", "slimpack", *option)
+        self.plans(*two, "--planner", "megatron", "--sharers", "1")
         for exchange in ("keep", "queries", "ring"):
             made = self.inputs / f"{exchange}.json"
             self.assertIn("shared    sequence 0 (60000 tokens) by replicas 0 1", self.plans(*two, "--exchange", exchange, "--json", made))
@@ -380,7 +384,7 @@ class CommandLine(unittest.TestCase):
 
     def test_auto_chooses_one_shape_for_all_batches(self):
         out = self.plans(*self.auto())
-        for word in ("slimpack on 16 GPUs", "2 batches", "layouts", "proven to be slower", "tokens/s/GPU", "recompute"):
+        for word in ("slimpack on 16 GPUs", "2 batches", "layouts", "proven to be slower", "tokens/s/GPU", "recompute", "layers"):
             self.assertIn(word, out)
         shape, times = self.chosen()
         self.assertEqual(16, math.prod(shape[:4]))
@@ -456,6 +460,44 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["no shape of 6 GPUs"], *lengths, *MODEL, "--auto", "--gpus", "6", "--tp", "4")
         self.fails(2, ["tensor parallelism of 3", "32 query heads"], *lengths, *MODEL, "--auto", "--gpus", "6", "--tp", "3")
         self.fails(3, ["none of", "2 GPUs", "are missing", "--gpus 4 fits"], "--lengths", self.file("m.txt", "131072\n"), *MODEL, "--auto", "--gpus", "2")
+
+    def test_layers_of_stages(self):
+        lengths = ["--lengths", self.file("l.txt", "".join(f"{700 + 40 * i}\n" for i in range(60))), *MODEL]
+        steps = {}
+        for layers, got in (("even", None), ("auto", [8, 9, 8, 7]), ("8,9,8,7", [8, 9, 8, 7]), ("2,10,10,10", [2, 10, 10, 10])):
+            out = self.plans(*lengths, "--pp", "4", "--tp", "2", "--layers", layers, "--explain", "--json", self.outputs / "p.json")
+            made = json.loads((self.outputs / "p.json").read_text())
+            steps[layers], uneven = made["step_time"], made["rank_time"]["imbalance"] / sum(made["rank_time"].values())
+            self.assertEqual(got, made.get("layers"))
+            self.assertEqual(got is not None, "layers " + ",".join(map(str, got or [])) in out.splitlines()[2])
+            print(f"--layers {layers}: {1e3 * steps[layers]:.2f} ms, imbalance of stages {100 * uneven:.1f} %")
+        self.assertEqual(steps["auto"], steps["8,9,8,7"])
+        self.assertLess(steps["auto"], 0.95 * steps["even"])
+        self.assertLess(steps["even"], steps["2,10,10,10"])
+        (self.outputs / "p.json").unlink()
+        self.fails(2, ["layers per part must be 4 counts", "add up to 32"], *lengths, "--pp", "4", "--layers", "9,9,9,9")
+        self.fails(2, ["layers per part must be 4 counts"], *lengths, "--pp", "4", "--layers", "16,16")
+        self.fails(2, ["--layers '9,0'", "9,9,9,5"], *lengths, "--pp", "2", "--layers", "9,0")
+        self.fails(2, ["--layers needs --cost transformer or profiled"], "--lengths", self.file("q.txt", "100\n"), *QUADRATIC, "--layers", "auto")
+        self.fails(2, ["--layers 16,16 needs --pp and --vpp under --auto"], *lengths, "--auto", "--gpus", "4", "--layers", "16,16")
+
+    def test_explain_says_where_the_time_goes(self):
+        lengths = ["--lengths", self.file("l.txt", "60000\n" + "".join(f"{700 + 40 * i}\n" for i in range(60)))]
+        for cost in (QUADRATIC, [*MODEL, "--tp", "2", "--recompute", "selective"]):
+            out = self.plans(*lengths, *cost, "--dp", "2", "--pp", "4", "--compare", "megatron,chunked", "--explain", "--json", self.outputs / "p.json")
+            self.assertRegex(out, r"Of the stages' time \d+\.\d % is useful work; ")
+            rows = re.findall(r"^(slimpack|megatron|chunked) +((?:-?\d+\.\d\d %[ \n]*){6})$", out, re.M)
+            self.assertEqual(["slimpack", "megatron", "chunked"], [name for name, _ in rows])
+            for name, shares in rows:
+                shares = [float(x) for x in re.findall(r"-?\d+\.\d\d", shares)]
+                self.assertAlmostEqual(100, sum(shares), delta=0.04)
+                self.assertEqual(cost is not QUADRATIC, shares[1] > 0, name)
+            made = json.loads((self.outputs / "p.json").read_text())
+            self.assertEqual("slimpack-plan/2", made["format"])
+            time = {"s": 1, "ms": 1e-3, "us": 1e-6}
+            floor, unit = re.search(r"has a plan faster than ([\d.]+) (m?s|us), which is", out).groups()
+            self.assertLess(float(floor) * time[unit], 1.001 * made["rank_time"]["useful"] / 8)
+            self.assertGreater(float(floor) * time[unit], 0)
 
     def test_weight_gradients_apart(self):
         lengths = self.file("l.txt", "".join(f"{n}\n" for n in range(100, 4100, 100)))

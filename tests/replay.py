@@ -80,11 +80,12 @@ def check_coverage(plan):
     for s, merge in merged.items():
         for kind, ascending in (("forward", True), ("backward", False)):
             for j, r in enumerate(merge["replicas"]):
-                named = [row[j] for row in merge[kind]]
+                named = [row[j] for row in merge[kind] if row[j] is not None]
                 holding = [i for i, pack in enumerate(plan["replicas"][r][kind]) if any(x[0] == s for x in pack["slices"])]
                 claim(named == holding, f"{kind}: rows of sequence {s} name the packs of replica {r} that hold it, in run order")
-            rows = [[x for r, i in zip(merge["replicas"], row) for x in plan["replicas"][r][kind][i]["slices"] if x[0] == s]
-                    for row in merge[kind]]
+            rows = [[x for r, i in zip(merge["replicas"], row) if i is not None
+                     for x in plan["replicas"][r][kind][i]["slices"] if x[0] == s] for row in merge[kind]]
+            claim(all(rows), f"{kind}: each row of sequence {s} has tokens")
             check_order(plan, kind, ascending, s, rows)
         for r in merge["replicas"]:
             replica = plan["replicas"][r]
@@ -98,7 +99,7 @@ def ties(plan):
     for merge in plan["merges"]:
         for kind in ("forward", "backward"):
             for row in merge[kind]:
-                group = {(kind[0].upper(), r, i) for r, i in zip(merge["replicas"], row)}
+                group = {(kind[0].upper(), r, i) for r, i in zip(merge["replicas"], row) if i is not None}
                 for member in list(group):
                     group |= tied.get(member, set())
                 for member in group:
@@ -247,6 +248,15 @@ def simulate(plan):
             return None
         return max(free[r][stage], end[r][source] + message(r, kind, pack, part - 1 if kind == "F" else part))
 
+    def rows_before(kind, together, chunk, stage):
+        """(whether it has run, replica, pack): of each row that stands before one of these packs."""
+        for merge in plan["merges"]:
+            rows = merge["forward" if kind == "F" else "backward"]
+            for number in range(1, len(rows)):
+                if any((kind, r, i) in together for r, i in zip(merge["replicas"], rows[number]) if i is not None):
+                    r, i = next((r, i) for r, i in zip(merge["replicas"], rows[number - 1]) if i is not None)
+                    yield (kind, i, chunk * stages + stage) in end[r], r, i
+
     def run(r, stage):
         """Runs the next instruction of a stage, and with it those of the other replicas of its row. False while it has to wait."""
         kind, pack, chunk = programs[r][stage][next_[r][stage]]
@@ -257,6 +267,10 @@ def simulate(plan):
         starts_of = [ready(other, stage) for _, other, _ in together]
         if None in starts_of:
             return False
+        before = [end[r][kind, pack, chunk * stages + stage] if ran else None for ran, r, pack in rows_before(kind, together, chunk, stage)]
+        if None in before:
+            return False
+        starts_of += before
         finish = max(starts_of) + max(duration(other, kind, same, stage, chunk) for _, other, same in together)
         for _, other, same in together:
             free[other][stage] = end[other][kind, same, chunk * stages + stage] = finish
@@ -287,12 +301,35 @@ def simulate(plan):
     return [max(f) for f in free], peak
 
 
+def check_rank_time(plan):
+    """The split of the stages' time: what its parts add up to, and the idle time that follows from the packs' times."""
+    spent, stages, step = plan["rank_time"], plan["stages"], plan["step_time"]
+    total = step * stages * plan["dp"]
+    near = lambda a, b: abs(a - b) <= 1e-9 * max(total, 1e-300)
+    claim(near(sum(spent.values()), total), "the parts of the rank time add up")
+    claim(near(spent["useful"], (1 - plan["bubble"]) * total), "useful rank time is what the bubble leaves")
+    imbalance = waiting = 0
+    for replica in plan["replicas"]:
+        busy = [0] * stages
+        for pack in replica["forward"] + replica["backward"]:
+            for times in (pack["time"], pack.get("weight_time", [0] * stages)):
+                for stage, own in enumerate(times):
+                    busy[stage] += sum(own) if isinstance(own, list) else own
+        imbalance += sum(max(busy) - one for one in busy)
+        waiting += stages * (step - plan["reduce_time"] - max(busy))
+    claim(near(spent["imbalance"], imbalance), f"imbalance of stages {spent['imbalance']} is {imbalance}")
+    claim(near(spent["waiting"], waiting), f"waiting {spent['waiting']} is {waiting}")
+    claim(spent["communication"] >= plan["reduce_time"] * stages * plan["dp"] - 1e-9 * total, "communication has the reduction")
+
+
 def replay(plan):
     claim(plan["format"] in ("slimpack-plan/1", "slimpack-plan/2"), "format is slimpack-plan/1 or /2")
     if plan["format"] == "slimpack-plan/2":
         claim(plan["transfers"] == "start", "transfers are in order of their start")
         for merge in plan["merges"]:
             claim(merge["exchange"] in ("keep", "queries", "ring"), f"exchange of sequence {merge['sequence']} is known")
+            claim(merge["exchange"] == "keep" or None not in sum(merge["forward"] + merge["backward"], []),
+                  f"rows of sequence {merge['sequence']} have a pack of each replica, unless keys and values are kept")
             if merge["exchange"] == "ring":
                 claim(max(len(merge["forward"]), len(merge["backward"])) == 1, f"ring of sequence {merge['sequence']} is for one row")
     claim(len(plan["replicas"]) == plan["dp"], "one entry per replica")
@@ -310,6 +347,9 @@ def replay(plan):
     claim(plan["lower_bound"] == max(plan["bounds"].values()), "lower bound is the largest bound")
     claim(plan["lower_bound"] <= plan["step_time"] * (1 + 1e-9), "lower bound below step time")
     claim(close(plan["efficiency"], plan["lower_bound"] / plan["step_time"]), "efficiency follows")
+    if "rank_time" in plan:
+        claim(plan["format"] == "slimpack-plan/2", "rank time is a field of slimpack-plan/2")
+        check_rank_time(plan)
 
 
 def main(paths):

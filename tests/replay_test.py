@@ -85,8 +85,16 @@ class Replay(unittest.TestCase):
     def test_transformer_plans(self):
         for planner, vpp, recompute in itertools.product(PLANNERS, [1, 2], ["none", "selective"]):
             made = self.replays(["--lengths", str(DATA / "lengths" / "azure_code_2023.txt"), *TRANSFORMER, "--planner", planner, "--batch",
-                                 "256", "--dp", "2", "--pp", "4", "--tp", "2", "--vpp", str(vpp), "--recompute", recompute, "--seed", "7"])
+                                 "256", "--dp", "2", "--pp", "4", "--tp", "2", "--vpp", str(vpp), "--recompute", recompute, "--seed", "7", "--explain"])
             self.assertEqual("bytes", made["memory_unit"])
+            self.assertEqual("slimpack-plan/2", made["format"])
+            self.assertEqual(recompute != "none", made["rank_time"]["recomputation"] > 0)
+        for part in ("useful", "imbalance", "waiting"):
+            changed = json.loads(json.dumps(made))
+            changed["rank_time"][part] *= 1.01
+            changed["rank_time"]["packs"] -= 0.01 * made["rank_time"][part]
+            with self.assertRaises(replay.Wrong):
+                replay.replay(changed)
 
     def test_forward_and_backward_packs_differ(self):
         made = self.replays(["--lengths", str(DATA / "lengths" / "mooncake_conversation.txt"), *QUADRATIC, "--batch", "64", "--pp", "4"])
@@ -155,6 +163,30 @@ class Replay(unittest.TestCase):
                 replay.replay(made)
             made = json.loads(kept)
             row = made["replicas"][r]["forward"][i]
+
+    def test_rows_of_which_a_replica_has_nothing(self):
+        """Replica 0 runs the first 2 tokens of 8 and replica 1 the rest, 1 s a token: each waits for the other's row."""
+        def replica(begin, length, makespan):
+            pack = [{"slices": [[0, begin, length]], "time": [float(length)]}]
+            return {"sequences": [0], "forward": pack, "backward": json.loads(json.dumps(pack)), "message": {"forward": [0], "backward": [0]},
+                    "programs": [["F0", "B0"]], "peak_memory": [length], "makespan": makespan, "lower_bound": 0.0}
+
+        made = {"format": "slimpack-plan/2", "transfers": "start", "cost": "a token a second", "planner": "hand", "lengths": [8], "stages": 1,
+                "dp": 2, "vpp": 1, "quantum": 2, "replicas": [replica(0, 2, 16.0), replica(2, 6, 14.0)], "memory_unit": "tokens",
+                "memory_limit": None, "reduce_time": 0.0, "step_time": 16.0, "bounds": {"work": 8.0}, "lower_bound": 8.0, "efficiency": 0.5,
+                "merges": [{"sequence": 0, "exchange": "keep", "replicas": [0, 1], "forward": [[0, None], [None, 0]],
+                            "backward": [[None, 0], [0, None]]}]}
+        replay.replay(made)
+        changes = {"another exchange": (lambda: made["merges"][0].update(exchange="queries"), "have a pack of each replica"),
+                   "a row of nobody": (lambda: made["merges"][0]["forward"].append([None, None]), "has tokens"),
+                   "rows at once": (lambda: made["replicas"][0].update(makespan=4.0), "makespan 4.0 replays as 16.0"),
+                   "rows in another order": (lambda: made["merges"][0]["forward"].reverse(), "follows 0")}
+        for name, (change, says) in changes.items():
+            kept = json.dumps(made)
+            change()
+            with self.subTest(change=name), self.assertRaisesRegex(replay.Wrong, says):
+                replay.replay(made)
+            made = json.loads(kept)
 
     def test_an_order_of_transfers_that_ranks_do_not_come_to(self):
         """Two replicas run the rows of two sequences in one order; where transfers were in another, each would wait for the other."""

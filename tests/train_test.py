@@ -115,6 +115,15 @@ class Train(unittest.TestCase):
                     self.assertEqual(row["predicted_exchanged_bytes"], row["exchanged_bytes"])
                     self.assertGreaterEqual(float(row["predicted_peak_bytes"]), float(row["peak_bytes"]))
 
+    def test_nor_do_other_layers_on_the_parts(self):
+        expected = self.losses(*EXACT)
+        file = self.folder / "layers.json"
+        for layers in ("2,1,1", "1,1,2"):
+            with self.subTest(layers=layers):
+                self.assert_same_curve(expected, self.losses(*EXACT, "--pp", "3", "--layers", layers, "--json", file))
+                made = json.loads(file.read_text())
+                self.assertEqual(("slimpack-plan/2", layers), (made["format"], ",".join(map(str, made["layers"]))))
+
     def test_weight_gradients_run_apart(self):
         expected = self.losses(*EXACT)
         for shape in ("--pp 3", "--pp 2 --vpp 2", "--pp 2 --dp 2 --sharers 2"):
@@ -204,6 +213,9 @@ class Train(unittest.TestCase):
                                 (["--compare", "nobody"], ["--compare", "megatron,nobody"]),
                                 (["--pp 8", "--layers 4"], ["--pp", "8"]),
                                 (["--vpp 3"], ["--vpp", "3"]),
+                                (["--layers has 2 counts", "3 parts"], ["--pp", "3", "--layers", "2,2"]),
+                                (["--layers '2,x'", "2,1,1"], ["--layers", "2,x"]),
+                                (["different counts", "--vpp"], ["--pp", "2", "--vpp", "2", "--layers", "1,1,1,2"]),
                                 (["even number"], ["--heads", "3"]),
                                 (["--memory", "64MiB"], ["--memory", "much"]),
                                 (["bytes", "--cost measured"], ["--memory", "1MiB", *QUADRATIC]),

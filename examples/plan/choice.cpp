@@ -2,13 +2,18 @@
 
 #include "texts.hpp"
 
+#include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/detail/amount.hpp>
+#include <slimpack/shapes/even_stages.hpp>
+#include <slimpack/shapes/layer_times.hpp>
 #include <slimpack/shapes/space.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <ostream>
+#include <tuple>
 #include <utility>
 
 namespace cli {
@@ -49,6 +54,7 @@ std::vector<std::string> line_of(const ranking& found, const candidate& c) {
   for (const int degree : {on.replicas, on.stages, on.tensor, on.context, on.chunks})
     cells.push_back(std::to_string(degree));
   cells.emplace_back(name_of(c.layout.recompute));
+  cells.push_back(c.layout.layers.empty() ? "-" : layers_text(c.layout.layers));
   cells.push_back(time_of(c.step_time) + (c.finalist ? "" : " ~"));
   cells.push_back(time_of(c.fastest) + " to " + time_of(c.slowest));
   cells.push_back(fixed(found.rate(c), 0));
@@ -76,7 +82,33 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
                     .context = degree(given.context, on.context)};
   if (given.chunks || planner == "milp") all.chunks = {on.chunks};
   if (given.recompute) all.recompute = {s.layout.recompute};
-  return all.layouts();
+  std::vector<layout> found = all.layouts();
+  for (layout& one : found) one.layers = s.layout.layers;
+  return found;
+}
+
+std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layouts,
+                                     std::span<const std::vector<tokens>> batches) {
+  using frame = std::tuple<int, int, costs::recompute>;  // what the times of layers depend on
+  std::map<frame, std::optional<shapes::layer_times>> known;  // none where the cost model refuses the layout
+  const std::size_t given = layouts.size();
+  for (std::size_t i = 0; i < given; ++i) {
+    layout on = layouts[i];
+    if (on.shape.stages == 1 || on.shape.parts() > s.model->layers) continue;
+    const auto [at, is_new] = known.try_emplace({on.shape.tensor, on.shape.context, on.recompute});
+    if (is_new) {
+      const auto times = [&](const auto& cost_of) { return shapes::layer_times_of(*s.model, on, batches, cost_of); };
+      result<shapes::layer_times> found =
+          s.measured ? times([&](const costs::model_shape& model, const layout& one) { return profiled_on(s, model, one); })
+                     : times([&](const costs::model_shape& model, const layout& one) { return transformer_on(s, model, one); });
+      if (found) at->second = std::move(found).value();
+    }
+    if (!at->second) continue;
+    on.layers = shapes::even_stages(*at->second, on.shape);
+    const result<std::vector<int>> plain = slimpack::detail::layers_on_parts(*s.model, on.shape, {});
+    if (plain && plain.value() != on.layers) layouts.push_back(std::move(on));
+  }
+  return layouts;
 }
 
 result<ranking> ranked(const setting& s, const std::string& planner, const shape_search& how,
@@ -86,8 +118,8 @@ result<ranking> ranked(const setting& s, const std::string& planner, const shape
   const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop); };
   if (s.options.quadratic)
     return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });
-  if (s.measured) return search([&](const layout& on) { return profiled_on(s, on); });
-  return search([&](const layout& on) { return transformer_on(s, on); });
+  if (s.measured) return search([&](const layout& on) { return profiled_on(s, *s.model, on); });
+  return search([&](const layout& on) { return transformer_on(s, *s.model, on); });
 }
 
 void print_ranking(std::ostream& out, const std::string& planner, const ranking& found, const setting& s) {
@@ -101,7 +133,7 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
       << share_of(count(outcome::no_room), "without a plan that fits the memory")
       << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried for lack of time")
       << "\n";
-  std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "step time", "of batches",
+  std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers", "step time", "of batches",
                                                "tokens/s/GPU", "bubble", "efficiency", "peak memory"}};
   bool rough = false;
   for (std::size_t i = 0; i < std::min<std::size_t>(10, count(outcome::planned)); ++i) {

@@ -20,6 +20,10 @@ namespace cli {
 /// The layouts of so many GPUs that a planner may be given under a setting: what its options fix stays.
 std::vector<slimpack::shapes::layout> layouts_of(const setting& s, const std::string& planner, int gpus);
 
+/// The same, and each once more with as many layers on each stage as make the busiest least busy, where those are others.
+std::vector<slimpack::shapes::layout> with_even_stages(const setting& s, std::vector<slimpack::shapes::layout> layouts,
+                                                       std::span<const std::vector<slimpack::tokens>> batches);
+
 /// Ranks layouts by how fast a planner trains these batches on them.
 slimpack::result<slimpack::shapes::ranking> ranked(const setting& s, const std::string& planner,
                                                    const slimpack::shape_search& how,

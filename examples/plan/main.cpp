@@ -3,6 +3,7 @@
 #include "advice.hpp"
 #include "batches.hpp"
 #include "choice.hpp"
+#include "explain.hpp"
 #include "options.hpp"
 #include "planners.hpp"
 #include "progress.hpp"
@@ -80,6 +81,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
   if (r.plan) {
     plan& p = r.plan.value();
     p.cost = o.cost_text;
+    p.layers = c.layout.layers;
     if (s.model) p.model = s.model->name;
     if (s.device) p.gpu = s.device->name;
     p.hash = hash_of(p);
@@ -87,23 +89,27 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
   return r;
 }
 
-/// The layout given, or under --auto the one on which the planner is fastest over all batches.
+/// The layout given, or what --auto and --layers auto leave open, the one on which the planner is fastest over all batches.
 result<contender> contender_of(const std::string& planner, const setting& s, const batches& all) {
   shapes::layout on = s.layout;
+  std::vector<shapes::layout> layouts{on};
+  const int gpus = s.options.automatic ? s.options.automatic->gpus : static_cast<int>(on.gpus());
   if (s.options.automatic) {
-    const int gpus = s.options.automatic->gpus;
-    const std::vector<shapes::layout> layouts = layouts_of(s, planner, gpus);
+    layouts = layouts_of(s, planner, gpus);
     if (layouts.empty())
       return error{errc::invalid_input, "no shape of " + std::to_string(gpus) + " GPUs of " + s.device->name +
                                             " has the degrees given; change --gpus, or give fewer of --dp, --pp, --tp, --cp, --vpp"};
-    const progress shown("choosing a shape for " + planner);
+  }
+  if (s.options.even_stages) layouts = with_even_stages(s, std::move(layouts), all.lengths);
+  if (s.options.automatic || layouts.size() > 1) {
+    const progress shown("choosing a layout for " + planner);
     const std::optional<deadline> limit = limit_of(s.options);
     const shape_search how{.effort = s.options.effort, .threads = s.options.threads};
     const result<shapes::ranking> found =
         ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{});
     if (!found) return found.error();
     if (!found.value().best()) return none_of(found.value(), planner, gpus);
-    print_ranking(std::cout, planner, found.value(), s);
+    if (s.options.automatic) print_ranking(std::cout, planner, found.value(), s);
     on = found.value().best()->layout;
   }
   result<any_cost> cost = cost_on(s, on);
@@ -155,7 +161,7 @@ result<void> write_outputs(const options& o, const std::vector<row>& rows, std::
                              [&](std::ostream& out) { return io::write_graph(out, main_plan); });
       !r)
     return r;
-  if (result<void> r = write(o.json, "", [&](std::ostream& out) { return io::write_plan(out, main_plan); }); !r)
+  if (result<void> r = write(o.json, "", [&](std::ostream& out) { return io::write_plan(out, main_plan, o.explain); }); !r)
     return r;
   if (result<void> r = write(o.trace, "  (open it at ui.perfetto.dev)",
                              [&](std::ostream& out) { return io::write_trace(out, main_plan); });
@@ -242,6 +248,7 @@ int run(const options& o) {
     if (o.batches > 1) std::cout << (b ? "\n" : "") << "batch " << b << "\n";
     print(std::cout, o, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
     for (const std::string& why : left_out) std::cout << why << ".\n";
+    if (o.explain) print_explained(std::cout, s, rows, lengths);
     for (const row& r : rows)
       if (!r.search.moves().empty()) print_search(std::cout, r.search);
     if (result<void> written = write_outputs(o, rows, b); !written) return fail(written.error());

@@ -6,12 +6,14 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iostream>
 #include <iterator>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace cli {
@@ -66,6 +68,32 @@ void resolve_cost(options& o) {
   if (!o.model || !o.gpu) throw bad_usage{"--cost " + kind + " needs --model CONFIG.json and --gpu NAME or FILE.json"};
 }
 
+/// What --layers says.
+void resolve_layers(options& o, const std::optional<std::string>& text) {
+  o.even_stages = o.automatic.has_value();
+  if (!text) return;
+  if (o.cost_text.starts_with("quadratic:"))
+    throw bad_usage{"--layers needs --cost transformer or profiled; a quadratic cost knows stages, not layers"};
+  o.even_stages = *text == "auto";
+  if (*text == "auto" || *text == "even") return;
+  for (const std::string& cell : split(*text, ',')) {
+    int count{};
+    const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), count);
+    if (status != std::errc{} || end != cell.data() + cell.size() || count < 1)
+      throw bad_usage{"--layers '" + *text + "' is not even, auto, or a count for each part, as 9,9,9,5"};
+    o.layout.layers.push_back(count);
+  }
+  if (o.automatic && !(o.automatic->stages && o.automatic->chunks))
+    throw bad_usage{"--layers " + *text + " needs --pp and --vpp under --auto: it is for so many parts"};
+}
+
+/// Other planners than these two put each sequence on one replica, by rules of their own.
+void check_divides(const options& o, const std::string& option) {
+  const auto divides = [](const std::string& planner) { return planner == "slimpack" || planner == "milp"; };
+  if (!divides(o.planner) && std::none_of(o.compare.begin(), o.compare.end(), divides))
+    throw bad_usage{option + " is for the planner slimpack; " + o.planner + " puts each sequence on one replica"};
+}
+
 /// What the texts mean, and which go together.
 void resolve(options& o, const std::optional<std::string>& memory, const std::optional<std::string>& compare) {
   if (o.hop && !std::isfinite(o.hop->value)) throw bad_usage{"--hop must be a number of seconds"};
@@ -90,7 +118,7 @@ void resolve(options& o, const std::optional<std::string>& memory, const std::op
 int complain(std::string line, int status) {
   for (char& c : line)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  std::cerr << "slimpack-plan: " << line << "\n";
+  std::cerr << "slimpack-plan: " + line + "\n";
   return status;
 }
 
@@ -99,7 +127,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   options o;
   std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together",
               divide = dividers[0], exchange = exchanges[0];
-  std::string memory, memory_table, compare, model, gpu, json, trace, timeline, graph;
+  std::string layers = "even", memory, memory_table, compare, model, gpu, json, trace, timeline, graph;
   bool automatic = false;
   int gpus = 0;
   double hop = 0;
@@ -158,6 +186,9 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* recompute_option =
       add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
           ->check(CLI::IsMember({"none", "attention", "selective", "full"}));
+  auto* layers_option = add(machine, "--layers", layers, "HOW",
+                            "Layers on stages: even, as many on each as on any other; auto, so that the busiest stage has\n"
+                            "least to do; or of each part, 9,9,9,5 [even; under --auto: auto]");
   auto* table_option = add(machine, "--memory-table", memory_table, "FILE",
                            "JSON of the tensors that a training stack saves [flash attention, nothing fused]");
   auto* hop_option = add(machine, "--hop", hop, "SECONDS", "Time of a message between stages [from the network]")
@@ -176,19 +207,23 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(planning, "--weight-gradients", weights, "WHEN",
       "together with those of inputs, or apart where that fills a wait: for trainers that can [together]")
       ->check(CLI::IsMember({"together", "apart"}));
-  add(planning, "--sharers", o.sharers, "N",
-      "Replicas that may share a sequence; 1 where the trainer cannot [any number]")
-      ->check(degree);
-  add(planning, "--exchange", exchange, "HOW",
+  auto* sharers_option = add(planning, "--sharers", o.sharers, "N",
+                             "Replicas that may share a sequence; 1 where the trainer cannot [any number]")
+                             ->check(degree);
+  auto* exchange_option = add(planning, "--exchange", exchange, "HOW",
       "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
       "sequences of one row; any, what memory has room for [keep]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(exchanges), std::end(exchanges))));
-  add(planning, "--divide", divide, "HOW",
+  auto* divide_option = add(planning, "--divide", divide, "HOW",
       "How slimpack divides a batch among replicas: searched, by planning divisions, or estimated, in a small part of\n"
       "the time, as ranks do that plan their own [searched]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(dividers), std::end(dividers))));
   add(planning, "--threads", o.threads, "N", "Threads to search with; plans do not depend on it [one per core]")
       ->check(CLI::Range(1, 1024));
+  app.add_flag("--explain", o.explain,
+               "Print where the time of the stages goes, and what no plan on this or any other layout can be faster than;\n"
+               "the plan file says it, too")
+      ->group(output);
   app.add_flag("--search-report", o.search_report,
                "Print how often the search tried each change, took it, and what that gained; plans do not depend on it")
       ->group(output);
@@ -243,8 +278,11 @@ std::variant<options, int> parse(int argc, char** argv) {
                      given(cp_option),
                      given(vpp_option),
                      given(recompute_option)};
+    resolve_layers(o, given(layers_option) ? std::optional(layers) : std::nullopt);
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,
             *compare_option ? std::optional(compare) : std::nullopt);
+    for (const CLI::Option* const one : {sharers_option, exchange_option, divide_option})
+      if (given(one) && !(one == sharers_option && o.sharers == 1)) check_divides(o, one->get_name());
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
     return 0;

@@ -40,6 +40,7 @@ struct options {
     bool replicas{}, stages{}, tensor{}, context{}, chunks{}, recompute{};  ///< given
   };
   std::optional<choice> automatic;
+  bool even_stages{};  ///< choose the layers of each stage
   std::optional<std::filesystem::path> memory_table;  ///< of tensors that a training stack saves
   std::optional<slimpack::seconds> hop;
   std::string cost_text{"transformer"};                 ///< as typed
@@ -55,6 +56,7 @@ struct options {
   bool by_estimates{};           ///< divide the batch by estimates
   std::size_t threads{0};        ///< 0: one per core
   bool search_report{};          ///< print what slimpack's search did
+  bool explain{};                ///< print where the time of the stages goes
   std::optional<std::int64_t> time_limit_ms;
 
   std::optional<std::filesystem::path> json;

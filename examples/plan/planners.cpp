@@ -3,7 +3,7 @@
 #include "milp.hpp"
 
 #include <slimpack/planner.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
 
@@ -31,7 +31,6 @@ result<plan> slimpack_plan(const request& asked, std::span<const tokens> lengths
 template <class Call>
 auto with_schedule(const request& asked, const Call& call) {
   if (asked.weights == weight_gradients::apart) return call(schedules::zero_bubble{});
-  if (asked.shape.chunks > 1) return call(schedules::one_f_one_b{2});
   return call(schedules::list{});
 }
 

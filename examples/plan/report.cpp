@@ -1,5 +1,6 @@
 #include "report.hpp"
 
+#include "explain.hpp"
 #include "tables.hpp"
 #include "texts.hpp"
 
@@ -81,6 +82,7 @@ void print_batch(std::ostream& out, const options& o, const row& first) {
   out << "\nshape     dp " << p.shape.replicas << " x pp " << p.shape.stages << " x tp " << p.shape.tensor << " x cp "
       << p.shape.context;
   if (p.shape.chunks > 1) out << ", vpp " << p.shape.chunks;
+  if (!first.layout.layers.empty()) out << ", layers " << layers_text(first.layout.layers);
   if (first.layout.recompute != costs::recompute::none) out << ", recompute " << name_of(first.layout.recompute);
   out << ", cuts at multiples of " << p.shape.quantum.value << " tokens\n";
   out << "memory    "
@@ -139,7 +141,8 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
   const std::vector<std::string> head{"planner",    "step time",   "speed-up", "bubble",
                                       "efficiency", "peak memory", "planning"};
   std::vector<std::vector<std::string>> table{head};
-  if (o.automatic) table.front().emplace_back("on");
+  const bool chosen = o.automatic || o.even_stages;
+  if (chosen) table.front().emplace_back("on");
   for (const row& r : rows) {
     if (!r.plan) continue;
     const plan& p = r.plan.value();
@@ -148,7 +151,7 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
         {r.planner, time_of(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
          percent(p.bubble, 2), percent(p.efficiency, 2),
          slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time_of(p.planning_time)});
-    if (o.automatic) table.back().push_back(options_of(r.layout));
+    if (chosen) table.back().push_back(options_of(r.layout));
   }
   print_table(out, table);
   const plan& first = rows.front().plan.value();
@@ -159,6 +162,11 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
   print_critical_path(out, first);
   out << "No plan of this batch is faster than " << time_of(first.lower_bound) << " (" << best->name
       << "); efficiency is against that.\n";
+  if (first.rank_time && first.step_time > seconds{}) {
+    const std::string lost = losses_of(first);
+    out << "Of the stages' time " << percent(first.rank_time->useful / first.rank_time->total(), 1) << " is useful work"
+        << (lost.empty() ? "" : "; " + lost) << ".\n";
+  }
   out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
     out << "* over memory: does not fit the limit, shown without it; counts in no speed-up.\n";

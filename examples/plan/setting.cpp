@@ -124,14 +124,15 @@ costs::quadratic quadratic_on(const setting& s, const shapes::layout& on) {
   return cost;
 }
 
-result<costs::transformer> transformer_on(const setting& s, const shapes::layout& on) {
-  return costs::transformer::make(*s.model, *s.device, on.shape,
-                                  {.recompute = on.recompute, .hop = s.options.hop, .tensors = s.tensors});
+result<costs::transformer> transformer_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
+  return costs::transformer::make(model, *s.device, on.shape,
+                                  {.recompute = on.recompute, .layers = on.layers, .hop = s.options.hop, .tensors = s.tensors});
 }
 
-result<costs::profiled> profiled_on(const setting& s, const shapes::layout& on) {
-  return costs::profiled_of(*s.model, on.shape, s.measured->kernels, s.measured->network,
-                            {.recompute = on.recompute, .tensors = s.tensors, .hop = s.options.hop}, s.measured->layers);
+result<costs::profiled> profiled_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
+  return costs::profiled_of(model, on.shape, s.measured->kernels, s.measured->network,
+                            {.recompute = on.recompute, .tensors = s.tensors, .layers = on.layers, .hop = s.options.hop},
+                            s.measured->layers);
 }
 
 result<any_cost> cost_on(const setting& s, const shapes::layout& on) {
@@ -140,7 +141,7 @@ result<any_cost> cost_on(const setting& s, const shapes::layout& on) {
     if (!made) return std::move(made).error();
     return any_cost(std::move(made).value());
   };
-  return s.measured ? any(profiled_on(s, on)) : any(transformer_on(s, on));
+  return s.measured ? any(profiled_on(s, *s.model, on)) : any(transformer_on(s, *s.model, on));
 }
 
 }  // namespace cli

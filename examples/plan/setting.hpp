@@ -47,8 +47,10 @@ request request_of(const options& o, const std::string& planner, const slimpack:
 
 /// The cost model of the setting on a layout; each is for one kind of --cost.
 slimpack::costs::quadratic quadratic_on(const setting& s, const slimpack::shapes::layout& on);
-slimpack::result<slimpack::costs::transformer> transformer_on(const setting& s, const slimpack::shapes::layout& on);
-slimpack::result<slimpack::costs::profiled> profiled_on(const setting& s, const slimpack::shapes::layout& on);
+slimpack::result<slimpack::costs::transformer> transformer_on(const setting& s, const slimpack::costs::model_shape& model,
+                                                              const slimpack::shapes::layout& on);
+slimpack::result<slimpack::costs::profiled> profiled_on(const setting& s, const slimpack::costs::model_shape& model,
+                                                        const slimpack::shapes::layout& on);
 
 /// That of the setting's --cost.
 slimpack::result<any_cost> cost_on(const setting& s, const slimpack::shapes::layout& on);

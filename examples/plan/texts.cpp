@@ -91,6 +91,12 @@ const char* name_of(slimpack::costs::recompute what) {
   return what == recompute::full ? "full" : what == recompute::selective ? "selective" : what == recompute::attention ? "attention" : "none";
 }
 
+std::string layers_text(const std::vector<int>& layers) {
+  std::string text;
+  for (const int count : layers) text += (text.empty() ? "" : ",") + std::to_string(count);
+  return text;
+}
+
 std::string options_of(const slimpack::shapes::layout& on, const slimpack::shapes::layout& from) {
   using of = slimpack::shape;
   std::string text;
@@ -102,6 +108,8 @@ std::string options_of(const slimpack::shapes::layout& on, const slimpack::shape
     if (on.shape.*degree != from.shape.*degree)
       text += (text.empty() ? "" : " ") + (name + std::to_string(on.shape.*degree));
   if (on.recompute != from.recompute) text += std::string(text.empty() ? "" : " ") + "--recompute " + name_of(on.recompute);
+  if (on.layers != from.layers)
+    text += (text.empty() ? "--layers " : " --layers ") + (on.layers.empty() ? std::string("even") : layers_text(on.layers));
   return text;
 }
 

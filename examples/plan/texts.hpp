@@ -45,6 +45,9 @@ std::string time_of(slimpack::seconds s);
 /// What --recompute takes.
 const char* name_of(slimpack::costs::recompute what);
 
+/// "9,9,9,5": what --layers takes.
+std::string layers_text(const std::vector<int>& layers);
+
 /// "--dp 1 --pp 8 --recompute full": the options of a layout, all degrees but those of 1; or, with `from`, those that
 /// differ from it.
 std::string options_of(const slimpack::shapes::layout& on);

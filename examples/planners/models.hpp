@@ -26,19 +26,13 @@ SLIMPACK_COMPILED_PLANNER template class
 SLIMPACK_COMPILED_PLANNER template class
     basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase, schedules::list, simulators::boost_graph>;
 SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase, schedules::one_f_one_b, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
     basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase, schedules::zero_bubble, simulators::boost_graph>;
 SLIMPACK_COMPILED_PLANNER template class
     basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase_estimated, schedules::list, simulators::boost_graph>;
 SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase_estimated, schedules::one_f_one_b, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
     basic_planner<slicers::equal_cost, costs::transformer, solvers::two_phase_estimated, schedules::zero_bubble, simulators::boost_graph>;
 SLIMPACK_COMPILED_PLANNER template class
     basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase_estimated, schedules::list, simulators::boost_graph>;
-SLIMPACK_COMPILED_PLANNER template class
-    basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase_estimated, schedules::one_f_one_b, simulators::boost_graph>;
 SLIMPACK_COMPILED_PLANNER template class
     basic_planner<slicers::equal_cost, costs::profiled, solvers::two_phase_estimated, schedules::zero_bubble, simulators::boost_graph>;
 

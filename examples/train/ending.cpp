@@ -11,7 +11,7 @@ int complain(ending e) {
   if (rank_in_job() > 0) return e.status;
   for (char& c : e.line)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  std::cerr << "slimpack-train: " << e.line << std::endl;
+  std::cerr << "slimpack-train: " + e.line + "\n" << std::flush;  // in one write: what mpirun says may come between
   return e.status;
 }
 

@@ -40,7 +40,8 @@ journal::journal(const options& o, const corpus& texts, std::ostream& out) : opt
   const slimpack::shape& s = o.shape;
   out_ << "documents  " << texts.size() << ", " << texts.tokens().value << " bytes, longest " << texts.longest().value
        << "; entropy of a byte " << fixed(texts.byte_entropy(), 4) << " nats\n"
-       << "model      " << o.model.layers << " layers, hidden " << o.model.hidden << ", " << o.model.heads << " heads ("
+       << "model      " << o.model.layers << " layers"
+       << (o.model.on_parts.empty() ? std::string{} : " (" + cli::layers_text(o.model.on_parts) + " on the parts)") << ", hidden " << o.model.hidden << ", " << o.model.heads << " heads ("
        << o.model.kv_heads << " of keys and values), ffn " << o.model.ffn << ", " << (o.in_double ? "double" : "float")
        << "\n"
        << "ranks      dp " << s.replicas << " x pp " << s.stages

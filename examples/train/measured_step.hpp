@@ -14,6 +14,7 @@
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -107,7 +108,7 @@ struct measured_step {
       f.apart += static_cast<std::size_t>(one.apart);
       for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;
       if (one.idle != 0) continue;
-      f.peaks_agree = f.peaks_agree && one.peak == one.predicted_peak;
+      f.peaks_agree = f.peaks_agree && std::abs(one.peak - one.predicted_peak) < 0.5;  // three chunks have thirds of bytes
       if (one.peak > f.peak.value) f.peak = {one.peak}, f.predicted_peak = {one.predicted_peak};
     }
     f.bubble = 1 - busy / (static_cast<double>(reports.size()) * f.measured.value);

@@ -7,9 +7,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <iterator>
+#include <numeric>
 #include <span>
 #include <string>
 #include <system_error>
@@ -42,10 +46,28 @@ void check_writable(const std::optional<fs::path>& path) {
     throw bad_usage{"'" + path->string() + "' cannot be written: it is a folder, or its folder does not exist"};
 }
 
+/// "4" layers, or "2,1,1" on the parts.
+void read_layers(const std::string& text, config& model) {
+  std::vector<int> counts;
+  for (const std::string& cell : cli::split(text, ',')) {
+    int count{};
+    const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), count);
+    if (status != std::errc{} || end != cell.data() + cell.size() || count < 1 || count > 1 << 20)
+      throw bad_usage{"--layers '" + text + "' is neither a count of layers nor one for each part, as 2,1,1"};
+    counts.push_back(count);
+  }
+  model.layers = std::accumulate(counts.begin(), counts.end(), 0);
+  if (counts.size() > 1) model.on_parts = std::move(counts);
+}
+
 /// What fits together.
 void check(const options& o) {
   if (slimpack::result<void> sizes = o.model.check(); !sizes) throw bad_usage{sizes.error().detail};
   const int parts = o.shape.parts();
+  if (!o.model.on_parts.empty() && o.model.on_parts.size() != static_cast<std::size_t>(parts))
+    throw bad_usage{"--layers has " + std::to_string(o.model.on_parts.size()) + " counts, --pp x --vpp are " + std::to_string(parts) + " parts"};
+  if (o.shape.chunks > 1 && std::adjacent_find(o.model.on_parts.begin(), o.model.on_parts.end(), std::not_equal_to<>{}) != o.model.on_parts.end())
+    throw bad_usage{"--layers gives parts different counts; with --vpp each has as many as any other"};
   if (parts > o.model.layers || (o.shape.chunks > 1 && o.model.layers % parts != 0))
     throw bad_usage{"--pp " + std::to_string(o.shape.stages) + " x --vpp " + std::to_string(o.shape.chunks) +
                     " does not fit --layers " + std::to_string(o.model.layers) +
@@ -59,7 +81,7 @@ void check(const options& o) {
 
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
-  std::string transport = "auto", precision = "float", effort = "normal", weights = "together", divide = cli::dividers[0],
+  std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", divide = cli::dividers[0],
               exchange = cli::exchanges[0], memory;
   fs::path json, trace, timeline, log;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
@@ -91,7 +113,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(texts, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
   add(texts, "--seed", o.seed, "S", "Of the documents' order and the first weights [1]");
 
-  add(model, "--layers", o.model.layers, "N", "Transformer layers [4]")->check(size);
+  add(model, "--layers", layers, "N|N,N,...", "Transformer layers, or those of each part of the pipeline [4]");
   add(model, "--hidden", o.model.hidden, "N", "Width between layers [128]")->check(size);
   add(model, "--heads", o.model.heads, "N", "Query heads [4]")->check(size);
   add(model, "--kv-heads", o.model.kv_heads, "N", "Key and value heads [2]")->check(size);
@@ -170,6 +192,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*memory_option) o.shape.memory = cli::memory_of(memory);
     if (o.cost_text != "measured") o.quadratic = quadratic_named(o.cost_text, o.shape.chunks);
     std::erase(o.compare, o.planner);
+    read_layers(layers, o.model);
     check(o);
   } catch (const CLI::CallForHelp&) {
     if (rank_in_job() <= 0) std::cout << app.help();

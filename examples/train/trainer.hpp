@@ -159,6 +159,7 @@ class trainer {
     slimpack::plan& p = slimpack::part_of(made.value());
     p.cost = options_.cost_text;
     p.model = "transformer";
+    p.layers = options_.model.on_parts;
     p.hash = slimpack::hash_of(p);
     return made;
   }

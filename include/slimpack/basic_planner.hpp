@@ -11,6 +11,7 @@
 #include <slimpack/pricing/detail/checked_times.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/rank_time_of.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
@@ -110,7 +111,7 @@ class basic_planner {
     requires group_solver_for<Solver, Slicer, Cost, Schedule>;
 
   /// The whole plan of the parts of all groups, in any order; the same part may come several times. It has what parts have
-  /// not: step time, bounds, efficiency and bubble. Its planning time is that of the part that took longest.
+  /// not: step time, bounds, efficiency, bubble and rank time. Its planning time is that of the part that took longest.
   /// Requires  parts made by this planner, or by another one of the same policies
   /// Errors    invalid_input: parts of different batches, shapes or divisions, or a replica that no part has, or that two
   ///           parts plan differently
@@ -173,7 +174,7 @@ class basic_planner {
     return p;
   }
 
-  /// What only a whole plan has: step time, bounds, efficiency and bubble.
+  /// What only a whole plan has: step time, bounds, efficiency, bubble and rank time.
   result<void> prove(plan& p, const checked_cost& cost) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
     if (!rates) return std::move(rates).error();
@@ -187,14 +188,10 @@ class basic_planner {
       if (b.time > p.step_time && b.time <= p.step_time * (1 + 1e-12)) b.time = p.step_time;
       p.lower_bound = std::max(p.lower_bound, b.time);
     }
-    seconds useful{};
-    for (const sequence& s : batch)
-      for (int part = 0; part < shape_.parts(); ++part)
-        for (const pass direction : {pass::forward, pass::backward})
-          useful += useful_time(cost, {s.id, {0}, s.length}, direction, part);
+    p.rank_time = rank_time_of(p, cost);
     const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
     p.efficiency = timed ? p.lower_bound / p.step_time : 1;
-    p.bubble = timed ? 1 - useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
+    p.bubble = timed ? 1 - p.rank_time->useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
     return success();
   }
 
@@ -259,6 +256,7 @@ class basic_planner {
     r.forward = std::move(work.forward);
     r.backward = std::move(work.backward);
     r.weight = std::move(work.weight);
+    r.exchange = work.exchange;
     r.rates = rates;
     return r;
   }

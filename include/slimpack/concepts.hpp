@@ -230,7 +230,7 @@ concept cost_model = std::copyable<C> &&
 /// stages have one chunk; it goes together with splits_weight_gradients = true in no schedule;
 /// longer() is itself at more effort, which long searches take.
 /// Shipped   schedules::list (default) event-driven under the memory limit; schedules::one_f_one_b any lead, where the
-///           trainer's order is fixed, and for virtual stages; schedules::zero_bubble where the trainer can run weight
+///           trainer's order is fixed; schedules::zero_bubble where the trainer can run weight
 ///           gradients apart
 template <class S, class W = workload>
 concept schedule_for = std::copyable<S> &&

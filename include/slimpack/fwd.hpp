@@ -13,6 +13,7 @@ struct workload;
 struct plan;
 struct replica_plan;
 struct rank_plan;
+struct rank_time;
 struct merge;
 struct piece;
 struct step_outline;
@@ -71,6 +72,7 @@ struct zero_bubble;
 
 namespace shapes {
 struct layout;
+struct layer_times;
 struct space;
 struct candidate;
 struct ranking;

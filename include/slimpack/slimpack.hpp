@@ -70,6 +70,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/rank_time_of.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -88,6 +89,8 @@
 #include <slimpack/service/replica_planner.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/candidate.hpp>
+#include <slimpack/shapes/even_stages.hpp>
+#include <slimpack/shapes/layer_times.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/space.hpp>

@@ -68,7 +68,7 @@ struct row_view {
   slimpack::pass pass{};
   std::uint32_t row{};                     ///< its place in the run order of the pass
   std::span<const std::uint32_t> sharers;  ///< replicas, ascending
-  std::span<const pack_id> packs;          ///< of each sharer
+  std::span<const pack_id> packs;          ///< of each sharer, or merge::none
 };
 
 namespace views {

@@ -44,12 +44,12 @@ double weights_and_gradients(const costs::model_shape& m, int tensor, int stages
   return stage_of(m, {.stages = stages, .tensor = tensor}, {.distributed_optimizer = false}, 1, false).fixed * 6 / 18;
 }
 
-// One layer of 144 weights: 6 + 12 bytes each; 104 bytes a live token; dK and dV 2 x 4 bytes.
+// One layer of 144 weights: 6 + 12 bytes each; 104 bytes a live token; dK and dV 4 x 4 bytes.
 TEST(Memory, CountsByHand) {
   const memory_rates r = tiny({});
   EXPECT_EQ(r.fixed, 144 * 18);
   EXPECT_EQ(r.live_token, 104);
-  EXPECT_EQ(r.gradient_token, 8);
+  EXPECT_EQ(r.gradient_token, 16);
   EXPECT_EQ(r.forward_token, 0);
   EXPECT_EQ(r.backward_token, 0);
 }
@@ -73,7 +73,7 @@ TEST(Memory, KeepsLessTheMoreIsComputedAgain) {
   const memory_rates full = tiny({.recompute = recompute::full});
   EXPECT_EQ(full.live_token, 8);
   EXPECT_EQ(full.backward_token, 104);
-  EXPECT_EQ(full.gradient_token, 8);
+  EXPECT_EQ(full.gradient_token, 16);
 }
 
 TEST(Memory, OrdersRecomputeVariantsOfRealModels) {

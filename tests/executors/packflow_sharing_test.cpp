@@ -7,9 +7,13 @@
 #include "planned.hpp"
 #include "shared_prefix_model.hpp"
 
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/testing/detail/compute_steps.hpp>
+#include <slimpack/testing/detail/random_sharers.hpp>
 
 #include <gtest/gtest.h>
 
@@ -17,6 +21,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -120,6 +125,39 @@ TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
   for (const exchange how : all_exchanges) EXPECT_GT(shared[how], cases / 8) << name_of(how) << " of " << cases;
 }
 
+// What no solver here makes: rows of which some sharers have nothing, in random packs.
+TYPED_TEST(PackflowSharing, RunsRowsOfWhichSharersHaveNothing) {
+  const int cases = tests::cases(60);
+  int shared = 0, absent = 0;
+  for (int seed = 1; seed <= cases; ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 4)),
+                   .quantum = {random.between(1, 4)}};
+    std::vector<tokens> lengths{{random.between(30, 60)}};
+    for (int i = 0; i < 3; ++i) lengths.push_back({random.between(1, 24)});
+    solution given = testing::random_sharers(lengths, on, random);
+    random.shuffle(given.merges);
+    const plan p = planner{on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given}}(lengths).value();
+    shared += !p.merges.empty();
+    for (const merge& m : p.merges)
+      for (const pass way : both_passes)
+        for (const auto& row : m.of(way)) absent += static_cast<int>(std::count(row.begin(), row.end(), merge::none));
+    std::vector<TypeParam> stages = stages_of<TypeParam>(p);
+    tests::one_at_a_time world(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
+    const auto reports = tests::run_everywhere(world, std::vector<const plan*>(stages.size(), &p), stages);
+    const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
+    for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+      ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x " << on.replicas;
+      EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
+      for (std::size_t k = 0; k < stages[rank].gradient().size(); ++k)
+        EXPECT_EQ(stages[rank].gradient()[k], expected.weight[static_cast<std::size_t>(stages[rank].part(0)) * 2 + k])
+            << "rank " << rank << ", seed " << seed;
+    }
+  }
+  std::cout << cases << " plans, " << shared << " shared, sharers without tokens of a row " << absent << " times\n";
+  EXPECT_GT(absent, cases);
+}
+
 /// Counts what a rank sends on the channel of rows; everything else is the port's.
 class counting_port {
  public:
@@ -152,7 +190,9 @@ TEST(RowTraffic, IsWhatTravelsToTheByte) {
     for (const shape& on : {shape{.stages = 1, .replicas = 2, .quantum = {3}}, shape{.stages = 2, .replicas = 3, .quantum = {4}},
                             shape{.stages = 1, .replicas = 4, .quantum = {2}}}) {
       const std::vector<tokens> lengths{{random.between(120, 200)}, {random.between(1, 40)}, {random.between(1, 40)}};
-      const plan p = shared_plan(on, lengths, static_cast<std::uint32_t>(on.replicas), how).value();
+      const solution given = testing::random_sharers(lengths, on, random, how);
+      const plan p = random.once_in(2) ? shared_plan(on, lengths, static_cast<std::uint32_t>(on.replicas), how).value()
+                                       : planner{on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given}}(lengths).value();
       shared[how] += static_cast<int>(p.merges.size());
       auto stages = stages_of<shared_prefix_stage<backward_cuts::any>>(p);
       transports::threads world{tests::ranks_of(p), {.time_out = {20}}};

@@ -157,6 +157,43 @@ TEST(SharedRows, AreRefusedWhereSharersDisagree) {
   EXPECT_NE(why_refused(p).find("runs other tokens backward than forward"), std::string::npos) << why_refused(p);
 }
 
+// The first two tokens are a row of replica 0 alone, the next six of replica 1.
+TEST(SharedRows, OfWhichASharerHasNothingAreTakenWithItsNextAndOwedWithTheOneBefore) {
+  plan p;
+  p.lengths = {{8}};
+  p.shape = {.replicas = 2, .quantum = {2}};
+  p.replicas.resize(2);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    p.replicas[r].sequences = {{0}};
+    for (const pass way : both_passes) {
+      micropacks& packs = p.replicas[r].partition.of(way);
+      packs.append(r == 0 ? slice{{0}, {0}, {2}} : slice{{0}, {2}, {6}});
+      packs.close();
+    }
+    p.replicas[r].programs = {{{pass::forward, {0}}, {pass::backward, {0}}}};
+  }
+  p.merges = {{{0}, {0, 1}, {{{0}, merge::none}, {merge::none, {0}}}, {{merge::none, {0}}, {{0}, merge::none}}}};
+  const auto script = detail::stage_script::of(p, 1, backward_cuts::any, exchange_set::all());
+  ASSERT_TRUE(script) << script.error().detail;
+  const by_pass<std::vector<detail::row_part>>& rows = script.value().shared.all().at(0).rows;
+  EXPECT_EQ(rows.forward[1].known, (std::vector<slice>{{{0}, {0}, {2}}}));
+  EXPECT_EQ(rows.forward[1].beside, std::vector<std::uint32_t>{0});
+  EXPECT_EQ(rows.backward[0].known, (std::vector<slice>{{{0}, {0}, {2}}}));
+  EXPECT_EQ(rows.backward[0].beside, std::vector<std::uint32_t>{1});
+  using kind = detail::transfer_script::kind;
+  EXPECT_EQ(script.value().transfers.steps,
+            (std::vector<detail::transfer_script::step>{{kind::absent, 0}, {kind::rows, 0}, {kind::rows, 1}, {kind::absent, 1}}));
+  // Replica 0 needs nothing of the other: nobody attends to what comes later.
+  const auto first = detail::stage_script::of(p, 0, backward_cuts::any, exchange_set::all());
+  EXPECT_TRUE(first.value().shared.all().at(0).rows.forward[0].known.empty());
+
+  p.merges[0].exchange = exchange::queries;
+  EXPECT_NE(why_refused(p).find("forward row 0 names no pack of replica 1, which is for exchange::keep alone"), std::string::npos) << why_refused(p);
+  p.merges[0].exchange = exchange::keep;
+  p.merges[0].forward.push_back({merge::none, merge::none});
+  EXPECT_NE(why_refused(p).find("forward row 2 names no pack"), std::string::npos) << why_refused(p);
+}
+
 // Two sequences of 8 tokens, each one row of two replicas, that run them in other orders.
 TEST(SharedRows, AreRefusedWhereReplicasRunThemInDifferentOrders) {
   plan p;

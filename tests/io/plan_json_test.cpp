@@ -311,6 +311,49 @@ TEST(PlanJson, KeepsSharedSequences) {
   }
 }
 
+TEST(PlanJson, KeepsWhereTheTimeOfTheStagesGoes) {
+  plan p = sample(2, 1, false);
+  const double all = p.step_time.value * p.shape.stages * p.shape.replicas;
+  p.rank_time = {.useful = {0.5 * all}, .recomputation = {0.125 * all}, .packs = {0.125 * all}, .communication = {0},
+                 .imbalance = {0.125 * all}, .waiting = {0.125 * all}};
+  EXPECT_EQ(reread(p).rank_time, std::nullopt) << "format 1 has no word for it";
+  EXPECT_EQ(written(p).find("slimpack-plan/1"), std::string("{\"format\":\"").size());
+  std::stringstream file;
+  write_plan(file, p, true).value();
+  const plan read = read_plan(file).value();
+  EXPECT_EQ(read.rank_time, p.rank_time);
+  EXPECT_EQ(read.hash, p.hash);
+  p.rank_time->waiting += seconds{1};
+  std::stringstream wrong;
+  write_plan(wrong, p, true).value();
+  EXPECT_NE(read_plan(wrong).error().detail.find("rank_time is an object, expected parts that add up to"), std::string::npos);
+}
+
+TEST(PlanJson, KeepsTheLayersThatWereChosen) {
+  plan p = sample(2, 1, false);
+  const std::uint64_t plain = hash_of(p);
+  p.layers = {5, 3};
+  p.hash = hash_of(p);
+  EXPECT_NE(p.hash, plain);
+  EXPECT_EQ(reread(p).layers, p.layers);
+  EXPECT_EQ(reread(p).hash, p.hash);
+  p.layers = {5, 2, 1};
+  std::istringstream wrong(written(p));
+  EXPECT_NE(read_plan(wrong).error().detail.find("layers has size 3, expected 2, one per part"), std::string::npos);
+}
+
+TEST(PlanJson, KeepsRowsOfWhichAReplicaHasNothing) {
+  plan p = sample(2, 1, false);
+  p.merges = {{{1}, {0, 1}, {{{0}, merge::none}, {{1}, {1}}}, {{{0}, {0}}, {merge::none, {1}}}}};
+  p.hash = hash_of(p);
+  std::stringstream file;
+  ASSERT_TRUE(write_plan(file, p));
+  EXPECT_NE(file.str().find("[[0,null],[1,1]]"), std::string::npos) << file.str();
+  const plan read = read_plan(file).value();
+  EXPECT_EQ(read.merges, p.merges);
+  EXPECT_EQ(read.hash, p.hash);
+}
+
 TEST(PlanJson, OfTheFirstFormatKeepsWhatReplicasShare) {
   plan p = sample(2, 1, false);
   p.merges = {{{1}, {0, 1}, {{{0}, {0}}, {{1}, {1}}}, {{{0}, {0}}, {{1}, {1}}}}};
@@ -334,7 +377,7 @@ TEST(PlanJson, IsRefusedForRowsOfNoPack) {
   EXPECT_EQ(refusal(shared(R"({"sequence":1,"replicas":[1,0],"forward":[],"backward":[]})")),
             "merges[0].replicas is an array, expected two or more in ascending order");
   EXPECT_EQ(refusal(shared(R"({"sequence":1,"replicas":[0,1],"forward":[[0]],"backward":[]})")),
-            "merges[0].forward[0] has size 1, expected 2, one pack of each replica");
+            "merges[0].forward[0] has size 1, expected 2, one pack of each replica, or null");
   EXPECT_EQ(refusal(shared(R"({"sequence":1,"replicas":[0,1],"forward":[[0,3]],"backward":[]})")),
             "merges[0].forward[0][1] is 3, expected a whole number from 0 to 2");
 }

@@ -50,6 +50,7 @@ TEST(InterleavedScheduleLaws, HoldWithVirtualStages) {
         testing::schedule_laws(schedule, {.seed = 7, .cases = tests::cases(60), .longest = {16384}, .chunks = 4});
     EXPECT_TRUE(found) << found;
   };
+  hold(schedules::list{});
   hold(schedules::one_f_one_b{});
   hold(schedules::zero_bubble{});
   hold(h1{});

@@ -1,12 +1,23 @@
 // Run by mpirun: steps of the transformer over MPI give the loss and gradients of uncut sequences, for every planner and
 // schedule, every p x dp that makes as many ranks as there are, and both kinds of backward cuts; also where replicas share
 // sequences, where weight gradients run apart, and both.
+#include <slimpack/basic_planner.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/simulators/sweep.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/testing/detail/compute_steps.hpp>
+#include <slimpack/testing/detail/random_sharers.hpp>
+#include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/mpi.hpp>
+#include <slimpack/transports/threads.hpp>
 
 #include "../laws/cases.hpp"
 #include "../train/exact_step.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -23,6 +34,7 @@ struct tally {
   int uneven{};
   int shared{};
   int apart{};
+  int absent{};  // sharers without tokens of a row
 };
 
 /// Steps of plans by each of some planners, on every shape of at most so many replicas.
@@ -53,6 +65,31 @@ void run_all(const tests::exact_batch& batch, const std::vector<tests::named_pla
   }
 }
 
+/// Random packs whose replicas share sequences, half of these with rows of which some sharers have nothing.
+void run_random(const tests::exact_batch& batch, int seed, transports::mpi& transport, tally& seen) {
+  for (int stages = 1; stages <= std::min(transport.size() / 2, 4); ++stages) {
+    if (transport.size() % stages != 0) continue;
+    const shape on{.stages = stages, .replicas = transport.size() / stages, .quantum = batch.quantum};
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const solution given = testing::random_sharers(batch.lengths, on, random);
+    const plan p = basic_planner(on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given},
+                                 schedules::list{}, simulators::sweep{})(batch.lengths).value();
+    double error = batch.error_of<train::model_stage<double>>(p, transport).value();
+    // The same bits as on threads.
+    const std::vector<double> found = tests::outcome_of<train::model_stage<double>>(batch, p, transport).value();
+    transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+    const auto expected = tests::outcomes_of<train::model_stage<double>>(batch, p, world);
+    if (found != expected[static_cast<std::size_t>(transport.rank())]) error = 1;
+    if (!(error < most)) std::printf("rank %d: error %g, random packs, p %d, seed %d\n", transport.rank(), error, stages, seed);
+    seen.worst = std::max(seen.worst, error);
+    seen.uneven += tests::asymmetric(p);
+    seen.shared += !p.merges.empty();
+    for (const merge& m : p.merges)
+      for (const std::vector<pack_id>& row : m.forward) seen.absent += static_cast<int>(std::count(row.begin(), row.end(), merge::none));
+    ++seen.steps;
+  }
+}
+
 int run() {
   transports::mpi transport{MPI_COMM_WORLD};
   tally seen;
@@ -61,6 +98,7 @@ int run() {
     const tests::exact_batch batch(static_cast<std::uint64_t>(seed));
     run_all(batch, tests::every_planner(), 3, seed, transport, seen);
     run_all(batch, tests::sharing_planners(), 4, seed, transport, seen);
+    run_random(batch, seed, transport, seen);
     const tests::exact_batch deep(static_cast<std::uint64_t>(seed), tests::deep_model);
     run_all(deep, tests::splitting_planners(), 3, seed, transport, seen);
     run_all(deep, tests::splitting_and_sharing_planners(), 4, seed, transport, seen);
@@ -68,9 +106,9 @@ int run() {
   double all = 0;
   MPI_Allreduce(&seen.worst, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   if (transport.rank() == 0)
-    std::printf("%d ranks, %d steps, %d of asymmetric plans, %d with weight gradients apart, %d shared, largest relative error "
-                "%.2g, seeds 1 to %d\n",
-                transport.size(), seen.steps, seen.uneven, seen.apart, seen.shared, all, seeds);
+    std::printf("%d ranks, %d steps, %d of asymmetric plans, %d with weight gradients apart, sharers without tokens of a "
+                "row %d times, %d shared, largest relative error %.2g, seeds 1 to %d\n",
+                transport.size(), seen.steps, seen.uneven, seen.apart, seen.absent, seen.shared, all, seeds);
   const bool tried = seen.uneven > seen.steps / 8 && seen.apart > 0 && (transport.size() == 1 || seen.shared > 0);
   return all > 0 && all < most && tried ? 0 : 1;
 }

@@ -124,7 +124,8 @@ class replay {
     }
   }
 
-  /// On each part the packs of a row start together and end together; a pack of several rows joins them to one.
+  /// On each part the packs of a row start together and end together; a pack of several rows joins them to one. A row
+  /// starts when the one before has ended.
   void join_rows(const std::vector<merge>& merges) {
     using pack_of = std::tuple<std::uint32_t, pass, std::size_t>;
     std::map<pack_of, std::set<pack_of>> together;
@@ -134,6 +135,7 @@ class replay {
           if (std::find(replicas_.begin(), replicas_.end(), m.replicas[0]) == replicas_.end()) continue;
           std::set<pack_of> all;
           for (std::size_t k = 0; k < row.size(); ++k) {
+            if (row[k] == merge::none) continue;
             const pack_of one{m.replicas[k], p, row[k].value};
             all.insert(one);
             all.insert(together[one].begin(), together[one].end());
@@ -142,6 +144,10 @@ class replay {
         }
       }
     }
+    for (const merge& m : merges)
+      for (const pass p : {pass::forward, pass::backward})
+        for (std::size_t row = 1; row < m.of(p).size(); ++row)
+          for (std::size_t part = 0; part < parts_; ++part) follow(m, p, row, part);
     for (const auto& [one, all] : together) {
       if (one != *all.begin()) continue;
       for (std::size_t part = 0; part < parts_; ++part) {
@@ -154,6 +160,16 @@ class replay {
         }
       }
     }
+  }
+
+  void follow(const merge& m, pass p, std::size_t row, std::size_t part) {
+    for (std::size_t k = 0; k < m.replicas.size(); ++k)
+      for (std::size_t j = 0; j < m.replicas.size(); ++j) {
+        const pack_id before = m.of(p)[row - 1][k], then = m.of(p)[row][j];
+        const bool here = std::find(replicas_.begin(), replicas_.end(), m.replicas[k]) != replicas_.end();
+        if (here && before != merge::none && then != merge::none && (k != j || before != then))
+          order({m.replicas[k], p, false, before.value, part}, {m.replicas[j], p, false, then.value, part});
+      }
   }
 
   template <class How>

@@ -9,6 +9,9 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/testing/detail/compute_steps.hpp>
+#include <slimpack/testing/detail/random_sharers.hpp>
+#include <slimpack/testing/generator.hpp>
 
 #include "../costs/models.hpp"
 #include "agreement.hpp"
@@ -98,6 +101,32 @@ TEST(SharedPlans, TakeAsLongInSimGrid) {
     }
   }
   found.expect(6);
+}
+
+// Random packs, of which half have rows of which some sharers have nothing.
+TEST(SharedPlans, OfRandomPacksTakeAsLongInSimGrid) {
+  tests::agreement found;
+  std::size_t absent = 0;
+  for (std::uint64_t one = seed; one < seed + 200; ++one) {
+    testing::generator random(one);
+    const shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 4)), .quantum = {4}};
+    std::vector<tokens> lengths{{random.between(40, 90)}};
+    for (int n = 0; n < 4; ++n) lengths.push_back({random.between(1, 30)});
+    const solution given = testing::random_sharers(lengths, on, random);
+    const plan p = planner{on, slicers::equal_cost{}, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}},
+                           testing::detail::solution_as_given{&given}}(lengths).value();
+    for (const merge& m : p.merges)
+      for (const std::vector<pack_id>& row : m.forward) absent += std::find(row.begin(), row.end(), merge::none) != row.end();
+    std::vector<std::uint32_t> all(p.replicas.size());
+    std::iota(all.begin(), all.end(), 0u);
+    const tests::replay replayed(p, all, tests::as_planned(p));
+    const std::vector<seconds> ends = replayed.makespans();
+    for (std::size_t r = 0; r < ends.size(); ++r) found.compare(ends[r], p.replicas[r].makespan, p.step_time);
+    found.count(replayed.size());
+  }
+  std::cout << absent << " rows without some sharer: " << found << '\n';
+  EXPECT_GT(absent, 200u);
+  EXPECT_LE(found.largest(), tests::agreement::close);
 }
 
 /// Stages of 4 layers of Llama-3.1-8B with quadratic times, whose sharers exchange over links of 100 GB/s and 3 us.

@@ -97,6 +97,31 @@ struct exact_batch {
   }
 };
 
+/// What a rank has after a step: the loss, and the gradients of its stage one after the other.
+template <class Stage, class Transport>
+result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport) {
+  Stage stage(batch.model, p.shape, transport.rank() % p.shape.stages, batch.documents(), 7);
+  result<step_report> step = executors::packflow<>{}.execute(p, stage, transport);
+  if (!step) return std::move(step).error();
+  std::vector<double> found{step.value().loss_sum};
+  for (std::size_t t = 0; t < stage.weights().tensors().size(); ++t) {
+    const std::span<const double> gradient = stage.weights().gradients(t);
+    found.insert(found.end(), gradient.begin(), gradient.end());
+  }
+  return found;
+}
+
+/// The same of every rank, each on a thread.
+template <class Stage, class World>
+std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world) {
+  std::vector<std::vector<double>> all(static_cast<std::size_t>(ranks_of(p)));
+  on_every_rank(ranks_of(p), [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    all[static_cast<std::size_t>(rank)] = outcome_of<Stage>(batch, p, endpoint).value();
+  });
+  return all;
+}
+
 /// Whether weight gradients of some packs run apart.
 [[nodiscard]] inline bool splits(const plan& p) {
   return std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return r.weight.count() > 0; });

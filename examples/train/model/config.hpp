@@ -3,8 +3,10 @@
 
 #include <slimpack/core/error.hpp>
 
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace train {
 
@@ -18,6 +20,7 @@ struct config {
   int vocab{256};    ///< tokens are bytes
   double rope_theta{10000};
   double eps{1e-5};  ///< of RMSNorm
+  std::vector<int> on_parts{};  ///< how many layers each part of the pipeline has; empty: as many as any other, or one less
 
   [[nodiscard]] int head_width() const noexcept { return hidden / heads; }
   [[nodiscard]] int kv_width() const noexcept { return kv_heads * head_width(); }
@@ -28,6 +31,10 @@ struct config {
     const auto wrong = [](std::string why) { return slimpack::error{slimpack::errc::invalid_input, std::move(why)}; };
     for (const int size : {layers, hidden, heads, kv_heads, ffn, vocab})
       if (size < 1) return wrong("every size of the model must be at least 1");
+    for (const int count : on_parts)
+      if (count < 1) return wrong("each part of the pipeline needs a layer");
+    if (!on_parts.empty() && std::accumulate(on_parts.begin(), on_parts.end(), 0) != layers)
+      return wrong("the layers of the parts do not add up to " + std::to_string(layers));
     if (hidden % heads != 0 || head_width() % 2 != 0)
       return wrong("hidden / heads must be an even number, " + std::to_string(hidden) + " / " + std::to_string(heads) +
                    " is not");

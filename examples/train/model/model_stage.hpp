@@ -146,7 +146,7 @@ class model_stage {
     SLIMPACK_ASSERT(c.check() && on.parts() <= c.layers, "a layer for each part of the model");
     std::vector<layer_range> ranges;
     for (int chunk = 0; chunk < on.chunks; ++chunk)
-      ranges.push_back(part_of(c.layers, chunk * on.stages + stage, on.parts()));
+      ranges.push_back(part_of(c, chunk * on.stages + stage, on.parts()));
     return ranges;
   }
   using layouts = std::vector<typename model_part<T>::layout>;

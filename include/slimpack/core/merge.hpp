@@ -4,6 +4,7 @@
 #include <slimpack/core/slice.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -28,12 +29,16 @@ enum class exchange : std::uint8_t { keep, queries, ring };
 
 /// A sequence that several replicas share (DP-Merge): for its slices alone they form one context-parallel group.
 /// A row is a run of its tokens, of which each sharer runs its own slices in a pack of its own. On each stage the packs
-/// of a row start together, when the last of them is ready, and end together with the longest.
-/// Shapes    forward, backward: one entry per row in run order; a row has the pack of each of `replicas`
+/// of a row start together, when the last of them is ready, and end together with the longest; a row starts when the one
+/// before has ended. A sharer may have none of a row's tokens, where keys and values are kept: what it needs of them it
+/// gets meanwhile, and has it with its next own row; backward it owes their gradients with its own row before.
+/// Shapes    forward, backward: one entry per row in run order; a row has the pack of each of `replicas`, or `none`
 /// Law       rows run through the sequence like slices: front to back, backward back to front; a token runs backward on
 ///           the replica that ran it forward; testing/plan_laws.hpp checks them
 /// Source    SlimPack (arXiv:2509.26246), DP-Merge; rows and their joint run are derived
 struct merge {
+  static constexpr pack_id none{std::numeric_limits<std::uint32_t>::max()};  ///< of a sharer without tokens of a row
+
   sequence_id sequence;
   std::vector<std::uint32_t> replicas;  ///< ascending, at least two
   std::vector<std::vector<pack_id>> forward;

@@ -9,7 +9,9 @@
 #include <slimpack/core/shape.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace slimpack {
@@ -20,6 +22,29 @@ struct bound {
   seconds time;
   friend bool operator==(const bound&, const bound&) = default;
 };
+
+/// Where the time of a step goes, summed over the stages of all replicas. The parts add up to replicas x stages x step time.
+/// Units     seconds of stages: the GPUs of a tensor- or context-parallel group count as one
+struct rank_time {
+  seconds useful{};         ///< work of the batch, each token once (cost model hook `useful`)
+  seconds recomputation{};  ///< what backward computes again
+  seconds packs{};          ///< what packs cost besides: their overheads, the loss of short slices, and what cuts make a
+                            ///< context-parallel ring wait for
+  seconds communication{};  ///< that nothing hides: exchanges of shared sequences, the reduction of gradients
+  seconds imbalance{};      ///< stages that are idle because another stage of their replica has more to do: no order of the
+                            ///< packs can fill it
+  seconds waiting{};        ///< all other idle time: fill and drain, messages, the slowest replica
+
+  [[nodiscard]] constexpr seconds total() const noexcept {
+    return useful + recomputation + packs + communication + imbalance + waiting;
+  }
+  friend constexpr bool operator==(const rank_time&, const rank_time&) = default;
+};
+
+/// Its parts with their names in plan files, in order.
+inline constexpr std::pair<const char*, seconds rank_time::*> rank_time_parts[]{
+    {"useful", &rank_time::useful},       {"recomputation", &rank_time::recomputation}, {"packs", &rank_time::packs},
+    {"communication", &rank_time::communication}, {"imbalance", &rank_time::imbalance},  {"waiting", &rank_time::waiting}};
 
 /// One pipeline's part of a plan.
 struct replica_plan {
@@ -33,6 +58,7 @@ struct replica_plan {
   std::vector<memory_rates> rates;    ///< per stage; what peak_memory was computed with, not part of the plan file
   seconds makespan;                   ///< end of the last instruction, from a common start
   seconds lower_bound;                ///< for the sequences it shares with no other; decides nothing
+  seconds exchange{};                 ///< that its stages spend on exchanges; as rates, not part of the plan file
 
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 };
@@ -48,6 +74,7 @@ struct plan {
   std::string simulator;   ///< that ran it, simulator_for's name; neither hashed nor part of plan files
   std::vector<tokens> lengths;  ///< as planned; a sequence_id is an index into it
   slimpack::shape shape;
+  std::vector<int> layers{};  ///< of the model on each part, where they were chosen; empty: as the trainer spreads them
   std::vector<replica_plan> replicas;
   std::vector<merge> merges;  ///< sequences that several replicas share
   seconds reduce_time;     ///< gradient reduction over copies of the weights, after the slowest replica
@@ -56,6 +83,8 @@ struct plan {
   seconds lower_bound;     ///< largest of bounds; no plan of this batch on this shape is faster
   double efficiency{};     ///< lower_bound / step_time
   double bubble{};         ///< 1 - useful work / (replicas * stages * step_time)
+  std::optional<slimpack::rank_time> rank_time{};  ///< where the time of the stages goes; none of a part, or where a plan
+                                                   ///< file does not say. Follows from the rest: not hashed
   slimpack::memory_unit memory_unit{};  ///< of every peak_memory and of the limit
   seconds planning_time;   ///< lengths in memory to certified plan
 };

@@ -48,7 +48,7 @@ class word_hash {
   return text;
 }
 
-/// Fingerprint of everything in the plan file but hash, planning time and the truncated mark.
+/// Fingerprint of everything in the plan file but hash, planning time, rank time and the truncated mark.
 /// Equal on every compiler and build type: it reads values, not memory.
 /// Errors    none            Complexity  O(size of the plan)
 [[nodiscard]] inline std::uint64_t hash_of(const plan& p) noexcept {
@@ -64,6 +64,7 @@ class word_hash {
   for (const int degree : {p.shape.stages, p.shape.replicas, p.shape.tensor, p.shape.context, p.shape.chunks})
     h.add(degree);
   h.add(p.shape.quantum);
+  if (!p.layers.empty()) h.add(std::string_view{"layers"}), add_all(p.layers);
   for (const replica_plan& r : p.replicas) {
     h.add(std::uint64_t{r.sequences.size()});
     for (const sequence_id s : r.sequences) h.add(s.value);

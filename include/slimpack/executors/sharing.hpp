@@ -81,7 +81,9 @@ class sharing {
   [[nodiscard]] virtual std::span<const std::uint32_t> sharers() const = 0;  ///< replicas, ascending
   [[nodiscard]] virtual std::size_t self() const = 0;                        ///< which of them this rank is of
   [[nodiscard]] virtual std::span<const slice> own() const = 0;              ///< of this row, ascending
-  [[nodiscard]] virtual std::span<const slice> others() const = 0;  ///< of this row, kept here, ascending; none where rows go round
+  /// Of the others, kept here, ascending: of this row, and of rows next to it of which this rank has no tokens; forward of
+  /// those since its last row, backward of those until its next. None where rows go round.
+  [[nodiscard]] virtual std::span<const slice> others() const = 0;
 
   /// rows      (tokens of own(), keys and values)
   [[nodiscard]] virtual result<void> give(int layer, std::span<const std::byte> rows) = 0;

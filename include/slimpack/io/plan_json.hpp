@@ -10,6 +10,7 @@
 #include <slimpack/io/detail/plan_writer.hpp>
 
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -27,9 +28,13 @@
 /// Whoever has the file can run the plan again: slices are [sequence, begin, length], times are seconds. One pack or stage
 /// a line, so that large files are read by people and by line tools.
 ///
-/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges; 2 has two fields more:
+/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges or layers, or is written with its rank time;
+///           2 has more fields:
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
-///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}]
+///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
+///             replica that has no tokens of the row
+///             "layers": [9, 9, 9, 5]   of the model on each part, where they were chosen
+///             "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may be left out
 ///           Files of format 1 that have merges are read as "start" and "keep", which is what they meant
 namespace slimpack::io {
 
@@ -200,15 +205,30 @@ inline void read_packs(const json_place& list, const json_place& messages, const
     const json_place rows = place[direction == pass::forward ? "forward" : "backward"];
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const json_place row = rows.at(k);
-      row.must_have(m.replicas.size(), "one pack of each replica");
+      row.must_have(m.replicas.size(), "one pack of each replica, or null");
       std::vector<pack_id>& packs = m.of(direction).emplace_back();
       for (std::size_t j = 0; j < row.size(); ++j) {
         const std::size_t count = p.replicas[m.replicas[j]].partition.of(direction).size();
+        if (says_exchange && row.at(j).is_null()) {
+          packs.push_back(merge::none);
+          continue;
+        }
         packs.push_back({row.at(j).integer<std::uint32_t>(0, static_cast<std::int64_t>(count) - 1)});
       }
     }
   }
   return m;
+}
+
+/// Its parts, which add up to the time of the stages.
+[[nodiscard]] inline rank_time rank_time_in(const json_place& place, const plan& p) {
+  rank_time spent;
+  place.must_only_have({"useful", "recomputation", "packs", "communication", "imbalance", "waiting"});
+  for (const auto& [name, part] : rank_time_parts) spent.*part = {place[name].number()};
+  const double all = p.step_time.value * p.shape.stages * p.shape.replicas;
+  if (!(std::abs(spent.total().value - all) <= 1e-9 * all))
+    place.expected("parts that add up to " + std::to_string(all) + " s, the time of all stages");
+  return spent;
 }
 
 [[nodiscard]] inline plan plan_in(const json_place& file) {
@@ -223,7 +243,8 @@ inline void read_packs(const json_place& list, const json_place& messages, const
                        "tp",         "cp",          "vpp",         "quantum",      "replicas",
                        "merges",     "reduce_time", "step_time",   "bounds",       "lower_bound",
                        "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds",
-                       is_second ? "transfers" : "format"});
+                       is_second ? "transfers" : "format", is_second ? "rank_time" : "format",
+                       is_second ? "layers" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();
@@ -235,6 +256,10 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   for (std::size_t i = 0; i < lengths.size(); ++i)
     p.lengths.push_back({lengths.at(i).integer(1, longest_supported.value)});
   p.shape = shape_in(file);
+  if (const std::optional<json_place> layers = file.find({"layers"})) {
+    layers->must_have(static_cast<std::size_t>(p.shape.parts()), "one per part");
+    for (std::size_t part = 0; part < layers->size(); ++part) p.layers.push_back(layers->at(part).integer<int>(1, 1 << 20));
+  }
   const json_place replicas = file["replicas"];
   replicas.must_have(static_cast<std::size_t>(p.shape.replicas), "one per data-parallel rank");
   for (std::size_t r = 0; r < replicas.size(); ++r) p.replicas.push_back(replica_in(replicas.at(r), p));
@@ -247,6 +272,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   p.lower_bound = {file["lower_bound"].number(0)};
   p.efficiency = file["efficiency"].number();
   p.bubble = file["bubble"].number();
+  if (const std::optional<json_place> spent = file.find({"rank_time"})) p.rank_time = rank_time_in(*spent, p);
   p.memory_unit = memory_unit_in(file["memory_unit"]);
   if (const std::optional<json_place> limit = file.find({"memory_limit"}))
     p.shape.memory = memory_limit{p.memory_unit, limit->number(0)};
@@ -261,10 +287,11 @@ inline void read_packs(const json_place& list, const json_place& messages, const
 /// Writes a plan as JSON. Numbers read back exactly, so the plan read back has the same hash.
 /// Times can be replayed from the file alone. So can peak_memory in tokens; in bytes it is what the cost model says
 /// that tokens and pieces hold (hooks `memory` and `kept`), which the file does not repeat.
+/// `explained`: with its rank time, whatever the plan
 /// Requires  finite numbers; names in UTF-8, other bytes are replaced
 /// Errors    unwritable: the stream has failed            Complexity  O(size of the plan), streamed
-[[nodiscard]] inline result<void> write_plan(std::ostream& out, const plan& p) {
-  detail::plan_writer(out, p).write();
+[[nodiscard]] inline result<void> write_plan(std::ostream& out, const plan& p, bool explained = false) {
+  detail::plan_writer(out, p, explained).write();
   if (!out) return error{errc::unwritable, "the plan could not be written: the output stream failed"};
   return success();
 }

@@ -67,10 +67,19 @@ class timeline_writer {
     json_.field("hash", hash_text(p.hash)).field("truncated", p.truncated);
     json_.field("stages", p.shape.stages).field("tensor", p.shape.tensor).field("context", p.shape.context);
     json_.field("chunks", p.shape.chunks).field("quantum", p.shape.quantum.value);
+    if (!p.layers.empty()) {
+      json_.key("layers");
+      list(p.layers, [](int count) { return count; });
+    }
     json_.field("bytes", p.memory_unit == memory_unit::byte).key("limit");
     p.shape.memory ? json_.value(p.shape.memory->amount) : json_.null();
     json_.field("step", ticks(p.step_time)).field("reduce", ticks(p.reduce_time));
     json_.field("bubble", p.bubble).field("efficiency", p.efficiency).field("planning", p.planning_time.value);
+    if (p.rank_time) {
+      json_.key("spent").open('{');
+      for (const auto& [name, part] : rank_time_parts) json_.field(name, ((*p.rank_time).*part).value);
+      json_.close('}');
+    }
     json_.field("bound", ticks(p.lower_bound)).key("bounds").open('[');
     for (const bound& b : p.bounds) json_.open('[').value(b.name).value(ticks(b.time)).close(']');
     json_.close(']').key("merges").open('[');

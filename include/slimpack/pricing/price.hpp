@@ -5,6 +5,7 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/pricing/detail/calls_of_packs.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -70,6 +71,7 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
       const std::size_t cell = row.pack.value * parts + part;
       const seconds exchange = exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
       w.of(row.pass).time[cell] += exchange;
+      w.exchange += exchange;
       if (row.pass == pass::backward && !w.split.inputs.empty()) w.split.inputs[cell] += exchange;
     }
   }
@@ -127,6 +129,7 @@ inline void follow_sequences(const partition& packs, std::span<const shared_row>
     }
   }
   std::vector<std::int64_t> left = own;  // that have not run backward
+  calls_of_packs calls(packs.backward.size(), shared);
   w.turn.clear();
   w.gradient_running.clear();
   w.gradient_before.assign(1, 0);
@@ -141,14 +144,20 @@ inline void follow_sequences(const partition& packs, std::span<const shared_row>
       // A sequence that runs backward in one slice, on one replica, needs no accumulator.
       const std::int64_t all = own[n];
       std::int64_t& rest = left[n];
-      if (s.length.value < all || is_shared[n] != 0) opened += rest == all ? all + others[n] : 0, closed += s.length.value;
+      const bool accumulates = s.length.value < all || is_shared[n] != 0;
+      const std::int64_t opens = accumulates && rest == all ? all + others[n] : 0;
+      const std::int64_t closes_here = accumulates ? s.length.value : 0;
+      opened += opens, closed += closes_here;
+      calls.add(s, is_shared[n] != 0, opens, closes_here);
       rest -= s.length.value;
     }
+    calls.close(i, open);
     w.turn.push_back(turn);
     w.gradient_running.push_back(open + opened);
     open += opened - closed;
     w.gradient_before.push_back(open);
   }
+  std::move(calls).into(w);
 }
 
 /// Whether the longest sequence keeps anything on any stage.

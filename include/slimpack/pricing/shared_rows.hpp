@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace slimpack::simulators {
@@ -28,16 +29,23 @@ template <class PacksOf>
     const auto place = static_cast<std::size_t>(own - m.replicas.begin());
     // Calls visit(sharer, slice) for the row's slices.
     const auto each_slice = [&](pass p, const std::vector<pack_id>& row, const auto& visit) {
-      for (std::size_t k = 0; k < row.size(); ++k)
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        if (row[k] == merge::none) continue;
         for (const slice& s : packs_of(m.replicas[k]).of(p)[row[k].value])
           if (s.sequence == m.sequence) visit(k, s);
+      }
     };
-    std::vector<tokens> last(m.replicas.size());  // where each sharer's last token ends: in the last row, since it has a
-                                                  // pack of each
-    if (!m.forward.empty())
-      each_slice(pass::forward, m.forward.back(),
-                 [&](std::size_t k, const slice& s) { last[k] = std::max(last[k], s.end()); });
+    std::vector<tokens> last(m.replicas.size());  // where each sharer's last token ends
+    std::vector<bool> found(m.replicas.size());
+    for (std::size_t row = m.forward.size(); row-- > 0 && std::find(found.begin(), found.end(), false) != found.end();) {
+      const std::vector<bool> later = found;
+      each_slice(pass::forward, m.forward[row], [&](std::size_t k, const slice& s) {
+        if (!later[k]) last[k] = std::max(last[k], s.end()), found[k] = true;
+      });
+    }
     for (const pass p : both_passes) {
+      const std::size_t first = rows.size();
+      tokens waiting{};  // of the others in rows without own tokens, until the next own row forward
       for (const std::vector<pack_id>& packs : m.of(p)) {
         shared_row row{m.sequence, p, packs[place], {}, m.replicas, {}, m.exchange};
         each_slice(p, packs, [&](std::size_t k, const slice& s) {
@@ -49,6 +57,15 @@ template <class PacksOf>
           for (std::size_t to = 0; k == place && to < last.size(); ++to)
             if (to != place) row.sent += needed_by(to);
         });
+        if (row.pack == merge::none) {
+          // Backward they are owed with the own row before; where there is none, the row has no token that is needed.
+          if (p == pass::forward)
+            waiting += row.others;
+          else if (rows.size() > first)
+            rows.back().others += row.others;
+          continue;
+        }
+        row.others += std::exchange(waiting, tokens{});
         rows.push_back(row);
       }
     }

@@ -57,6 +57,16 @@ struct backward_parts {
   friend bool operator==(const backward_parts&, const backward_parts&) = default;
 };
 
+/// What runs at once of a backward pack with a row that replicas share and anything else: its rows, one after the other in
+/// order of sequence, and then all else. What one lets go of, the next has room for.
+struct backward_call {
+  std::int64_t tokens{};
+  std::int64_t others{};            ///< of other sharers, let go of at its end
+  std::int64_t gradient_running{};  ///< dK, dV accumulator tokens while it runs
+
+  friend bool operator==(const backward_call&, const backward_call&) = default;
+};
+
 /// One replica's packs, priced: all that schedules and the simulator read. They never see the cost model.
 struct workload {
   slimpack::shape shape;
@@ -68,9 +78,18 @@ struct workload {
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
   std::vector<memory_rates> rates;             ///< per stage
+  seconds exchange{};                          ///< of shared rows, part of the times: over all packs and parts
+  std::vector<backward_call> calls{};           ///< of backward packs that have several
+  std::vector<std::uint32_t> calls_before{};    ///< packs + 1: where those of each begin; empty where none has several
 
   [[nodiscard]] pass_timing& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+
+  /// Of a backward pack; none where it runs in one call.
+  [[nodiscard]] std::span<const backward_call> calls_of(std::size_t pack) const noexcept {
+    if (calls_before.empty()) return {};
+    return std::span(calls).subspan(calls_before[pack], calls_before[pack + 1] - calls_before[pack]);
+  }
 
   /// Bytes beside live tokens that a stage keeps once so many packs of each pass have run (one chunk).
   [[nodiscard]] double kept(std::size_t stage, std::size_t forwards, std::size_t backwards) const noexcept {

@@ -5,6 +5,7 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/detail/units.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/memory.hpp>
 
@@ -65,32 +66,12 @@ struct one_f_one_b {
   /// Whether forwards of a sequence that follows start one by one before they are needed, or when they are.
   enum class start { gradual, late };
 
-  /// (pack, chunk) units of a pass: groups of `stages` packs pass chunk after chunk, backward from the last chunk.
-  static std::vector<instruction> units(const workload& work, pass p) {
-    std::vector<instruction> order;
-    const std::size_t packs = work.of(p).size();
-    const auto stages = static_cast<std::size_t>(work.shape.stages);
-    const auto chunks = static_cast<std::uint32_t>(work.shape.chunks);
-    order.reserve(packs * chunks);
-    for (std::size_t first = 0; first < packs; first += stages)
-      for (std::uint32_t k = 0; k < chunks; ++k)
-        for (std::size_t i = first; i < std::min(first + stages, packs); ++i)
-          order.push_back({p, {static_cast<std::uint32_t>(i)}, p == pass::forward ? k : chunks - 1 - k});
-    return order;
-  }
-
   /// The programs with stage 0 `most` units ahead, and the others in proportion.
   static std::vector<program> ordered(const workload& work, std::size_t most, start forwards) {
-    const std::vector<instruction> forward = units(work, pass::forward);
-    const std::vector<instruction> backward = units(work, pass::backward);
-    const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
-    // Units that must have run, on the last stage, before the turn of forward pack j: those up to its last chunk.
-    std::vector<std::size_t> through(work.forward.size());
-    for (std::size_t k = 0; k < forward.size(); ++k)
-      if (forward[k].chunk == last_chunk) through[forward[k].pack.value] = k + 1;
-    std::vector<std::size_t> need(backward.size());  // per backward, units that the last stage must have run
-    for (std::size_t k = 0; k < backward.size(); ++k)
-      need[k] = std::max(k == 0 ? 0 : need[k - 1], through[work.turn[backward[k].pack.value]]);
+    const auto group = static_cast<std::size_t>(work.shape.stages);
+    const std::vector<instruction> forward = detail::units_of(work, pass::forward, group);
+    const std::vector<instruction> backward = detail::units_of(work, pass::backward, group);
+    std::vector<std::size_t> need = detail::units_needed(work, forward, backward);
     if (forwards == start::gradual)
       for (std::size_t k = need.size(); k-- > 1;) need[k - 1] = std::max(need[k - 1], need[k] - 1);
     std::vector<program> programs(static_cast<std::size_t>(work.shape.stages));

@@ -43,8 +43,7 @@ enum class zero_bubble_order : unsigned char {
 /// A W is a launch more, with a pack's overhead, so automatic splits few packs where packs are many: the last ones, from
 /// one on, which is what trainers can run (a sequence's tokens are done with from the last to the first). It takes as
 /// many as have W on the last stage for some multiples of what its wait for the first stage's last backward lasts: only
-/// there a stage has nothing else to run. No step is longer than list's with each W inside its backward, or with chunks
-/// than 1F1B's.
+/// there a stage has nothing else to run. No step is longer than list's with each W inside its backward.
 /// Source    Qi et al. (arXiv:2401.10241), sections 2 and 3.1; packs of unequal times, that share sequences, and with
 ///           chunks are derived: any order that is free of deadlock without W is so with it, since nothing waits for W.
 ///           The split of some packs is derived
@@ -79,15 +78,12 @@ struct zero_bubble {
       return timed_programs{std::move(best->programs), {best->makespan}};
     }
     const double limit = work.shape.memory ? work.shape.memory->amount : std::numeric_limits<double>::infinity();
-    const bool one_chunk = work.shape.chunks == 1;
     std::optional<error> why;
-    if (one_chunk) {
-      result<timed_programs> listed = list{}.timed(whole);
-      if (listed)
-        best = filled{std::move(listed.value().programs), listed.value().makespan.value, never};
-      else
-        why = std::move(listed).error();
-    }
+    result<timed_programs> listed = list{}.timed(whole);
+    if (listed)
+      best = filled{std::move(listed.value().programs), listed.value().makespan.value, never};
+    else
+      why = std::move(listed).error();
     if (const workload all = settled(work, last_of(packs, packs)); !best || busiest(all) < best->makespan) {
       const auto try_or_say_why = [&](const auto& schedule) {
         result<std::vector<program>> found = schedule.programs(whole);
@@ -100,11 +96,11 @@ struct zero_bubble {
         if (found) try_all(best, all, found.value(), limit);
       };
       try_or_say_why(one_f_one_b{});
-      if (one_chunk && best) try_or_say_why(list{}.longer());
+      if (best && work.shape.chunks == 1) try_or_say_why(list{}.longer());
     }
     if (!best) return *std::move(why);
-    if (one_chunk)
-      for (const double share : {3.0, 6.0, 12.0}) try_last(best, work, last_of(packs, last_packs(work, share)), limit);
+    const double most = work.shape.chunks == 1 ? 12 : 3;  // orders of virtual stages take longer to find
+    for (double share = 3; share <= most; share *= 2) try_last(best, work, last_of(packs, last_packs(work, share)), limit);
     return timed_programs{std::move(best->programs), {best->makespan}};
   }
 
@@ -145,19 +141,20 @@ struct zero_bubble {
   }
 
   /// How many last packs have, on the last stage, weight gradients for `share` times what the last backward takes from
-  /// there to its end on the first stage (one chunk).
+  /// there to its end on the first part.
   static std::size_t last_packs(const workload& work, double share) {
-    const auto stages = static_cast<std::size_t>(work.shape.stages);
+    const auto stages = static_cast<std::size_t>(work.shape.stages), parts = static_cast<std::size_t>(work.shape.parts());
     const std::size_t packs = work.backward.size();
     if (packs == 0 || work.split.weights.empty()) return 0;
     double drain = 0;
-    for (std::size_t r = 0; r + 1 < stages; ++r) {
-      const std::size_t cell = (packs - 1) * stages + r;
+    for (std::size_t part = 0; part + 1 < parts; ++part) {
+      const std::size_t cell = (packs - 1) * parts + part;
       drain += work.backward.message[cell + 1].value + work.backward.time[cell].value;
     }
     std::size_t apart = 0;
     for (double sum = 0; apart < packs && sum < share * drain; ++apart)
-      sum += work.split.weights[(packs - apart) * stages - 1].value;
+      for (std::size_t part = stages - 1; part < parts; part += stages)
+        sum += work.split.weights[(packs - 1 - apart) * parts + part].value;
     return apart;
   }
 

@@ -5,6 +5,7 @@
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,6 +35,7 @@ class stage_memory {
     if (i.pass == pass::forward)
       return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) + owed(0);
     if (i.weights_only) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0);
+    if (const std::span<const backward_call> calls = work_->calls_of(i.pack.value); !calls.empty()) return during(i, calls);
     const std::int64_t open = gradients_ - gradient_[i.chunk] + work_->gradient_running[i.pack.value];
     return rates.in_backward(share(live_), share(open), running) + share(kept_) + owed(splits(i) ? size_of(i) : 0);
   }
@@ -54,6 +56,22 @@ class stage_memory {
   }
 
  private:
+  /// The most of what a backward pack holds in its calls, one after the other.
+  [[nodiscard]] double during(const instruction& i, std::span<const backward_call> calls) const {
+    const memory_rates& rates = work_->rates[stage_];
+    double most = 0;
+    std::int64_t tokens = 0, others = 0;  // that the calls before had
+    for (const backward_call& c : calls) {
+      const std::int64_t open = gradients_ - gradient_[i.chunk] + c.gradient_running;
+      const double held = rates.in_backward(share(live_ - (splits(i) ? 0 : tokens)), share(open), static_cast<double>(c.tokens)) +
+                          share(kept_ - std::ceil(rates.other_token) * static_cast<double>(others)) +
+                          owed(splits(i) ? tokens + c.tokens : 0);
+      most = std::max(most, held);
+      tokens += c.tokens, others += c.others;
+    }
+    return most;
+  }
+
   template <class Number>
   [[nodiscard]] double share(Number n) const {
     return static_cast<double>(n) / work_->shape.chunks;

@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,22 @@ inline result<pass_timing> timing_in_plan(const pass_timing& from, std::size_t p
   return {replica};
 }
 
+using absent_row = std::pair<std::uint32_t, std::uint32_t>;  // merge, and row of the pass
+
+/// Of packs: the rows they hold of which some sharer has no tokens.
+[[nodiscard]] inline std::map<std::tuple<std::uint32_t, pass, pack_id>, std::vector<absent_row>> rows_with_absent(const plan& p) {
+  std::map<std::tuple<std::uint32_t, pass, pack_id>, std::vector<absent_row>> found;
+  for (std::uint32_t m = 0; m < p.merges.size(); ++m)
+    for (const pass way : both_passes)
+      for (std::uint32_t row = 0; row < p.merges[m].of(way).size(); ++row) {
+        const std::vector<pack_id>& packs = p.merges[m].of(way)[row];
+        if (std::find(packs.begin(), packs.end(), merge::none) == packs.end()) continue;
+        for (std::size_t k = 0; k < packs.size(); ++k)
+          if (packs[k] != merge::none) found[{p.merges[m].replicas[k], way, packs[k]}].push_back({m, row});
+      }
+  return found;
+}
+
 /// What the order of a replica's transfers follows from.
 inline result<workload> times_in_plan(const plan& p, std::uint32_t replica) {
   const replica_plan& r = p.replicas[replica];
@@ -72,12 +90,16 @@ inline result<workload> times_in_plan(const plan& p, std::uint32_t replica) {
 
 namespace simulators {
 
-/// Transfers of an instruction: the message that it sends, or what its pack's rows exchange with the other sharers.
+/// Transfers of an instruction: the message that it sends, or what its pack's rows exchange with the other sharers. Or
+/// those of a sharer with a row of which it has no tokens.
 struct transfer {
   instruction what;
   std::uint32_t stage{};
   std::uint32_t replica{};
-  bool is_rows{};  ///< the exchanges of all rows of the pack; those of the sharers stand next to each other
+  bool is_rows{};    ///< the exchanges of all rows of the pack; those of the sharers stand next to each other
+  bool is_absent{};  ///< of a sharer without tokens of the row that `what` names in place of a pack; behind those of the row
+  std::uint32_t merge{};  ///< of that row: which of the plan's
+  std::uint32_t gate{};   ///< rows that run together have one number
 
   friend bool operator==(const transfer&, const transfer&) = default;
 };
@@ -121,12 +143,28 @@ struct transfer {
       if (graph.tasks()[to].is_message) nodes.push_back(to);
   }
   std::stable_sort(nodes.begin(), nodes.end(), [&](task_graph::node a, task_graph::node b) { return start[a] < start[b]; });
+  const auto with_absent = detail::rows_with_absent(p);
   std::vector<transfer> order;
   for (const task_graph::node n : nodes) {
     const task& t = graph.tasks()[n];
     if (t.is_message) order.push_back({t.what, t.stage, group[t.replica], false});
-    for (const task_graph::node of : t.is_gate ? graph.successors(n) : std::span<const task_graph::node>{})
-      order.push_back({graph.tasks()[of].what, graph.tasks()[of].stage, group[graph.tasks()[of].replica], true});
+    if (!t.is_gate) continue;
+    std::vector<detail::absent_row> absent;  // from the rows that run here
+    for (const task_graph::node of : graph.successors(n)) {
+      const task& one = graph.tasks()[of];
+      order.push_back({one.what, one.stage, group[one.replica], true, false, 0, n});
+      const auto here = with_absent.find({group[one.replica], one.what.pass, one.what.pack});
+      if (here != with_absent.end()) absent.insert(absent.end(), here->second.begin(), here->second.end());
+    }
+    // Ranks run the rows of a pack in order of sequence.
+    std::sort(absent.begin(), absent.end(), [&](const detail::absent_row& a, const detail::absent_row& b) {
+      return std::pair(p.merges[a.first].sequence, a) < std::pair(p.merges[b.first].sequence, b);
+    });
+    absent.erase(std::unique(absent.begin(), absent.end()), absent.end());
+    for (const auto& [m, row] : absent)
+      for (std::size_t k = 0; k < p.merges[m].replicas.size(); ++k)
+        if (p.merges[m].of(t.what.pass)[row][k] == merge::none)
+          order.push_back({{t.what.pass, {row}, t.what.chunk}, t.stage, p.merges[m].replicas[k], true, true, m, n});
   }
   return order;
 }

@@ -142,14 +142,16 @@ class joint_run {
     }
     for (std::size_t m = 0; m < merges.size(); ++m) {
       rows_run_.push_back({std::vector<std::size_t>(parts_, 0), std::vector<std::size_t>(parts_, 0)});
+      rows_end_.push_back({std::vector<seconds>(parts_), std::vector<seconds>(parts_)});
       rows_.push_back({merges[m].forward.size(), merges[m].backward.size()});
       for (const pass p : {pass::forward, pass::backward})
         for (std::size_t k = 0; k < merges[m].of(p).size(); ++k)
           for (std::size_t j = 0; j < merges[m].replicas.size(); ++j) {
+            if (merges[m].of(p)[k][j] == merge::none) continue;
             row& one = row_of_[{p, merges[m].replicas[j], merges[m].of(p)[k][j].value}].emplace_back();
             one = {m, k, {}};
             for (std::size_t i = 0; i < merges[m].replicas.size(); ++i)
-              one.packs.push_back({merges[m].replicas[i], merges[m].of(p)[k][i].value});
+              if (merges[m].of(p)[k][i] != merge::none) one.packs.push_back({merges[m].replicas[i], merges[m].of(p)[k][i].value});
           }
     }
   }
@@ -251,7 +253,11 @@ class joint_run {
       start = std::max(start, *when);
       duration = std::max(duration, time_(other, same, part));
     }
-    for (const auto& [merge, number] : rows_done) rows_run_[merge][i.pass][part] = number + 1;
+    for (const auto& [merge, number] : rows_done) start = std::max(start, rows_end_[merge][i.pass][part]);
+    for (const auto& [merge, number] : rows_done) {
+      rows_run_[merge][i.pass][part] = number + 1;
+      rows_end_[merge][i.pass][part] = start + duration;
+    }
     for (const auto& [other, pack] : together) finish(other, stage, part, start, duration);
     return true;
   }
@@ -281,6 +287,7 @@ class joint_run {
   std::map<std::tuple<pass, std::size_t, std::uint32_t>, std::vector<row>> row_of_;  // by pass, replica, pack
   std::vector<by_pass<std::size_t>> rows_;                                          // per merge, how many
   std::vector<by_pass<std::vector<std::size_t>>> rows_run_;                         // per merge and part
+  std::vector<by_pass<std::vector<seconds>>> rows_end_;                             // when the last of those ended
 };
 
 /// Runs the programs of one replica that shares nothing. `time` is asked (instruction, part), `message` (pass, pack, part).
@@ -309,6 +316,14 @@ struct nothing_kept {
 /// Tokens of shared sequences that other replicas run, and this one attends to, by pass and pack of their row.
 using others_of_packs = std::map<std::tuple<pass, std::uint32_t, sequence_id>, std::int64_t>;
 
+/// The pack with which a replica takes a row's tokens, or owes them: its own of the row; where it has none, of its next
+/// row forward, of the row before backward.
+/// Requires  such a pack
+[[nodiscard]] inline std::uint32_t held_with(const merge& m, pass p, std::size_t row, std::ptrdiff_t self) {
+  while (m.of(p)[row][static_cast<std::size_t>(self)] == merge::none) p == pass::forward ? ++row : --row;
+  return m.of(p)[row][static_cast<std::size_t>(self)].value;
+}
+
 /// Those of one replica, token by token.
 /// packs_of(replica): its partition            Requires  merges whose rows name packs there are
 template <class PacksOf>
@@ -316,16 +331,21 @@ template <class PacksOf>
   others_of_packs found;
   for (const merge& m : merges) {
     const auto self = std::find(m.replicas.begin(), m.replicas.end(), replica);
-    if (self == m.replicas.end() || m.exchange != exchange::keep) continue;
+    if (self == m.replicas.end()) continue;
     tokens last{};
     for (const slice& s : packs_of(replica).forward.slices())
       if (s.sequence == m.sequence) last = std::max(last, s.end());
     for (const pass p : {pass::forward, pass::backward})
       for (const std::vector<pack_id>& row : m.of(p))
         for (std::size_t k = 0; k < row.size(); ++k)
-          for (const slice& s : packs_of(m.replicas[k]).of(p)[row[k].value])
-            for (tokens t = s.begin; m.replicas[k] != replica && s.sequence == m.sequence && t < s.end(); t += tokens{1})
-              found[{p, row[static_cast<std::size_t>(self - m.replicas.begin())].value, m.sequence}] += t < last;
+          for (const slice& s : row[k] == merge::none ? std::span<const slice>{} : packs_of(m.replicas[k]).of(p)[row[k].value])
+            for (tokens t = s.begin; s.sequence == m.sequence && t < s.end(); t += tokens{1}) {
+              const auto at = static_cast<std::size_t>(&row - m.of(p).data());
+              const auto place = self - m.replicas.begin();
+              const bool is_here = row[static_cast<std::size_t>(place)] != merge::none;
+              const bool held = m.replicas[k] != replica && t < last && m.exchange == exchange::keep;
+              if (is_here || held) found[{p, held_with(m, p, at, place), m.sequence}] += held;
+            }
   }
   return found;
 }
@@ -392,21 +412,29 @@ template <class Kept = nothing_kept>
       for (const slice& s : pack) live[{i.chunk, s.sequence}] -= s.length.value, owed[{i.chunk, s.sequence}] -= s.length.value;
       continue;
     }
-    for (const slice& s : pack)  // a sequence that runs backward in one slice, on one replica, needs no accumulator
-      if (s.length.value < own[s.sequence] || foreign.contains(s.sequence))
-        opened.try_emplace({i.chunk, s.sequence}, own[s.sequence] + foreign[s.sequence]);
-    if (is_apart(apart, i.pack.value))
-      for (const slice& s : pack) owed[{i.chunk, s.sequence}] += s.length.value;
-    peak = std::max(peak, rates.in_backward(total(live), total(opened), running) + beside());
-    for (const slice& s : pack) {
-      pieces[{i.chunk, s.sequence}] -= whole_bytes(s);
-      if (!is_apart(apart, i.pack.value)) live[{i.chunk, s.sequence}] -= s.length.value;
-      if (const auto open = opened.find({i.chunk, s.sequence}); open != opened.end()) open->second -= s.length.value;
+    // Rows of shared sequences run one after the other, in order of sequence, then all else.
+    std::map<std::pair<bool, sequence_id>, std::vector<slice>> calls;
+    for (const slice& s : pack) calls[{!foreign.contains(s.sequence), foreign.contains(s.sequence) ? s.sequence : sequence_id{}}].push_back(s);
+    for (const auto& [which, call] : calls) {
+      std::int64_t tokens_of_call = 0;
+      for (const slice& s : call) {
+        tokens_of_call += s.length.value;
+        // A sequence that runs backward in one slice, on one replica, needs no accumulator.
+        if (s.length.value < own[s.sequence] || foreign.contains(s.sequence))
+          opened.try_emplace({i.chunk, s.sequence}, own[s.sequence] + (foreign.contains(s.sequence) ? foreign.at(s.sequence) : 0));
+        if (is_apart(apart, i.pack.value)) owed[{i.chunk, s.sequence}] += s.length.value;
+      }
+      peak = std::max(peak, rates.in_backward(total(live), total(opened), static_cast<double>(tokens_of_call)) + beside());
+      for (const slice& s : call) {
+        if (!is_apart(apart, i.pack.value)) live[{i.chunk, s.sequence}] -= s.length.value;
+        if (const auto open = opened.find({i.chunk, s.sequence}); open != opened.end()) open->second -= s.length.value;
+      }
+      for (const sequence_id s : sequences_of(call)) {
+        pieces[{i.chunk, s}] -= std::ceil(rates.other_token) * static_cast<double>(others_in(i, s));
+        if (const auto open = opened.find({i.chunk, s}); open != opened.end()) open->second -= others_in(i, s);
+      }
     }
-    for (const sequence_id s : sequences_of(pack)) {
-      pieces[{i.chunk, s}] -= std::ceil(rates.other_token) * static_cast<double>(others_in(i, s));
-      if (const auto open = opened.find({i.chunk, s}); open != opened.end()) open->second -= others_in(i, s);
-    }
+    for (const slice& s : pack) pieces[{i.chunk, s.sequence}] -= whole_bytes(s);
   }
   return peak;
 }

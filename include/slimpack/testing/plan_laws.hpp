@@ -107,6 +107,21 @@ inline void check_transfers(report& r, const plan& p) {
   }
 }
 
+/// Stages times step time: what the bubble is a share of.
+[[nodiscard]] inline seconds stage_seconds(const plan& p) {
+  return p.step_time * static_cast<double>(p.shape.stages * p.shape.replicas);
+}
+
+inline void check_rank_time(report& r, const plan& p) {
+  const double all = stage_seconds(p).value;
+  r.check(6, std::abs(p.rank_time->total().value - all) <= 1e-9 * all, "the parts of the rank time add up", "parts",
+          p.rank_time->total(), "stages", all);
+  for (const auto& [name, part] : rank_time_parts)
+    r.check(6, ((*p.rank_time).*part).value >= -1e-9 * all, "no part of the rank time is negative", name, (*p.rank_time).*part);
+  r.check(6, std::abs((1 - p.bubble) * all - p.rank_time->useful.value) <= 1e-9 * all, "useful rank time is what the bubble leaves",
+          "bubble", p.bubble, "useful", p.rank_time->useful, "of", all);
+}
+
 /// All but the bubble. Returns the seconds in which stages are busy, if all programs can be replayed.
 template <class Kept>
 std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
@@ -146,13 +161,9 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
   if (p.step_time > seconds{})
     r.check(6, same_figure(p.efficiency, p.lower_bound / p.step_time), "efficiency is lower bound over step time",
             p.efficiency, "of", p.lower_bound / p.step_time);
+  if (p.rank_time) check_rank_time(r, p);
   r.check(7, p.hash == hash_of(p), "the hash is that of the plan", "written", p.hash, "computed", hash_of(p));
   return busy;
-}
-
-/// Stages times step time: what the bubble is a share of.
-[[nodiscard]] inline seconds stage_seconds(const plan& p) {
-  return p.step_time * static_cast<double>(p.shape.stages * p.shape.replicas);
 }
 
 template <class Kept>
@@ -175,7 +186,7 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 ///  3. slices run in order, and the rows of shared sequences; programs run each pack once and are free of deadlock
 ///  4. peak memory is as written, and within the limit
 ///  5. times are those of a replay; the step is no shorter than the critical path and the busiest stage
-///  6. step time >= lower bound; lower bound, efficiency and bubble follow from the other figures
+///  6. step time >= lower bound; lower bound, efficiency, bubble and rank time follow from the other figures
 ///  7. the hash is that of the plan
 ///  8. all transfers of replicas that run together have one order, which a transport that moves one at a time can run
 /// Peak memory of a plan whose pieces keep bytes beside their tokens is recounted where its cost model is given.

@@ -49,11 +49,16 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
     for (std::size_t k = 0; k < m.replicas.size(); ++k) {
       const micropacks& packs = replicas[m.replicas[k]].packs.of(p);
       std::vector<std::size_t> named;  // packs, row by row
+      std::vector<std::size_t> of_row;
       for (const std::vector<pack_id>& row : m.of(p)) {
-        const bool whole = row.size() == m.replicas.size() && row[k].value < packs.size();
-        r.check(3, whole, "a row names a pack of each replica", "sequence", id, p, "replica", m.replicas[k]);
+        const bool absent = row.size() == m.replicas.size() && row[k] == merge::none && m.exchange == exchange::keep;
+        const bool whole = absent || (row.size() == m.replicas.size() && row[k].value < packs.size());
+        r.check(3, whole, "a row names a pack of each replica, or none where keys and values are kept", "sequence", id, p, "replica",
+                m.replicas[k]);
         if (!whole) return false;
+        if (absent) continue;
         named.push_back(row[k].value);
+        of_row.push_back(static_cast<std::size_t>(&row - m.of(p).data()));
       }
       r.check(3, std::is_sorted(named.begin(), named.end()),
               "rows are in run order", "sequence", id, p, "replica", m.replicas[k]);
@@ -64,12 +69,13 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
       r.check(3, matching, "rows name the packs that hold their sequence, each once", "sequence", id, p, "replica",
               m.replicas[k]);
       if (!matching) return false;
-      for (std::size_t row = 0; row < named.size(); ++row)
-        for (const slice& s : packs[named[row]])
-          if (s.sequence == id) rows[row].push_back(s);
+      for (std::size_t i = 0; i < named.size(); ++i)
+        for (const slice& s : packs[named[i]])
+          if (s.sequence == id) rows[of_row[i]].push_back(s);
     }
     std::vector<slice> all;
     for (std::vector<slice>& row : rows) {
+      r.check(3, !row.empty(), "each row has tokens of some replica", "sequence", id, p);
       std::sort(row.begin(), row.end(), [&](const slice& a, const slice& b) {
         return p == pass::forward ? a.begin < b.begin : a.begin > b.begin;
       });

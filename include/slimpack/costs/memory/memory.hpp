@@ -16,15 +16,15 @@ namespace slimpack::costs {
 /// Source    states and activations as the table of saved tensors counts them; by default weights and gradients 6 B a
 ///           parameter (bf16 + fp32 gradient), optimizer 12 B (fp32 copy, two moments); logits 4 B (fp32) of the
 ///           running pack: the loss gradient is taken while they are there, since the normaliser, the valid tokens
-///           of the whole batch, is known before the first forward; dK and dV in bf16. Fully sharded states (ZeRO-3,
-///           FSDP), derived: one stage gathers the weights of the running layer and the next and has the gradients of
-///           one; a pipeline gathers a stage's weights once a step and sums its gradients unsharded, as torchtitan
-///           does. Where a table says that pipelines gather layer by layer, too (gathered_gradient), backward has two
-///           phases: that of the logits with the gathered vocabulary matrix beside them, whose gradient comes when they
-///           are gone; and that of a layer, with what it computes again, its weights and their gradients. A stage
-///           without logits has the second only. The phase that holds more bytes a token counts, and what a layer holds
-///           besides counts in both: buffers are not given back. Shown by Galvatron's peaks: with the vocabulary over
-///           1, 2, 4, 8 ranks they fall by just that share of a bf16 matrix, and under full recomputation they are a
+///           of the whole batch, is known before the first forward; dK and dV in fp32, as row_exchange sends them. Fully
+///           sharded states (ZeRO-3, FSDP), derived: one stage gathers the weights of the running layer and the next and
+///           has the gradients of one; a pipeline gathers a stage's weights once a step and sums its gradients unsharded,
+///           as torchtitan does. Where a table says that pipelines gather layer by layer, too (gathered_gradient),
+///           backward has two phases: that of the logits with the gathered vocabulary matrix beside them, whose gradient
+///           comes when they are gone; and that of a layer, with what it computes again, its weights and their gradients.
+///           A stage without logits has the second only. The phase that holds more bytes a token counts, and what a layer
+///           holds besides counts in both: buffers are not given back. Shown by Galvatron's peaks: with the vocabulary
+///           over 1, 2, 4, 8 ranks they fall by just that share of a bf16 matrix, and under full recomputation they are a
 ///           layer, its weights and its gradients
 /// Limits    of those two phases, packs of few tokens may have more in the other. Dense attention that is computed
 ///           again holds one layer's scores for a moment: not counted
@@ -53,7 +53,7 @@ struct memory {
       const double all = tensors.token_bytes(l, recompute::none, sequence_parallel);
       const double kept = tensors.token_bytes(l, recompute, sequence_parallel);
       rates.live_token += kept / c;
-      rates.gradient_token += 2 * l.kv_elements / c;
+      rates.gradient_token += 4 * l.kv_elements / c;
       rates.other_token += 2 * l.kv_elements / c;
       const double again = recompute == recompute::full ? all : all - kept;
       const double beside = tensors.running_bytes(l, sequence_parallel);

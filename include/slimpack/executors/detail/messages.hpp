@@ -2,7 +2,9 @@
 #define SLIMPACK_EXECUTORS_DETAIL_MESSAGES_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/executors/detail/row_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/detail/stand_by.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/transports/hooks.hpp>
@@ -33,8 +35,8 @@ template <class Tensor>
 template <class Compute, class Transport>
 class messages {
  public:
-  messages(Compute& compute, Transport& transport, const stage_script& script)
-      : compute_(&compute), transport_(&transport), script_(&script), width_(compute.format().bytes_per_token()) {}
+  messages(Compute& compute, Transport& transport, const stage_script& script, row_exchange<Transport>& exchange)
+      : compute_(&compute), transport_(&transport), script_(&script), exchange_(&exchange), width_(compute.format().bytes_per_token()) {}
 
   /// What instruction `at` of the program reads, valid until `finish`; empty at the ends of the pipeline.
   /// Instructions are asked about in order.
@@ -70,6 +72,8 @@ class messages {
       auto posted = transport_->send(to.rank, to.channel, bytes(*sending.memory, at));
       if (!posted) return std::move(posted).error();
       sending.under_way.emplace(std::move(posted).value());
+      // After the last instruction there may be rows of which this rank has none.
+      if (result<void> more = post(); !more) return more;
     }
     if (input_) free_.push_back(std::move(input_));
     for (std::deque<transfer>& way : sent_) {
@@ -133,8 +137,13 @@ class messages {
   /// before a message may use it.
   result<void> post() {
     const std::vector<transfer_script::step>& steps = script_->transfers.steps;
-    for (; next_ < steps.size() && steps[next_].what == transfer_script::kind::receive; ++next_) {
+    for (; next_ < steps.size(); ++next_) {
       const std::size_t at = steps[next_].at;
+      if (steps[next_].what == transfer_script::kind::absent) {
+        if (result<void> posted = stand_by(*compute_, *exchange_, *script_, at); !posted) return posted;
+        continue;
+      }
+      if (steps[next_].what != transfer_script::kind::receive) break;
       const message_end from = script_->source(script_->code[at]);
       transfer& receiving = expected_.emplace_back();
       receiving.at = at;
@@ -149,6 +158,7 @@ class messages {
   Compute* compute_;
   Transport* transport_;
   const stage_script* script_;
+  row_exchange<Transport>* exchange_;
   std::size_t width_;
   std::size_t next_{};            // of the script's transfers
   std::vector<transfer> expected_;

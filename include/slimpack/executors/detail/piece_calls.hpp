@@ -3,6 +3,7 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/detail/stand_by.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/sharing.hpp>
 
@@ -75,7 +76,9 @@ class piece_calls {
   }
 
   /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
-  result<void> run(const instruction& i, std::span<const std::byte> in, std::span<std::byte> out) {
+  /// number: the instruction's place in the program
+  result<void> run(std::size_t number, std::span<const std::byte> in, std::span<std::byte> out) {
+    const instruction& i = script_->code[number];
     const piece_list& list = script_->of(i.pass);
     const auto [first, end] = list.range(i.pack.value);
     pack_.assign(list.pieces.begin() + first, list.pieces.begin() + end);
@@ -84,8 +87,12 @@ class piece_calls {
       if (i.weights_only) return weights(first);
     std::size_t offset = 0;
     if constexpr (shares_rows<Compute>) {
-      for (auto row = row_of(list, first); row != list.rows.end() && row->first < end; ++row)
+      beside_rows beside(script_->transfers, number);
+      for (auto row = row_of(list, first); row != list.rows.end() && row->first < end; ++row) {
+        if (result<void> posted = stand_by(beside.before(script_->shared.all()[row->sequence].id)); !posted) return posted;
         if (result<void> done = run_row(i, *row, first, in, out, offset); !done) return done;
+      }
+      if (result<void> posted = stand_by(beside.left()); !posted) return posted;
     }
     const std::uint32_t rest = after_rows(list, i.pack.value);
     if constexpr (by_piece) {
@@ -162,6 +169,33 @@ class piece_calls {
     return first;
   }
 
+  /// Transfers with rows of which this rank has no tokens, among those of an instruction: in order of sequence.
+  class beside_rows {
+   public:
+    beside_rows(const transfer_script& of, std::size_t number) : of_(&of) {
+      const auto found = of.beside.find(static_cast<std::uint32_t>(number));
+      if (found != of.beside.end()) left_ = found->second;
+    }
+    [[nodiscard]] std::span<const std::uint32_t> before(sequence_id id) {
+      std::size_t n = 0;
+      while (n < left_.size() && of_->absent[left_[n]].sequence < id) ++n;
+      const std::span<const std::uint32_t> these = left_.first(n);
+      left_ = left_.subspan(n);
+      return these;
+    }
+    [[nodiscard]] std::span<const std::uint32_t> left() const { return left_; }
+
+   private:
+    const transfer_script* of_;
+    std::span<const std::uint32_t> left_;
+  };
+
+  result<void> stand_by(std::span<const std::uint32_t> these) {
+    for (const std::uint32_t one : these)
+      if (result<void> posted = detail::stand_by(*compute_, *exchange_, *script_, one); !posted) return posted;
+    return success();
+  }
+
   /// Runs the pieces of a row, which lie at the beginning of what is left of the messages.
   result<void> run_row(const instruction& i, const piece_list::row& row, std::uint32_t first, std::span<const std::byte> in,
                        std::span<std::byte> out, std::size_t& offset)
@@ -174,7 +208,7 @@ class piece_calls {
     const std::size_t size = static_cast<std::size_t>(length.value) * width_;
     outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset, size)};
     const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
-    exchange_->begin(with, i.pass, row.number, compute_->rows(i.chunk));
+    exchange_->begin(with, i.pass, row.number, i.chunk, compute_->rows(i.chunk));
     result<void> done = exchange_->guard([&] {
       return i.pass == pass::forward ? forward_row(pieces, row.first, from, to) : backward_row(pieces, row.first, from, to);
     });

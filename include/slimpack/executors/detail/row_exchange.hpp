@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,8 +30,9 @@ class row_exchange final : public sharing {
       : transport_(&transport), stage_(stage), stages_(stages), channel_(channel) {}
 
   /// Opens a row.
-  void begin(const shared_sequence& s, pass way, std::size_t row, const row_format& format) {
+  void begin(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
     sequence_ = &s;
+    chunk_ = chunk;
     way_ = way;
     row_ = &s.rows[way][row];
     const bool kept = s.exchange == exchange::keep;
@@ -40,6 +43,36 @@ class row_exchange final : public sharing {
     done_ = 0;
     waiting_ = false;
     failed_.reset();
+  }
+
+  /// Posts the transfers with a row of which this rank has no tokens: receives forward, whose rows the next own row takes,
+  /// and backward sends of what the own row before has owed.        Requires  no row is open
+  result<void> stand_by(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
+    const row_part& part = s.rows[way][row];
+    if (part.others.empty()) return success();
+    sequence_ = &s;
+    row_ = &part;
+    width_ = (way == pass::forward ? format.keys_values : format.gradients).bytes_per_token();
+    result<void> done = success();
+    const std::size_t m = s.sharers.size();
+    for (int step = 0; done && step < format.layers; ++step) {
+      layer_ = way == pass::forward ? step : format.layers - 1 - step;
+      late& rows = late_[{s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer_}];
+      rows.of.resize(m);
+      for (std::size_t d = 1; done && d < m; ++d) {
+        const std::size_t k = way == pass::forward ? (s.self + m - d) % m : (s.self + d) % m;
+        if (way == pass::forward) {
+          rows.of[k].resize(size(theirs(k)));
+          done = receive(k, rows.of[k], rows.expected);
+        } else if (theirs(k) > 0) {
+          buffer& copy = room_for(0);
+          copy.memory = std::move(rows.of[k]);
+          done = send(k, copy, copy.memory.size());
+        }
+      }
+      if (way == pass::backward) late_.erase({s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer_});
+    }
+    return done;
   }
 
   /// Makes a call of the compute. What went wrong in the exchange says more than what the compute made of it: the error
@@ -88,7 +121,7 @@ class row_exchange final : public sharing {
   [[nodiscard]] std::span<const std::uint32_t> sharers() const override { return sequence_->sharers; }
   [[nodiscard]] std::size_t self() const override { return sequence_->self; }
   [[nodiscard]] std::span<const slice> own() const override { return row_->own; }
-  [[nodiscard]] std::span<const slice> others() const override { return row_->others; }
+  [[nodiscard]] std::span<const slice> others() const override { return row_->known; }
 
   [[nodiscard]] result<void> give(int layer, std::span<const std::byte> rows) override {
     if (result<void> next = opens(layer, pass::forward, true, "given", tokens_of(row_->own), rows.size()); !next) return next;
@@ -100,27 +133,44 @@ class row_exchange final : public sharing {
   [[nodiscard]] result<std::span<const std::byte>> take(int layer) override {
     if (result<void> open = closes(layer, pass::forward, true, "taken before it was given"); !open) return std::move(open).error();
     if (result<void> came = wait(expected_); !came) return std::move(came).error();
-    taken_.resize(size(tokens_of(row_->others)));
-    std::vector<std::size_t> at(sequence_->sharers.size());
+    for (const std::uint32_t row : row_->beside)
+      if (result<void> came = wait(late_rows(row, layer).expected); !came) return std::move(came).error();
+    taken_.resize(size(tokens_of(row_->known)));
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> at;  // of each row and owner
     std::size_t to = 0;
-    for (std::size_t i = 0; i < row_->others.size(); ++i) {
-      const std::size_t n = size(row_->others[i].length.value);
-      const std::uint32_t k = row_->owner[i];
-      std::ranges::copy(received_[k].subspan(at[k], n), taken_.begin() + static_cast<std::ptrdiff_t>(to));
-      at[k] += n, to += n;
+    for (std::size_t i = 0; i < row_->known.size(); ++i) {
+      const std::size_t n = size(row_->known[i].length.value);
+      const auto& [row, k] = row_->from[i];
+      const std::span<const std::byte> rows = is_open(row) ? received_[k] : std::span<const std::byte>(late_rows(row, layer).of[k]);
+      std::size_t& from = at[row_->from[i]];
+      std::ranges::copy(rows.subspan(from, n), taken_.begin() + static_cast<std::ptrdiff_t>(to));
+      from += n, to += n;
     }
+    for (const std::uint32_t row : row_->beside) late_.erase(key(row, layer));
     return std::span<const std::byte>(taken_);
   }
 
   [[nodiscard]] result<void> owe(int layer, std::span<const std::byte> rows) override {
-    if (result<void> next = opens(layer, pass::backward, true, "owed", tokens_of(row_->others), rows.size()); !next) return next;
+    if (result<void> next = opens(layer, pass::backward, true, "owed", tokens_of(row_->known), rows.size()); !next) return next;
+    for (const std::uint32_t row : row_->beside) late_rows(row, layer).of.resize(sequence_->sharers.size());
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < row_->known.size(); ++i) {
+      const std::size_t n = size(row_->known[i].length.value);
+      const auto& [row, k] = row_->from[i];
+      if (!is_open(row)) {
+        std::vector<std::byte>& owed = late_rows(row, layer).of[k];
+        const std::span<const std::byte> one = rows.subspan(at, n);
+        owed.insert(owed.end(), one.begin(), one.end());
+      }
+      at += n;
+    }
     return post([&](std::size_t k) { return row_->sent[k]; }, [&](std::size_t k) {
       buffer& copy = room_for(size(theirs(k)));
       std::size_t from = 0;
       std::size_t to = 0;
-      for (std::size_t i = 0; i < row_->others.size(); ++i) {
-        const std::size_t n = size(row_->others[i].length.value);
-        if (row_->owner[i] == k) {
+      for (std::size_t i = 0; i < row_->known.size(); ++i) {
+        const std::size_t n = size(row_->known[i].length.value);
+        if (is_open(row_->from[i].first) && row_->from[i].second == k) {
           std::ranges::copy(rows.subspan(from, n), copy.memory.begin() + static_cast<std::ptrdiff_t>(to));
           to += n;
         }
@@ -166,6 +216,18 @@ class row_exchange final : public sharing {
     std::vector<std::byte> memory;
     std::vector<typename Transport::handle> sends;
   };
+
+  using receives = std::vector<std::pair<typename Transport::handle, std::size_t>>;  // and the sharer each is from
+
+  /// Rows of others that come before the next own row, or gradients that are owed after the own row before, of one layer.
+  struct late {
+    std::vector<std::vector<std::byte>> of;  // per sharer
+    receives expected;
+  };
+  using late_key = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, int>;  // sequence, pass, row, chunk, layer
+  [[nodiscard]] late_key key(std::uint32_t row, int layer) const { return {sequence_->id.value, way_, row, chunk_, layer}; }
+  [[nodiscard]] late& late_rows(std::uint32_t row, int layer) { return late_[key(row, layer)]; }
+  [[nodiscard]] bool is_open(std::uint32_t row) const { return &sequence_->rows[way_][row] == row_; }
 
   static std::int64_t tokens_of(std::span<const slice> slices) {
     std::int64_t sum = 0;
@@ -295,8 +357,6 @@ class row_exchange final : public sharing {
     return success();
   }
 
-  using receives = std::vector<std::pair<typename Transport::handle, std::size_t>>;  // and the sharer each is from
-
   /// Whose parcel is held after so many rotations: position among the sharers.
   [[nodiscard]] std::size_t owner_in(std::size_t round) const noexcept {
     const std::size_t m = sequence_->sharers.size();
@@ -375,6 +435,8 @@ class row_exchange final : public sharing {
   std::vector<std::span<std::byte>> received_;    // per sharer, of the open layer
   receives expected_;
   std::vector<std::byte> taken_;
+  std::uint32_t chunk_{};
+  std::map<late_key, late> late_;
   // Memory of sends under way lives here, until they are through or the transport has aborted.
   std::deque<buffer> buffers_;
   std::vector<std::vector<std::byte>> free_;

@@ -17,14 +17,18 @@
 
 namespace slimpack::detail {
 
-/// A row of a shared sequence, as one of its sharers runs it.
+/// A row of a shared sequence, as one of its sharers runs it; or, where it has no tokens of the row, what it sends or gets.
 struct row_part {
-  std::uint32_t pack{};                    // of this replica
+  std::uint32_t pack{};                    // of this replica, or merge::none
   std::vector<slice> own;                  // ascending
   // Where keys and values are kept:
   std::vector<slice> others;               // those that come before a token of this replica, ascending
   std::vector<std::uint32_t> owner;        // of each of `others`: position among the sharers
   std::vector<std::int64_t> sent;          // per sharer: so many of the first tokens of `own` come before one of its own
+  std::vector<std::uint32_t> beside;       // rows next to it of which this replica has none: forward those before, whose
+                                           // tokens it takes with this one, backward those after, which it owes with this one
+  std::vector<slice> known;                // `others` of this row and of those, ascending
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> from;  // of each of `known`: its row, and position of its owner
   // Where rows go round:
   std::vector<std::vector<slice>> parcels; // per sharer: its slices, ascending
 };
@@ -86,7 +90,14 @@ class shared_sequences {
       return refused(m, name + " names " + std::to_string(packs.size()) + " packs for " +
                             std::to_string(m.replicas.size()) + " replicas");
     std::vector<std::vector<slice>> slices(packs.size());
+    if (std::all_of(packs.begin(), packs.end(), [](pack_id k) { return k == merge::none; }))
+      return refused(m, name + " names no pack");
     for (std::size_t k = 0; k < packs.size(); ++k) {
+      if (packs[k] == merge::none) {
+        if (m.exchange != exchange::keep)
+          return refused(m, name + " names no pack of replica " + std::to_string(m.replicas[k]) + ", which is for exchange::keep alone");
+        continue;
+      }
       const micropacks& from = p.replicas[m.replicas[k]].partition.of(way);
       if (packs[k].value >= from.size())
         return refused(m, name + " names a pack that replica " + std::to_string(m.replicas[k]) + " has not");
@@ -153,18 +164,56 @@ class shared_sequences {
     for (std::size_t k = 0; k < m.replicas.size(); ++k) {
       if (runs[pass::forward][k] != runs[pass::backward][k])
         return refused(m, "replica " + std::to_string(m.replicas[k]) + " runs other tokens backward than forward");
+      if (runs[pass::forward][k].empty())
+        return refused(m, "replica " + std::to_string(m.replicas[k]) + " runs nothing of it");
       end.push_back(runs[pass::forward][k].back().end());
     }
     s.own = runs[pass::forward][self];
     for (const pass way : both_passes)
       for (std::size_t row = 0; row < rows[way].size(); ++row)
         s.rows[way].push_back(row_of(m.of(way)[row][self].value, std::move(rows[way][row]), self, end, m.exchange));
+    for (const pass way : both_passes) know(s.rows[way], way);
     return s;
+  }
+
+  /// Hands the tokens of rows without own ones to the own row forward after them, backward before them.
+  static void know(std::vector<row_part>& rows, pass way) {
+    std::vector<std::uint32_t> waiting;
+    row_part* last = nullptr;
+    for (std::uint32_t row = 0; row < rows.size(); ++row) {
+      row_part& one = rows[row];
+      if (one.own.empty()) {
+        if (one.others.empty()) continue;
+        if (way == pass::forward) waiting.push_back(row);
+        if (way == pass::backward && last != nullptr) last->beside.push_back(row);
+        continue;
+      }
+      one.beside = std::exchange(waiting, {});
+      last = &one;
+    }
+    for (std::uint32_t row = 0; row < rows.size(); ++row) {
+      row_part& one = rows[row];
+      if (one.own.empty()) continue;
+      std::vector<std::tuple<tokens, slice, std::uint32_t, std::uint32_t>> all;
+      const auto add = [&](std::uint32_t of) {
+        for (std::size_t i = 0; i < rows[of].others.size(); ++i)
+          all.emplace_back(rows[of].others[i].begin, rows[of].others[i], of, rows[of].owner[i]);
+      };
+      add(row);
+      for (const std::uint32_t other : one.beside) add(other);
+      std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
+      for (const auto& [begin, s, of, owner] : all) {
+        one.known.push_back(s);
+        one.from.push_back({of, owner});
+      }
+    }
   }
 
   static row_part row_of(std::uint32_t pack, std::vector<std::vector<slice>> slices, std::size_t self,
                          std::span<const tokens> end, exchange how) {
-    row_part part{pack, slices[self], {}, {}, {}, {}};
+    row_part part;
+    part.pack = pack;
+    part.own = slices[self];
     if (how != exchange::keep) {
       part.parcels = std::move(slices);
       return part;

@@ -276,7 +276,7 @@ class stage_run {
   }
 
   result<void> run() {
-    messages<Compute, Transport>& mail = mail_.emplace(*compute_, *transport_, *script_);
+    messages<Compute, Transport>& mail = mail_.emplace(*compute_, *transport_, *script_, *exchange_);
     const auto begin = clock::now();
     report_.timeline.reserve(script_->code.size());
     for (std::size_t at = 0; at < script_->code.size(); ++at) {
@@ -287,7 +287,7 @@ class stage_run {
       result<std::span<std::byte>> out = mail.output(at);
       if (!out) return std::move(out).error();
       const seconds started = since(begin);
-      if (result<void> done = pieces_->run(i, in.value(), out.value()); !done) return done;
+      if (result<void> done = pieces_->run(at, in.value(), out.value()); !done) return done;
       if (result<void> sent = mail.finish(at); !sent) return sent;
       report_.timeline.push_back({i, started, since(begin)});
     }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -20,14 +21,24 @@ namespace slimpack::detail {
 
 /// What a rank does with others in a step, in the plan's order of all transfers (simulators/transfer_order.hpp).
 struct transfer_script {
-  enum class kind : std::uint8_t { receive, rows, send };
+  enum class kind : std::uint8_t { receive, rows, send, absent };
   struct step {
     kind what{};
-    std::uint32_t at{};  // instruction of the rank's program that reads the message, has the rows, or sends
+    std::uint32_t at{};  // instruction of the rank's program that reads the message, has the rows, or sends; or of `absent`
     friend bool operator==(const step&, const step&) = default;
+  };
+  /// Transfers with a row of which this rank has no tokens.
+  struct absent_row {
+    pass way{};
+    std::uint32_t chunk{};
+    std::uint32_t merge{};  // of the plan
+    std::uint32_t row{};
+    sequence_id sequence;
   };
 
   std::vector<step> steps;
+  std::vector<absent_row> absent;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> beside{};  // by instruction: those of `absent` that are among its rows
   std::uint64_t hash{};      // of the order of all that run together
   std::uint32_t together{};  // the first replica of these
 
@@ -45,15 +56,23 @@ struct transfer_script {
       message[way].assign(own.partition.of(way).size() * parts, never);
       rows[way].assign(own.partition.of(way).size() * parts, never);
     }
+    std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> own_rows;  // by gate and stage: where they stand
+    std::vector<std::uint32_t> away;                                            // where the transfers of absent rows stand
     transfer_script script;
     script.together = replica;
     word_hash hash;
     for (std::uint32_t n = 0; n < order.value().size(); ++n) {
       const simulators::transfer& t = order.value()[n];
       hash.add(t.replica), hash.add(t.stage), hash.add(t.what.chunk), hash.add(t.what.pack.value);
-      hash.add(std::uint32_t{t.what.pass == pass::forward ? 0u : 1u} + (t.is_rows ? 2u : 0u));
+      hash.add(std::uint32_t{t.what.pass == pass::forward ? 0u : 1u} + (t.is_rows ? 2u : 0u) + (t.is_absent ? 4u : 0u));
+      hash.add(t.merge);
       script.together = std::min(script.together, t.replica);
       if (t.replica != replica) continue;
+      if (t.is_absent) {
+        if (t.stage == stage) away.push_back(n);
+        continue;
+      }
+      if (t.is_rows) own_rows[{t.gate, t.stage}] = n;
       (t.is_rows ? rows : message)[t.what.pass][t.what.pack.value * parts + t.what.chunk * stages + t.stage] = n;
     }
     script.hash = hash.value();
@@ -70,6 +89,22 @@ struct transfer_script {
       if (rows[i.pass][cell] != never) placed.push_back({rows[i.pass][cell], {kind::rows, at}});
       if (message[i.pass][cell] != never) placed.push_back({message[i.pass][cell], {kind::send, at}});
     }
+    for (const std::uint32_t n : away) {
+      const simulators::transfer& t = order.value()[n];
+      const auto index = static_cast<std::uint32_t>(script.absent.size());
+      script.absent.push_back({t.what.pass, t.what.chunk, t.merge, t.what.pack.value, p.merges[t.merge].sequence});
+      const auto own_at = own_rows.find({t.gate, stage});
+      if (own_at == own_rows.end()) {
+        placed.push_back({n, {kind::absent, index}});
+        continue;
+      }
+      for (const auto& [place, one] : placed)
+        if (place == own_at->second && one.what == kind::rows) script.beside[one.at].push_back(index);
+    }
+    for (auto& [at, beside] : script.beside)
+      std::sort(beside.begin(), beside.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return script.absent[a].sequence < script.absent[b].sequence;
+      });
     std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
       return std::tuple(a.first, a.second.at) < std::tuple(b.first, b.second.at);
     });

@@ -60,6 +60,8 @@ class json_place {
   [[nodiscard]] json_place at(std::size_t index) const& { return {(*value_)[index], this, nullptr, index}; }
   json_place at(std::size_t) const&& = delete;
 
+  [[nodiscard]] bool is_null() const noexcept { return value_->is_null(); }
+
   /// Elements of an array.
   [[nodiscard]] std::size_t size() const {
     if (!value_->is_array()) expected("an array");

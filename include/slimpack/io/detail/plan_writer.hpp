@@ -22,10 +22,11 @@ inline constexpr std::string_view transfers_by_start = "start";        // simula
 /// Writes a plan bit by bit: a plan of 100,000 packs is never a document in memory.
 class plan_writer {
  public:
-  plan_writer(std::ostream& out, const plan& p) : json_(out), plan_(p) {}
+  plan_writer(std::ostream& out, const plan& p, bool explained)
+      : json_(out), plan_(p), is_second_(!p.merges.empty() || !p.layers.empty() || (explained && p.rank_time)) {}
 
   void write() {
-    json_.open('{').field("format", plan_.merges.empty() ? plan_format : plan_format_2).field("hash", hash_text(plan_.hash));
+    json_.open('{').field("format", is_second_ ? plan_format_2 : plan_format).field("hash", hash_text(plan_.hash));
     json_.field("truncated", plan_.truncated).field("planner", plan_.planner).field("cost", plan_.cost);
     json_.field("model", plan_.model).field("gpu", plan_.gpu);
     json_.line();
@@ -35,10 +36,14 @@ class plan_writer {
     json_.field("stages", s.stages).field("dp", s.replicas).field("tp", s.tensor).field("cp", s.context);
     json_.field("vpp", s.chunks).field("quantum", s.quantum.value);
     json_.line();
+    if (!plan_.layers.empty()) {
+      list("layers", plan_.layers, [](int count) { return count; });
+      json_.line();
+    }
     json_.key("replicas").open('[');
     for (std::size_t r = 0; r < plan_.replicas.size(); ++r) replica(r);
     json_.close(']');
-    if (!plan_.merges.empty()) json_.field("transfers", transfers_by_start);
+    if (is_second_) json_.field("transfers", transfers_by_start);
     json_.key("merges").open('[');
     for (const merge& m : plan_.merges) shared(m);
     json_.close(']');
@@ -48,6 +53,11 @@ class plan_writer {
     for (const bound& b : plan_.bounds) json_.field(b.name, b.time.value);
     json_.close('}').field("lower_bound", plan_.lower_bound.value);
     json_.field("efficiency", plan_.efficiency).field("bubble", plan_.bubble);
+    if (is_second_ && plan_.rank_time) {
+      json_.key("rank_time").open('{');
+      for (const auto& [name, part] : rank_time_parts) json_.field(name, ((*plan_.rank_time).*part).value);
+      json_.close('}');
+    }
     json_.field("memory_unit", plan_.memory_unit == memory_unit::byte ? "bytes" : "tokens").key("memory_limit");
     s.memory ? json_.value(s.memory->amount) : json_.null();
     json_.field("planning_seconds", plan_.planning_time.value).close('}').line();
@@ -90,7 +100,7 @@ class plan_writer {
       json_.key(p == pass::forward ? "forward" : "backward").open('[');
       for (const row_view& row : views::rows(m, p)) {
         json_.open('[');
-        for (const pack_id pack : row.packs) json_.value(pack.value);
+        for (const pack_id pack : row.packs) pack == merge::none ? json_.null() : json_.value(pack.value);
         json_.close(']');
       }
       json_.close(']');
@@ -159,6 +169,7 @@ class plan_writer {
 
   json_out json_;
   const plan& plan_;
+  bool is_second_;  // the format
 };
 
 }  // namespace slimpack::io::detail

@@ -141,6 +141,7 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
 <section id="cards">
   <article id="compared"></article>
   <article id="measured"></article>
+  <article id="spent"></article>
   <article id="path"></article>
   <article id="bounds"></article>
   <article id="keys"><h2>Finding your way</h2>

@@ -41,7 +41,7 @@ function showFigures({plan, kind}) {
   const batch = [
     ['Batch', several(data.lengths.length, 'sequence'), count(total) + ' tokens, longest ' + count(longest)],
     ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
-     'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks],
+     'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.layers ? ', layers ' + plan.layers.join(' ') : '')],
     ['Packs', count(packs(0) + packs(1)), count(packs(0)) + ' forward, ' + count(packs(1)) + ' backward'],
   ];
   const figures = m ? [
@@ -108,6 +108,14 @@ function showCards({plan, kind}) {
           ' of replica ' + r + (show.replica < 0 ? ', the slowest' : ''))),
       share, table(['spent on', 'time', 'share'], parts.map(([name, time, colour]) =>
           [[swatch(colour || name), name], timeText(time), percent(time / sum)])));
+  $('spent').hidden = !plan.spent || kind !== 'predicted';
+  if (plan.spent) {
+    const names = {useful: 'useful work', recomputation: 'recomputation', packs: 'packs and cuts',
+                   communication: 'communication', imbalance: 'imbalance of stages', waiting: 'waiting'};
+    const all = Math.max(1e-300, Object.values(plan.spent).reduce((a, b) => a + b, 0)), stages = plan.stages * plan.replicas.length;
+    $('spent').replaceChildren(element('h2', 'Where the time of a stage goes, on average'), table(['', 'time', 'of step'],
+        Object.entries(names).map(([key, name]) => [name, timeText(1e9 * plan.spent[key] / stages), percent(plan.spent[key] / all)])));
+  }
   $('bounds').hidden = plan.bounds.length === 0 || kind !== 'predicted';
   const bounds = [...plan.bounds].sort((a, b) => b[1] - a[1]);
   $('bounds').replaceChildren(element('h2', 'Why no plan is faster'), table(['argument', 'least time', 'of step'],

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 /// The event-driven rule behind schedules::list, on a step or on its mirror image.
@@ -53,6 +54,34 @@ class flow {
   std::ptrdiff_t sender_{};  // from the stage that sends a message here to the one that did in the workload
 };
 
+/// Per down of the mirror image of a step, which is an up there, how many of its downs must have run before it.
+[[nodiscard]] inline std::vector<std::uint32_t> mirrored_need(std::span<const std::uint32_t> need, std::size_t downs) {
+  std::vector<std::uint32_t> image(downs);
+  const std::size_t ups = need.size();
+  std::size_t i = 0;  // first up that needs down j
+  for (std::size_t j = 0; j < downs; ++j) {
+    while (i < ups && need[i] <= j) ++i;
+    image[downs - 1 - j] = static_cast<std::uint32_t>(ups - i);
+  }
+  return image;
+}
+
+/// Rows of ups + 1 caps on downs, as rows of downs + 1 caps on the mirror image's downs.
+[[nodiscard]] inline std::vector<std::uint32_t> mirrored_caps(std::span<const std::uint32_t> caps, std::size_t downs, std::size_t ups) {
+  std::vector<std::uint32_t> image;
+  const std::size_t rows = caps.size() / (ups + 1);
+  image.reserve(rows * (downs + 1));
+  for (std::size_t k = 0; k < rows; ++k) {
+    const std::span<const std::uint32_t> here = caps.subspan(k * (ups + 1), ups + 1);
+    std::size_t held_back = ups;  // first ups, which the mirror image may not have run yet
+    for (std::size_t remain = downs + 1; remain-- > 0;) {
+      while (held_back > 0 && here[held_back - 1] >= remain) --held_back;
+      image.push_back(static_cast<std::uint32_t>(ups - held_back));
+    }
+  }
+  return image;
+}
+
 /// Two flows through a pipeline: `down` goes from stage 0 to the last, turns there, and `up` comes back.
 /// In a step down is forward and up is backward; in its mirror image down is backward, in reversed order.
 /// Requires  the workload outlives it
@@ -88,22 +117,8 @@ struct pipeline {
     m.stages = stages;
     m.down = up.reversed(true);
     m.up = down.reversed(false);
-    m.need.resize(downs);
-    std::size_t i = 0;  // first up pack that needs down pack j
-    for (std::size_t j = 0; j < downs; ++j) {
-      while (i < ups && need[i] <= j) ++i;
-      m.need[downs - 1 - j] = static_cast<std::uint32_t>(ups - i);
-    }
-    const std::size_t rows = caps.size() / (ups + 1);
-    m.caps.reserve(rows * (downs + 1));
-    for (std::size_t k = 0; k < rows; ++k) {
-      const std::uint32_t* const here = &caps[k * (ups + 1)];
-      std::size_t held_back = ups;  // first ups, which the mirror image may not have run yet
-      for (std::size_t remain = downs + 1; remain-- > 0;) {
-        while (held_back > 0 && here[held_back - 1] >= remain) --held_back;
-        m.caps.push_back(static_cast<std::uint32_t>(ups - held_back));
-      }
-    }
+    m.need = mirrored_need(need, downs);
+    m.caps = mirrored_caps(caps, downs, ups);
     for (const std::size_t at : row) m.row.push_back(at / (ups + 1) * (downs + 1));
     return m;
   }
@@ -250,15 +265,12 @@ class rule {
   return out;
 }
 
-/// The same order, of a step, as an order of its mirror image.
-/// Shapes    p is the image that `found` is of
-[[nodiscard]] inline order mirrored(const pipeline& p, const order& found) {
-  const std::size_t downs = p.down.packs();
-  const std::size_t ups = p.up.packs();
+/// The same order, of a mirror image with so many downs and ups, as an order of the step itself.
+[[nodiscard]] inline order mirrored(const order& found, std::size_t stages, std::size_t downs, std::size_t ups) {
   order out;
   out.makespan = found.makespan;
-  out.before.resize(downs * p.stages);
-  for (std::size_t r = 0; r < p.stages; ++r) {
+  out.before.resize(downs * stages);
+  for (std::size_t r = 0; r < stages; ++r) {
     std::size_t i = 0;  // ups of the image before its down j
     for (std::size_t j = 0; j < downs; ++j) {
       while (i < ups && found.before[r * ups + i] <= j) ++i;
@@ -266,6 +278,29 @@ class rule {
     }
   }
   return out;
+}
+
+/// An order, and whether it is of the step or of its mirror image.
+template <class Order>
+struct found_order {
+  Order best{};
+  bool of_image{};
+};
+
+/// Runs a rule on a step and on its mirror image by turns, the last run on the step, each with the order found the time
+/// before; the shortest order.
+/// Requires  passes >= 1; `image` is read where passes > 1
+template <class Order, class Rule, class Pipeline>
+[[nodiscard]] found_order<Order> by_turns(Rule&& rule, const Pipeline& step, const Pipeline& image, int passes) {
+  Order found[2];  // the last on the step, and on its image
+  found_order<Order> result;
+  for (int left = passes; left > 0; --left) {
+    const bool on_image = left % 2 == 0;
+    Order& here = found[on_image];
+    rule.run(on_image ? image : step, left == passes ? nullptr : &found[!on_image], here);
+    if (left == passes || here.makespan <= result.best.makespan) result.best = here, result.of_image = on_image;
+  }
+  return result;
 }
 
 }  // namespace slimpack::detail::greedy

@@ -60,7 +60,8 @@ template <class WorkOf, class ProgramsOf>
   const std::vector<std::vector<task_graph::node>> together =
       detail::tasks_together(alone, packs, work_of(group.front()).shape);
   task_graph joined;
-  if (result<void> made = joined.join(alone, together); !made) return std::move(made).error();
+  const auto between = detail::edges_between_rows(alone, packs, group, merges, work_of(group.front()).shape);
+  if (result<void> made = joined.join(alone, together, between); !made) return std::move(made).error();
   return joined;
 }
 

@@ -53,12 +53,13 @@ class task_graph {
   /// `together` start together, when the last is ready, and end together with the longest: rows of merges.
   /// Nodes     those of `alone`, one graph after the other, and a gate per set, numbered anew; `together` counts those of
   ///           `alone` so before
-  /// Edges     those of `alone`, but who leads to one of a set leads to its gate, and the gate to all of it; all of it
-  ///           take the longest duration
+  /// Edges     those of `alone` and `between`, but who leads to one of a set leads to its gate, and the gate to all of it;
+  ///           all of it take the longest duration
   /// Requires  sets without a common node
   /// Errors    cyclic_schedule: tasks wait for each other through a set
   /// Complexity O(nodes + edges)
-  result<void> join(std::span<const task_graph> alone, std::span<const std::vector<node>> together);
+  result<void> join(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
+                    std::span<const std::pair<node, node>> between = {});
 
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
   [[nodiscard]] std::span<const task> tasks() const noexcept { return tasks_; }
@@ -131,7 +132,8 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
   return walked;
 }
 
-inline result<void> task_graph::join(std::span<const task_graph> alone, std::span<const std::vector<node>> together) {
+inline result<void> task_graph::join(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
+                                     std::span<const std::pair<node, node>> between) {
   std::vector<task> tasks;
   for (std::size_t g = 0; g < alone.size(); ++g) {
     const std::size_t first = tasks.size();
@@ -153,12 +155,16 @@ inline result<void> task_graph::join(std::span<const task_graph> alone, std::spa
     gate.is_gate = true;
     tasks.push_back(gate);
   }
+  std::vector<std::pair<node, node>> more(between.begin(), between.end());
+  std::sort(more.begin(), more.end());
+  auto next = more.begin();
   std::vector<std::uint32_t> rows{0};  // before nodes are numbered anew
   std::vector<node> targets;
   for (const task_graph& g : alone) {
     const auto first = static_cast<node>(rows.size() - 1);
     for (node n = 0; n < g.size(); ++n) {
       for (const node to : g.successors(n)) targets.push_back(entry[first + to]);
+      for (; next != more.end() && next->first == first + n; ++next) targets.push_back(entry[next->second]);
       rows.push_back(static_cast<std::uint32_t>(targets.size()));
     }
   }

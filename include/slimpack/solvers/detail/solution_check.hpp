@@ -98,6 +98,8 @@ class solution_check {
       for (const std::vector<pack_id>& row : m.of(p))
         if (row.size() != m.replicas.size())
           return wrong(s, "has a row of " + number(row.size()) + " packs for " + number(m.replicas.size()) + " replicas");
+        else if (m.exchange != exchange::keep && std::find(row.begin(), row.end(), merge::none) != row.end())
+          return wrong(s, "has a row without a pack of each replica, which is for exchange::keep alone");
     return success();
   }
 
@@ -119,7 +121,10 @@ class solution_check {
           if (result<void> fine = check(one, p, replica, pack); !fine) return fine;
       for (const sequence_id id : r.sequences) {
         const state& s = of_[id.value];
-        if (s.shared && s.rows[index(p)] != s.shared->of(p).size())
+        if (!s.shared) continue;
+        std::size_t row = s.rows[index(p)];
+        while (row < s.shared->of(p).size() && s.shared->of(p)[row][s.listed - 1] == merge::none) ++row;
+        if (row != s.shared->of(p).size())
           return wrong(id.value, "has " + number(s.shared->of(p).size()) + " rows " + name(p) + ", replica " +
                                      number(replica) + " runs " + number(s.rows[index(p)]));
       }
@@ -143,8 +148,9 @@ class solution_check {
     // Its packs are those of its rows, one after the other; two slices may be in one.
     const std::vector<std::vector<pack_id>>& rows = s.shared->of(p);
     const std::size_t place = s.listed - 1;
-    std::size_t& row = s.rows[index(p)];
+    std::size_t& row = s.rows[index(p)];  // one past the last that it has run
     if (row > 0 && rows[row - 1][place].value == pack) return success();
+    while (row < rows.size() && rows[row][place] == merge::none) ++row;
     if (row == rows.size() || rows[row][place].value != pack)
       return wrong(id, "has a slice in pack " + number(pack) + " of replica " + number(replica) + ", " + name(p) +
                            ", which its next row does not name");

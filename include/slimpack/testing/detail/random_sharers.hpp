@@ -31,9 +31,11 @@ struct dealt_sequence {
   std::vector<std::uint32_t> replicas;  // ascending
   by_pass<std::vector<row>> rows;       // in run order
 
-  /// Random owners, in runs of uneven lengths, and random rows of which each has something of every sharer, or one row.
+  enum class rows_have { all_sharers, some, all_tokens };
+
+  /// Random owners, in runs of uneven lengths, and random rows: each has something of every sharer, or of some, or all.
   /// Requires  as many quanta as replicas
-  static dealt_sequence any(sequence_id id, tokens length, tokens quantum, std::vector<std::uint32_t> among, bool in_one_row,
+  static dealt_sequence any(sequence_id id, tokens length, tokens quantum, std::vector<std::uint32_t> among, rows_have what,
                             generator& random) {
     dealt_sequence made{id, std::move(among), {}};
     const std::int64_t quanta = (length.value + quantum.value - 1) / quantum.value;
@@ -52,10 +54,12 @@ struct dealt_sequence {
       std::vector<std::uint8_t> seen(made.replicas.size());
       for (std::size_t i = 0; i < owner.size(); ++i) {
         seen[owner[p == pass::forward ? i : owner.size() - 1 - i]] = 1;
-        if (!in_one_row && std::find(seen.begin(), seen.end(), 0) == seen.end() && random.once_in(2))
+        const bool whole = what == rows_have::some || std::find(seen.begin(), seen.end(), 0) == seen.end();
+        if (what != rows_have::all_tokens && whole && random.once_in(what == rows_have::some ? 3 : 2))
           begins.push_back(i + 1), seen.assign(seen.size(), 0);
       }
-      if (begins.size() > 1) begins.pop_back();  // the last row takes in what may lack a sharer
+      if (begins.size() > 1 && (what != rows_have::some || begins.back() == owner.size()))
+        begins.pop_back();  // the last row takes in what may lack a sharer
       begins.push_back(owner.size());
       for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
         row& one = made.rows[p].emplace_back(made.replicas.size());
@@ -95,7 +99,8 @@ struct dealt_sequence {
 
 /// Random packs of a batch whose replicas share sequences, and programs that run them: rows of any number of tokens, of
 /// which sharers have uneven runs here and there; replicas that also run sequences of their own; packs with rows of
-/// several sequences; sequences shared by different replicas, all by one exchange. The first that has enough quanta is
+/// several sequences; sequences shared by different replicas, all by one exchange; where keys and values are kept, half of
+/// the sequences with rows of which some sharers have nothing. The first that has enough quanta is
 /// shared by all.
 /// Law       a right answer to the problem (solver_for), and free of deadlock: all replicas run columns of packs in one
 ///           order, each without those where it has nothing
@@ -115,7 +120,11 @@ struct dealt_sequence {
     by_all = by_all || first;
     if (!first) among.resize(static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(std::min(quanta, replicas)))));
     std::sort(among.begin(), among.end());
-    all.push_back(detail::dealt_sequence::any({i}, lengths[i], on.quantum, std::move(among), how == exchange::ring, random));
+    using rows_have = detail::dealt_sequence::rows_have;
+    const rows_have rows = how == exchange::ring                         ? rows_have::all_tokens
+                           : how == exchange::keep && random.once_in(2) ? rows_have::some
+                                                                        : rows_have::all_sharers;
+    all.push_back(detail::dealt_sequence::any({i}, lengths[i], on.quantum, std::move(among), rows, random));
   }
   const auto columns = detail::random_columns(all, random);
 
@@ -147,7 +156,10 @@ struct dealt_sequence {
         for (const auto& [of, row] : columns[p][c]) {
           if (of != s) continue;
           std::vector<pack_id>& packs = m.of(p).emplace_back();
-          for (const std::uint32_t r : m.replicas) packs.push_back({number[r][p][c]});
+          for (std::size_t k = 0; k < m.replicas.size(); ++k) {
+            const bool runs = !all[s].rows[p][row].at(k).empty();
+            packs.push_back(runs ? pack_id{number[m.replicas[k]][p][c]} : merge::none);
+          }
         }
   }
 

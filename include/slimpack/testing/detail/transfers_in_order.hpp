@@ -38,9 +38,10 @@ namespace slimpack::testing::detail {
     for (std::size_t k = 0; k < m.replicas.size(); ++k)
       for (const pass way : {pass::forward, pass::backward})
         for (const std::vector<pack_id>& row : m.of(way))
-          for (std::uint32_t part = 0; part < parts; ++part)
+          for (std::uint32_t part = 0; part < parts && row[k] != merge::none; ++part)
             rowed.insert({m.replicas[k], part % stages, way, row[k].value, part / stages});
   std::set<place> moved, exchanged;
+  std::set<std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>> of_absent;  // merge, pass, row, part, replica
   std::map<rank, std::size_t> at;  // how far each rank has run its program
   const auto name = [&](std::uint32_t replica, std::uint32_t stage, const instruction& i) {
     return name_of(i, p.shape.chunks) + " of replica " + std::to_string(replica) + ", stage " + std::to_string(stage);
@@ -66,6 +67,12 @@ namespace slimpack::testing::detail {
     return false;
   };
   for (const simulators::transfer& t : order) {
+    if (t.is_absent) {
+      if (!of_absent.insert({t.merge, t.what.pass, t.what.pack.value, t.what.chunk * stages + t.stage, t.replica}).second)
+        return "row " + std::to_string(t.what.pack.value) + " of merge " + std::to_string(t.merge) + " stands twice for replica " +
+               std::to_string(t.replica);
+      continue;
+    }
     const place self = place_of(t.replica, t.stage, t.what);
     if (!std::binary_search(replicas.begin(), replicas.end(), t.replica)) return name(t.replica, t.stage, t.what) + " is of no replica of the group";
     if ((t.is_rows ? exchanged : moved).contains(self)) return name(t.replica, t.stage, t.what) + " stands twice";

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
@@ -41,6 +42,11 @@ class tied_packs {
     return first_[index(position, p) + 1] - first_[index(position, p)];
   }
 
+  /// A pack's among all packs of all replicas.
+  [[nodiscard]] std::uint32_t number(std::size_t position, pass p, pack_id pack) const {
+    return first_[index(position, p)] + pack.value;
+  }
+
   /// Ties a pack of a row to the row's first.
   void tie(std::size_t first_position, pack_id first, std::size_t position, pack_id pack, pass p) {
     const std::uint32_t own = number(position, p, pack);
@@ -57,9 +63,6 @@ class tied_packs {
 
  private:
   [[nodiscard]] static std::size_t index(std::size_t position, pass p) { return 2 * position + (p == pass::backward); }
-  [[nodiscard]] std::uint32_t number(std::size_t position, pass p, pack_id pack) const {
-    return first_[index(position, p)] + pack.value;
-  }
 
   std::vector<std::uint32_t> first_;  // number of the first pack, by position and pass; at last how many there are
   disjoint_sets sets_;
@@ -78,15 +81,58 @@ class tied_packs {
     if (position(0) == group.size() || group[position(0)] != m.replicas[0]) continue;  // of another group
     for (const pass p : {pass::forward, pass::backward})
       for (const std::vector<pack_id>& row : m.of(p))
-        for (std::size_t k = 0; k < row.size(); ++k) {
+        for (std::size_t k = 0, first = row.size(); k < row.size(); ++k) {
+          if (row[k] == merge::none) continue;
+          first = std::min(first, k);
           if (row[k].value >= packs.count(position(k), p))
             return error{errc::invalid_input, "a row of sequence " + std::to_string(m.sequence.value) + " names pack " +
                                                   std::to_string(row[k].value) + " of replica " +
                                                   std::to_string(m.replicas[k]) + ", which has no such pack"};
-          packs.tie(position(0), row[0], position(k), row[k], p);
+          packs.tie(position(first), row[first], position(k), row[k], p);
         }
   }
   return success();
+}
+
+/// Edges between rows of which no sharer runs both, from one to the next on each part: other rows follow each other by
+/// program order. Tasks of all graphs are counted through.
+/// Requires  merges that tie_rows has taken            Complexity  O(rows * sharers), and O(nodes) where there are such rows
+[[nodiscard]] inline std::vector<std::pair<simulators::task_graph::node, simulators::task_graph::node>> edges_between_rows(
+    std::span<const simulators::task_graph> alone, const tied_packs& packs, std::span<const std::uint32_t> group,
+    std::span<const merge> merges, const shape& on) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> apart;  // numbers of packs
+  for (const merge& m : merges)
+    for (const pass p : {pass::forward, pass::backward})
+      for (std::size_t row = 1; row < m.of(p).size(); ++row) {
+        const std::vector<pack_id>&before = m.of(p)[row - 1], &after = m.of(p)[row];
+        const auto here = [](const std::vector<pack_id>& of) {
+          return static_cast<std::size_t>(std::find_if(of.begin(), of.end(), [](pack_id k) { return k != merge::none; }) - of.begin());
+        };
+        bool joined = false;
+        for (std::size_t k = 0; k < after.size(); ++k)
+          joined = joined || (before[k] != merge::none && after[k] != merge::none);
+        const std::size_t from = here(before), to = here(after);
+        if (joined || from == before.size() || to == after.size()) continue;
+        const auto position = [&](std::size_t k) {
+          return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), m.replicas[k]) - group.begin());
+        };
+        if (position(0) == group.size() || group[position(0)] != m.replicas[0]) continue;  // of another group
+        apart.emplace_back(packs.number(position(from), p, before[from]), packs.number(position(to), p, after[to]));
+      }
+  std::vector<std::pair<simulators::task_graph::node, simulators::task_graph::node>> edges;
+  if (apart.empty()) return edges;
+  const auto parts = static_cast<std::size_t>(on.parts());
+  std::vector<simulators::task_graph::node> at(packs.size() * parts);  // by pack and part
+  simulators::task_graph::node n = 0;
+  for (std::size_t g = 0; g < alone.size(); ++g)
+    for (const simulators::task& t : alone[g].tasks()) {
+      const std::size_t part = t.what.chunk * static_cast<std::size_t>(on.stages) + t.stage;
+      if (t.is_instruction() && !t.what.weights_only) at[packs.number(g, t.what.pass, t.what.pack) * parts + part] = n;
+      ++n;
+    }
+  for (const auto& [from, to] : apart)
+    for (std::size_t part = 0; part < parts; ++part) edges.emplace_back(at[from * parts + part], at[to * parts + part]);
+  return edges;
 }
 
 /// The tasks that run together: for each pack that stands for others, and each part of the model, one set. Tasks of all

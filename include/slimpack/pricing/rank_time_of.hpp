@@ -1,0 +1,63 @@
+#ifndef SLIMPACK_PRICING_RANK_TIME_OF_HPP
+#define SLIMPACK_PRICING_RANK_TIME_OF_HPP
+
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/costs/hooks.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace slimpack {
+
+namespace detail {
+
+/// How long each stage of a replica is busy.
+[[nodiscard]] inline std::vector<seconds> busy_of(const replica_plan& r, const shape& on) {
+  std::vector<seconds> busy(static_cast<std::size_t>(on.stages));
+  for (std::size_t stage = 0; stage < r.programs.size(); ++stage)
+    for (const instruction& i : r.programs[stage]) busy[stage] += time_of(r, i, stage, on);
+  return busy;
+}
+
+}  // namespace detail
+
+/// Splits the time of a plan's stages into what is useful and what is not.
+/// Formula   with b_r the time that stage r of a replica is busy, and B its largest:
+///             imbalance     = sum over replicas of sum_r (B - b_r)
+///             waiting       = sum over replicas of stages (step - reduction - B)
+///             recomputation = sum over sequences, parts and passes of least - useful, where that is positive
+///             packs         = sum of all b_r less useful work, recomputation and exchanges
+/// Requires  a plan with its step time, of this cost model            Complexity  O(sequences * parts + instructions)
+template <class Cost>
+[[nodiscard]] rank_time rank_time_of(const plan& p, const Cost& cost) {
+  rank_time spent;
+  for (std::uint32_t i = 0; i < p.lengths.size(); ++i)
+    for (int part = 0; part < p.shape.parts(); ++part)
+      for (const pass direction : {pass::forward, pass::backward}) {
+        const slice whole{{i}, {0}, p.lengths[i]};
+        const seconds useful = useful_time(cost, whole, direction, part);
+        spent.useful += useful;
+        spent.recomputation += std::max(seconds{}, least_time(cost, whole, direction, part) - useful);
+      }
+  seconds busy{};
+  seconds exchanged{};
+  for (const replica_plan& r : p.replicas) {
+    seconds most{};
+    seconds sum{};
+    for (const seconds stage : detail::busy_of(r, p.shape)) most = std::max(most, stage), sum += stage;
+    busy += sum, exchanged += r.exchange;
+    spent.imbalance += most * p.shape.stages - sum;
+    spent.waiting += (p.step_time - p.reduce_time - most) * p.shape.stages;
+  }
+  spent.communication = exchanged + p.reduce_time * (static_cast<double>(p.shape.stages) * p.shape.replicas);
+  spent.packs = busy - spent.useful - spent.recomputation - exchanged;
+  return spent;
+}
+
+}  // namespace slimpack
+
+#endif

@@ -1,0 +1,45 @@
+#ifndef SLIMPACK_SCHEDULES_DETAIL_UNITS_HPP
+#define SLIMPACK_SCHEDULES_DETAIL_UNITS_HPP
+
+#include <slimpack/core/program.hpp>
+#include <slimpack/pricing/workload.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// Units of a pass with virtual stages: what a pack runs on one chunk. All stages run them in one order.
+namespace slimpack::detail {
+
+/// Units in Megatron-LM's interleaved order: groups of packs pass chunk after chunk, backward from the last chunk.
+[[nodiscard]] inline std::vector<instruction> units_of(const workload& work, pass p, std::size_t group) {
+  std::vector<instruction> order;
+  const std::size_t packs = work.of(p).size();
+  const auto chunks = static_cast<std::uint32_t>(work.shape.chunks);
+  order.reserve(packs * chunks);
+  for (std::size_t first = 0; first < packs; first += group)
+    for (std::uint32_t k = 0; k < chunks; ++k)
+      for (std::size_t i = first; i < std::min(first + group, packs); ++i)
+        order.push_back({p, {static_cast<std::uint32_t>(i)}, p == pass::forward ? k : chunks - 1 - k});
+  return order;
+}
+
+/// Per backward unit, the forward units that the last stage must have run before it: those up to the turn of its pack, and
+/// of all backward units before.
+[[nodiscard]] inline std::vector<std::size_t> units_needed(const workload& work, std::span<const instruction> forward,
+                                                           std::span<const instruction> backward) {
+  const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
+  std::vector<std::size_t> through(work.forward.size());
+  for (std::size_t k = 0; k < forward.size(); ++k)
+    if (forward[k].chunk == last_chunk) through[forward[k].pack.value] = k + 1;
+  std::vector<std::size_t> need(backward.size());
+  for (std::size_t k = 0; k < backward.size(); ++k)
+    need[k] = std::max(k == 0 ? 0 : need[k - 1], through[work.turn[backward[k].pack.value]]);
+  return need;
+}
+
+}  // namespace slimpack::detail
+
+#endif

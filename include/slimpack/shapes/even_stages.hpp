@@ -1,0 +1,120 @@
+#ifndef SLIMPACK_SHAPES_EVEN_STAGES_HPP
+#define SLIMPACK_SHAPES_EVEN_STAGES_HPP
+
+#include <slimpack/core/assert.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/shapes/layer_times.hpp>
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::shapes {
+
+namespace detail {
+
+/// How busy stages are with so many layers on each part: less is better.
+struct stage_load {
+  double most{};     // of a stage
+  double squares{};  // of all stages: of two that are as busy at most, the more even one
+  double parts{};    // the same of all parts
+  friend constexpr auto operator<=>(const stage_load&, const stage_load&) = default;
+};
+
+[[nodiscard]] inline stage_load load_of(const layer_times& times, std::span<const int> layers, const shape& on) {
+  std::vector<double> stage(static_cast<std::size_t>(on.stages), 0);
+  stage_load load;
+  std::size_t next = 0;
+  for (std::size_t part = 0; part < layers.size(); ++part) {
+    double own = (part == 0 ? times.first.value : 0) + (part + 1 == layers.size() ? times.last.value : 0);
+    for (int i = 0; i < layers[part]; ++i) own += times.layers[next++].value;
+    stage[part % stage.size()] += own;
+    load.parts += own * own;
+  }
+  for (const double s : stage) load.most = std::max(load.most, s), load.squares += s * s;
+  return load;
+}
+
+/// The best division of a chain of layers into stages, one part each. By dynamic programming, exactly.
+/// Complexity O(stages * layers^2)
+[[nodiscard]] inline std::vector<int> divided(const layer_times& times, int stages) {
+  const std::size_t layers = times.layers.size();
+  const auto parts = static_cast<std::size_t>(stages);
+  std::vector<double> before(layers + 1, 0);
+  for (std::size_t i = 0; i < layers; ++i) before[i + 1] = before[i] + times.layers[i].value;
+  const auto busy = [&](std::size_t part, std::size_t from, std::size_t to) {
+    return before[to] - before[from] + (part == 0 ? times.first.value : 0) + (part + 1 == parts ? times.last.value : 0);
+  };
+  constexpr stage_load none{std::numeric_limits<double>::infinity(), 0, 0};
+  // The best of the first parts that have the first layers; first by how busy the busiest is, then by squares under that.
+  std::vector<std::size_t> cut((parts + 1) * (layers + 1), 0);
+  const auto best_under = [&](double cap) {
+    std::vector<stage_load> best(layers + 1, none);
+    best[0] = {};
+    for (std::size_t part = 0; part < parts; ++part) {
+      std::vector<stage_load> next(layers + 1, none);
+      for (std::size_t to = part + 1; to + (parts - part - 1) <= layers; ++to)
+        for (std::size_t from = part; from < to; ++from) {
+          const double own = busy(part, from, to);
+          if (best[from] == none || own > cap) continue;
+          stage_load with{std::max(best[from].most, own), best[from].squares + own * own, 0};
+          if (cap < none.most) with.most = 0;
+          if (!(with < next[to])) continue;
+          next[to] = with;
+          cut[(part + 1) * (layers + 1) + to] = from;
+        }
+      best = std::move(next);
+    }
+    return best[layers];
+  };
+  const double least = best_under(none.most).most;
+  best_under(least);
+  std::vector<int> counts(parts);
+  for (std::size_t part = parts, to = layers; part-- > 0;) {
+    const std::size_t from = cut[(part + 1) * (layers + 1) + to];
+    counts[part] = static_cast<int>(to - from);
+    to = from;
+  }
+  return counts;
+}
+
+}  // namespace detail
+
+/// How many layers each part has so that the busiest stage has least to do. Parts have their layers in the model's order:
+/// part c * stages + r is chunk c of stage r.
+/// Law       without chunks no other division has a less busy busiest stage; nor with chunks where all layers take the same
+/// Formula   without chunks dynamic programming; with chunks, from an even division, that layer which moves from a part to
+///           another one and helps most, until none does: the busiest stage first, then all stages, then all parts
+/// Shapes    result: one count per part, each at least 1
+/// Requires  at least as many layers as parts
+/// Complexity O(stages layers^2) without chunks; with, O(parts^2 layers) for each layer that moves
+[[nodiscard]] inline std::vector<int> even_stages(const layer_times& times, const shape& on) {
+  const auto parts = static_cast<std::size_t>(on.parts());
+  SLIMPACK_ASSERT(on.stages >= 1 && on.chunks >= 1 && times.layers.size() >= parts, "each part has a layer");
+  if (on.chunks == 1) return detail::divided(times, on.stages);
+  std::vector<int> counts(parts);
+  for (std::size_t part = 0; part < parts; ++part)
+    counts[part] = static_cast<int>((part + 1) * times.layers.size() / parts - part * times.layers.size() / parts);
+  for (detail::stage_load now = detail::load_of(times, counts, on);;) {
+    detail::stage_load best = now;
+    std::pair<std::size_t, std::size_t> move{};
+    for (std::size_t from = 0; from < parts; ++from)
+      for (std::size_t to = 0; to < parts && counts[from] > 1; ++to) {
+        if (from == to) continue;
+        --counts[from], ++counts[to];
+        if (const detail::stage_load with = detail::load_of(times, counts, on); with < best) best = with, move = {from, to};
+        ++counts[from], --counts[to];
+      }
+    if (!(best < now)) return counts;
+    --counts[move.first], ++counts[move.second];
+    now = best;
+  }
+}
+
+}  // namespace slimpack::shapes
+
+#endif

@@ -1,0 +1,68 @@
+#ifndef SLIMPACK_SHAPES_LAYER_TIMES_HPP
+#define SLIMPACK_SHAPES_LAYER_TIMES_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/shapes/layout.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::shapes {
+
+/// What a batch takes on a model, layer by layer, and besides: on the part that has the vocabulary's output, say.
+struct layer_times {
+  std::vector<seconds> layers{};  ///< of each, in order
+  seconds first{};                ///< of the first part besides its layers
+  seconds last{};                 ///< of the last part besides its layers
+};
+
+/// Those of a model on a layout, for all sequences of some batches, forward and backward.
+/// cost_of   result<Cost>(const costs::model_shape&, const layout&), with Cost a cost model
+/// Formula   with T(n) the least times of the batches on one stage of a model of n layers of a kind, a layer takes
+///           T(2) - T(1), and the last part T(1) - (T(2) - T(1)) besides. Kinds are dense and mixture-of-experts layers
+/// Errors    those of cost_of            Complexity  four cost models, and O(sequences)
+template <class CostOf>
+result<layer_times> layer_times_of(const costs::model_shape& model, const layout& on, std::span<const std::vector<tokens>> batches,
+                                   const CostOf& cost_of) {
+  layout alone = on;
+  alone.shape.stages = alone.shape.chunks = 1;
+  alone.layers.clear();
+  const auto time_of = [&](bool moe, int layers) -> result<seconds> {
+    costs::model_shape variant = model;
+    variant.layers = layers;
+    variant.dense_layers = 0;
+    if (!moe) variant.experts = 0;
+    const auto cost = cost_of(variant, alone);
+    if (!cost) return cost.error();
+    seconds sum{};
+    for (const std::vector<tokens>& lengths : batches)
+      for (std::uint32_t i = 0; i < lengths.size(); ++i)
+        for (const pass p : {pass::forward, pass::backward}) sum += least_time(cost.value(), {{i}, {0}, lengths[i]}, p, 0);
+    return sum;
+  };
+  layer_times times;
+  times.layers.resize(static_cast<std::size_t>(model.layers));
+  for (const bool moe : {false, true}) {
+    if (moe ? !model.is_moe(model.layers - 1) : model.is_moe(0)) continue;  // there are none
+    const result<seconds> one = time_of(moe, 1);
+    if (!one) return one.error();
+    const result<seconds> two = time_of(moe, 2);
+    if (!two) return two.error();
+    const seconds layer = two.value() - one.value();
+    for (int i = 0; i < model.layers; ++i)
+      if (model.is_moe(i) == moe) times.layers[static_cast<std::size_t>(i)] = layer;
+    times.last = one.value() - layer;
+  }
+  return times;
+}
+
+}  // namespace slimpack::shapes
+
+#endif

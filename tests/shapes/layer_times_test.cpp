@@ -1,0 +1,79 @@
+#include <slimpack/shapes/layer_times.hpp>
+
+#include <slimpack/costs/model/gpus.hpp>
+#include <slimpack/costs/transformer.hpp>
+#include <slimpack/shapes/even_stages.hpp>
+
+#include "../costs/models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+namespace slimpack::layer_times_test {
+namespace {
+
+/// Short sequences, so that logits weigh as much as some layers.
+const std::vector<std::vector<tokens>> batches{{{4096}, {300}, {6000}}, {{1000}, {128}}};
+
+result<costs::transformer> transformer_on(const costs::model_shape& model, const shapes::layout& on) {
+  return costs::transformer::make(model, costs::gpus::h100(), on.shape, {.recompute = on.recompute, .layers = on.layers});
+}
+
+/// What all batches take on each stage.
+std::vector<double> stage_times(const costs::model_shape& model, const shapes::layout& on) {
+  const costs::transformer cost = transformer_on(model, on).value();
+  std::vector<double> sum(static_cast<std::size_t>(on.shape.stages));
+  for (int part = 0; part < on.shape.parts(); ++part)
+    for (const std::vector<tokens>& lengths : batches)
+      for (const tokens length : lengths)
+        for (const pass p : {pass::forward, pass::backward})
+          sum[static_cast<std::size_t>(part % on.shape.stages)] += cost.least({{}, {0}, length}, p, part).value;
+  return sum;
+}
+
+/// Dense layers first, then layers of experts.
+costs::model_shape mixed() {
+  costs::model_shape model = tests::mixtral_8x7b();
+  model.layers = 12, model.dense_layers = 5;
+  return model;
+}
+
+TEST(LayerTimes, AddUpToTheTimesOfStages) {
+  for (const costs::model_shape& model : {tests::llama_3_1_8b(), tests::mixtral_8x7b(), mixed()})
+    for (const costs::recompute again : {costs::recompute::none, costs::recompute::selective}) {
+      const shapes::layout on{{.stages = 2, .tensor = 2, .chunks = 2}, again, {3, 4, 1, model.layers - 8}};
+      const shapes::layer_times times = shapes::layer_times_of(model, on, batches, transformer_on).value();
+      ASSERT_EQ(times.layers.size(), static_cast<std::size_t>(model.layers));
+      const auto of = [&](int first, int count) {
+        double sum = 0;
+        for (int i = first; i < first + count; ++i) sum += times.layers[static_cast<std::size_t>(i)].value;
+        return sum;
+      };
+      const std::vector<double> expected = stage_times(model, on);
+      EXPECT_NEAR(of(0, 3) + of(7, 1), expected[0], 1e-9 * expected[0]) << model.name;
+      EXPECT_NEAR(of(3, 4) + of(8, model.layers - 8) + times.last.value, expected[1], 1e-9 * expected[1]) << model.name;
+    }
+}
+
+TEST(LayerTimes, TellWhichLayersMakeStagesEven) {
+  for (const costs::model_shape& model : {tests::llama_3_1_8b(), mixed()}) {
+    shapes::layout on{{.stages = 4}};
+    const std::vector<double> plain = stage_times(model, on);
+    on.layers = shapes::even_stages(shapes::layer_times_of(model, on, batches, transformer_on).value(), on.shape);
+    EXPECT_EQ(std::accumulate(on.layers.begin(), on.layers.end(), 0), model.layers);
+    const std::vector<double> even = stage_times(model, on);
+    EXPECT_LT(*std::max_element(even.begin(), even.end()), *std::max_element(plain.begin(), plain.end())) << model.name;
+  }
+}
+
+TEST(LayerTimes, SayWhatTheCostModelRefuses) {
+  EXPECT_EQ(shapes::layer_times_of(tests::llama_3_1_8b(), {{.stages = 2, .tensor = 3}}, batches, transformer_on).error().code,
+            errc::invalid_input);
+}
+
+}  // namespace
+}  // namespace slimpack::layer_times_test
