@@ -1,6 +1,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed.hpp>
+#include <slimpack/schedules/timed_programs.hpp>
 
 #include "../simulators/workloads.hpp"
 
@@ -36,7 +37,9 @@ TEST(TimedSchedule, SaysWhatTheTaskGraphRefuses) {
 }
 
 TEST(TimedSchedule, SaysWhatTheScheduleRefuses) {
-  EXPECT_EQ(schedules::timed(schedules::list{}, tests::uniform_work(2, 2, {}, 2)).error().code, errc::invalid_input);
+  const result<timed_programs> refused = schedules::timed(schedules::list{.passes = 0}, tests::uniform_work(2, 2, {}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, errc::invalid_input);
 }
 
 }  // namespace
