@@ -54,8 +54,8 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("lengths format field model batch batches seed max-context over-long quantum gpu auto gpus dp pp tp cp vpp memory "
-                       "recompute memory-table hop layers cost planner compare explain effort weight-gradients divide threads time-limit json trace timeline graph").split():
+        for option in ("lengths format field model batch batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep expert-imbalance expert-overlap expert-nodes vpp memory "
+                       "recompute memory-table hop layers reduction cost planner compare explain effort weight-gradients divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -480,6 +480,79 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["--layers '9,0'", "9,9,9,5"], *lengths, "--pp", "2", "--layers", "9,0")
         self.fails(2, ["--layers needs --cost transformer or profiled"], "--lengths", self.file("q.txt", "100\n"), *QUADRATIC, "--layers", "auto")
         self.fails(2, ["--layers 16,16 needs --pp and --vpp under --auto"], *lengths, "--auto", "--gpus", "4", "--layers", "16,16")
+
+    def test_reduction_beside_the_work(self):
+        lengths = ["--lengths", self.file("r.txt", "".join(f"{100 + 10 * i}\n" for i in range(32))), *MODEL, "--dp", "2", "--pp", "2", "--tp", "2"]
+        steps = {}
+        for vpp in ("1", "4"):
+            for when in ("exposed", "overlapped"):
+                out = self.plans(*lengths, "--vpp", vpp, "--reduction", when, "--compare", "megatron", "--explain", "--json", self.outputs / "p.json",
+                                 "--timeline", self.outputs / "t.html")
+                made = json.loads((self.outputs / "p.json").read_text())
+                self.assertEqual(when == "overlapped", "reduction" in made)
+                self.assertEqual(when == "overlapped", '"streams":' in (self.outputs / "t.html").read_text())
+                steps[vpp, when] = made["step_time"], made["rank_time"]["communication"] / sum(made["rank_time"].values())
+                print(f"--vpp {vpp} --reduction {when}: {1e3 * made['step_time']:.2f} ms, {100 * steps[vpp, when][1]:.1f} % communication")
+        self.assertLess(steps["4", "overlapped"][0], 0.95 * steps["4", "exposed"][0])
+        self.plans(*lengths, "--vpp", "4", "--json", self.outputs / "p.json")
+        self.assertEqual(steps["4", "overlapped"][0], json.loads((self.outputs / "p.json").read_text())["step_time"], "it is the default")
+        self.plans(*lengths[:-6], "--pp", "2", "--json", self.outputs / "p.json")
+        self.assertNotIn("reduction", json.loads((self.outputs / "p.json").read_text()), "one copy of the weights has nothing to reduce")
+        for file in ("p.json", "t.html"):
+            (self.outputs / file).unlink()
+        self.fails(2, ["--reduction needs --cost transformer or profiled"], "--lengths", self.file("q.txt", "100\n"), *QUADRATIC, "--reduction",
+                   "overlapped")
+        self.fails(2, ["--reduction", "overlapped"], *lengths, "--reduction", "sometimes")
+
+    def test_ranks_that_divide_experts(self):
+        mixtral = ["--model", DATA / "models" / "mixtral-8x7b.json", "--gpu", "h100"]
+        lengths = ["--lengths", self.file("e.txt", "".join(f"{700 + 40 * i}\n" for i in range(64)))]
+        typed = [*lengths, *mixtral, "--pp", "4", "--dp", "8", "--effort", "fast", "--json", self.outputs / "p.json"]
+        self.assertEqual(3, self.run_plan(*typed).returncode, "8 experts on each GPU of a stage do not fit")
+        steps = {}
+        for name, more in {"plain": [], "even": ["--expert-imbalance", "1"], "hidden": ["--expert-overlap", "1"],
+                           "column": ["--expert-imbalance", self.file("even.txt", "1\n" * 32)],
+                           "uneven": ["--expert-imbalance", self.file("uneven.txt", "1\n" * 31 + "3\n")],
+                           "measured": ["--cost", f"profiled:{DATA / 'profiles'}"]}.items():
+            out = self.plans(*typed, "--ep", "8", *more)
+            made = json.loads((self.outputs / "p.json").read_text())
+            self.assertEqual((8, "slimpack-plan/2"), (made["ep"], made["format"]))
+            self.assertIn("dp 8 x pp 4 x tp 1 x cp 1, ep 8", out)
+            steps[name] = made["step_time"]
+        self.assertEqual(steps["even"], steps["column"])
+        self.assertLess(steps["even"], steps["plain"])
+        self.assertLess(steps["hidden"], steps["plain"])
+        self.assertLess(steps["even"], steps["uneven"])
+        out = self.plans(*lengths, *mixtral, "--auto", "--gpus", "16", "--effort", "fast", "--json", self.outputs / "p.json")
+        self.assertRegex(out, r"dp +pp +tp +cp +ep +vpp")
+        self.assertGreater(json.loads((self.outputs / "p.json").read_text()).get("ep", 1), 1)
+        out = self.plans(*lengths, *mixtral, "--auto", "--gpus", "16", "--ep", "4", "--effort", "fast", "--json", self.outputs / "p.json")
+        self.assertEqual(4, json.loads((self.outputs / "p.json").read_text())["ep"])
+        (self.outputs / "p.json").unlink()
+        fails = lambda says, *arguments: self.fails(2, says, *lengths, *arguments)
+        fails(["--ep 8", "llama-3.1-8b has no experts"], *MODEL, "--dp", "8", "--ep", "8")
+        fails(["--ep 8", "llama-3.1-8b has no experts"], *MODEL, "--auto", "--gpus", "8", "--ep", "8")
+        fails(["--ep 3 does not divide the 8 experts"], *mixtral, "--dp", "3", "--ep", "3")
+        fails(["--ep 8 does not divide the 4 ranks of a stage", "--dp 2"], *mixtral, "--dp", "2", "--tp", "2", "--ep", "8")
+        fails(["--ep needs --cost transformer or profiled"], *QUADRATIC, "--dp", "2", "--ep", "2")
+        fails(["--ep", "--help"], *mixtral, "--ep", "0")
+        fails(["no shape of 8 GPUs", "--ep"], *mixtral, "--auto", "--gpus", "8", "--pp", "4", "--ep", "8")
+        for option, value in (("--expert-imbalance", "2"), ("--expert-overlap", "0.5"), ("--expert-nodes", "4")):
+            fails([option, "--ep"], *mixtral, option, value)
+            fails([option, "llama-3.1-8b has no experts"], *MODEL, "--auto", "--gpus", "8", option, value)
+        ep = [*mixtral, "--dp", "8", "--ep", "8"]
+        for value in ("0.9", "-1", "1,2", "nan"):
+            fails(["--expert-imbalance", value], *ep, "--expert-imbalance", value)
+        for value in ("1.1", "-0.1", "much"):
+            fails(["--expert-overlap", "--help"], *ep, "--expert-overlap", value)
+        fails(["--expert-nodes", "--help"], *ep, "--expert-nodes", "0")
+        fails(["few.txt", "2 factors", "32 layers"], *ep, "--expert-imbalance", self.file("few.txt", "1.2\n1\n"))
+        fails(["bad.txt, line 2"], *ep, "--expert-imbalance", self.file("bad.txt", "1.2\nhigh\n"))
+        fails(["low.txt, line 1"], *ep, "--expert-imbalance", self.file("low.txt", "0.5\n"))
+        pipe = self.inputs / "factors"
+        os.mkfifo(pipe)
+        fails(["factors", "expected a file"], *ep, "--expert-imbalance", pipe)
+        fails(["nowhere", "cannot be opened", "--expert-imbalance"], *ep, "--expert-imbalance", self.inputs / "nowhere")
 
     def test_explain_says_where_the_time_goes(self):
         lengths = ["--lengths", self.file("l.txt", "60000\n" + "".join(f"{700 + 40 * i}\n" for i in range(60)))]

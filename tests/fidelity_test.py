@@ -2,6 +2,7 @@
 """slimpack-bench-fidelity on folders that others bring: parts of one, rows and GPUs that nothing is known of."""
 import csv
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -100,6 +101,24 @@ class Fidelity(unittest.TestCase):
         trainings.write_text("\n".join((head, first.replace(known, "Nemotron4-340B"), first.replace(known, "Nemotron4-340B"))) + "\n")
         out = self.scores("F6")
         self.assertIn(f"left out: {trainings}:2 and 1 more, model Nemotron4-340B: no models/nemotron4-340b.json describes it", out)
+
+    def test_published_mixtures_of_experts_fit_where_they_were_trained(self):
+        for name in ("gemm_bf16_h100_sxm", "collectives_nvlink_h100_sxm", "gemm_bf16_a100_sxm", "attention_fwd_causal_h100_sxm"):
+            self.copy(f"profiles/{name}.csv")
+        trainings = self.copy("published/moe_training.csv")
+        out = self.scores("F6")
+        rows = re.findall(r"^ +(moe_training-\d+ .*): (\d+) predicted, (\d+) published; ([\d.]+) GiB on the fullest stage of ([\d.]+) GiB$", out, re.M)
+        self.assertEqual(3, len(rows), out)
+        for name, predicted, published, needed, there in rows:
+            print(f"{name}: {predicted} tokens/s/GPU, {published} published, {needed} of {there} GiB")
+            self.assertLess(float(needed), float(there), name)
+        lines = trainings.read_text().splitlines()
+        trainings.write_text("\n".join((*lines, lines[3].replace("Mixtral-8x7B", "DBRX"), lines[3].replace(",H100,", ",X900,"),
+                                         lines[3].replace(",8,8,flash", ",3,8,flash"))) + "\n")
+        out = self.scores("F6")
+        self.assertIn(f"left out: {trainings}:5, model DBRX: no models/dbrx.json describes it", out)
+        self.assertIn(f"left out: {trainings}:6, GPU X900: no gpus/x900.json describes it", out)
+        self.assertIn(f"left out: {trainings}:7, expert parallelism of 3 does not divide the 8 experts", out)
 
     def test_pipelines_without_profiled_times_are_named(self):
         file = self.copy("published/zero_bubble_throughput.csv")

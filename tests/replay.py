@@ -298,7 +298,36 @@ def simulate(plan):
             claim(len(programs[r][stage]) == chunks * (len(own["F"]) + len(own["B"]) + split), f"replica {r}, stage {stage} runs every pack")
     ends = {(r, *key): when for r, own in enumerate(end) for key, when in own.items()}
     check_transfers(plan, programs, starts, ends, tied)
+    if "reduction" in plan:
+        check_reduction(plan, dict(starts), ends, [max(f) for f in free])
     return [max(f) for f in free], peak
+
+
+def check_reduction(plan, starts, ends, makespans):
+    """Gradients beside the work: a stream for each stage, with gathers of weights first and sums of gradients last."""
+    stages, parts = plan["stages"], plan["stages"] * plan["vpp"]
+    buckets = plan["reduction"]["buckets"]
+    last = max(makespans)
+    for stage in range(stages):
+        gathered = 0
+        for part in range(stage, parts, stages):
+            gathered += sum(gather for _, _, gather in buckets[part])
+            for r in range(len(makespans)):
+                first = ends.get((r, "F", 0, part))
+                claim(first is None or first >= gathered * (1 - 1e-9), f"replica {r} ends its first pack on part {part} when it has the weights")
+        stream = 0
+        for part in reversed(range(stage, parts, stages)):
+            spans = []  # of the last gradients of each replica
+            for r in range(len(makespans)):
+                of_part = [(end, key) for key, end in ends.items() if key[0] == r and key[1] in "BW" and key[3] == part]
+                if of_part:
+                    end, key = max(of_part)
+                    spans.append((starts[key], end))
+            for at, scatter, _ in reversed(buckets[part]):
+                stream = max([stream] + [end - (end - begin) * at for begin, end in spans]) + scatter
+        last = max(last, stream)
+    tail = last - max(makespans) + plan["reduction"]["after"]
+    claim(abs(tail - plan["reduce_time"]) <= 1e-9 * plan["step_time"], f"reduction ends {plan['reduce_time']} after the last replica, replays as {tail}")
 
 
 def check_rank_time(plan):

@@ -96,6 +96,13 @@ class Replay(unittest.TestCase):
             with self.assertRaises(replay.Wrong):
                 replay.replay(changed)
 
+    def test_plans_of_ranks_that_divide_experts(self):
+        mixtral = ["--model", str(DATA / "models" / "mixtral-8x7b.json"), "--gpu", "h100"]
+        for planner, cost in itertools.product(["slimpack", "megatron"], ["transformer", f"profiled:{DATA / 'profiles'}"]):
+            made = self.replays(["--lengths", str(DATA / "lengths" / "arxiv_summarization.txt"), *mixtral, "--planner", planner, "--batch",
+                                 "64", "--dp", "8", "--pp", "4", "--ep", "8", "--cost", cost, "--effort", "fast", "--explain"])
+            self.assertEqual((8, "slimpack-plan/2"), (made["ep"], made["format"]))
+
     def test_forward_and_backward_packs_differ(self):
         made = self.replays(["--lengths", str(DATA / "lengths" / "mooncake_conversation.txt"), *QUADRATIC, "--batch", "64", "--pp", "4"])
         slices = [[p["slices"] for p in made["replicas"][0][kind]] for kind in ("forward", "backward")]

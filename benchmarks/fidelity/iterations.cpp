@@ -45,6 +45,7 @@ costs::stage_options megatron(bool sequence_parallel, const std::string& recompu
   with.row_share = with.memory_share;
   with.norm_reads = 1;
   with.distributed_optimizer = false;
+  with.reduction = costs::reduction::exposed;
   with.sequence_parallel = sequence_parallel;
   with.recompute = recompute == "full"        ? costs::recompute::full
                    : recompute == "selective" ? costs::recompute::attention
@@ -314,7 +315,7 @@ std::vector<score> iterations(const std::filesystem::path& data) {
   std::vector<score> all =
       layer_scores(layers_of(data, cluster, costs::stage_options{}.slowdown.compute, other_layers));
   other_layers.tell(all.front().notes);
-  all.insert(all.begin(), {std::move(whole), other_trainings(data), torchtitan_trainings(data)});
+  all.insert(all.begin(), {std::move(whole), other_trainings(data), torchtitan_trainings(data), expert_trainings(data)});
   for (score& s : layer_operations(data)) all.push_back(std::move(s));
   return all;
 }

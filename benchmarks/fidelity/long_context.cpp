@@ -41,6 +41,7 @@ void try_shape(const costs::model_shape& model, shape on, tokens sequence, const
   for (const costs::recompute again : {costs::recompute::none, costs::recompute::full}) {
     costs::stage_options with;
     with.recompute = again;
+    with.reduction = costs::reduction::exposed;
     with.linear_speed = 2;  // FP8
     with.longest = sequence;
     const costs::profiled cost = costs::profiled_of(model, on, m.kernels, m.net, with, m.layers).value();

@@ -57,6 +57,7 @@ costs::stage_options torchtitan(const cells& c) {
   if (c.count("float8") == 1) with.linear_speed = 2, with.cast_bytes = 5;
   if (c.count("pp") > 1) with.accumulation_traffic = 10;
   with.messages = costs::messages::waited_for;
+  with.reduction = costs::reduction::exposed;
   with.exchange = costs::context_exchange::all_gather;
   return with;
 }
@@ -122,6 +123,7 @@ score other_trainings(const std::filesystem::path& data) {
       const tokens length{c.count("seq")};
       costs::stage_options with;
       with.linear_speed = c.text("precision") == "BF16" ? 1 : 2;
+      with.reduction = costs::reduction::exposed;
       with.longest = length * c.count("micro_batch");
       const costs::profiled cost = costs::profiled_of(model, on, m.kernels, m.net, with, m.layers).value();
       const int batch = c.count("global_batch");

@@ -7,6 +7,7 @@
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/timeline.hpp>
 
 #include <cstdint>
@@ -17,10 +18,16 @@
 
 namespace fidelity {
 
-/// Seconds of an iteration in which each replica runs so many sequences of one length, some a pack, in Megatron-LM's
-/// order: 1F1B, interleaved where a stage has several chunks. Nothing where the shape's memory limit is exceeded.
-inline std::optional<slimpack::seconds> iteration(const slimpack::costs::profiled& cost, const slimpack::shape& on,
-                                                  int sequences, slimpack::tokens length, int micro_batch) {
+/// An iteration, and the most that each stage holds.
+struct iterated {
+  slimpack::seconds time{};
+  std::vector<double> peak{};  ///< bytes
+};
+
+/// An iteration in which each replica runs so many sequences of one length, some a pack, in Megatron-LM's order: 1F1B,
+/// interleaved where a stage has several chunks. Nothing where the shape's memory limit is exceeded.
+inline std::optional<iterated> iterate(const slimpack::costs::profiled& cost, const slimpack::shape& on, int sequences,
+                                       slimpack::tokens length, int micro_batch) {
   using namespace slimpack;
   partition replica;
   for (micropacks* pass : {&replica.forward, &replica.backward})
@@ -31,7 +38,15 @@ inline std::optional<slimpack::seconds> iteration(const slimpack::costs::profile
   const workload work = price(replica, cost, on, rates_of(cost, on).value());
   const result<std::vector<program>> programs = schedules::one_f_one_b{.lead = on.chunks > 1 ? 2 : 1}.programs(work);
   if (!programs) return std::nullopt;
-  return simulators::simulate(work, programs.value()).value().makespan + cost.reduce_time();
+  return iterated{simulators::simulate(work, programs.value()).value().makespan + cost.reduce_time(),
+                  simulators::peak_memory(work, programs.value())};
+}
+
+/// Its seconds.
+inline std::optional<slimpack::seconds> iteration(const slimpack::costs::profiled& cost, const slimpack::shape& on,
+                                                  int sequences, slimpack::tokens length, int micro_batch) {
+  const std::optional<iterated> made = iterate(cost, on, sequences, length, micro_batch);
+  return made ? std::optional(made->time) : std::nullopt;
 }
 
 /// Trainings of flash attention on other GPUs, in bf16 and FP8. Nothing is fitted to them, and no goal is set.
@@ -40,6 +55,9 @@ inline std::optional<slimpack::seconds> iteration(const slimpack::costs::profile
 /// torchtitan's, in pipelines and without, of context-parallel ranks and not. Nothing is fitted to them, and no goal is
 /// set.
 [[nodiscard]] score torchtitan_trainings(const std::filesystem::path& data);
+
+/// Trainings of models whose experts ranks divide. Nothing is fitted to them, and no goal is set.
+[[nodiscard]] score expert_trainings(const std::filesystem::path& data);
 
 }  // namespace fidelity
 

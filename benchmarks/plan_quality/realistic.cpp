@@ -1,13 +1,16 @@
 // Training steps of real models on H100s: the default planner over baselines, each on the best layout for it.
 
 #include "batches.hpp"
+#include "finished_rows.hpp"
 #include "parts.hpp"
 #include "tuning.hpp"
 
 #include <slimpack/io/model_config.hpp>
+#include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
@@ -15,6 +18,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,11 +38,20 @@ double longest_share(const costs::transformer& cost, std::span<const tokens> len
   return work(longest_of(lengths).length) / all;
 }
 
+/// A planner's step on its best layout.
+struct tuned_step {
+  double time{};  ///< seconds
+  double bubble{};
+  std::string layout{};
+};
+
+tuned_step step_of(const shapes::candidate& c) { return {c.step_time.value, c.bubble, text_of(c.layout)}; }
+
 /// One batch on one cluster: slimpack and Megatron-LM's recipe, each on its best layout.
 struct comparison {
   std::string where;
-  shapes::candidate own;
-  shapes::candidate megatron;
+  tuned_step own;
+  tuned_step megatron;
   std::string fastest;     ///< of the baselines
   double over_megatron{};  ///< its step time over ours
   double over_fastest{};
@@ -46,46 +59,62 @@ struct comparison {
   double longest{};    ///< sequence's share of the work
   double uncut{};      ///< floor of whole sequences on our layout over our step
   [[nodiscard]] double bubble_cut() const { return 1 - own.bubble / megatron.bubble; }
+
+  /// What a file keeps, but for `where`.
+  [[nodiscard]] std::string row() const {
+    std::ostringstream out;
+    out.precision(17);
+    for (const tuned_step* s : {&own, &megatron}) out << s->time << ' ' << s->bubble << ' ' << s->layout << ' ';
+    out << fastest << ' ' << over_megatron << ' ' << over_fastest << ' ' << over_same << ' ' << longest << ' ' << uncut;
+    return out.str();
+  }
+  /// Nothing where the row is no comparison.
+  static std::optional<comparison> of(const std::string& where, const std::string& row) {
+    comparison c{where, {}, {}, {}};
+    std::istringstream in(row);
+    for (tuned_step* s : {&c.own, &c.megatron}) in >> s->time >> s->bubble >> s->layout;
+    in >> c.fastest >> c.over_megatron >> c.over_fastest >> c.over_same >> c.longest >> c.uncut;
+    return in ? std::optional(std::move(c)) : std::nullopt;
+  }
 };
 
 void print(const comparison& c) {
   std::printf("  %-28s %9.3f %-16s %9.3f %-16s %6.3f %6.3f %-14s %6.3f %6.2f %6.2f %6.1f %6.1f %6.2f\n",
-              c.where.c_str(), c.own.step_time.value, text_of(c.own.layout).c_str(), c.megatron.step_time.value,
-              text_of(c.megatron.layout).c_str(), c.over_megatron, c.over_fastest, c.fastest.c_str(), c.over_same,
-              100 * c.own.bubble, 100 * c.megatron.bubble, 100 * c.bubble_cut(), 100 * c.longest, c.uncut);
+              c.where.c_str(), c.own.time, c.own.layout.c_str(), c.megatron.time, c.megatron.layout.c_str(),
+              c.over_megatron, c.over_fastest, c.fastest.c_str(), c.over_same, 100 * c.own.bubble,
+              100 * c.megatron.bubble, 100 * c.bubble_cut(), 100 * c.longest, c.uncut);
 }
 
-/// Nothing, with a line that says why, where slimpack or megatron has no plan.
-std::optional<comparison> compared(const cluster& on, const batch& b, tokens context) {
-  const std::optional<shapes::candidate> own = on.tuned("slimpack", b.lengths, context);
-  if (!own) {
-    std::printf("  %-28s %s\n", b.name.c_str(), on.shortfall(longest_of(b.lengths).length).c_str());
-    return std::nullopt;
-  }
+/// A row of the table: a comparison, or a sentence that says why slimpack or megatron has no plan.
+std::string compared(const cluster& on, const batch& b, tokens context) {
+  const std::vector<shapes::layout> layouts = on.layouts_for(b.lengths);
+  std::optional<shapes::candidate> own = on.tuned("slimpack", layouts, b.lengths, context);
+  if (!own) return on.shortfall(longest_of(b.lengths).length);
   std::optional<shapes::candidate> megatron;
   std::optional<shapes::candidate> fastest;
   std::string name;
+  double over_same = 0;
   for (const std::string_view baseline : baselines::names) {
     const std::string planner(baseline);
-    const std::optional<shapes::candidate> other = on.tuned(planner, b.lengths, context);
-    if (planner == "megatron") megatron = other;
-    if (other && (!fastest || other->step_time < fastest->step_time)) fastest = other, name = planner;
+    const std::optional<shapes::candidate> other = on.tuned(planner, layouts, b.lengths, context);
+    if (!other) continue;
+    if (!fastest || other->step_time < fastest->step_time) fastest = other, name = planner;
+    // A shape search plans few layouts with all effort: where a baseline ends, slimpack plans, too.
+    const result<plan> same = on.planned("slimpack", {}, other->layout, b.lengths, solvers::search_budget::normal());
+    if (planner == "megatron") megatron = other, over_same = same ? other->step_time / same.value().step_time : 0;
+    if (same && same.value().step_time < own->step_time)
+      own->layout = other->layout, own->step_time = same.value().step_time, own->bubble = same.value().bubble;
   }
-  if (!megatron) {
-    std::printf("  %-28s %9.3f %-16s megatron has room on no layout\n", b.name.c_str(), own->step_time.value,
-                text_of(own->layout).c_str());
-    return std::nullopt;
-  }
-  comparison c{b.name, *own, *megatron, name};
+  if (!megatron) return "megatron has room on no layout, slimpack takes " + std::to_string(own->step_time.value) + " s on " +
+                          text_of(own->layout);
+  comparison c{{}, step_of(*own), step_of(*megatron), name};
   c.over_megatron = megatron->step_time / own->step_time;
   c.over_fastest = fastest->step_time / own->step_time;
-  const result<plan> same = on.planned("slimpack", {}, megatron->layout, b.lengths, solvers::search_budget::normal());
-  c.over_same = same ? megatron->step_time / same.value().step_time : 0;
+  c.over_same = over_same;
   const costs::transformer cost = on.cost_on(own->layout).value();
   c.longest = longest_share(cost, b.lengths);
-  c.uncut = (uncut_floor(cost, own->layout.shape, b.lengths) + cost.reduce_time()) / own->step_time;
-  print(c);
-  return c;
+  c.uncut = (uncut_floor(cost, own->layout.shape, b.lengths) + simulators::least_reduction(cost, own->layout.shape)) / own->step_time;
+  return c.row();
 }
 
 /// Geometric mean and extremes of what `ratio` says of each.
@@ -103,7 +132,7 @@ void summarise(const char* what, const std::vector<comparison>& all, const Ratio
                 std::exp(logarithms / static_cast<double>(count)), least, most, count);
 }
 
-void summarise(std::vector<comparison> all) {
+void summarise(std::vector<comparison> all, scoreboard& board) {
   summarise("step of megatron, tuned, over ours:", all, [](const comparison& c) { return c.over_megatron; });
   summarise("step of the fastest baseline, tuned, over ours:", all, [](const comparison& c) { return c.over_fastest; });
   summarise("on megatron's layout, megatron over ours:", all, [](const comparison& c) { return c.over_same; });
@@ -115,6 +144,9 @@ void summarise(std::vector<comparison> all) {
   std::printf(
       "  2.8 x megatron is reached in %td of %zu, 1.5 x in %td, 1.1 x in %td; bubbles are cut by 93.7 %% in %td\n",
       reached(2.8), all.size(), reached(1.5), reached(1.1), cut);
+  const auto slower = std::count_if(all.begin(), all.end(), [](const comparison& c) { return c.over_fastest * (1 + 1e-9) < 1; });
+  std::printf("  slower than a baseline in %td of %zu, goal 0: %s\n", slower, all.size(),
+              board.judge({"realistic: batches slower than a baseline", static_cast<double>(slower), 0}));
   std::stable_sort(all.begin(), all.end(),
                    [](const comparison& a, const comparison& b) { return a.over_megatron > b.over_megatron; });
   std::printf("  most and least over megatron:\n");
@@ -124,47 +156,69 @@ void summarise(std::vector<comparison> all) {
 
 }  // namespace
 
-void realistic(const options& o, scoreboard&) {
+void realistic(const options& o, scoreboard& board) {
   const std::vector<int> gpus = o.quick ? std::vector<int>{64} : std::vector<int>{64, 256, 1024};
   const char* const models[] = {"llama-3.1-8b", "llama-3.1-70b", "mixtral-8x22b", "deepseek-v3"};
   std::printf(
       "realistic: steps of 512 sequences on H100s, transformer cost; 80 GB a GPU less 4 GiB, everything included\n"
       "  every planner on the layout that is fastest for it, of every dp x pp x tp x cp with 1, 2 and 4 virtual stages,\n"
-      "  without, with selective and with full recomputation; those that pack to a length over 1, 4, 16 x\n"
-      "  the longest sequence within the context. Makespans with the reduction of gradients, s; layouts are\n"
-      "  dp/pp/tp/cp/vpp, s or f: recomputation. Lists as in bounds, lengths cut to the context, seed %llu; short ones "
-      "do\n"
-      "  not depend on it. over: step of megatron, and of the fastest baseline, over ours; same: of megatron on its "
-      "own\n"
-      "  layout; bubbles in %% of rank-time; cut: of megatron's, %%; long.: the longest sequence's share of the work, "
-      "%%;\n"
-      "  uncut: what no plan of whole sequences can beat on our layout, over our step\n",
+      "  without, with selective and with full recomputation, layers as many on each part or spread so that stages are\n"
+      "  even; those that pack to a length over 1, 4, 16 x the longest sequence within the context; slimpack also on\n"
+      "  every layout that a baseline ends on. Makespans with the reduction of gradients, s; layouts are\n"
+      "  dp/pp/tp/cp/vpp, s or f: recomputation, e: even stages. Lists as in bounds, lengths cut to the context, seed %llu;\n"
+      "  short ones do not depend on it. over: step of megatron, and of the fastest baseline, over ours; same: of megatron\n"
+      "  on its own layout; bubbles in %% of rank-time; cut: of megatron's, %%; long.: the longest sequence's share of the\n"
+      "  work, %%; uncut: what no plan of whole sequences can beat on our layout, over our step\n",
       static_cast<unsigned long long>(o.seeds.front()));
   std::printf("  %-28s %9s %-16s %9s %-16s %6s %6s %-14s %6s %6s %6s %6s %6s %6s\n", "batch", "slimpack", "layout",
               "megatron", "layout", "over", "over", "fastest", "same", "bubble", "its", "cut", "long.", "uncut");
-  std::vector<comparison> all;
   if (std::none_of(std::begin(models), std::end(models), [&](const char* m) { return benchmarks::chosen(o.models, m); }))
     std::printf("  --models %s names none of them\n", o.models.c_str());
+
+  struct row {
+    std::string model;
+    int gpus;
+    tokens context;
+    batch of;
+  };
+  std::vector<row> rows;
   for (const char* name : models) {
-    if (o.quick && name != models[0]) break;
-    if (!benchmarks::chosen(o.models, name)) continue;
-    const costs::model_shape model = io::read_model(o.data / "models" / (std::string(name) + ".json")).value();
-    for (const int count : gpus) {
-      const cluster on = cluster::of(model, count);
-      for (const tokens context : {tokens{65536}, tokens{262144}}) {
-        std::printf(" %s, %d H100s, context %lld, %zu layouts\n", name, count, static_cast<long long>(context.value),
-                    on.layouts.size());
+    if ((o.quick && name != models[0]) || !benchmarks::chosen(o.models, name)) continue;
+    for (const int count : gpus)
+      for (const tokens context : {tokens{65536}, tokens{262144}})
         for (const batch& b : batches(o.data, 512, o.seeds.front(), context)) {
           if (o.quick ? b.name != "log-normal 512" : !b.long_tailed && context != tokens{65536}) continue;
-          std::optional<comparison> c = compared(on, b, context);
-          if (!c) continue;
-          c->where += std::string(", ") + name + ", " + std::to_string(count) + ", " + std::to_string(context.value);
-          all.push_back(std::move(*c));
+          rows.push_back({name, count, context, b});
         }
-      }
-    }
   }
-  if (!all.empty()) summarise(std::move(all));
+  finished_rows kept(o.rows, "realistic, layers even or not, 512 sequences, seed " + std::to_string(o.seeds.front()));
+  std::vector<comparison> all;
+  std::optional<cluster> on;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const row& r = rows[i];
+    if (i == 0 || r.model != rows[i - 1].model || r.gpus != rows[i - 1].gpus || r.context != rows[i - 1].context) {
+      on = cluster::of(io::read_model(o.data / "models" / (r.model + ".json")).value(), r.gpus);
+      std::printf(" %s, %d H100s, context %lld, %zu layouts\n", r.model.c_str(), r.gpus, static_cast<long long>(r.context.value),
+                  on->layouts.size());
+    }
+    const std::string where = r.of.name + ", " + r.model + ", " + std::to_string(r.gpus) + ", " + std::to_string(r.context.value);
+    std::optional<std::string> text = kept.find(where);
+    if (!text) {
+      text = compared(*on, r.of, r.context);
+      kept.add(where, *text);
+    }
+    if (std::optional<comparison> c = comparison::of(r.of.name, *text)) {
+      print(*c);
+      c->where = where;
+      all.push_back(std::move(*c));
+    } else {
+      std::printf("  %-28s %s\n", r.of.name.c_str(), text->c_str());
+    }
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    std::fprintf(stderr, "row %zu of %zu, %.0f s so far\n", i + 1, rows.size(), time.count());
+  }
+  if (!all.empty()) summarise(std::move(all), board);
   std::printf("\n");
 }
 

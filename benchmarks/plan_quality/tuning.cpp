@@ -5,6 +5,7 @@
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/space.hpp>
+#include <slimpack/shapes/with_even_stages.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 
 #include <algorithm>
@@ -20,6 +21,10 @@ namespace {
 const costs::gpu& h100() {
   static const costs::gpu device = *costs::gpus::named("h100");
   return device;
+}
+
+result<costs::transformer> priced(const costs::model_shape& model, const shapes::layout& on) {
+  return costs::transformer::make(model, h100(), on.shape, {.recompute = on.recompute, .layers = on.layers});
 }
 
 /// A planner of the command line, as a shape search asks it.
@@ -61,7 +66,12 @@ cluster cluster::of(costs::model_shape model, int gpus) {
 }
 
 result<costs::transformer> cluster::cost_on(const shapes::layout& on) const {
-  return costs::transformer::make(model, h100(), on.shape, {.recompute = on.recompute});
+  return priced(model, on);
+}
+
+std::vector<shapes::layout> cluster::layouts_for(std::span<const tokens> lengths) const {
+  const std::vector<std::vector<tokens>> batches{{lengths.begin(), lengths.end()}};
+  return shapes::with_even_stages(model, layouts, batches, priced);
 }
 
 result<plan> cluster::planned(const std::string& planner, tokens pack, const shapes::layout& on,
@@ -71,8 +81,8 @@ result<plan> cluster::planned(const std::string& planner, tokens pack, const sha
   return cli::plan_named({planner, on.shape, pack, effort}, lengths, std::move(cost).value());
 }
 
-std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std::span<const tokens> lengths,
-                                                tokens context) const {
+std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std::span<const shapes::layout> among,
+                                                std::span<const tokens> lengths, tokens context) const {
   const bool own = planner == "slimpack";
   shape_search search{.effort = solvers::search_budget::normal()};
   if (!own) search.effort = search.first, search.finalists = 1;  // effort means nothing to baselines
@@ -80,7 +90,7 @@ std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std:
   const auto cost_of = [&](const shapes::layout& on) { return cost_on(on); };
   std::optional<shapes::candidate> best;
   for (tokens pack = longest_of(lengths).length; pack <= context; pack = {4 * pack.value}) {
-    const result<shapes::ranking> ranked = search(layouts, batches, cost_of, named{planner, pack});
+    const result<shapes::ranking> ranked = search(among, batches, cost_of, named{planner, pack});
     const shapes::candidate* found = ranked.value().best();
     if (found && (!best || found->step_time < best->step_time)) best = *found;
     if (cli::cuts(planner)) break;
@@ -112,9 +122,11 @@ std::string cluster::shortfall(tokens length) const {
 std::string text_of(const shapes::layout& on) {
   const shape& s = on.shape;
   char text[64];
-  std::snprintf(text, sizeof text, "%d/%d/%d/%d/%d%c", s.replicas, s.stages, s.tensor, s.context, s.chunks,
-                " asf"[static_cast<std::size_t>(on.recompute)]);
-  return text;
+  std::snprintf(text, sizeof text, "%d/%d/%d/%d/%d", s.replicas, s.stages, s.tensor, s.context, s.chunks);
+  std::string named = text;
+  if (on.recompute != costs::recompute::none) named += " asf"[static_cast<std::size_t>(on.recompute)];
+  if (!on.layers.empty()) named += 'e';
+  return named;
 }
 
 }  // namespace slimpack::plan_quality

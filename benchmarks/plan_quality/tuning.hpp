@@ -21,7 +21,7 @@ namespace slimpack::plan_quality {
 struct cluster {
   costs::model_shape model;
   int gpus{};
-  std::vector<shapes::layout> layouts;  ///< with 1, 2 and 4 virtual stages
+  std::vector<shapes::layout> layouts;  ///< with 1, 2 and 4 virtual stages, layers as the cost model spreads them
 
   [[nodiscard]] static cluster of(costs::model_shape model, int gpus);
   [[nodiscard]] result<costs::transformer> cost_on(const shapes::layout& on) const;
@@ -30,10 +30,13 @@ struct cluster {
   [[nodiscard]] result<plan> planned(const std::string& planner, tokens pack, const shapes::layout& on,
                                      std::span<const tokens> lengths, const solvers::search_budget& effort) const;
 
-  /// The layout on which a planner's step is shortest; of a baseline that packs to a length, over 1, 4, 16 ... times
+  /// The layouts, and each once more with layers spread so that its stages are as even as they can be for a batch.
+  [[nodiscard]] std::vector<shapes::layout> layouts_for(std::span<const tokens> lengths) const;
+
+  /// That of some layouts on which a planner's step is shortest; of a baseline that packs to a length, over 1, 4, 16 ... times
   /// the longest sequence within the context as well. Nothing where no layout has room.
-  [[nodiscard]] std::optional<shapes::candidate> tuned(const std::string& planner, std::span<const tokens> lengths,
-                                                       tokens context) const;
+  [[nodiscard]] std::optional<shapes::candidate> tuned(const std::string& planner, std::span<const shapes::layout> among,
+                                                       std::span<const tokens> lengths, tokens context) const;
 
   /// What the fullest GPU lacks on the layout where it lacks least: for its weights and optimizer, and an even share of
   /// a sequence of that length.
@@ -45,7 +48,8 @@ struct cluster {
 /// The least time, gradients not reduced, of a plan that cuts no sequence and shares none: the longest there and back.
 [[nodiscard]] seconds uncut_floor(const costs::transformer& cost, const shape& on, std::span<const tokens> lengths);
 
-/// dp/pp/tp/cp/vpp, and what backward computes again: nothing, a, s or f, attention, selectively or in full.
+/// dp/pp/tp/cp/vpp, and what backward computes again: nothing, a, s or f, attention, selectively or in full; e: layers are
+/// spread so that stages are even.
 [[nodiscard]] std::string text_of(const shapes::layout& on);
 
 }  // namespace slimpack::plan_quality

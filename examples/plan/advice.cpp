@@ -38,6 +38,7 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
     all.stages = on.stages, all.tensor = on.tensor, all.context = on.context;
     all.recompute = {s.layout.recompute};
   } else {
+    all.experts = s.model->experts;
     all.layers = s.model->layers, all.heads = s.model->heads, all.gpus_per_node = s.device->gpus_per_node;
   }
   return all.layouts();

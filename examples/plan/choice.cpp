@@ -2,18 +2,14 @@
 
 #include "texts.hpp"
 
-#include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/detail/amount.hpp>
-#include <slimpack/shapes/even_stages.hpp>
-#include <slimpack/shapes/layer_times.hpp>
 #include <slimpack/shapes/space.hpp>
+#include <slimpack/shapes/with_even_stages.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <ostream>
-#include <tuple>
 #include <utility>
 
 namespace cli {
@@ -48,11 +44,13 @@ std::string share_of(std::size_t count, const char* reason) {
   return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
 }
 
-std::vector<std::string> line_of(const ranking& found, const candidate& c) {
+std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts) {
   const shape& on = c.layout.shape;
   std::vector<std::string> cells;
-  for (const int degree : {on.replicas, on.stages, on.tensor, on.context, on.chunks})
+  for (const int degree : {on.replicas, on.stages, on.tensor, on.context})
     cells.push_back(std::to_string(degree));
+  if (has_experts) cells.push_back(std::to_string(on.expert));
+  cells.push_back(std::to_string(on.chunks));
   cells.emplace_back(name_of(c.layout.recompute));
   cells.push_back(c.layout.layers.empty() ? "-" : layers_text(c.layout.layers));
   cells.push_back(time_of(c.step_time) + (c.finalist ? "" : " ~"));
@@ -74,12 +72,14 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
                     .gpus_per_node = s.device->gpus_per_node,
                     .layers = s.model->layers,
                     .heads = s.model->heads,
+                    .experts = s.model->experts,
                     .quantum = on.quantum,
                     .memory = on.memory,
                     .replicas = degree(given.replicas, on.replicas),
                     .stages = degree(given.stages, on.stages),
                     .tensor = degree(given.tensor, on.tensor),
-                    .context = degree(given.context, on.context)};
+                    .context = degree(given.context, on.context),
+                    .expert = degree(given.expert, on.expert)};
   if (given.chunks || planner == "milp") all.chunks = {on.chunks};
   if (given.recompute) all.recompute = {s.layout.recompute};
   std::vector<layout> found = all.layouts();
@@ -89,26 +89,11 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
 
 std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layouts,
                                      std::span<const std::vector<tokens>> batches) {
-  using frame = std::tuple<int, int, costs::recompute>;  // what the times of layers depend on
-  std::map<frame, std::optional<shapes::layer_times>> known;  // none where the cost model refuses the layout
-  const std::size_t given = layouts.size();
-  for (std::size_t i = 0; i < given; ++i) {
-    layout on = layouts[i];
-    if (on.shape.stages == 1 || on.shape.parts() > s.model->layers) continue;
-    const auto [at, is_new] = known.try_emplace({on.shape.tensor, on.shape.context, on.recompute});
-    if (is_new) {
-      const auto times = [&](const auto& cost_of) { return shapes::layer_times_of(*s.model, on, batches, cost_of); };
-      result<shapes::layer_times> found =
-          s.measured ? times([&](const costs::model_shape& model, const layout& one) { return profiled_on(s, model, one); })
-                     : times([&](const costs::model_shape& model, const layout& one) { return transformer_on(s, model, one); });
-      if (found) at->second = std::move(found).value();
-    }
-    if (!at->second) continue;
-    on.layers = shapes::even_stages(*at->second, on.shape);
-    const result<std::vector<int>> plain = slimpack::detail::layers_on_parts(*s.model, on.shape, {});
-    if (plain && plain.value() != on.layers) layouts.push_back(std::move(on));
-  }
-  return layouts;
+  const auto among = [&](const auto& cost_of) {
+    return shapes::with_even_stages(*s.model, std::move(layouts), batches, cost_of);
+  };
+  if (s.measured) return among([&](const costs::model_shape& model, const layout& one) { return profiled_on(s, model, one); });
+  return among([&](const costs::model_shape& model, const layout& one) { return transformer_on(s, model, one); });
 }
 
 result<ranking> ranked(const setting& s, const std::string& planner, const shape_search& how,
@@ -133,11 +118,13 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
       << share_of(count(outcome::no_room), "without a plan that fits the memory")
       << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried for lack of time")
       << "\n";
+  const bool has_experts = s.model->experts > 0;
   std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers", "step time", "of batches",
                                                "tokens/s/GPU", "bubble", "efficiency", "peak memory"}};
+  if (has_experts) table.front().insert(table.front().begin() + 4, "ep");
   bool rough = false;
   for (std::size_t i = 0; i < std::min<std::size_t>(10, count(outcome::planned)); ++i) {
-    table.push_back(line_of(found, found.candidates[i]));
+    table.push_back(line_of(found, found.candidates[i], has_experts));
     rough |= !found.candidates[i].finalist;
   }
   print_table(out, table);

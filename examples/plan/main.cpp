@@ -20,6 +20,7 @@
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/simulators/step_bounds.hpp>
 
 #include <unistd.h>
 
@@ -57,8 +58,10 @@ std::optional<deadline> limit_of(const options& o) {
 
 /// Least step time of any plan that cuts no sequence.
 seconds uncut_step(const plan& p, const any_cost& any) {
-  const auto floor = [&](const auto& cost) { return uncut_floor(cost, p.shape, p.lengths); };
-  return std::max(p.lower_bound, std::visit(floor, any) + p.reduce_time);
+  const auto floor = [&](const auto& cost) {
+    return uncut_floor(cost, p.shape, p.lengths) + simulators::least_reduction(cost, p.shape);
+  };
+  return std::max(p.lower_bound, std::visit(floor, any));
 }
 
 /// Plans with one planner; a baseline that does not fit is planned without the limit and marked.
@@ -98,7 +101,7 @@ result<contender> contender_of(const std::string& planner, const setting& s, con
     layouts = layouts_of(s, planner, gpus);
     if (layouts.empty())
       return error{errc::invalid_input, "no shape of " + std::to_string(gpus) + " GPUs of " + s.device->name +
-                                            " has the degrees given; change --gpus, or give fewer of --dp, --pp, --tp, --cp, --vpp"};
+                                            " has the degrees given; change --gpus, or give fewer of --dp, --pp, --tp, --cp, --ep, --vpp"};
   }
   if (s.options.even_stages) layouts = with_even_stages(s, std::move(layouts), all.lengths);
   if (s.options.automatic || layouts.size() > 1) {

@@ -68,6 +68,24 @@ void resolve_cost(options& o) {
   if (!o.model || !o.gpu) throw bad_usage{"--cost " + kind + " needs --model CONFIG.json and --gpu NAME or FILE.json"};
 }
 
+/// What --ep and the options of experts mean.
+void resolve_experts(options& o, const std::optional<std::string>& imbalance) {
+  if (o.layout.shape.expert > 1 && o.quadratic)
+    throw bad_usage{"--ep needs --cost transformer or profiled; a quadratic cost knows stages, not experts"};
+  if (!o.of_experts.empty() && o.layout.shape.expert == 1 && !o.automatic)
+    throw bad_usage{o.of_experts + " is about experts that ranks divide: give --ep, or leave it out"};
+  if (!imbalance) return;
+  const std::vector<double> factor = numbers_of(*imbalance);
+  if (factor.empty()) {
+    o.imbalances = *imbalance;
+    return;
+  }
+  if (factor.size() != 1 || factor.front() < 1)
+    throw bad_usage{"--expert-imbalance '" + *imbalance +
+                    "' is not a factor of at least 1, the busiest rank over the mean, nor a file with one for each layer"};
+  o.routing.imbalance = factor.front();
+}
+
 /// What --layers says.
 void resolve_layers(options& o, const std::optional<std::string>& text) {
   o.even_stages = o.automatic.has_value();
@@ -126,7 +144,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
   std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together",
-              divide = dividers[0], exchange = exchanges[0];
+              divide = dividers[0], exchange = exchanges[0], reduction = "overlapped", imbalance;
   std::string layers = "even", memory, memory_table, compare, model, gpu, json, trace, timeline, graph;
   bool automatic = false;
   int gpus = 0;
@@ -170,7 +188,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* model_option = add(machine, "--model", model, "FILE", "Hugging Face config.json");
   auto* gpu_option = add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, or a GPU description in JSON");
   auto* auto_option =
-      app.add_flag("--auto", automatic, "Choose what of dp, pp, tp, cp, vpp and recompute is not given, over all batches")
+      app.add_flag("--auto", automatic, "Choose what of dp, pp, tp, cp, ep, vpp and recompute is not given, over all batches")
           ->group(machine);
   auto* gpus_option =
       add(machine, "--gpus", gpus, "N", "GPUs to choose a shape for, all of them used")->check(degree)->needs(auto_option);
@@ -180,15 +198,31 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* pp_option = add(machine, "--pp", shape.stages, "P", "Pipeline stages [1]")->check(degree);
   auto* tp_option = add(machine, "--tp", shape.tensor, "T", "Tensor-parallel ranks of a stage [1]")->check(degree);
   auto* cp_option = add(machine, "--cp", shape.context, "C", "Context-parallel ranks of a stage [1]")->check(degree);
+  auto* ep_option = add(machine, "--ep", shape.expert, "E",
+                        "Ranks that divide the experts of a layer, of all dp x cp x tp ranks of its stage [1]")
+                        ->check(degree);
   auto* vpp_option = add(machine, "--vpp", shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
   auto* memory_option = add(machine, "--memory", memory, "AMOUNT",
                             "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less 4 GiB]");
   auto* recompute_option =
       add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
           ->check(CLI::IsMember({"none", "attention", "selective", "full"}));
+  auto* imbalance_option =
+      add(machine, "--expert-imbalance", imbalance, "X|FILE",
+          "Rows that the busiest of these ranks gets over the mean; a file has a number for each layer with experts [1.04]");
+  auto* overlap_option = add(machine, "--expert-overlap", o.routing.overlap, "X",
+                             "Share of their all-to-alls that runs under the layer's products, 0 to 1 [0]")
+                             ->check(CLI::Range(0.0, 1.0));
+  auto* nodes_option = add(machine, "--expert-nodes", o.routing.nodes, "N",
+                           "Nodes that a token goes to at most, once to each [once to each of its experts]")
+                           ->check(degree);
   auto* layers_option = add(machine, "--layers", layers, "HOW",
                             "Layers on stages: even, as many on each as on any other; auto, so that the busiest stage has\n"
                             "least to do; or of each part, 9,9,9,5 [even; under --auto: auto]");
+  auto* reduction_option =
+      add(machine, "--reduction", reduction, "WHEN",
+          "Sums of gradients over replicas: overlapped, in buckets beside the work; or exposed, all after it [overlapped]")
+          ->check(CLI::IsMember({"overlapped", "exposed"}));
   auto* table_option = add(machine, "--memory-table", memory_table, "FILE",
                            "JSON of the tensors that a training stack saves [flash attention, nothing fused]");
   auto* hop_option = add(machine, "--hop", hop, "SECONDS", "Time of a message between stages [from the network]")
@@ -256,6 +290,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     using slimpack::solvers::search_budget;
     o.by_estimates = divide == "estimated";
     o.exchanges = exchanges_named(exchange);
+    o.reduction = reduction == "exposed" ? slimpack::costs::reduction::exposed : slimpack::costs::reduction::overlapped;
     o.effort = effort == "fast"   ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();
@@ -276,11 +311,17 @@ std::variant<options, int> parse(int argc, char** argv) {
                      given(pp_option),
                      given(tp_option),
                      given(cp_option),
+                     given(ep_option),
                      given(vpp_option),
                      given(recompute_option)};
     resolve_layers(o, given(layers_option) ? std::optional(layers) : std::nullopt);
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,
             *compare_option ? std::optional(compare) : std::nullopt);
+    if (given(reduction_option) && o.quadratic)
+      throw bad_usage{"--reduction needs --cost transformer or profiled; a quadratic cost knows no gradients"};
+    for (const CLI::Option* const one : {imbalance_option, overlap_option, nodes_option})
+      if (given(one)) o.of_experts = one->get_name();
+    resolve_experts(o, given(imbalance_option) ? std::optional(imbalance) : std::nullopt);
     for (const CLI::Option* const one : {sharers_option, exchange_option, divide_option})
       if (given(one) && !(one == sharers_option && o.sharers == 1)) check_divides(o, one->get_name());
   } catch (const CLI::CallForHelp&) {

@@ -1,7 +1,9 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 #define SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 
+#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/reduction.hpp>
 #include <slimpack/io/lengths.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/shapes/layout.hpp>
@@ -37,11 +39,14 @@ struct options {
   /// Under --auto, what is chosen for: so many GPUs. What is given stays.
   struct choice {
     int gpus{};
-    bool replicas{}, stages{}, tensor{}, context{}, chunks{}, recompute{};  ///< given
+    bool replicas{}, stages{}, tensor{}, context{}, expert{}, chunks{}, recompute{};  ///< given
   };
   std::optional<choice> automatic;
   bool even_stages{};  ///< choose the layers of each stage
   std::optional<std::filesystem::path> memory_table;  ///< of tensors that a training stack saves
+  slimpack::costs::routing routing;                   ///< of tokens to experts that ranks divide
+  std::optional<std::filesystem::path> imbalances;    ///< of each layer with experts
+  std::string of_experts;                             ///< an option about experts beside --ep that is given, or none
   std::optional<slimpack::seconds> hop;
   std::string cost_text{"transformer"};                 ///< as typed
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is quadratic
@@ -53,6 +58,7 @@ struct options {
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
+  slimpack::costs::reduction reduction{};
   bool by_estimates{};           ///< divide the batch by estimates
   std::size_t threads{0};        ///< 0: one per core
   bool search_report{};          ///< print what slimpack's search did

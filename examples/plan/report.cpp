@@ -81,6 +81,7 @@ void print_batch(std::ostream& out, const options& o, const row& first) {
   if (!p.gpu.empty()) out << " on " << p.gpu;
   out << "\nshape     dp " << p.shape.replicas << " x pp " << p.shape.stages << " x tp " << p.shape.tensor << " x cp "
       << p.shape.context;
+  if (p.shape.expert > 1) out << ", ep " << p.shape.expert;
   if (p.shape.chunks > 1) out << ", vpp " << p.shape.chunks;
   if (!first.layout.layers.empty()) out << ", layers " << layers_text(first.layout.layers);
   if (first.layout.recompute != costs::recompute::none) out << ", recompute " << name_of(first.layout.recompute);

@@ -1,16 +1,22 @@
 #include "setting.hpp"
 
+#include "texts.hpp"
+
 #include <slimpack/costs/calibrated.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/detail/amount.hpp>
+#include <slimpack/io/detail/open.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/implausible_times.hpp>
 #include <slimpack/io/model_config.hpp>
 #include <slimpack/io/profile.hpp>
 #include <slimpack/io/saved_tensors.hpp>
 
+#include <cstddef>
+#include <fstream>
+#include <numeric>
 #include <utility>
 
 namespace cli {
@@ -25,6 +31,48 @@ result<costs::model_shape> model_of(const options& o) {
                                         (o.layout.shape.chunks > 1 ? " x --vpp " + std::to_string(o.layout.shape.chunks) : "") +
                                         " exceeds the " + std::to_string(model.value().layers) + " layers of " +
                                         model.value().name + "; lower it"};
+}
+
+/// Whether ranks can divide the model's experts as the options say, before any layout is looked at.
+result<void> check_experts(const options& o, const costs::model_shape& model) {
+  const shape& on = o.layout.shape;
+  const auto refused = [](std::string why) { return error{errc::invalid_input, std::move(why)}; };
+  if (!o.of_experts.empty() && model.experts == 0)
+    return refused(o.of_experts + ": " + model.name + " has no experts; leave it out");
+  if (on.expert == 1) return success();
+  const std::string asked = "--ep " + std::to_string(on.expert);
+  if (model.experts == 0) return refused(asked + ": " + model.name + " has no experts; leave it out");
+  if (model.experts % on.expert != 0)
+    return refused(asked + " does not divide the " + std::to_string(model.experts) + " experts of " + model.name);
+  if (!o.automatic && on.stage_ranks() % on.expert != 0)
+    return refused(asked + " does not divide the " + std::to_string(on.stage_ranks()) + " ranks of a stage, --dp " +
+                   std::to_string(on.replicas) + " x --cp " + std::to_string(on.context) + " x --tp " +
+                   std::to_string(on.tensor));
+  return success();
+}
+
+/// A factor of imbalance a line, one for each layer with experts.
+result<std::vector<double>> imbalances_of(const std::filesystem::path& file, const costs::model_shape& model) {
+  const auto refused = [&](const std::string& where, const std::string& why) {
+    return error{errc::invalid_input, file.string() + where + ": " + why};
+  };
+  result<std::ifstream> opened = io::detail::open_to_read(file);
+  if (!opened)
+    return error{opened.error().code,
+                 opened.error().detail + " (--expert-imbalance takes a factor of at least 1, or a file with one a line)"};
+  std::ifstream in = std::move(opened).value();
+  std::vector<double> factors;
+  for (std::string line; std::getline(in, line);) {
+    const std::vector<double> cells = numbers_of(line);
+    if (cells.size() != 1 || cells.front() < 1)
+      return refused(", line " + std::to_string(factors.size() + 1), "expected a factor of at least 1, the busiest rank over the mean");
+    factors.push_back(cells.front());
+  }
+  const int layers = model.experts > 0 ? model.layers - model.dense_layers : 0;
+  if (factors.size() != static_cast<std::size_t>(layers))
+    return refused("", std::to_string(factors.size()) + " factors, but " + model.name + " has " + std::to_string(layers) +
+                           " layers with experts");
+  return factors;
 }
 
 result<costs::gpu> gpu_of(const std::string& text) {
@@ -63,6 +111,16 @@ result<measurements> measured_on(const costs::gpu& device, const std::filesystem
   return made;
 }
 
+/// The setting's, of a model that may have other layers: all of these with the mean of the factors.
+costs::routing routing_of(const setting& s, const costs::model_shape& model) {
+  costs::routing how = s.routing;
+  if (how.imbalances.empty() || model == *s.model) return how;
+  const double sum = std::accumulate(how.imbalances.begin(), how.imbalances.end(), 0.0);
+  how.imbalance = sum / static_cast<double>(how.imbalances.size());
+  how.imbalances.clear();
+  return how;
+}
+
 /// What a GPU has less what is kept free: contexts, communication buffers, fragments.
 result<memory_limit> memory_of(const costs::gpu& device) {
   constexpr double reserve = 4.0 * 1024 * 1024 * 1024;
@@ -79,6 +137,13 @@ result<setting> prepare(const options& o) {
     result<costs::model_shape> model = model_of(o);
     if (!model) return std::move(model).error();
     s.model = std::move(model).value();
+    if (result<void> sound = check_experts(o, *s.model); !sound) return std::move(sound).error();
+  }
+  s.routing = o.routing;
+  if (o.imbalances) {
+    result<std::vector<double>> factors = imbalances_of(*o.imbalances, *s.model);
+    if (!factors) return std::move(factors).error();
+    s.routing.imbalances = std::move(factors).value();
   }
   if (o.gpu) {
     result<costs::gpu> device = gpu_of(*o.gpu);
@@ -126,12 +191,22 @@ costs::quadratic quadratic_on(const setting& s, const shapes::layout& on) {
 
 result<costs::transformer> transformer_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
   return costs::transformer::make(model, *s.device, on.shape,
-                                  {.recompute = on.recompute, .layers = on.layers, .hop = s.options.hop, .tensors = s.tensors});
+                                  {.recompute = on.recompute,
+                                   .reduction = s.options.reduction,
+                                   .layers = on.layers,
+                                   .hop = s.options.hop,
+                                   .tensors = s.tensors,
+                                   .routing = routing_of(s, model)});
 }
 
 result<costs::profiled> profiled_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
   return costs::profiled_of(model, on.shape, s.measured->kernels, s.measured->network,
-                            {.recompute = on.recompute, .tensors = s.tensors, .layers = on.layers, .hop = s.options.hop},
+                            {.recompute = on.recompute,
+                             .routing = routing_of(s, model),
+                             .reduction = s.options.reduction,
+                             .tensors = s.tensors,
+                             .layers = on.layers,
+                             .hop = s.options.hop},
                             s.measured->layers);
 }
 

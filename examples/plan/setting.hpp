@@ -10,6 +10,7 @@
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/io/profile_table.hpp>
 #include <slimpack/shapes/layout.hpp>
@@ -35,6 +36,7 @@ struct setting {
   std::optional<slimpack::costs::model_shape> model{};
   std::optional<slimpack::costs::gpu> device{};
   slimpack::costs::saved_tensors tensors{slimpack::costs::saved_tensors::flash_attention()};
+  slimpack::costs::routing routing{};      ///< as given, with the factors of a file
   std::optional<measurements> measured{};  ///< under --cost profiled
   slimpack::shapes::layout layout{};       ///< as given, with the memory limit
 };

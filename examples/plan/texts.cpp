@@ -104,6 +104,7 @@ std::string options_of(const slimpack::shapes::layout& on, const slimpack::shape
                                      {"--pp ", &of::stages},
                                      {"--tp ", &of::tensor},
                                      {"--cp ", &of::context},
+                                     {"--ep ", &of::expert},
                                      {"--vpp ", &of::chunks}})
     if (on.shape.*degree != from.shape.*degree)
       text += (text.empty() ? "" : " ") + (name + std::to_string(on.shape.*degree));

@@ -2,9 +2,13 @@
 #define SLIMPACK_EXAMPLES_TRAIN_CALIBRATION_HPP
 
 #include "median.hpp"
+#include "model/layer_range.hpp"
+#include "model/parameters.hpp"
 #include "probe.hpp"
 
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/costs/profiled.hpp>
+#include <slimpack/costs/reduction.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
@@ -31,10 +35,11 @@ class calibration {
  public:
   /// Requires  as probe; on.stages * on.replicas ranks
   calibration(const config& c, const slimpack::shape& on, slimpack::tokens longest, slimpack::weight_gradients weights,
-              slimpack::seconds budget, Transport& transport)
+              slimpack::costs::reduction reduction, slimpack::seconds budget, Transport& transport)
       : config_(c),
         shape_(on),
         longest_(longest),
+        reduction_(reduction),
         budget_(budget.value),
         transport_(transport),
         probe_(c, on, transport.rank() % on.stages, longest, weights) {}
@@ -153,6 +158,10 @@ class calibration {
     }
     for (int stage = 0; stage < shape_.stages; ++stage)
       beside.memory.push_back(model_stage<T>::rates(config_, shape_, stage));
+    if (reduction_ == slimpack::costs::reduction::overlapped && shape_.replicas > 1) {
+      beside.buckets = buckets_of(beside.reduce);
+      beside.reduce = {};
+    }
     if (weights.front() < not_timed) {
       for (const slimpack::costs::profiled::sample& s : samples)
         if (s.pass == pass::backward)
@@ -161,6 +170,20 @@ class calibration {
       beside.weight_token = std::move(weights);
     }
     return slimpack::costs::profiled::make(samples, std::move(beside));
+  }
+
+  /// Each chunk is a bucket (model_stage::reduce_part), which takes its share of what the largest stage takes.
+  [[nodiscard]] std::vector<std::vector<slimpack::gradient_bucket>> buckets_of(slimpack::seconds reduce) const {
+    std::vector<double> size, of_stage(static_cast<std::size_t>(shape_.stages));
+    for (int part = 0; part < shape_.parts(); ++part) {
+      size.push_back(0);
+      for (const tensor& t : tensors_of(config_, part_of(config_, part, shape_.parts()))) size.back() += static_cast<double>(t.size());
+      of_stage[static_cast<std::size_t>(part % shape_.stages)] += size.back();
+    }
+    const double largest = *std::max_element(of_stage.begin(), of_stage.end());
+    std::vector<std::vector<slimpack::gradient_bucket>> buckets;
+    for (const double parameters : size) buckets.push_back({{0, reduce * (parameters / largest), {}}});
+    return buckets;
   }
 
   [[nodiscard]] double pack_time(std::span<const double> times, int chunk, slimpack::pass pass) const {
@@ -177,6 +200,7 @@ class calibration {
   const config& config_;
   slimpack::shape shape_;
   slimpack::tokens longest_;
+  slimpack::costs::reduction reduction_;
   double budget_;
   Transport& transport_;
   probe<T> probe_;

@@ -82,7 +82,7 @@ void check(const options& o) {
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
   std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", divide = cli::dividers[0],
-              exchange = cli::exchanges[0], memory;
+              exchange = cli::exchanges[0], reduction = "overlapped", memory;
   fs::path json, trace, timeline, log;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -153,6 +153,10 @@ std::variant<options, int> parse(int argc, char** argv) {
       "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
       "sequences of one row; any, what memory has room for [keep]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(cli::exchanges), std::end(cli::exchanges))));
+  auto* reduction_option = add(planning, "--reduction", reduction, "WHEN",
+      "Sums of gradients over replicas: overlapped, each chunk's as soon as it is final; or exposed, after the last\n"
+      "backward [overlapped]")
+      ->check(CLI::IsMember({"overlapped", "exposed"}));
   add(planning, "--divide", divide, "HOW",
       "searched: each rank plans all replicas, and tries several divisions of the batch; estimated: it divides by\n"
       "estimates, and plans the replicas that share sequences with its own [searched]")
@@ -188,8 +192,11 @@ std::variant<options, int> parse(int argc, char** argv) {
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();
     o.exchanges = cli::exchanges_named(exchange);
+    if (reduction == "exposed") o.reduction = slimpack::costs::reduction::exposed;
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (*memory_option) o.shape.memory = cli::memory_of(memory);
+    if (*reduction_option && o.cost_text != "measured")
+      throw bad_usage{"--reduction needs --cost measured; a quadratic cost knows no gradients, and plans their sums after the work"};
     if (o.cost_text != "measured") o.quadratic = quadratic_named(o.cost_text, o.shape.chunks);
     std::erase(o.compare, o.planner);
     read_layers(layers, o.model);

@@ -7,6 +7,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/reduction.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
@@ -44,6 +45,7 @@ struct options {
   std::vector<std::string> compare;
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
+  slimpack::costs::reduction reduction{};  ///< of gradients over replicas
   bool by_estimates{};       ///< each rank plans the group of its replica
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};

@@ -82,7 +82,7 @@ class trainer {
     }
     constexpr slimpack::seconds budget{3};
     const auto begin = clock::now();
-    calibration<T, Transport> own(options_.model, options_.shape, texts_.longest(), options_.weights, budget, transport_);
+    calibration<T, Transport> own(options_.model, options_.shape, texts_.longest(), options_.weights, options_.reduction, budget, transport_);
     slimpack::result<slimpack::costs::profiled> measured = own.measure();
     if (!measured) return std::move(measured).error();
     if (journal_) journal_->calibrated(measured.value(), since(begin));

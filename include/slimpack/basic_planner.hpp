@@ -17,6 +17,8 @@
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/detail/solution_check.hpp>
@@ -75,10 +77,14 @@ class basic_planner {
     constexpr std::int64_t most = 65536;
     for (const auto& [name, degree] : {std::pair{"stages", std::int64_t{shape_.stages}}, {"replicas", shape_.replicas},
                                        {"tensor", shape_.tensor}, {"context", shape_.context}, {"chunks", shape_.chunks},
+                                       {"expert", shape_.expert},
                                        {"stages * chunks", std::int64_t{shape_.stages} * shape_.chunks},
                                        {"replicas * context", std::int64_t{shape_.replicas} * shape_.context}})
       if (degree < 1 || degree > most)
         return error{errc::invalid_input, std::string("shape.") + name + " is " + std::to_string(degree) + ", it must be from 1 to " + std::to_string(most)};
+    if (shape_.stage_ranks() % shape_.expert != 0)
+      return error{errc::invalid_input, "shape.expert is " + std::to_string(shape_.expert) + ", it must divide the " +
+                                            std::to_string(shape_.stage_ranks()) + " ranks of a stage"};
     if (shape_.quantum < tokens{1} || shape_.quantum > longest_supported)
       return error{errc::invalid_input, "shape.quantum is " + std::to_string(shape_.quantum.value) + " tokens, it must be from 1 to " +
                                             std::to_string(longest_supported.value)};
@@ -147,7 +153,8 @@ class basic_planner {
     p.shape = shape_;
     p.memory_unit = unit_of(cost, shape_);
     p.replicas.resize(static_cast<std::size_t>(shape_.replicas));
-    if (shape_.replicas * shape_.context > 1) p.reduce_time = reduce_time_of(cost);  // between copies of the weights
+    p.reduction = simulators::reduction_of(cost, shape_);
+    if (!p.reduction && shape_.has_copies()) p.reduce_time = reduce_time_of(cost);  // between copies of the weights
     return p;
   }
 
@@ -179,11 +186,11 @@ class basic_planner {
     result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
     if (!rates) return std::move(rates).error();
     for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
+    if (p.reduction) p.reduce_time = simulators::exposed_reduction(p);
     p.step_time += p.reduce_time;
     const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
-    p.bounds = simulators::lower_bounds(cost, shape_, batch, rates.value());
+    p.bounds = simulators::step_bounds(cost, shape_, batch, rates.value());
     for (bound& b : p.bounds) {
-      b.time += p.reduce_time;
       // A bound that a plan meets may come out an ulp above it, since its sum is taken in another order.
       if (b.time > p.step_time && b.time <= p.step_time * (1 + 1e-12)) b.time = p.step_time;
       p.lower_bound = std::max(p.lower_bound, b.time);
@@ -221,11 +228,14 @@ class basic_planner {
     const result<std::vector<seconds>> start = simulator_.starts(graph);
     if (!start) return start.error();
     const std::vector<seconds> ends = simulators::ends_of(graph, start.value(), group.size());
+    std::vector<std::vector<gradient_span>> gradients;
+    if (p.reduction) gradients = simulators::gradients_of(graph, start.value(), group.size(), shape_);
     for (std::size_t g = 0; g < group.size(); ++g) {
       result<replica_plan> one =
           recorded(p.lengths, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates, cost);
       if (!one) return std::move(one).error();
       one.value().makespan = ends[g];
+      if (p.reduction) one.value().gradients = std::move(gradients[g]);
       p.replicas[group[g]] = std::move(one).value();
     }
     return success();
@@ -256,7 +266,7 @@ class basic_planner {
     r.forward = std::move(work.forward);
     r.backward = std::move(work.backward);
     r.weight = std::move(work.weight);
-    r.exchange = work.exchange;
+    r.communication = work.communication;
     r.rates = rates;
     return r;
   }

@@ -6,8 +6,8 @@
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/assert.hpp>
-#include <slimpack/core/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
@@ -38,6 +38,7 @@
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/costs/network/collective_table.hpp>
@@ -50,10 +51,12 @@
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/reduction.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/message_format.hpp>
@@ -94,6 +97,7 @@
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/space.hpp>
+#include <slimpack/shapes/with_even_stages.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/bounds/quantum_times.hpp>
@@ -111,6 +115,8 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/simulators/order/window_change.hpp>
+#include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/slicers/cut_budget.hpp>

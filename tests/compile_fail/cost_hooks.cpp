@@ -17,6 +17,7 @@ struct memories : plain { std::optional<memory_rates> memory(int) const; };
 struct keeps : plain { bytes kept(const slice&, int) const; };
 struct exchanges : plain { seconds exchange(const shared_row&, std::span<const slice>, pass, int) const; };
 struct reductions final : plain { seconds reduce_time() const; };
+struct buckets : plain { std::span<const gradient_bucket> gradient_buckets(int) const; };
 struct divided : plain { int parts() const; };
 struct weights : plain { seconds weight_time(const slice&, int) const; };
 #else
@@ -29,6 +30,7 @@ struct memories : plain { memory_rates memory(int) const; };                    
 struct keeps : plain { seconds kept(const slice&, int) const; };                           // another unit
 struct exchanges : plain { template <class Row> seconds exchange(const Row&, pass, int) const; };  // a template
 struct reductions final : plain { double reduce_time() const; };                           // of a class that is final
+struct buckets : plain { std::vector<gradient_bucket> gradient_buckets(int) const; };        // a copy
 struct divided : plain { std::size_t parts() const; };                                     // not int
 struct weights : plain { private: seconds weight_time(const slice&, int) const; };         // private
 #endif
@@ -53,5 +55,7 @@ auto h = exchange_time(exchanges{}, {}, {}, pass::forward, 0);
 auto i = reduce_time_of(reductions{});
 // expected-diagnostic: a cost model's parts() is public, const and gives int
 auto j = parts_of(divided{});
+// expected-diagnostic: a cost model's gradient_buckets(int part) is public, const and gives span<const gradient_bucket>
+auto l = gradient_buckets_of(buckets{}, 0);
 // expected-diagnostic: a cost model's weight_time(const slice&, int part) is public, const and gives seconds
 auto k = weight_time(weights{}, {}, 0);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace slimpack::hooks_test {
@@ -34,6 +36,10 @@ struct full {
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_rates{.fixed = 7.0 + stage}; }
   [[nodiscard]] seconds reduce_time() const { return {9}; }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
+    static constexpr gradient_bucket two[]{{0, {1}, {2}}, {0.5, {3}, {4}}};
+    return std::span(two).first(static_cast<std::size_t>(part));
+  }
   [[nodiscard]] int parts() const { return 12; }
   [[nodiscard]] seconds weight_time(const slice&, int part) const { return {3.0 + part}; }
 };
@@ -45,6 +51,7 @@ TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
   EXPECT_EQ(message_time(plain{}, {10}, pass::forward, 0), seconds{0});
   EXPECT_EQ(memory_of(plain{}, 0), std::nullopt);
   EXPECT_EQ(reduce_time_of(plain{}), seconds{0});
+  EXPECT_TRUE(gradient_buckets_of(plain{}, 0).empty());
   EXPECT_EQ(parts_of(plain{}), std::nullopt);
   EXPECT_EQ(weight_time(plain{}, ten, 0), seconds{10});
 }
@@ -56,6 +63,8 @@ TEST(CostHooks, AreReplacedByMembers) {
   EXPECT_EQ(message_time(full{}, {10}, pass::backward, 1), seconds{11.5});
   EXPECT_EQ(memory_of(full{}, 1)->fixed, 8);
   EXPECT_EQ(reduce_time_of(full{}), seconds{9});
+  ASSERT_EQ(gradient_buckets_of(full{}, 2).size(), 2u);
+  EXPECT_EQ(gradient_buckets_of(full{}, 2)[1].gather, seconds{4});
   EXPECT_EQ(parts_of(full{}), 12);
   EXPECT_EQ(weight_time(full{}, ten, 2), seconds{5});
 }

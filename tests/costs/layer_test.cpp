@@ -71,6 +71,29 @@ TEST(Layer, CountsActiveExpertsInFlopsAndAllInWeights) {
   EXPECT_EQ(l.linear_flops, 2 * (41943040 + 8 * 4096 + 2 * 176160768.0));
 }
 
+// 4 of 8 ranks' tensor-parallel pairs: a rank has one whole expert, and of the rows the busiest of 8 gets 1.5 times as many.
+TEST(Layer, HasOneOfEightExpertsWhereRanksDivideThem) {
+  for (const int tensor : {1, 2}) {
+    const layer l = layer::of(tests::mixtral_8x7b(), true, tensor, 8, 1.5);
+    EXPECT_EQ(l.weights, (41943040 + 8 * 4096.0) / tensor);
+    EXPECT_EQ(l.expert_weights, 176160768);
+    EXPECT_EQ(l.linear_flops, 2 * (41943040 + 8 * 4096 + 1.5 * 2 * 176160768.0) / tensor);
+    EXPECT_EQ(l.feed_forward, 1.5 * 2 * 14336 / tensor);
+    EXPECT_EQ(l.dispatched, 1.5 * 2 * 4096 / tensor);
+  }
+  const layer whole = layer::of(tests::deepseek_v3(), true, 1), divided = layer::of(tests::deepseek_v3(), true, 1, 64);
+  EXPECT_EQ(divided.weights + 64 * divided.expert_weights, whole.weights);
+  EXPECT_EQ(divided.linear_flops, whole.linear_flops);
+}
+
+TEST(Layer, IsWholeWithoutExpertRanks) {
+  const layer l = layer::of(tests::mixtral_8x7b(), true, 2, 1, 9);
+  EXPECT_EQ(l.expert_weights, 0);
+  EXPECT_EQ(l.dispatched, 0);
+  EXPECT_EQ(l.linear_flops, layer::of(tests::mixtral_8x7b(), true, 2).linear_flops);
+  EXPECT_EQ(layer::of(tests::mixtral_8x7b(), false, 1, 8).expert_weights, 0) << "a dense layer has none";
+}
+
 // DeepSeek-V3 attention: queries 7168 x 1536 + 1536 x 128 x 192, keys and values 7168 x (512 + 64) + 512 x 128 x (128 +
 // 128), output 128 x 128 x 7168; dense MLP 3 x 7168 x 18432. A pair: 128 heads x (192 + 128) x 2 flops.
 TEST(Layer, CountsTheProjectionsOfMla) {

@@ -86,6 +86,39 @@ TEST(Memory, OrdersRecomputeVariantsOfRealModels) {
   }
 }
 
+// Mixtral's layer has 41,943,040 + 32,768 weights beside 8 experts of 176,160,768. 16 replicas: 6 + 12 / 16 bytes of each;
+// over 8 ranks one expert, of which there are two copies: 6 + 12 / 2. The rows that a rank gets, 2 x 4096 elements of 2
+// bytes a token, are kept but under full recomputation.
+TEST(Memory, DividesExpertsToTheByte) {
+  const costs::model_shape m = tests::mixtral_8x7b();
+  const auto one = [&](const shape& on, recompute what) {
+    const std::vector<layer> layers{layer::of(m, true, on.tensor, on.expert, 1)};
+    return costs::memory{.recompute = what}.of(m, on, layers, 0, false);
+  };
+  const double dense = 41943040 + 32768, expert = 176160768;
+  const memory_rates whole = one({.replicas = 16}, recompute::none);
+  const memory_rates divided = one({.replicas = 16, .expert = 8}, recompute::none);
+  EXPECT_EQ(whole.fixed, (dense + 8 * expert) * 6.75);
+  EXPECT_EQ(divided.fixed, dense * 6.75 + expert * 12);
+  EXPECT_EQ(divided.live_token, whole.live_token + 2 * 2 * 4096);
+  EXPECT_EQ(one({.replicas = 16, .expert = 8}, recompute::selective).live_token,
+            one({.replicas = 16}, recompute::selective).live_token + 2 * 2 * 4096);
+  EXPECT_EQ(one({.replicas = 16, .expert = 8}, recompute::full).live_token, one({.replicas = 16}, recompute::full).live_token);
+  // Tensor-parallel ranks halve the rest, but no expert: 2 x 2 x 8 ranks over 8 are 4 copies.
+  EXPECT_EQ(one({.replicas = 8, .tensor = 2, .context = 2, .expert = 8}, recompute::none).fixed,
+            dense / 2 * 6.75 + expert * (6 + 12 / 4.0));
+}
+
+// Fully sharded: 18 bytes over the copies; beside them the layer in use and the next, 2 bytes a weight, and its gradients.
+TEST(Memory, ShardsExpertsOverTheirCopies) {
+  costs::saved_tensors table = costs::saved_tensors::flash_attention();
+  table.gathered_weight = 2;
+  const std::vector<layer> layers{layer::of(tests::tiny_experts(), true, 1, 2)};
+  const memory_rates r =
+      costs::memory{.tensors = table}.of(tests::tiny_experts(), {.replicas = 4, .expert = 2}, layers, 0, false);
+  EXPECT_EQ(r.fixed, 64 * 18 / 4.0 + 192 * 18 / 2.0 + (64 + 192) * (2 * 2 + 4));
+}
+
 // Optimizer states: 12 bytes a parameter, over 3 replicas of 2 context ranks when distributed: 6 + 2.
 TEST(Memory, ShardsADistributedOptimizer) {
   const shape on{.stages = 2, .replicas = 3, .context = 2};

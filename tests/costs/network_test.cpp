@@ -18,6 +18,11 @@ using samples = std::vector<collective_sample>;
 const costs::gpu device{.name = "X100", .gpus_per_node = 8, .inside = {{1}, 100}, .between = {{3}, 10}};
 const rank_group four_inside{4, 1, 1};
 
+samples gathers(int ranks, int per_node, double slower = 1, const char* from = "") {
+  return {{from, "", collective::all_gather, ranks, per_node, {100}, {0.5 * slower}},
+          {from, "", collective::all_gather, ranks, per_node, {200}, {0.75 * slower}}};
+}
+
 TEST(Network, TakesItsLinksFromTheGpu) {
   const network net(device);
   EXPECT_EQ(net.link_of(four_inside), device.inside);
@@ -51,13 +56,29 @@ TEST(Network, SharesTheAdaptersOfANode) {
   EXPECT_EQ(net.send_receive({2, 2, 2}, {100}), seconds{13});
 }
 
-TEST(Network, TakesNoTimeForOneRank) {
-  EXPECT_EQ(network(device).all_reduce({1, 1, 1}, {1e9}), seconds{0});
+// A table of rings across nodes says nothing of an all-to-all there: 2 nodes of 4, half of 160 B leaves at 10 B/s.
+TEST(Network, TakesNoAllToAllAcrossNodesFromRings) {
+  const network net = network::make(device, gathers(8, 4, 5)).value();
+  EXPECT_EQ(net.source(collective::all_gather, {8, 2, 2}, {150}), costs::origin::interpolated);
+  EXPECT_EQ(net.source(collective::all_to_all, {8, 2, 2}, {160}), costs::origin::modelled);
+  EXPECT_EQ(net.all_to_all({8, 2, 2}, {160}), seconds{3 + 1 + 8});
 }
 
-samples gathers(int ranks, int per_node, double slower = 1, const char* from = "") {
-  return {{from, "", collective::all_gather, ranks, per_node, {100}, {0.5 * slower}},
-          {from, "", collective::all_gather, ranks, per_node, {200}, {0.75 * slower}}};
+// 16 ranks of 4 nodes: 3 of 4 parts of 160 B leave the node; where half of them cross, 60 B: 7 + 6 s. All 160 B are handed
+// on inside but for the quarter that stays, 120 B: with adapters of 1000 B/s 7 + 1.2 s. Inside a node nothing crosses.
+TEST(Network, HandsOnInsideANodeWhatCrossesOnce) {
+  const network net(device);
+  const rank_group sixteen{16, 4, 4};
+  EXPECT_EQ(net.all_to_all(sixteen, {160}, 0.5), seconds{13});
+  EXPECT_EQ(net.all_to_all(sixteen, {160}, 1), net.all_to_all(sixteen, {160}));
+  EXPECT_EQ(net.all_to_all(four_inside, {100}, 0.5), seconds{1.75});
+  costs::gpu fast = device;
+  fast.between.bandwidth = 1000;
+  EXPECT_EQ(network(fast).all_to_all(sixteen, {160}, 0.5), seconds{7 + 1.2});
+}
+
+TEST(Network, TakesNoTimeForOneRank) {
+  EXPECT_EQ(network(device).all_reduce({1, 1, 1}, {1e9}), seconds{0});
 }
 
 TEST(Network, PrefersWhatWasMeasured) {

@@ -104,6 +104,48 @@ TEST(Placement, FindsTheFarthestMessageOfABoundaryOfAllWithChunks) {
     }
 }
 
+/// Where ranks divide experts: replicas before stages.
+int rank_of_stage(const shape& on, int stage, int i) { return stage * on.replicas * on.context * on.tensor + i; }
+
+TEST(Placement, PutsReplicasBeforeStagesWhereRanksDivideExperts) {
+  for (const costs::placement& place : {on_nodes_of_8, in_pairs})
+    for (shape on : shapes()) {
+      const int ranks = on.replicas * on.context * on.tensor;
+      for (const int expert : {2, 3, 4, 8, 16}) {
+        if (ranks % expert != 0) continue;
+        on.expert = expert;
+        EXPECT_EQ(place.experts(on), farthest(place, on.stages * (ranks / expert), [&](int g) {
+                    std::vector<int> group;
+                    for (int i = 0; i < expert; ++i)
+                      group.push_back(rank_of_stage(on, g / (ranks / expert), g % (ranks / expert) * expert + i));
+                    return group;
+                  }));
+        EXPECT_EQ(place.expert_copies(on), farthest(place, on.stages * expert, [&](int g) {
+                    std::vector<int> group;
+                    for (int i = g % expert; i < ranks; i += expert) group.push_back(rank_of_stage(on, g / expert, i));
+                    return group;
+                  }));
+        EXPECT_EQ(place.copies(on), farthest(place, on.stages * on.tensor, [&](int g) {
+                    std::vector<int> group;
+                    for (int i = g % on.tensor; i < ranks; i += on.tensor) group.push_back(rank_of_stage(on, g / on.tensor, i));
+                    return group;
+                  }));
+        if (on.stages == 1 || on.chunks > 1) continue;
+        EXPECT_EQ(place.boundary(on, 0), farthest(place, ranks, [&](int i) {
+                    return std::vector<int>{rank_of_stage(on, 0, i), rank_of_stage(on, 1, i)};
+                  }));
+      }
+    }
+}
+
+// Megatron-LM's mapping of Mixtral on 64 GPUs: 8 ranks with the experts of a stage are a node, and stages are apart.
+TEST(Placement, KeepsEightExpertRanksOnANode) {
+  const shape on{.stages = 4, .replicas = 16, .expert = 8};
+  EXPECT_EQ(on_nodes_of_8.experts(on), (rank_group{8, 1, 1}));
+  EXPECT_EQ(on_nodes_of_8.expert_copies(on), (rank_group{2, 2, 2}));
+  EXPECT_EQ(on_nodes_of_8.boundary(on, 0), (rank_group{2, 2, 2}));
+}
+
 // Four pipelines of 2 stages of 4 ranks, one on each node: neither their messages nor those from chunk to chunk leave.
 TEST(Placement, FindsHowFarReplicasAreApart) {
   for (const costs::placement& place : {on_nodes_of_8, in_pairs})

@@ -59,6 +59,111 @@ TEST(ProfiledOf, ProductsHaveTheFlopsOfTheirLayer) {
       }
 }
 
+// A rank of 8 that divide experts runs as many flops as before, times the imbalance of its routed rows.
+TEST(ProfiledOf, ProductsOfDividedExpertsHaveTheFlopsOfTheirLayer) {
+  for (const costs::model_shape& m : {tests::mixtral_8x7b(), tests::deepseek_v3()})
+    for (const int tensor : {1, 2, 4})
+      for (const double imbalance : {1.0, 1.25}) {
+        double flops = 0, grouped = 0;
+        for (const detail::layer_product& p : detail::products_of(m, true, tensor, 8, imbalance)) {
+          flops += 2 * p.rows * static_cast<double>(p.n) * static_cast<double>(p.k);
+          grouped += p.grouped;
+        }
+        const costs::layer own = costs::layer::of(m, true, tensor, 8, imbalance);
+        EXPECT_NEAR(flops / own.linear_flops, 1, 1e-12) << m.name << ", tensor " << tensor;
+        EXPECT_EQ(grouped, own.expert_weights) << "each expert of the rank is read";
+      }
+}
+
+/// One layer with experts on the middle one of three stages, over 8 replicas of a node.
+struct divided {
+  costs::model_shape model{[] {
+    costs::model_shape m = tests::mixtral_8x7b();
+    m.layers = 3;
+    return m;
+  }()};
+  [[nodiscard]] seconds pack(int expert, costs::routing how, tokens size = {8192}, pass p = pass::forward) const {
+    return pack_of(bare{}.cost(model, {.stages = 3, .replicas = 8, .expert = expert}, {.routing = std::move(how)}), size, p, 1);
+  }
+};
+
+// What is not hidden takes 1.3 times as long as alone: two all-to-alls of 8192 x 4096 x 2 x 2 bytes over 8 GPUs.
+TEST(ProfiledOf, WaitsForWhatIsNotHiddenOfAllToAlls) {
+  const divided layer;
+  const seconds alone = bare{}.net.all_to_all({8, 1, 1}, {8192 * 4096.0 * 2 * 2}) * 2;
+  for (const pass p : {pass::forward, pass::backward}) {
+    const seconds hidden = layer.pack(8, {.imbalance = 1, .overlap = 1}, {8192}, p);
+    EXPECT_NEAR((layer.pack(8, {.imbalance = 1}, {8192}, p) - hidden) / (alone * 1.3), 1, 1e-9);
+    EXPECT_NEAR((layer.pack(8, {.imbalance = 1, .overlap = 0.75}, {8192}, p) - hidden) / (alone * (0.25 * 1.3)), 1, 1e-9);
+  }
+}
+
+// A small pack still reads every expert: with an eighth of them, less. Where packs are large, rows are put in order beside.
+TEST(ProfiledOf, FewerExpertsOnARankServeSmallPacks) {
+  const divided layer;
+  EXPECT_LT(layer.pack(8, {.imbalance = 1}, {64}), layer.pack(1, {}, {64}) * 0.5);
+  EXPECT_GT(layer.pack(8, {.imbalance = 1, .overlap = 1}), layer.pack(1, {}));
+  EXPECT_LT(layer.pack(8, {.imbalance = 1, .overlap = 1}), layer.pack(1, {}) * 1.2);
+}
+
+// The middle layer's factor counts on the middle stage, and no other.
+TEST(ProfiledOf, TakesAFactorOfImbalanceForEachLayer) {
+  const divided layer;
+  EXPECT_EQ(layer.pack(8, {.imbalances = {9, 1.25, 9}}), layer.pack(8, {.imbalance = 1.25}));
+  EXPECT_GT(layer.pack(8, {.imbalance = 1.25}), layer.pack(8, {.imbalance = 1}) * 1.1);
+  EXPECT_LT(layer.pack(8, {.imbalance = 1.25}), layer.pack(8, {.imbalance = 1}) * 1.25);
+}
+
+// 16 replicas: what is divided over 8 has two copies. Two experts' worth less is summed over 16, the rest over 2.
+TEST(ProfiledOf, SumsGradientsOfExpertsOverTheirCopies) {
+  const bare gpu;
+  const costs::model_shape m = divided{}.model;
+  const shape on{.stages = 3, .replicas = 16, .expert = 8};
+  const double dense = 41943040 + 8 * 4096 + 32000 * 4096.0, expert = 176160768;
+  const costs::traffic wires(gpu.net, on, {});
+  const double memory = 0.85 * gpu.device.memory_bandwidth;
+  const seconds by_hand = wires.gradients({4 * dense}) + wires.parameters({2 * dense}) + seconds{52 * dense / 16 / memory} +
+                          wires.expert_gradients({4 * expert}) + wires.expert_parameters({2 * expert}) +
+                          seconds{52 * expert / 2 / memory};
+  EXPECT_NEAR(gpu.cost(m, on, {.reduction = costs::reduction::exposed}).reduce_time() / by_hand, 1, 1e-12);
+}
+
+// Beside the work: the optimizer alone follows it, and the buckets of the heaviest part, an embedding and a layer of 218
+// million weights, take what all of it takes at once.
+TEST(ProfiledOf, ReducesGradientsBesideTheWork) {
+  const bare gpu;
+  const shape on{.stages = 3, .replicas = 4};
+  const costs::model_shape m = three_layers();
+  const profiled beside = gpu.cost(m, on), after = gpu.cost(m, on, {.reduction = costs::reduction::exposed});
+  ASSERT_EQ(beside.gradient_buckets(0).size(), 2u);
+  EXPECT_TRUE(after.gradient_buckets(0).empty());
+  seconds all = beside.reduce_time();
+  for (const gradient_bucket& b : beside.gradient_buckets(0)) all += b.scatter + b.gather;
+  EXPECT_NEAR(all / after.reduce_time(), 1, 0.01);
+  EXPECT_LT(beside.reduce_time(), after.reduce_time() * 0.1);
+  EXPECT_TRUE(gpu.cost(m, {.stages = 3}).gradient_buckets(0).empty());
+}
+
+TEST(ProfiledOf, ObeysTheLawsOfCostModelsWhereRanksDivideExperts) {
+  const bare gpu;
+  for (const costs::model_shape& m : {tests::mixtral_8x7b(), tests::deepseek_v3()}) {
+    const shape on{.stages = 2, .replicas = 2, .tensor = 2, .context = 2, .expert = 8};
+    const testing::report found =
+        testing::cost_model_laws(gpu.cost(m, on, {.routing = {.overlap = 0.5, .nodes = 2}}), 2, {.analytic = false});
+    EXPECT_TRUE(found) << m.name << "\n" << found;
+  }
+}
+
+TEST(ProfiledOf, RefusesExpertRanksThatDivideNothing) {
+  const bare gpu;
+  const auto refusal = [&](const costs::model_shape& m, const shape& on) {
+    return costs::profiled_of(m, on, gpu.kernels, gpu.net).error().detail;
+  };
+  EXPECT_EQ(refusal(tests::llama_3_1_8b(), {.replicas = 2, .expert = 2}), "expert parallelism of 2: llama-3.1-8b has no experts");
+  EXPECT_EQ(refusal(tests::mixtral_8x7b(), {.replicas = 16, .expert = 16}),
+            "expert parallelism of 16 does not divide the 8 experts of mixtral-8x7b");
+}
+
 TEST(ProfiledOf, ObeysTheLawsOfCostModels) {
   const bare gpu;
   for (const costs::model_shape& m : {tests::llama_3_1_8b(), tests::mixtral_8x7b(), tests::deepseek_v3()}) {

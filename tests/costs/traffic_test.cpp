@@ -51,6 +51,27 @@ TEST(Traffic, HidesARingUnderAttention) {
   EXPECT_EQ(t.context({100}, 4, pass::backward, context_exchange::ring, {16}), (share{{6}, {12}}));
 }
 
+// 4 replicas of 2 tensor ranks are a node; 100 tokens, 50 on a rank, of 8 elements, 2 experts each: 1600 B, of which the
+// busiest of 4 ranks gets 1.5 times as many and 3/4 from others: 1 + 18 s, there and back. On 2 nodes of 4, half of 1600 B
+// goes to the other one: 3 + 1 + 80; a token that goes once to each of two nodes at most sends as much, and to one half.
+TEST(Traffic, SendsTokensToTheirExpertsAndBack) {
+  costs::model_shape m{.hidden = 8, .experts = 8, .experts_per_token = 2};
+  const traffic inside(net, {.replicas = 4, .tensor = 2, .expert = 4}, twice);
+  EXPECT_EQ(inside.experts({100}, m, {}, 1.5), seconds{38});
+  const traffic across(net, {.replicas = 16, .tensor = 1, .expert = 16}, twice);
+  EXPECT_EQ(across.experts({50}, m, {}, 1), seconds{2 * (3 + 1 + 80)});
+  EXPECT_EQ(across.experts({50}, m, {.nodes = 2}, 1), seconds{2 * (3 + 1 + 80)});
+  EXPECT_EQ(across.experts({50}, m, {.nodes = 1}, 1), seconds{2 * (3 + 1 + 40)});
+  EXPECT_EQ(traffic(net, {.replicas = 4}, twice).experts({100}, m, {}, 1), seconds{}) << "all experts are here";
+}
+
+// 16 replicas on 2 nodes, experts over 8 of them: two copies, a node apart. Half of 100 B at 10 B/s after 3 s, doubled.
+TEST(Traffic, ReducesGradientsOfExpertsOverTheirCopies) {
+  const traffic t(net, {.replicas = 16, .expert = 8}, twice);
+  EXPECT_EQ(t.expert_gradients({100}), seconds{16});
+  EXPECT_EQ(t.expert_parameters({100}), seconds{16});
+}
+
 // 4 replicas of 4 GPUs on 2 nodes: copies sit 2 a node, and their adapters carry 75 of 100 B at 20 B/s, after 3 + 1 s.
 TEST(Traffic, ReducesGradientsOverAllCopies) {
   const traffic t(net, {.replicas = 4, .tensor = 4}, twice);

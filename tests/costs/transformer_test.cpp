@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -258,8 +259,135 @@ TEST(Transformer, TakesAGivenHop) {
 // The fuller GPU has 144 + 40 weights. Over two replicas on two nodes, half of 4 bytes each scattered and of 2
 // gathered, at 4 bytes/s: 2 x 0.25 + 184 x 6 / 2 / 4.
 TEST(Transformer, ReducesGradientsOverReplicas) {
-  EXPECT_DOUBLE_EQ(tiny({.stages = 2, .replicas = 2}).reduce_time().value, 0.5 + 184 * 6 / 2 / 4.0);
+  EXPECT_DOUBLE_EQ(tiny({.stages = 2, .replicas = 2}, {.reduction = costs::reduction::exposed}).reduce_time().value, 0.5 + 184 * 6 / 2 / 4.0);
   EXPECT_EQ(tiny().reduce_time(), seconds{0});
+}
+
+// Parts are far smaller than a bucket: one each, of 184 weights, as above but for what follows the work.
+TEST(Transformer, ReducesGradientsBesideTheWork) {
+  const transformer t = tiny({.stages = 2, .replicas = 2});
+  EXPECT_EQ(t.reduce_time(), seconds{0});
+  for (int part = 0; part < 2; ++part) {
+    const std::span<const gradient_bucket> own = t.gradient_buckets(part);
+    ASSERT_EQ(own.size(), 1u);
+    EXPECT_EQ(own[0].at, 0);
+    EXPECT_DOUBLE_EQ(own[0].scatter.value, 0.25 + 184 * 4 / 2 / 4.0);
+    EXPECT_DOUBLE_EQ(own[0].gather.value, 0.25 + 184 * 2 / 2 / 4.0);
+  }
+  EXPECT_TRUE(tiny({.stages = 2}).gradient_buckets(0).empty());
+}
+
+// A layer of Llama 3.1 8B has 218 million weights, its embedding and its head 525 million: a bucket each. The head is
+// 2 x 525 of 2 x (8 x 218 + 525) million operations.
+TEST(Transformer, CutsBucketsBetweenLayers) {
+  const shape on{.stages = 4, .replicas = 2};
+  const transformer t = transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
+  EXPECT_EQ(t.gradient_buckets(0).size(), 9u);
+  EXPECT_EQ(t.gradient_buckets(1).size(), 8u);
+  EXPECT_EQ(t.gradient_buckets(3).size(), 9u);
+  EXPECT_EQ(t.gradient_buckets(0)[1].at, 0);  // the embedding takes no time
+  EXPECT_DOUBLE_EQ(t.gradient_buckets(1)[3].at, 3.0 / 8);
+  const double layer = 2 * 4096.0 * (4096 + 1024) + 3 * 4096.0 * 14336;  // query and output, keys and values, MLP
+  EXPECT_NEAR(t.gradient_buckets(3)[8].at, 8 * layer / (8 * layer + 4096.0 * 128256), 1e-12);
+  // Tensor-parallel ranks have shares: at 8 of them, layers have 27 million, and two of these are a bucket.
+  const transformer eighth = transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 4, .replicas = 2, .tensor = 8}).value();
+  EXPECT_EQ(eighth.gradient_buckets(1).size(), 4u);
+  EXPECT_EQ(eighth.gradient_buckets(1)[1].at, 0.25);
+}
+
+transformer tiny_experts(const shape& on, transformer::options with = {.launch = {0.5}}) {
+  return transformer::make(tests::tiny_experts(), slow_gpu(), on, std::move(with)).value();
+}
+
+// Two replicas on a node divide 4 experts; the busier one has 1.5 times the mean of 2 rows a token: 2 (48 + 16 + 3 x 96)
+// flops of 288 a second, and 0.1 s for a pair. A token sends 2 x 4 x 2 bytes, the busier rank gets 24 and half of them from
+// the other one, at 16 bytes/s: 0.75 s, and back as long; 0.125 s a pack each.
+TEST(Transformer, WaitsForTheBusiestRankAndBothAllToAlls) {
+  const shape on{.stages = 2, .replicas = 2, .expert = 2};
+  const transformer t = tiny_experts(on, {.launch = {0.5}, .routing = {.imbalance = 1.5}});
+  EXPECT_DOUBLE_EQ(time_of(t, of_length(1), pass::forward, 0), 704 / 288.0 + 1.5 + 0.1);
+  EXPECT_DOUBLE_EQ(time_of(t, of_length(1), pass::backward, 0), 2 * 704 / 288.0 + 1.5 + 0.3);
+  EXPECT_EQ(t.overhead(pass::forward, 0), seconds{0.5 + 0.25});
+  EXPECT_EQ(t.overhead(pass::backward, 0), seconds{1 + 0.25});
+  const transformer full = tiny_experts(on, {.recompute = recompute::full, .launch = {0.5}, .routing = {.imbalance = 1.5}});
+  EXPECT_DOUBLE_EQ(time_of(full, of_length(1), pass::backward, 0), 3 * 704 / 288.0 + 3 + 0.4);
+}
+
+// A layer with the other factor: the second one, on the other stage, with logits of 80 flops.
+TEST(Transformer, TakesAFactorOfImbalanceForEachLayer) {
+  const shape on{.stages = 2, .replicas = 2, .expert = 2};
+  const transformer t = tiny_experts(on, {.routing = {.imbalances = {1.5, 1}}});
+  EXPECT_DOUBLE_EQ(time_of(t, of_length(1), pass::forward, 0), 704 / 288.0 + 1.5 + 0.1);
+  EXPECT_DOUBLE_EQ(time_of(t, of_length(1), pass::forward, 1), (512 + 80) / 288.0 + 1 + 0.1);
+}
+
+// Half of the all-to-alls is hidden; all of it under products of 2.44 s; of products ten times as fast, 0.244 s of 1.5.
+TEST(Transformer, HidesAllToAllsUnderProductsThatTakeAsLong) {
+  const shape on{.stages = 2, .replicas = 2, .expert = 2};
+  const auto with = [](double overlap) {
+    return transformer::options{.launch = {0.5}, .routing = {.imbalance = 1.5, .overlap = overlap}};
+  };
+  EXPECT_DOUBLE_EQ(time_of(tiny_experts(on, with(0.5)), of_length(1), pass::forward, 0), 704 / 288.0 + 0.75 + 0.1);
+  const transformer hidden = tiny_experts(on, with(1));
+  EXPECT_DOUBLE_EQ(time_of(hidden, of_length(1), pass::forward, 0), 704 / 288.0 + 0.1);
+  EXPECT_EQ(hidden.overhead(pass::forward, 0), seconds{0.5});
+  costs::gpu fast = slow_gpu();
+  fast.gemm_efficiency *= 10;
+  const transformer too_short = transformer::make(tests::tiny_experts(), fast, on, with(1)).value();
+  EXPECT_DOUBLE_EQ(time_of(too_short, of_length(1), pass::forward, 0), 1.5 + 0.1);
+}
+
+// Without shared experts only attention gathers and scatters: half the tensor-parallel traffic. A rank has half of the
+// tokens and sends half of the bytes, 2 x 4 x 2 / 2, of which half goes to its peer: 0.25 s, and back. Its products are 2 (32 + 8 + 2 x 48) flops either
+// way, keys and values of one head being on both.
+TEST(Transformer, GathersForAttentionOnlyWhereRanksDivideExperts) {
+  const double one_gather = 2 * 4 * 0.5 / 16;
+  const transformer whole = tiny_experts({.stages = 2, .tensor = 2});
+  EXPECT_DOUBLE_EQ(time_of(whole, of_length(1), pass::forward, 0), 272 / 288.0 + 4 * one_gather + 0.05);
+  const transformer divided = tiny_experts({.stages = 2, .tensor = 2, .expert = 2}, {.launch = {0.5}, .routing = {.imbalance = 1}});
+  EXPECT_DOUBLE_EQ(time_of(divided, of_length(1), pass::forward, 0), 272 / 288.0 + 2 * one_gather + 0.5 + 0.05);
+}
+
+// 4 replicas on 2 nodes: 64 + 40 weights have 4 copies, 2 on each node: 0.25 + 0.125 s, 3/4 over two adapters of 4
+// bytes/s. 2 experts of 96 have 2 copies, on two nodes: 0.25 s, half at 4 bytes/s.
+TEST(Transformer, ReducesExpertsOverTheirCopiesOnly) {
+  const transformer::options exposed{.reduction = costs::reduction::exposed};
+  EXPECT_DOUBLE_EQ(tiny_experts({.stages = 2, .replicas = 4, .expert = 2}, exposed).reduce_time().value,
+                   2 * 0.375 + 104 * 6 * 0.75 / 8 + 2 * 0.25 + 192 * 6 * 0.5 / 4);
+  EXPECT_DOUBLE_EQ(tiny_experts({.stages = 2, .replicas = 2, .expert = 2}, exposed).reduce_time().value, 2 * 0.125 + 104 * 6 * 0.5 / 16);
+}
+
+TEST(Transformer, AsksNothingOfRoutingWithoutExpertRanks) {
+  const shape on{.stages = 2, .replicas = 2, .tensor = 2};
+  const transformer plain = tiny_experts(on), routed = tiny_experts(on, {.launch = {0.5}, .routing = {.imbalance = 7, .overlap = 1}});
+  for (const pass p : {pass::forward, pass::backward})
+    for (const int part : {0, 1}) {
+      EXPECT_EQ(plain.time(of_length(5), p, part), routed.time(of_length(5), p, part));
+      EXPECT_EQ(plain.overhead(p, part), routed.overhead(p, part));
+    }
+  EXPECT_EQ(plain.reduce_time(), routed.reduce_time());
+  EXPECT_EQ(plain.memory(0), routed.memory(0));
+}
+
+TEST(Transformer, RefusesExpertRanksThatDivideNothing) {
+  EXPECT_EQ(refusal({.replicas = 8, .expert = 8}), "expert parallelism of 8: llama-3.1-8b has no experts");
+  const auto mixtral = [](const shape& on, costs::routing how = {}) {
+    const result<transformer> made =
+        transformer::make(tests::mixtral_8x7b(), costs::gpus::h100(), on, {.routing = std::move(how)});
+    return made ? std::string("no refusal") : made.error().detail;
+  };
+  EXPECT_EQ(mixtral({.replicas = 3, .expert = 3}), "expert parallelism of 3 does not divide the 8 experts of mixtral-8x7b");
+  EXPECT_EQ(mixtral({.replicas = 2, .tensor = 2, .expert = 8}),
+            "expert parallelism of 8 does not divide the 4 ranks of a stage, dp 2 x cp 1 x tp 2");
+  EXPECT_EQ(mixtral({.expert = 0}), "every degree of the shape must be at least 1");
+  EXPECT_EQ(mixtral({.replicas = 2, .tensor = 2, .context = 2, .expert = 8}), "no refusal");
+  EXPECT_EQ(mixtral({}, {.imbalances = {1, 1}}), "2 factors of imbalance, but mixtral-8x7b has 32 layers with experts");
+  for (const double factor : {0.99, -1.0, 0.0 / 0.0, 1.0 / 0.0})
+    EXPECT_EQ(mixtral({}, {.imbalance = factor}),
+              "a factor of imbalance is the busiest rank over the mean, so it is at least 1");
+  for (const double overlap : {-0.1, 1.1, 0.0 / 0.0})
+    EXPECT_EQ(mixtral({}, {.overlap = overlap}), "the overlap of experts' traffic must be from 0 to 1");
+  EXPECT_EQ(mixtral({}, {.nodes = -1}), "the nodes that a token goes to cannot be fewer than 0");
 }
 
 TEST(Transformer, RefusesMorePartsThanLayers) {
@@ -288,10 +416,13 @@ TEST(Transformer, ObeysTheCostModelLaws) {
   for (const costs::model_shape& m :
        {tests::llama_3_1_8b(), tests::mixtral_8x7b(), tests::deepseek_v3(), tests::gpt_3_175b()}) {
     for (const recompute r : {recompute::none, recompute::selective, recompute::full}) {
-      const shape on{.stages = 2, .tensor = 4, .context = 2, .chunks = 2};
-      const transformer t = transformer::make(m, costs::gpus::h100(), on, {.recompute = r}).value();
-      const testing::report found = testing::cost_model_laws(t, on.parts(), {.cases = tests::cases(30)});
-      EXPECT_TRUE(found) << m.name << '\n' << found;
+      for (const int expert : {1, 8}) {
+        if (expert > 1 && m.experts == 0) continue;
+        const shape on{.stages = 2, .tensor = 4, .context = 2, .chunks = 2, .expert = expert};
+        const transformer t = transformer::make(m, costs::gpus::h100(), on, {.recompute = r, .routing = {.overlap = 0.5}}).value();
+        const testing::report found = testing::cost_model_laws(t, on.parts(), {.cases = tests::cases(30)});
+        EXPECT_TRUE(found) << m.name << ", ep " << expert << '\n' << found;
+      }
     }
   }
 }

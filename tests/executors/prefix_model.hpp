@@ -88,6 +88,8 @@ class prefix_stage {
   }
 
  protected:
+  [[nodiscard]] std::span<double> gradient_of(std::uint32_t chunk) { return std::span(gradient_).subspan(chunk, 1); }
+
   /// Runs a piece and returns x_0 + ... + x_t of its tokens.
   std::vector<double> run_forward(const piece& p, std::span<const std::byte> in, std::span<std::byte> out) {
     const auto n = static_cast<std::size_t>(p.slice.length.value);

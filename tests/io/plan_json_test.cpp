@@ -342,6 +342,38 @@ TEST(PlanJson, KeepsTheLayersThatWereChosen) {
   EXPECT_NE(read_plan(wrong).error().detail.find("layers has size 3, expected 2, one per part"), std::string::npos);
 }
 
+TEST(PlanJson, KeepsAReductionBesideTheWork) {
+  plan p = sample(2, 1, false);
+  p.reduction = gradient_reduction{{{{0, {1.0 / 3}, {0.1}}, {0.25, {1e-9}, {}}}, {}}, {2.0 / 3}};
+  p.hash = hash_of(p);
+  EXPECT_EQ(reread(p).reduction, p.reduction);
+  EXPECT_EQ(reread(p).hash, p.hash);
+  p.reduction->parts.pop_back();
+  std::istringstream wrong(written(p));
+  EXPECT_NE(read_plan(wrong).error().detail.find("buckets has size 1, expected 2, one list per part"), std::string::npos);
+}
+
+// dp 2 x cp 2 x tp 4 are 16 ranks of a stage.
+TEST(PlanJson, KeepsRanksThatDivideExperts) {
+  plan p = sample(2, 1, false);
+  EXPECT_FALSE(json::parse(written(p)).contains("ep"));
+  p.shape.expert = 8;
+  p.hash = hash_of(p);
+  const json document = json::parse(written(p));
+  EXPECT_EQ(document["format"], "slimpack-plan/2");
+  EXPECT_EQ(document["ep"], 8);
+  expect_equal(reread(p), p);
+  const auto said = [&](const char* key, const json& value) {
+    json changed = document;
+    changed[key] = value;
+    std::istringstream in(changed.dump());
+    return read_plan(in).error().detail;
+  };
+  EXPECT_EQ(said("ep", 3), "plan: ep is 3, expected a divisor of dp x cp x tp, 16");
+  EXPECT_NE(said("ep", 1).find("ep is 1, expected "), std::string::npos);
+  EXPECT_NE(said("format", "slimpack-plan/1").find("is not a known key"), std::string::npos);
+}
+
 TEST(PlanJson, KeepsRowsOfWhichAReplicaHasNothing) {
   plan p = sample(2, 1, false);
   p.merges = {{{1}, {0, 1}, {{{0}, merge::none}, {{1}, {1}}}, {{{0}, {0}}, {merge::none, {1}}}}};

@@ -48,8 +48,8 @@ void run_all(const tests::exact_batch& batch, const std::vector<tests::named_pla
         if (on.parts() > batch.model.layers) continue;
         const result<plan> made = planner.make(on, batch.lengths);
         if (chunks > 1 && !made) continue;  // list is for one chunk
-        const plan& p = made.value();
         for (const bool whole : {false, true}) {
+          const plan p = whole ? tests::sums_beside(made.value()) : made.value();
           const double error = (whole ? batch.error_of<tests::whole_pieces>(p, transport)
                                       : batch.error_of<train::model_stage<double>>(p, transport)).value();
           if (!(error < most))
@@ -75,8 +75,8 @@ void run_random(const tests::exact_batch& batch, int seed, transports::mpi& tran
     const plan p = basic_planner(on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given},
                                  schedules::list{}, simulators::sweep{})(batch.lengths).value();
     double error = batch.error_of<train::model_stage<double>>(p, transport).value();
-    // The same bits as on threads.
-    const std::vector<double> found = tests::outcome_of<train::model_stage<double>>(batch, p, transport).value();
+    // The same bits as on threads, sums beside the work or after it.
+    const std::vector<double> found = tests::outcome_of<train::model_stage<double>>(batch, tests::sums_beside(p), transport).value();
     transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
     const auto expected = tests::outcomes_of<train::model_stage<double>>(batch, p, world);
     if (found != expected[static_cast<std::size_t>(transport.rank())]) error = 1;

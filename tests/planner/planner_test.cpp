@@ -79,6 +79,8 @@ TEST(PlannerCheck, NamesADegreeOutsideItsRange) {
   EXPECT_EQ(refusal({.replicas = -3}), "shape.replicas is -3, it must be from 1 to 65536");
   EXPECT_EQ(refusal({.tensor = 0}), "shape.tensor is 0, it must be from 1 to 65536");
   EXPECT_EQ(refusal({.context = 0}), "shape.context is 0, it must be from 1 to 65536");
+  EXPECT_EQ(refusal({.expert = 0}), "shape.expert is 0, it must be from 1 to 65536");
+  EXPECT_EQ(refusal({.replicas = 2, .tensor = 3, .expert = 4}), "shape.expert is 4, it must divide the 6 ranks of a stage");
   EXPECT_EQ(refusal({.chunks = 65537}), "shape.chunks is 65537, it must be from 1 to 65536");
   EXPECT_EQ(refusal({.stages = 65536, .chunks = 65536}), "shape.stages * chunks is 4294967296, it must be from 1 to 65536");
 }

@@ -52,7 +52,7 @@ TEST(RankTimeOf, CountsExchangesAndTheReduction) {
       one.partition.of(way).append({{0}, {8 * r}, {8}});
       one.partition.of(way).close();
     }
-    one.forward.time = {seconds{8 + 1 + 3}}, one.backward.time = {seconds{16 + 1 + 3}}, one.exchange = {6};
+    one.forward.time = {seconds{8 + 1 + 3}}, one.backward.time = {seconds{16 + 1 + 3}}, one.communication = {6};
     one.programs = {{{pass::forward, {0}}, {pass::backward, {0}}}};
   }
   p.step_time = {32 + 5};

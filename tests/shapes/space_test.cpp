@@ -34,6 +34,33 @@ TEST(ShapeSpace, HoldsEachLegalFactoringOnce) {
   EXPECT_EQ(layouts.size(), found.size());
 }
 
+// Of 12 experts: every divisor of both these and the ranks of a stage, and nothing of a model without experts.
+TEST(ShapeSpace, DividesExpertsAsRanksOfAStageAllow) {
+  space s{.gpus = 16, .layers = 4, .heads = 16, .experts = 12, .chunks = {1}, .recompute = {costs::recompute::none}};
+  std::set<std::tuple<int, int, int, int, int>> expected, found;
+  for (int p = 1; p <= 4; p *= 2)
+    for (int t = 1; t <= 8; t *= 2)
+      for (int c = 1; p * t * c <= 16; c *= 2)
+        for (int e = 1; e <= 12; ++e)
+          if (12 % e == 0 && 16 / p % e == 0) expected.insert({16 / p / t / c, p, t, c, e});
+  const auto all = [&] {
+    found.clear();
+    const std::vector<layout> layouts = s.layouts();
+    for (const layout& l : layouts)
+      found.insert({l.shape.replicas, l.shape.stages, l.shape.tensor, l.shape.context, l.shape.expert});
+    EXPECT_EQ(found.size(), layouts.size());
+    return found;
+  };
+  EXPECT_EQ(all(), expected);
+  s.expert = 4;
+  std::erase_if(expected, [](const auto& one) { return std::get<4>(one) != 4; });
+  EXPECT_EQ(all(), expected);
+  s.expert.reset(), s.experts = 0;
+  for (const auto& one : all()) EXPECT_EQ(std::get<4>(one), 1);
+  s.expert = 3, s.experts = 12;
+  EXPECT_TRUE(all().empty()) << "no stage of 16 GPUs has a multiple of 3 ranks";
+}
+
 TEST(ShapeSpace, KeepsTensorRanksInsideANode) {
   for (const int node : {1, 2, 4, 6, 8})
     for (const layout& l : space{.gpus = 48, .gpus_per_node = node, .layers = 8, .heads = 48}.layouts())
@@ -62,6 +89,8 @@ TEST(ShapeLayout, CountsWhatWasChanged) {
   EXPECT_EQ(to.changes(from), 1);
   to.recompute = costs::recompute::full;
   EXPECT_EQ(to.changes(from), 2);
+  to.shape.expert = 4;
+  EXPECT_EQ(to.changes(from), 3);
 }
 
 }  // namespace

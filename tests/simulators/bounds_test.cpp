@@ -360,6 +360,68 @@ TEST(LowerBounds, HoldForThePlansOfATransformer) {
   }
 }
 
+// Ranks that divide experts, and what their all-to-alls cost, hidden or not, on links of any speed.
+TEST(LowerBounds, HoldForEveryPlanOfDividedExperts) {
+  testing::generator random(110);
+  double closest = 0;
+  for (int i = tests::cases(60); i > 0; --i) {
+    const costs::gpu device{.name = "drawn",
+                            .memory = {1e9},
+                            .peak_bf16_flops = 1000,
+                            .memory_bandwidth = 50 + 200 * random.ratio(),
+                            .gpus_per_node = static_cast<int>(random.between(1, 4)),
+                            .gemm_efficiency = 0.2 + random.ratio(),
+                            .attention_efficiency = 0.2 + random.ratio(),
+                            .backward_attention_ratio = 2.5,
+                            .inside = {{random.ratio()}, 4 + 100 * random.ratio()},
+                            .between = {{random.ratio()}, 1 + 20 * random.ratio()}};
+    const shape on{.stages = static_cast<int>(random.between(1, 2)),
+                   .replicas = 2,
+                   .tensor = random.once_in(3) ? 2 : 1,
+                   .expert = random.once_in(3) ? 1 : 2,
+                   .quantum = {10}};
+    const costs::routing how{.imbalance = 1 + random.ratio(),
+                             .overlap = random.once_in(2) ? 0 : random.ratio(),
+                             .nodes = static_cast<int>(random.between(0, 2))};
+    const auto cost =
+        costs::transformer::make(tests::tiny_experts(), device, on, {.launch = {random.ratio()}, .routing = how}).value();
+    std::vector<tokens> lengths;
+    for (std::int64_t quanta = on.stages == 1 ? 4 : 3; quanta > 0;) {
+      const std::int64_t own = random.between(1, std::min<std::int64_t>(2, quanta));
+      lengths.push_back({10 * own - (random.once_in(2) ? random.between(0, 9) : 0)});
+      quanta -= own;
+    }
+    const std::vector<sequence> batch = batch_of(lengths);
+    const seconds best = tests::shortest_step(cost, on, batch, true);
+    for (const bound& b : bounds_of(cost, on, batch)) {
+      EXPECT_LE(b.time.value, best.value * (1 + 1e-12)) << b.name << ", seed 110, case " << i;
+      closest = std::max(closest, b.time / best);
+    }
+  }
+  EXPECT_GT(closest, 0.9) << "bounds are never near the best plan, seed 110";
+}
+
+TEST(LowerBounds, HoldForThePlansOfDividedExperts) {
+  testing::generator random(111);
+  for (int i = tests::cases(6); i > 0; --i) {
+    std::vector<tokens> lengths;
+    for (std::int64_t n = random.between(8, 40); n > 0; --n) lengths.push_back(random.length({32768}));
+    const shape on{.stages = 1 << random.between(0, 3),
+                   .replicas = 8,
+                   .chunks = 1,
+                   .expert = 1 << random.between(1, 3),
+                   .memory = memory_limit{memory_unit::byte, 7e10}};
+    const costs::routing how{.imbalance = 1 + random.ratio(), .overlap = random.ratio()};
+    const auto cost =
+        costs::transformer::make(tests::mixtral_8x7b(), costs::gpus::h100(), on, {.recompute = costs::recompute::full, .routing = how})
+            .value();
+    const result<plan> made = planner{on, slicers::equal_cost{}, cost}(lengths);
+    if (!made && made.error().code == errc::out_of_memory) continue;
+    ASSERT_TRUE(made) << made.error().detail;
+    EXPECT_LE(made.value().efficiency, 1 + 1e-12) << "seed 111, case " << i;
+  }
+}
+
 TEST(LowerBounds, AreFiniteAndNoLessThanTheWorkOfHardLists) {
   std::vector<std::vector<tokens>> lists{std::vector<tokens>(512, tokens{4096}),
                                          std::vector<tokens>(100000, tokens{1}),

@@ -369,12 +369,13 @@ TEST(TwoPhase, LeavesReplicasEmptyWhenSequencesAreFew) {
             2);
 }
 
+// Nothing is spent on a pack here, so more packs are faster, up to what a search simulates: 220,000 / (6 * 4) of them.
 TEST(TwoPhase, PacksManySingleTokens) {
   const std::vector<tokens> lengths(100'000, tokens{1});
   const plan made = planner{{.stages = 4, .replicas = 2}}(lengths).value();
   for (const replica_plan& r : made.replicas) {
     EXPECT_EQ(r.sequences.size(), 50'000u);
-    EXPECT_LT(r.partition.forward.size(), 1000u);
+    EXPECT_LT(r.partition.forward.size(), 9167u);
   }
   EXPECT_GT(made.efficiency, 0.9);
 }

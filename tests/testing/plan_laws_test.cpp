@@ -120,6 +120,12 @@ TEST(PlanLawsReport, FindsTimesThatAReplayDoesNotFind) {
   });
   expect_broken("a pack's time", {5}, [](plan& p) { p.replicas[0].forward.time[0] += seconds{1e-6}; });
   expect_broken("a time that is missing", {5}, [](plan& p) { p.replicas[0].forward.time.pop_back(); });
+  expect_broken("a reduction beside the work that ends later", {5}, [](plan& p) {
+    p.reduction = gradient_reduction{std::vector<std::vector<gradient_bucket>>(3, {{0, {1}, {}}}), {}};
+  });
+  expect_broken("a first pack that ends before its weights are there", {5}, [](plan& p) {
+    p.reduction = gradient_reduction{std::vector<std::vector<gradient_bucket>>(3, {{0, {}, {1}}}), {}};
+  });
   expect_broken("reduction", {5}, [](plan& p) { p.reduce_time = {1e-3}; });
   // A shorter step, all that follows from it made to match: only the replicas' own times tell.
   expect_broken("step", {5}, [](plan& p) {

@@ -122,6 +122,12 @@ std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const pla
   return all;
 }
 
+/// The plan with sums of gradients beside its work. They take no time there, since its cost model knows none.
+[[nodiscard]] inline plan sums_beside(plan p) {
+  p.reduction = gradient_reduction{std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(p.shape.parts())), {}};
+  return p;
+}
+
 /// Whether weight gradients of some packs run apart.
 [[nodiscard]] inline bool splits(const plan& p) {
   return std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return r.weight.count() > 0; });

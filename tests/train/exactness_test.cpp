@@ -231,6 +231,31 @@ TEST(Exactness, OfSharedSequencesHasTheSameBitsForAnyTiming) {
   }
 }
 
+// The plan says whether chunks are summed beside the work; the bits are the same, on threads and over transfers that move
+// one at a time.
+TEST(Exactness, OfSumsBesideTheWorkHasTheBitsOfSumsAfterIt) {
+  double worst = 0;
+  int plans = 0;
+  for (int seed = 1; seed <= tests::cases(2); ++seed) {
+    const exact_batch batch(static_cast<std::uint64_t>(seed), tests::deep_model);
+    for (const tests::named_planner& planner : tests::splitting_and_sharing_planners())
+      for (const shape& on : every_chunk(batch.quantum, 2, 3)) {
+        if (on.stages == 1 || tests::deep_model.layers % on.parts() != 0) continue;  // nor does it send to itself
+        const plan p = planner.make(on, batch.lengths).value();
+        tests::one_at_a_time in_turn(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
+        const auto expected = tests::outcomes_of<train::model_stage<double>>(batch, p, in_turn);
+        transports::threads side_by_side{tests::ranks_of(p), {.time_out = {60}}};
+        EXPECT_EQ(tests::outcomes_of<train::model_stage<double>>(batch, tests::sums_beside(p), side_by_side), expected)
+            << name_of(planner, on, seed);
+        worst = std::max(worst, worst_error<train::model_stage<double>>(batch, tests::sums_beside(p)));
+        ++plans;
+      }
+  }
+  std::printf("%d plans, largest relative error %.2g\n", plans, worst);
+  EXPECT_GT(plans, 10);
+  EXPECT_LT(worst, 1e-11);
+}
+
 // Without sequences that replicas share, always to the byte; with chunks where each has as many layers.
 TEST(Exactness, AStageHoldsWhatThePlanSaysWhereWeightGradientsRunApart) {
   held_count seen;

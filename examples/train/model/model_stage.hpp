@@ -121,9 +121,12 @@ class model_stage {
   /// Drops the piece's whole sequence: without one of its tokens the others have no use.
   void discard(const slimpack::piece& p) { store_.discard(p.slice.sequence, p.chunk); }
 
-  template <class Group>
-  slimpack::result<void> reduce(Group& replicas) {
-    return replicas.sum(weights_.gradients());
+  /// The gradients of a chunk lie together.
+  template <class Sums>
+  slimpack::result<void> reduce_part(std::uint32_t chunk, Sums& sums) {
+    std::size_t first = 0;
+    for (std::uint32_t before = 0; before < chunk; ++before) first += tensors_of(config_, ranges_[before]).size();
+    return sums.start(weights_.gradients(first, tensors_of(config_, ranges_[chunk]).size()));
   }
 
   /// Nats per valid token of the batch; on the last stage, elsewhere 0.

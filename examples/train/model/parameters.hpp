@@ -86,6 +86,11 @@ class parameters {
   [[nodiscard]] std::span<T> gradients() noexcept { return gradients_; }
   [[nodiscard]] std::span<T> values(std::size_t tensor) noexcept { return of(values_, tensor); }
   [[nodiscard]] std::span<T> gradients(std::size_t tensor) noexcept { return of(gradients_, tensor); }
+  /// Of so many tensors, one after the other.
+  [[nodiscard]] std::span<T> gradients(std::size_t first, std::size_t count) noexcept {
+    const std::size_t end = first + count < offsets_.size() ? offsets_[first + count] : gradients_.size();
+    return std::span<T>(gradients_).subspan(offsets_[first], end - offsets_[first]);
+  }
   void zero_gradients() noexcept { std::ranges::fill(gradients_, T{}); }
 
   /// A tensor and its gradient as layers use them; valid as long as these parameters stay where they are.

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_PLAN_HPP
 #define SLIMPACK_CORE_PLAN_HPP
 
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
@@ -30,7 +31,8 @@ struct rank_time {
   seconds recomputation{};  ///< what backward computes again
   seconds packs{};          ///< what packs cost besides: their overheads, the loss of short slices, and what cuts make a
                             ///< context-parallel ring wait for
-  seconds communication{};  ///< that nothing hides: exchanges of shared sequences, the reduction of gradients
+  seconds communication{};  ///< that nothing hides: exchanges of shared sequences, sums of gradients and the optimizer, weights
+                            ///< that first packs wait for
   seconds imbalance{};      ///< stages that are idle because another stage of their replica has more to do: no order of the
                             ///< packs can fill it
   seconds waiting{};        ///< all other idle time: fill and drain, messages, the slowest replica
@@ -58,7 +60,8 @@ struct replica_plan {
   std::vector<memory_rates> rates;    ///< per stage; what peak_memory was computed with, not part of the plan file
   seconds makespan;                   ///< end of the last instruction, from a common start
   seconds lower_bound;                ///< for the sequences it shares with no other; decides nothing
-  seconds exchange{};                 ///< that its stages spend on exchanges; as rates, not part of the plan file
+  seconds communication{};            ///< that its packs' times include, see workload; as rates, not part of the plan file
+  std::vector<gradient_span> gradients{};  ///< of each part, where they are reduced beside the work; not part of the file
 
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 };
@@ -77,7 +80,8 @@ struct plan {
   std::vector<int> layers{};  ///< of the model on each part, where they were chosen; empty: as the trainer spreads them
   std::vector<replica_plan> replicas;
   std::vector<merge> merges;  ///< sequences that several replicas share
-  seconds reduce_time;     ///< gradient reduction over copies of the weights, after the slowest replica
+  std::optional<gradient_reduction> reduction{};  ///< over copies of the weights, where it runs beside the work
+  seconds reduce_time;     ///< gradient reduction over copies of the weights, as far as it goes on after the slowest replica
   seconds step_time;       ///< slowest replica + reduce_time
   std::vector<bound> bounds;  ///< the reduction included
   seconds lower_bound;     ///< largest of bounds; no plan of this batch on this shape is faster

@@ -64,6 +64,7 @@ class word_hash {
   for (const int degree : {p.shape.stages, p.shape.replicas, p.shape.tensor, p.shape.context, p.shape.chunks})
     h.add(degree);
   h.add(p.shape.quantum);
+  if (p.shape.expert > 1) h.add(std::string_view{"expert"}), h.add(p.shape.expert);
   if (!p.layers.empty()) h.add(std::string_view{"layers"}), add_all(p.layers);
   for (const replica_plan& r : p.replicas) {
     h.add(std::uint64_t{r.sequences.size()});
@@ -98,6 +99,13 @@ class word_hash {
       h.add(std::uint64_t{m.of(direction).size()});
       for (const std::vector<pack_id>& row : m.of(direction))
         for (const pack_id pack : row) h.add(pack.value);
+    }
+  }
+  if (p.reduction) {
+    h.add(std::string_view{"reduction"}), h.add(p.reduction->after);
+    for (const std::vector<gradient_bucket>& part : p.reduction->parts) {
+      h.add(std::uint64_t{part.size()});
+      for (const gradient_bucket& b : part) h.add(b.at), h.add(b.scatter), h.add(b.gather);
     }
   }
   h.add(p.reduce_time), h.add(p.step_time);

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_COSTS_HOOKS_HPP
 #define SLIMPACK_COSTS_HOOKS_HPP
 
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
@@ -26,6 +27,9 @@
 ///   seconds exchange(const shared_row&, span<const slice>, what sharing adds to a pack of a row    0 s
 ///                    pass, int part)
 ///   seconds reduce_time()                             gradient reduction after the step      0 s
+///   span<const gradient_bucket> gradient_buckets(int part)   what of it runs beside the work, none
+///                                                     in buckets of layers; reduce_time
+///                                                     is then what follows: the optimizer
 ///   int parts()                                       parts of the model it prices          any number
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
 ///                                                     what is left of backward does not
@@ -55,6 +59,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(memory);
 SLIMPACK_DETAIL_HAS_MEMBER(kept);
 SLIMPACK_DETAIL_HAS_MEMBER(exchange);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce_time);
+SLIMPACK_DETAIL_HAS_MEMBER(gradient_buckets);
 SLIMPACK_DETAIL_HAS_MEMBER(parts);
 SLIMPACK_DETAIL_HAS_MEMBER(weight_time);
 
@@ -177,6 +182,18 @@ template <class Cost>
   } else {
     static_assert(!detail::has_member_reduce_time<Cost>,
                   "a cost model's reduce_time() is public, const and gives seconds");
+    return {};
+  }
+}
+
+/// Buckets of a part whose reduction runs beside the work (core/gradient_reduction.hpp); the model keeps what it gives.
+template <class Cost>
+[[nodiscard]] constexpr std::span<const gradient_bucket> gradient_buckets_of(const Cost& cost, int part) {
+  if constexpr (requires { { cost.gradient_buckets(part) } -> std::same_as<std::span<const gradient_bucket>>; }) {
+    return cost.gradient_buckets(part);
+  } else {
+    static_assert(!detail::has_member_gradient_buckets<Cost>,
+                  "a cost model's gradient_buckets(int part) is public, const and gives span<const gradient_bucket>");
     return {};
   }
 }

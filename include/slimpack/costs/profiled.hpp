@@ -2,6 +2,7 @@
 #define SLIMPACK_COSTS_PROFILED_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shared_row.hpp>
@@ -73,6 +74,8 @@ class profiled {
     std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
     std::optional<row_exchange> exchange{};  ///< between replicas that share a sequence; without, it takes no time
     seconds reduce{};                     ///< gradient reduction and optimizer, after the step
+    std::vector<std::vector<gradient_bucket>> buckets{};  ///< of each part, reduced beside the work: then reduce is the
+                                                          ///< optimizer alone; empty: none
     provenance sources{};                 ///< where the samples come from, by time; empty: not said
   };
 
@@ -181,6 +184,10 @@ class profiled {
     return at < beside_.pair_bytes.size() ? costs::memory::kept(piece, beside_.pair_bytes[at]) : bytes{};
   }
   [[nodiscard]] seconds reduce_time() const noexcept { return beside_.reduce; }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const noexcept {
+    if (beside_.buckets.empty()) return {};
+    return beside_.buckets[static_cast<std::size_t>(part)];
+  }
   [[nodiscard]] int parts() const noexcept { return static_cast<int>(slices_.size() / 2); }
   [[nodiscard]] const provenance& sources() const noexcept { return beside_.sources; }
 
@@ -271,6 +278,8 @@ class profiled {
                      std::to_string(parts) + " parts");
     for (const seconds t : beside.weight_token)
       if (!is_time(t)) return invalid("a token's weight gradients take " + std::to_string(t.value) + " s");
+    if (!beside.buckets.empty() && beside.buckets.size() != parts)
+      return invalid("buckets of gradients of " + std::to_string(beside.buckets.size()) + " parts for " + std::to_string(parts));
     for (const double each : beside.pair_bytes)
       if (!(each >= 0) || !std::isfinite(each)) return invalid("a pair keeps " + std::to_string(each) + " bytes");
     if (!beside.memory.empty() && parts % beside.memory.size() != 0)

@@ -2,6 +2,7 @@
 #define SLIMPACK_COSTS_PROFILED_OF_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/layer_times.hpp>
@@ -10,6 +11,7 @@
 #include <slimpack/costs/detail/part_times.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/detail/step_traffic.hpp>
+#include <slimpack/costs/detail/weight_buckets.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/kernels/work.hpp>
@@ -20,6 +22,7 @@
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/profiled.hpp>
+#include <slimpack/costs/reduction.hpp>
 #include <slimpack/costs/stage_options.hpp>
 
 #include <cstddef>
@@ -40,6 +43,8 @@ namespace slimpack::costs {
 /// where the model's own layer was on as many tensor-parallel ranks, these times replace its products and element-wise
 /// kernels, and where only others were, both are as much slower than their kernels alone as the others were.
 ///
+/// Layers with experts that ranks divide are of as many kinds as they have factors of imbalance (costs::routing).
+///
 /// Slices are tabulated twice, among so many others as fill the device, and alone. Weight gradients (W) are their
 /// products, at the rate of large packs. Messages take the time of the slowest boundary; where they are waited for they
 /// count in the time of the pack that they carry, for sender and receiver alike. Gradients that a kernel of its own
@@ -51,56 +56,84 @@ namespace slimpack::costs {
 ///
 /// Source    derived. Against published layer and iteration times: benchmarks/fidelity/iterations.cpp
 /// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list
-///           of layers that does not add up
+///           of layers that does not add up, or experts that cannot be divided so
 /// Complexity some thousand questions to kernels for each kind of part
 [[nodiscard]] inline result<profiled> profiled_of(const model_shape& model, const shape& on,
                                                   const kernel_times& kernels, const network& net,
                                                   const stage_options& with = {},
                                                   std::span<const layer_sample> layers = {}) {
-  result<std::vector<int>> spread = slimpack::detail::layers_on_parts(model, on, with.layers);
+  result<std::vector<int>> spread = slimpack::detail::layers_on_parts(model, on, with.layers, with.routing);
   if (!spread) return std::move(spread).error();
   const std::vector<int>& count = spread.value();
   const traffic wires(net, on, with.slowdown);
   const slimpack::detail::rank_kernels rank(net.device(), kernels, with);
   std::vector<slimpack::detail::layer_times> kinds;
-  for (const bool moe : {false, true}) kinds.emplace_back(model, moe, on, rank, layers, wires, with);
+  kinds.emplace_back(model, false, 1, on, rank, layers, wires, with);
+  std::map<double, std::size_t> kind_of;  // of layers with experts, by their imbalance
+  std::vector<std::size_t> kind_at;       // by layer
+  for (int i = 0; i < model.layers; ++i) {
+    if (!model.is_moe(i)) {
+      kind_at.push_back(0);
+      continue;
+    }
+    const double imbalance = with.routing.of_layer(static_cast<std::size_t>(i - model.dense_layers));
+    const auto [known, is_new] = kind_of.try_emplace(imbalance, kinds.size());
+    if (is_new) kinds.emplace_back(model, true, imbalance, on, rank, layers, wires, with);
+    kind_at.push_back(known->second);
+  }
 
   const memory rule{.distributed_optimizer = with.distributed_optimizer,
                     .recompute = with.recompute,
                     .sequence_parallel = with.sequence_parallel,
                     .tensors = with.tensors};
-  slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule);
+  slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule, with.routing);
   profiled::extras beside{.memory = std::move(states.memory),
                           .pair_bytes = std::move(states.pair_bytes),
-                          .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),
-                          .reduce = slimpack::detail::step_of(states.heaviest, on, wires, with)};
+                          .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed)};
+  const auto end_of = [&](double weights, double experts) {
+    return slimpack::detail::step_times::of(weights, experts, on, wires, with);
+  };
+  const slimpack::detail::step_times heaviest = end_of(states.heaviest, states.heaviest_experts);
+  beside.reduce = heaviest.total();
+  if (with.reduction == reduction::overlapped && on.has_copies()) {
+    beside.reduce = heaviest.optimizer;
+    for (const std::vector<slimpack::detail::weight_bucket>& part : slimpack::detail::weight_buckets(model, on, count, with.routing)) {
+      std::vector<gradient_bucket>& own = beside.buckets.emplace_back();
+      for (const slimpack::detail::weight_bucket& b : part) {
+        const slimpack::detail::step_times end = end_of(b.parameters, b.experts);
+        own.push_back({b.at, end.scatter, end.gather});
+      }
+    }
+  }
   const slimpack::detail::message_line message = slimpack::detail::message_line::of(model, on, wires, with);
   const bool waits = with.messages == messages::waited_for;
   if (!waits) beside.message = message.empty, beside.message_token = message.token;
 
-  std::map<std::vector<int>, slimpack::detail::part_samples> tables;  // by what a part holds
+  std::map<std::vector<double>, slimpack::detail::part_samples> tables;  // by what a part holds
   std::vector<profiled::sample> slices;
   std::vector<profiled::pack_sample> packs;
-  int next = 0;
+  const std::vector<layer> of_model = slimpack::detail::layers_of(model, on, with.routing);
+  std::size_t next = 0;
   for (int part = 0; part < on.parts(); ++part) {
     slimpack::detail::part_times::contents own{.embedding = part == 0, .head = part == on.parts() - 1};
-    int moe = 0;
+    own.layers.assign(kinds.size(), 0);
     const int own_layers = count[static_cast<std::size_t>(part)];
     double weights = (own.embedding + own.head) * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
     for (int i = 0; i < own_layers; ++i, ++next) {
-      moe += model.is_moe(next) ? 1 : 0;
-      weights += layer::of(model, model.is_moe(next), on.tensor).weights;
+      ++own.layers[kind_at[next]];
+      weights += of_model[next].weights + of_model[next].expert_weights;
     }
     const slimpack::detail::known_time added = rank.moved(with.accumulation_traffic * weights);
     beside.sources.add(work::elementwise, added.source, added.time);
-    own.layers = {static_cast<double>(own_layers - moe), static_cast<double>(moe)};
+    std::vector<double> holds = own.layers;
+    holds.insert(holds.end(), {own.embedding ? 1.0 : 0.0, own.head ? 1.0 : 0.0});
     const slimpack::detail::part_times times(model, on, kinds, rank, wires, with, own);
     for (const pass p : {pass::forward, pass::backward}) {
       const tokens whole{8192};
       times.tokens_time(whole, p, beside.sources);
       times.attention(whole, {}, p, 1, beside.sources);
     }
-    const auto [table, fresh] = tables.try_emplace({own_layers - moe, moe, own.embedding, own.head});
+    const auto [table, fresh] = tables.try_emplace(std::move(holds));
     if (fresh) {
       const std::int64_t full = std::int64_t{4} * net.device().multiprocessors;
       table->second = slimpack::detail::part_samples::of(times, with.longest, full, model.heads / on.tensor);

@@ -3,7 +3,9 @@
 
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
+#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/traffic.hpp>
+#include <slimpack/costs/reduction.hpp>
 
 #include <optional>
 #include <vector>
@@ -39,10 +41,12 @@ struct stage_options {
   attention_kind attention{attention_kind::flash};
   costs::context_exchange exchange{costs::context_exchange::ring};  ///< of keys and values between context-parallel ranks
   costs::messages messages{costs::messages::overlapped};
+  costs::routing routing{};         ///< of tokens to experts that ranks divide
   bool sequence_parallel{true};
   bool hides_tensor_traffic{true};  ///< under the weight gradients; false: all of it is waited for
   bool dropout{};                   ///< before both residual additions, and in unfused attention
   bool distributed_optimizer{true};
+  costs::reduction reduction{costs::reduction::overlapped};
   costs::slowdown slowdown{.compute = 2};
   saved_tensors tensors{saved_tensors::flash_attention()};
   std::vector<int> layers{};     ///< on each part; empty: as costs::transformer spreads them

@@ -2,18 +2,23 @@
 #define SLIMPACK_COSTS_TRANSFORMER_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
+#include <slimpack/costs/detail/weight_buckets.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
+#include <slimpack/costs/network/traffic.hpp>
+#include <slimpack/costs/reduction.hpp>
 
 #include <algorithm>
 #include <array>
@@ -30,10 +35,12 @@ namespace slimpack::costs {
 struct transformer_options {
   costs::recompute recompute{costs::recompute::none};
   bool distributed_optimizer{true};
+  costs::reduction reduction{costs::reduction::overlapped};
   std::vector<int> layers{};     ///< on each part; empty: even, what is left over to the inner parts first
   seconds launch{1e-5};          ///< of a layer's kernels in a pass that the device waits for (forward; backward twice)
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
   saved_tensors tensors{saved_tensors::flash_attention()};  ///< what the trainer keeps for backward
+  costs::routing routing{};      ///< of tokens to experts that ranks divide
 };
 
 /// A decoder-only transformer on GPUs, analytically: operations over sustained rates, embedding on the first part,
@@ -48,19 +55,22 @@ struct transformer_options {
 ///                   slice and its prefix, or of the slice's queries and outputs, whichever are fewer; backward with
 ///                   the gradients: keys and values twice; queries twice and gradients of outputs
 ///           pack  = launches + max(sum of slices, weight bytes / memory bandwidth)
+///           experts that ranks divide: their rows and bytes are those of the busiest rank (costs::routing); a layer
+///           waits for 1 - overlap of its two all-to-alls (costs::traffic), and for what its products do not cover of the
+///           rest. Its hidden states are gathered and scattered for attention and shared experts only
 ///           exchange of a row that replicas share: costs::row_exchange
 /// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries
 ///           that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
 /// Law       analytic: cutting a sequence conserves its times, but for the exchange: later slices need the keys and
 ///           values of earlier ones once more, so cutting may cost time where attention does not cover it
-/// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, or a
-///           list of layers that does not add up            Complexity  O(1) a slice
+/// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list
+///           of layers that does not add up, or experts that cannot be divided so            Complexity  O(1) a slice
 class transformer {
  public:
   using options = transformer_options;
 
   static result<transformer> make(model_shape model, gpu device, const shape& on, options with = {}) {
-    result<std::vector<int>> layers = slimpack::detail::layers_on_parts(model, on, std::move(with.layers));
+    result<std::vector<int>> layers = slimpack::detail::layers_on_parts(model, on, std::move(with.layers), with.routing);
     if (!layers) return std::move(layers).error();
     with.layers = std::move(layers).value();
     return transformer(std::move(model), std::move(device), on, std::move(with));
@@ -98,6 +108,10 @@ class transformer {
     return costs::memory::kept(piece, pair_bytes_[static_cast<std::size_t>(stage)]);
   }
   [[nodiscard]] seconds reduce_time() const { return reduce_; }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
+    if (buckets_.empty()) return {};
+    return buckets_[static_cast<std::size_t>(part)];
+  }
   [[nodiscard]] int parts() const { return static_cast<int>(parts_.size()); }
 
   [[nodiscard]] const model_shape& model() const noexcept { return model_; }
@@ -136,32 +150,52 @@ class transformer {
     const network net(device_);
     message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
     for (int r = 0; r < on.stages; ++r) links_.push_back(net.link_of(net.place().boundary(on, r)));
-    int first = 0;
+    const std::vector<layer> all = slimpack::detail::layers_of(model_, on, with.routing);
+    std::size_t first = 0;
     for (int part = 0; part < on.parts(); ++part) {
-      std::vector<layer> own;
-      for (int i = first; i < first + layers_[static_cast<std::size_t>(part)]; ++i)
-        own.push_back(layer::of(model_, model_.is_moe(i), on.tensor));
-      first += layers_[static_cast<std::size_t>(part)];
-      parts_.push_back(rates_of(own, part == on.parts() - 1, net, with));
+      const auto count = static_cast<std::size_t>(layers_[static_cast<std::size_t>(part)]);
+      parts_.push_back(rates_of(std::span(all).subspan(first, count), part == on.parts() - 1, net, with));
+      first += count;
     }
     const costs::memory rule{
         .distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors};
-    slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model_, on, layers_, rule);
+    slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model_, on, layers_, rule, with.routing);
     memory_ = std::move(states.memory);
     pair_bytes_ = std::move(states.pair_bytes);
-    // fp32 gradients scattered, bf16 weights gathered, nothing hidden.
+    // fp32 gradients scattered, bf16 weights gathered.
     const rank_group copies = net.place().copies(on);
-    reduce_ = net.reduce_scatter(copies, bytes{4 * states.heaviest}) + net.all_gather(copies, bytes{2 * states.heaviest});
+    const rank_group of_experts = net.place().expert_copies(on);
+    const auto scatter = [&](double parameters, double experts) {
+      const seconds shared = net.reduce_scatter(copies, bytes{4 * parameters});
+      return on.expert > 1 ? shared + net.reduce_scatter(of_experts, bytes{4 * experts}) : shared;
+    };
+    const auto gather = [&](double parameters, double experts) {
+      const seconds shared = net.all_gather(copies, bytes{2 * parameters});
+      return on.expert > 1 ? shared + net.all_gather(of_experts, bytes{2 * experts}) : shared;
+    };
+    if (with.reduction == reduction::exposed || !on.has_copies()) {
+      reduce_ = scatter(states.heaviest, states.heaviest_experts) + gather(states.heaviest, states.heaviest_experts);
+      return;
+    }
+    for (const std::vector<slimpack::detail::weight_bucket>& part : slimpack::detail::weight_buckets(model_, on, layers_, with.routing)) {
+      std::vector<gradient_bucket>& own = buckets_.emplace_back();
+      for (const slimpack::detail::weight_bucket& b : part)
+        own.push_back({b.at, scatter(b.parameters, b.experts), gather(b.parameters, b.experts)});
+    }
   }
 
   [[nodiscard]] part_rates rates_of(std::span<const layer> own, bool has_head, const network& net, const options& with) const {
     const double gemm = device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context;
     const double attention = device_.peak_bf16_flops * device_.attention_efficiency * shape_.context;
     const auto h = static_cast<double>(model_.hidden);
-    double linear = 0, pair = 0, up = 0, weights = 0, keys = 0, queries = 0, outputs = 0;
+    double linear = 0, pair = 0, up = 0, weights = 0, keys = 0, queries = 0, outputs = 0, gathers = 0;
+    dispatch forward_dispatch, backward_dispatch;
     for (const layer& l : own) {
-      linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights;
+      linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights + l.expert_weights;
       keys += l.kv_elements, queries += l.query, outputs += l.output;
+      gathers += l.dispatched > 0 && model_.shared_experts == 0 ? 2 : 4;
+      forward_dispatch += dispatched(l, l.linear_flops / gemm, net, with);
+      backward_dispatch += dispatched(l, 2 * l.linear_flops / gemm, net, with);
     }
     const double head = has_head ? 2 * h * static_cast<double>(model_.vocabulary) / shape_.tensor : 0;
     if (has_head) weights += head / 2;
@@ -169,24 +203,24 @@ class transformer {
     // Sequence parallelism: two gathers and two scatters of the hidden states a layer; backward gathers twice more.
     const link& tensor = net.link_of(net.place().tensor(shape_));
     const double one_token = 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
-    const double traffic = 4 * count * one_token;
+    const double traffic = gathers * one_token;
     const double hops = shape_.context - 1.0;
     const link& context = net.link_of(net.place().context(shape_));
     const double element = hops / shape_.context * 2 / context.bandwidth;
-    const double waits = shape_.tensor > 1 ? 4 * count * tensor.latency.value : 0;
+    const double waits = shape_.tensor > 1 ? gathers * tensor.latency.value : 0;
     const double turns = hops * count * context.latency.value;
 
     part_rates r;
-    r.forward.token = (linear + head) / gemm + traffic;
+    r.forward.token = (linear + head) / gemm + traffic + forward_dispatch.token;
     r.forward.pair = pair / attention;
     r.forward.rings[0] = {element * keys, element * (queries + outputs), hops / shape_.context * r.forward.pair};
-    r.forward.overhead = {count * with.launch.value + waits + turns};
+    r.forward.overhead = {count * with.launch.value + waits + turns + forward_dispatch.pack};
     r.forward.floor = {2 * weights / device_.memory_bandwidth};
-    r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic;
+    r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic + backward_dispatch.token;
     r.useful_backward.pair = device_.backward_attention_ratio * r.forward.pair;
     r.useful_backward.rings[0] = {2 * element * keys, element * (2 * queries + outputs),
                                   hops / shape_.context * r.useful_backward.pair};
-    r.useful_backward.overhead = {2 * count * with.launch.value + 1.5 * waits + turns};
+    r.useful_backward.overhead = {2 * count * with.launch.value + 1.5 * waits + turns + backward_dispatch.pack};
     r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
     r.backward = r.useful_backward;
     if (with.recompute == recompute::attention || with.recompute == recompute::full) {
@@ -195,11 +229,31 @@ class transformer {
     }
     if (with.recompute == recompute::selective) r.backward.token += up / gemm;
     if (with.recompute == recompute::full) {
-      r.backward.token += linear / gemm + traffic;
+      r.backward.token += linear / gemm + traffic + forward_dispatch.token;
       r.backward.overhead += r.forward.overhead;
     }
     r.weight_token = (linear + head) / gemm;
     return r;
+  }
+
+  /// What is waited for of both all-to-alls of a layer, in seconds a token and a pack, where its products take so long.
+  struct dispatch {
+    double token{};
+    double pack{};
+    dispatch& operator+=(const dispatch& other) noexcept {
+      token += other.token, pack += other.pack;
+      return *this;
+    }
+  };
+  [[nodiscard]] dispatch dispatched(const layer& l, double products, const network& net, const options& with) const {
+    if (!(l.dispatched > 0)) return {};
+    const rank_group group = net.place().experts(shape_);
+    const double share = traffic::crossing_share(model_, with.routing, group);
+    const auto both = [&](double size) { return 2 * net.all_to_all(group, bytes{size}, share).value; };
+    const double large = 1 << 30, latency = both(0);
+    const double token = (both(large) - latency) / large * 2 * l.dispatched / shape_.context;
+    const double hidden = with.routing.overlap * token;
+    return {token - hidden + std::max(0.0, hidden - products), (1 - with.routing.overlap) * latency};
   }
 
   [[nodiscard]] const part_rates& at(int part) const { return parts_[static_cast<std::size_t>(part)]; }
@@ -226,7 +280,8 @@ class transformer {
   std::vector<part_rates> parts_;
   std::vector<memory_rates> memory_;
   std::vector<double> pair_bytes_;
-  seconds reduce_;
+  seconds reduce_;  // after the work
+  std::vector<std::vector<gradient_bucket>> buckets_;  // by part; empty: none beside the work
 };
 
 }  // namespace slimpack::costs

@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>
@@ -32,6 +33,11 @@
 ///                                                   where they run apart), per chunk
 ///   result<void> reduce(group&)                     after the last backward; group.sum(span<T>)    nothing
 ///                                                   adds over the replicas of this stage
+///   result<void> reduce_part(uint32_t chunk, sums&) when all gradients of a chunk are   nothing
+///                                                   final, last chunk first; sums.start(span<T>)
+///                                                   adds while the program goes on. Where the plan has
+///                                                   no reduction beside the work: after the last
+///                                                   backward, behind reduce
 ///   double loss()                                   after the reduction: this rank's weighted sum  0
 ///   bytes held() const                              at the end of a step: must be 0                not asked
 ///   void abort_step()                               on every rank after a step that failed: drop   nothing
@@ -50,6 +56,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(begin_step);
 SLIMPACK_DETAIL_HAS_MEMBER(sequence_forwarded);
 SLIMPACK_DETAIL_HAS_MEMBER(sequence_done);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce);
+SLIMPACK_DETAIL_HAS_MEMBER(reduce_part);
 SLIMPACK_DETAIL_HAS_MEMBER(loss);
 SLIMPACK_DETAIL_HAS_MEMBER(held);
 SLIMPACK_DETAIL_HAS_MEMBER(abort_step);
@@ -116,6 +123,24 @@ result<void> reduce(Compute& compute, Group& group) {
   } else {
     static_assert(!detail::has_member_reduce<Compute>,
                   "a stage compute's reduce(auto& group) is public and gives result<void>, so that a failed sum stops the step");
+    return success();
+  }
+}
+
+namespace detail {
+template <class Compute, class Sums>
+concept reduces_parts = requires(Compute& compute, Sums& sums) {
+  { compute.reduce_part(std::uint32_t{}, sums) } -> std::same_as<result<void>>;
+};
+}  // namespace detail
+
+template <class Compute, class Sums>
+result<void> reduce_part(Compute& compute, std::uint32_t chunk, Sums& sums) {
+  if constexpr (detail::reduces_parts<Compute, Sums>) {
+    return compute.reduce_part(chunk, sums);
+  } else {
+    static_assert(!detail::has_member_reduce_part<Compute>,
+                  "a stage compute's reduce_part(uint32_t chunk, auto& sums) is public and gives result<void>, so that a failed sum stops the step");
     return success();
   }
 }

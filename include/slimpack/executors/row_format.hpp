@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_ROW_FORMAT_HPP
 #define SLIMPACK_EXECUTORS_ROW_FORMAT_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/executors/message_format.hpp>
 

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_ROW_TRAFFIC_HPP
 #define SLIMPACK_EXECUTORS_ROW_TRAFFIC_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/executors/detail/shared_sequences.hpp>

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <istream>
+#include <limits>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -28,12 +29,13 @@
 /// Whoever has the file can run the plan again: slices are [sequence, begin, length], times are seconds. One pack or stage
 /// a line, so that large files are read by people and by line tools.
 ///
-/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges or layers, or is written with its rank time;
-///           2 has more fields:
+/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers or expert-parallel ranks, or is written with
+///           its rank time; 2 has more fields:
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
 ///             replica that has no tokens of the row
 ///             "layers": [9, 9, 9, 5]   of the model on each part, where they were chosen
+///             "ep": 8   expert-parallel ranks, where there are more than one
 ///             "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may be left out
 ///           Files of format 1 that have merges are read as "start" and "keep", which is what they meant
 namespace slimpack::io {
@@ -57,6 +59,11 @@ namespace detail {
   s.tensor = file["tp"].integer<int>(1, most);
   s.context = file["cp"].integer<int>(1, most);
   s.chunks = file["vpp"].integer<int>(1, most);
+  if (const std::optional<json_place> expert = file.find({"ep"})) {
+    s.expert = expert->integer<int>(2, std::numeric_limits<int>::max());
+    const std::int64_t ranks = std::int64_t{s.replicas} * s.context * s.tensor;
+    if (ranks % s.expert != 0) expert->expected("a divisor of dp x cp x tp, " + std::to_string(ranks));
+  }
   s.quantum = {file["quantum"].integer(1, longest_supported.value)};
   return s;
 }
@@ -231,6 +238,23 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   return spent;
 }
 
+[[nodiscard]] inline gradient_reduction reduction_in(const json_place& place, const plan& p) {
+  place.must_only_have({"after", "buckets"});
+  gradient_reduction r{{}, {place["after"].number(0)}};
+  const json_place parts = place["buckets"];
+  parts.must_have(static_cast<std::size_t>(p.shape.parts()), "one list per part");
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const json_place buckets = parts.at(part);
+    r.parts.emplace_back();
+    for (std::size_t k = 0; k < buckets.size(); ++k) {
+      const json_place one = buckets.at(k);
+      one.must_have(3, "at, scatter and gather");
+      r.parts.back().push_back({one.at(0).number(0), {one.at(1).number(0)}, {one.at(2).number(0)}});
+    }
+  }
+  return r;
+}
+
 [[nodiscard]] inline plan plan_in(const json_place& file) {
   const json_place format = file["format"];
   const bool is_second = format.text() == plan_format_2;
@@ -244,7 +268,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
                        "merges",     "reduce_time", "step_time",   "bounds",       "lower_bound",
                        "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds",
                        is_second ? "transfers" : "format", is_second ? "rank_time" : "format",
-                       is_second ? "layers" : "format"});
+                       is_second ? "layers" : "format", is_second ? "reduction" : "format", is_second ? "ep" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();
@@ -265,6 +289,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   for (std::size_t r = 0; r < replicas.size(); ++r) p.replicas.push_back(replica_in(replicas.at(r), p));
   const json_place merges = file["merges"];
   for (std::size_t m = 0; m < merges.size(); ++m) p.merges.push_back(merge_in(merges.at(m), p, is_second));
+  if (const std::optional<json_place> reduction = file.find({"reduction"})) p.reduction = reduction_in(*reduction, p);
   p.reduce_time = {file["reduce_time"].number(0)};
   p.step_time = {file["step_time"].number(0)};
   const json_place bounds = file["bounds"];

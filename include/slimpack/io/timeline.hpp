@@ -15,6 +15,7 @@
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/reduction.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/views.hpp>
 
@@ -67,6 +68,7 @@ class timeline_writer {
     json_.field("hash", hash_text(p.hash)).field("truncated", p.truncated);
     json_.field("stages", p.shape.stages).field("tensor", p.shape.tensor).field("context", p.shape.context);
     json_.field("chunks", p.shape.chunks).field("quantum", p.shape.quantum.value);
+    if (p.shape.expert > 1) json_.field("expert", p.shape.expert);
     if (!p.layers.empty()) {
       json_.key("layers");
       list(p.layers, [](int count) { return count; });
@@ -74,6 +76,7 @@ class timeline_writer {
     json_.field("bytes", p.memory_unit == memory_unit::byte).key("limit");
     p.shape.memory ? json_.value(p.shape.memory->amount) : json_.null();
     json_.field("step", ticks(p.step_time)).field("reduce", ticks(p.reduce_time));
+    write_streams(p);
     json_.field("bubble", p.bubble).field("efficiency", p.efficiency).field("planning", p.planning_time.value);
     if (p.rank_time) {
       json_.key("spent").open('{');
@@ -96,6 +99,25 @@ class timeline_writer {
     if (!ranks.empty()) write_measured(p, ranks);
     json_.close('}');
     return success();
+  }
+
+  /// Of each stage, when its stream is busy with gathers of weights and sums of gradients: begin, end, begin, end, ...
+  void write_streams(const plan& p) {
+    const auto known = [&](const replica_plan& r) { return r.gradients.size() == static_cast<std::size_t>(p.shape.parts()); };
+    if (!p.reduction || !std::all_of(p.replicas.begin(), p.replicas.end(), known)) return;
+    json_.key("streams").open('[');
+    for (int stage = 0; stage < p.shape.stages; ++stage) {
+      std::vector<simulators::stream_use> all = simulators::gathered_buckets(*p.reduction, p.shape, stage);
+      const std::vector<simulators::stream_use> sums = simulators::reduced_buckets(p, stage);
+      all.insert(all.end(), sums.begin(), sums.end());
+      json_.open('[');
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        if (k == 0 || all[k].begin > all[k - 1].end) json_.value(ticks(all[k].begin));
+        if (k + 1 == all.size() || all[k + 1].begin > all[k].end) json_.value(ticks(all[k].end));
+      }
+      json_.close(']');
+    }
+    json_.close(']');
   }
 
   /// Ranks in order, each with its reduction (begin, end), its peak in tokens, and for each instruction the pause

@@ -6,6 +6,7 @@
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/calls_of_packs.hpp>
+#include <slimpack/pricing/detail/wait_for_weights.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -71,7 +72,7 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
       const std::size_t cell = row.pack.value * parts + part;
       const seconds exchange = exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
       w.of(row.pass).time[cell] += exchange;
-      w.exchange += exchange;
+      w.communication += exchange;
       if (row.pass == pass::backward && !w.split.inputs.empty()) w.split.inputs[cell] += exchange;
     }
   }
@@ -252,6 +253,7 @@ template <class Cost>
   w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
   if (weights == weight_gradients::apart) detail::split_backward(packs.backward, cost, shape.parts(), w);
   detail::add_exchanges(packs, cost, shared, w);
+  detail::wait_for_weights(cost, w);
   w.rates = std::move(rates);
   detail::follow_sequences(packs, shared, w);
   if constexpr (detail::asks_by_piece<Cost>())

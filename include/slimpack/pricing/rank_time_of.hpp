@@ -30,7 +30,7 @@ namespace detail {
 ///             imbalance     = sum over replicas of sum_r (B - b_r)
 ///             waiting       = sum over replicas of stages (step - reduction - B)
 ///             recomputation = sum over sequences, parts and passes of least - useful, where that is positive
-///             packs         = sum of all b_r less useful work, recomputation and exchanges
+///             packs         = sum of all b_r less useful work, recomputation, exchanges and waiting for weights
 /// Requires  a plan with its step time, of this cost model            Complexity  O(sequences * parts + instructions)
 template <class Cost>
 [[nodiscard]] rank_time rank_time_of(const plan& p, const Cost& cost) {
@@ -44,17 +44,17 @@ template <class Cost>
         spent.recomputation += std::max(seconds{}, least_time(cost, whole, direction, part) - useful);
       }
   seconds busy{};
-  seconds exchanged{};
+  seconds inside{};  // packs: exchanges, and waiting for weights
   for (const replica_plan& r : p.replicas) {
     seconds most{};
     seconds sum{};
     for (const seconds stage : detail::busy_of(r, p.shape)) most = std::max(most, stage), sum += stage;
-    busy += sum, exchanged += r.exchange;
+    busy += sum, inside += r.communication;
     spent.imbalance += most * p.shape.stages - sum;
     spent.waiting += (p.step_time - p.reduce_time - most) * p.shape.stages;
   }
-  spent.communication = exchanged + p.reduce_time * (static_cast<double>(p.shape.stages) * p.shape.replicas);
-  spent.packs = busy - spent.useful - spent.recomputation - exchanged;
+  spent.communication = inside + p.reduce_time * (static_cast<double>(p.shape.stages) * p.shape.replicas);
+  spent.packs = busy - spent.useful - spent.recomputation - inside;
   return spent;
 }
 

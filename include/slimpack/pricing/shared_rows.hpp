@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_PRICING_SHARED_ROWS_HPP
 #define SLIMPACK_PRICING_SHARED_ROWS_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>

@@ -78,7 +78,8 @@ struct workload {
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
   std::vector<memory_rates> rates;             ///< per stage
-  seconds exchange{};                          ///< of shared rows, part of the times: over all packs and parts
+  seconds communication{};                     ///< that the times include, over all packs and parts: exchanges of shared
+                                               ///< rows, and what first packs wait for weights
   std::vector<backward_call> calls{};           ///< of backward packs that have several
   std::vector<std::uint32_t> calls_before{};    ///< packs + 1: where those of each begin; empty where none has several
 

@@ -12,6 +12,7 @@ namespace slimpack::shapes {
 
 /// The layouts that may be chosen from: every factoring of the GPUs into dp x pp x tp x cp that a trainer could launch.
 ///  - tp divides the heads, and its groups stay inside a node, whose links alone are fast enough for them
+///  - ep, of models with experts, divides the experts and the ranks of a stage, dp x cp x tp
 ///  - pp x vpp is at most the layers; a pipeline of one stage has no virtual ones
 ///  - a degree that is given is taken as it is
 struct space {
@@ -19,16 +20,18 @@ struct space {
   int gpus_per_node{8};
   int layers{1};
   int heads{1};
+  int experts{0};  ///< of a layer; 0: the model has none
   tokens quantum{128};
   std::optional<memory_limit> memory{};
   std::optional<int> replicas{};  ///< degrees that are given
   std::optional<int> stages{};
   std::optional<int> tensor{};
   std::optional<int> context{};
+  std::optional<int> expert{};
   std::vector<int> chunks{1, 2, 4};
   std::vector<costs::recompute> recompute{costs::recompute::none, costs::recompute::selective, costs::recompute::full};
 
-  /// Each layout once: by tp, pp, cp, vpp and recompute, each rising.
+  /// Each layout once: by tp, pp, cp, ep, vpp and recompute, each rising.
   /// Errors    none: empty where the given degrees do not factor the GPUs            Complexity  O(layouts + gpus)
   [[nodiscard]] std::vector<layout> layouts() const {
     std::vector<layout> all;
@@ -38,11 +41,14 @@ struct space {
         for (const int c : divisors(gpus / t / p, context)) {
           const int d = gpus / t / p / c;
           if (replicas && *replicas != d) continue;
-          for (const int v : chunks) {
-            if (p > layers / v || (p == 1 && v > 1)) continue;
-            for (const costs::recompute again : recompute)
-              all.push_back({{.stages = p, .replicas = d, .tensor = t, .context = c, .chunks = v, .quantum = quantum,
-                              .memory = memory}, again});
+          for (const int e : divisors(d * c * t, expert)) {
+            if (e > 1 && (experts == 0 || experts % e != 0)) continue;
+            for (const int v : chunks) {
+              if (p > layers / v || (p == 1 && v > 1)) continue;
+              for (const costs::recompute again : recompute)
+                all.push_back({{.stages = p, .replicas = d, .tensor = t, .context = c, .chunks = v, .expert = e,
+                                .quantum = quantum, .memory = memory}, again});
+            }
           }
         }
       }

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SIMULATORS_TRANSFER_ORDER_HPP
 #define SLIMPACK_SIMULATORS_TRANSFER_ORDER_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>

@@ -1,7 +1,8 @@
 #ifndef SLIMPACK_TESTING_NAIVE_HPP
 #define SLIMPACK_TESTING_NAIVE_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
@@ -108,6 +109,8 @@ struct outcome {
   std::optional<std::string> stuck;  ///< which instruction each stage waits for, if they wait for ever
   seconds makespan;
   std::vector<seconds> busy;  ///< per stage
+  std::vector<seconds> first; ///< per part, the end of its first instruction
+  std::vector<gradient_span> gradients;  ///< per part, its last backward, or weight gradients
 };
 
 /// One replica to run.
@@ -139,6 +142,8 @@ class joint_run {
       own.next.assign(replicas[r].programs.size(), 0);
       own.free.resize(replicas[r].programs.size());
       own.found.busy.resize(replicas[r].programs.size());
+      own.found.first.resize(parts_);
+      own.found.gradients.resize(parts_);
     }
     for (std::size_t m = 0; m < merges.size(); ++m) {
       rows_run_.push_back({std::vector<std::size_t>(parts_, 0), std::vector<std::size_t>(parts_, 0)});
@@ -269,6 +274,8 @@ class joint_run {
     own.found.busy[stage] += duration;
     own.found.makespan = std::max(own.found.makespan, own.free[stage]);
     ++own.next[stage];
+    if (i.pass == pass::forward && i.pack.value == 0) own.found.first[part] = own.free[stage];
+    if (i.pass == pass::backward) own.found.gradients[part] = {start, own.free[stage]};
     if (i.weights_only) return;
     const bool forward = i.pass == pass::forward;
     for (const slice& s : replicas_[r].packs->of(i.pass)[i.pack.value])

@@ -122,6 +122,38 @@ inline void check_rank_time(report& r, const plan& p) {
           "bubble", p.bubble, "useful", p.rank_time->useful, "of", all);
 }
 
+/// That the reduction goes on after the slowest replica for as long as is written, and that first packs wait for weights.
+inline void check_reduction(report& r, const plan& p, std::span<const naive::outcome> found) {
+  seconds last{};
+  seconds slowest{};
+  for (const naive::outcome& one : found) slowest = std::max(slowest, one.makespan);
+  for (int stage = 0; stage < p.shape.stages; ++stage) {
+    seconds gathered{};
+    for (int part = stage; part < p.shape.parts(); part += p.shape.stages) {
+      const auto at = static_cast<std::size_t>(part);
+      for (const gradient_bucket& b : p.reduction->parts[at]) gathered += b.gather;
+      for (std::size_t i = 0; i < found.size(); ++i)
+        r.check(5, p.replicas[i].partition.forward.size() == 0 || no_less(found[i].first[at].value, gathered.value),
+                "a first pack ends no earlier than its weights are gathered", "replica", i, "part", part, "ends", found[i].first[at],
+                "gathered", gathered);
+    }
+    seconds stream{};
+    for (int part = p.shape.parts() - p.shape.stages + stage; part >= 0; part -= p.shape.stages) {
+      const auto at = static_cast<std::size_t>(part);
+      const std::vector<gradient_bucket>& buckets = p.reduction->parts[at];
+      for (auto b = buckets.rbegin(); b != buckets.rend(); ++b) {
+        for (const naive::outcome& one : found)
+          stream = std::max(stream, one.gradients[at].end - (one.gradients[at].end - one.gradients[at].begin) * b->at);
+        stream += b->scatter;
+      }
+    }
+    last = std::max(last, stream);
+  }
+  const seconds after = std::max(seconds{}, last - slowest) + p.reduction->after;
+  r.check(5, same_figure(p.reduce_time.value, after.value), "the reduction beside the work ends as in a replay", "replay", after,
+          "written", p.reduce_time);
+}
+
 /// All but the bubble. Returns the seconds in which stages are busy, if all programs can be replayed.
 template <class Kept>
 std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
@@ -149,6 +181,7 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
         check_replica(r, p, p.replicas[i], replicas[i], found[i], kept);
         for (const seconds stage : found[i].busy) *busy += stage;
       }
+      if (p.reduction && p.reduction->parts.size() == static_cast<std::size_t>(p.shape.parts())) check_reduction(r, p, found);
       check_transfers(r, p);
     }
   }

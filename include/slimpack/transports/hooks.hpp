@@ -15,6 +15,8 @@
 ///   member a transport may offer                           what it does                            default
 ///   result<void> all_gather(bytes own, span<byte> all)     every rank's few host bytes, by rank    over messages
 ///   result<void> all_reduce(span<T>, span<const int>)      sums over the ranks named, all equal    ring of messages
+///   static constexpr bool starts_all_reduce                whether its all_reduce only issues work, as on a stream,    false
+///                                                          so that it may be called in the middle of a program
 ///   result<void> finish()                                  returns when every operation has ended  nothing
 ///
 /// The defaults move host memory over channel 0, which is theirs. A transport of device memory offers all

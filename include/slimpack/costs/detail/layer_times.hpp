@@ -51,6 +51,10 @@ namespace slimpack::detail {
 ///                 softmax, dropout and its mask, and their gradients, each written and read once
 ///   context       c ranks have two slices of q / 2c queries each, the first and the last of 2c (zigzag), and exchange
 ///                 keys and values as costs::traffic says
+///   experts       that ranks divide: the busiest rank's products; four times each row that it gets is read and written in
+///                 another order, twice on each side of them. All-to-alls as costs::traffic says: 1 - overlap of them is
+///                 waited for, the rest where the layer's products are shorter. Hidden states are gathered and scattered
+///                 for attention and shared experts only
 ///   again         what backward recomputes: the attention core, norms and up projections with the activation, or all
 ///
 /// Source    derived from operation and byte counts; volumes and constants where they are defined
@@ -58,10 +62,12 @@ namespace slimpack::detail {
 /// Requires  all that it is made from outlives it
 class layer_times {
  public:
-  layer_times(const costs::model_shape& model, bool moe, const shape& on, const rank_kernels& kernels,
+  /// `imbalance`: of experts' rows, see costs::routing
+  layer_times(const costs::model_shape& model, bool moe, double imbalance, const shape& on, const rank_kernels& kernels,
               std::span<const costs::layer_sample> measured, const costs::traffic& wires,
               const costs::stage_options& with)
-      : layer_(costs::layer::of(model, moe, on.tensor)), products_(products_of(model, moe, on.tensor)),
+      : layer_(costs::layer::of(model, moe, on.tensor, on.expert, imbalance)),
+        products_(products_of(model, moe, on.tensor, on.expert, imbalance)), imbalance_(imbalance),
         model_(model), shape_(on), kernels_(kernels), wires_(wires), with_(with) {
     if (moe) return;
     measured_ = measured_layer::of(measured, model, on.tensor);
@@ -83,11 +89,14 @@ class layer_times {
         tensor_source(wires_, shape_, mine(all) * layer_.hidden, with_.sequence_parallel);
     from.add(costs::work::traffic, source, moved.exposed);
     const seconds beside = elementwise(all, p, from) + casts(all, p, from) + moved.exposed;
-    if (p == pass::forward) return beside + forward(all, false, from);
+    if (p == pass::forward) {
+      const seconds products = forward(all, false, from);
+      return beside + products + dispatched(all, products, from);
+    }
     const seconds products = input_gradients(all, from) + weight_gradients(all, from);
     const seconds covered = wires_.beside(products, moved.hidden);
     from.add(costs::work::traffic, source, covered - products);
-    return beside + covered + again(all, from);
+    return beside + covered + dispatched(all, products, from) + again(all, from);
   }
 
   /// The part of backward that a schedule may run apart.
@@ -175,6 +184,7 @@ class layer_times {
     const int ranks = shape_.context * (with_.sequence_parallel ? shape_.tensor : 1);
     seconds hidden = moved(all, hidden_bytes(layer_, p), ranks);
     seconds inner = moved(all, inner_bytes(layer_, p), shape_.context);
+    if (layer_.dispatched > 0) inner += moved(all, {16 * layer_.dispatched, 0}, shape_.context);
     costs::origin of_hidden = others_ ? costs::origin::derived : costs::origin::modelled;
     costs::origin of_inner = of_hidden;
     if (measured_) {
@@ -206,9 +216,20 @@ class layer_times {
   }
 
   [[nodiscard]] costs::traffic::share tensor_traffic(tokens all, pass p) const {
-    const costs::traffic::share moved = wires_.tensor(all, model_.hidden, p, with_.sequence_parallel);
+    costs::traffic::share moved = wires_.tensor(all, model_.hidden, p, with_.sequence_parallel);
+    if (layer_.dispatched > 0 && model_.shared_experts == 0) moved = moved * 0.5;  // of attention alone
     if (with_.hides_tensor_traffic) return moved;
     return {moved.exposed + moved.hidden * with_.slowdown.exposed, {}};
+  }
+
+  /// What is waited for of a pass's all-to-alls, where the layer's products take so long.
+  [[nodiscard]] seconds dispatched(tokens all, seconds products, costs::provenance& from) const {
+    if (!(layer_.dispatched > 0)) return {};
+    const seconds alone = wires_.experts(all, model_, with_.routing, imbalance_);
+    const seconds hidden = alone * with_.routing.overlap;
+    const seconds waited = (alone - hidden) * with_.slowdown.exposed + std::max(seconds{}, hidden - products);
+    from.add(costs::work::traffic, wires_.experts_source(all, model_, with_.routing, imbalance_), waited);
+    return waited;
   }
 
   /// What backward runs again of the work over all tokens.
@@ -245,6 +266,7 @@ class layer_times {
 
   costs::layer layer_;
   std::vector<layer_product> products_;
+  double imbalance_;
   std::optional<measured_layer> measured_;
   std::optional<other_layers> others_;
   const costs::model_shape& model_;

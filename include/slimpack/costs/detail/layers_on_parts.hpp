@@ -7,8 +7,10 @@
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/model/routing.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <span>
@@ -18,14 +20,55 @@
 
 namespace slimpack::detail {
 
+/// Whether ranks can divide the experts of a model so.
+/// Errors    invalid_input: expert ranks for a model without experts, or that do not divide its experts or the ranks of a
+///           stage; factors of imbalance below 1, or not one for each layer with experts; an overlap that is no share
+[[nodiscard]] inline result<void> check_experts(const costs::model_shape& model, const shape& on,
+                                                const costs::routing& how) {
+  const auto refused = [](std::string why) { return error{errc::invalid_input, std::move(why)}; };
+  if (on.expert > 1) {
+    const std::string asked = "expert parallelism of " + std::to_string(on.expert);
+    if (model.experts == 0) return refused(asked + ": " + model.name + " has no experts");
+    if (model.experts % on.expert != 0)
+      return refused(asked + " does not divide the " + std::to_string(model.experts) + " experts of " + model.name);
+    if (on.stage_ranks() % on.expert != 0)
+      return refused(asked + " does not divide the " + std::to_string(on.stage_ranks()) + " ranks of a stage, dp " +
+                     std::to_string(on.replicas) + " x cp " + std::to_string(on.context) + " x tp " +
+                     std::to_string(on.tensor));
+  }
+  const auto moe = static_cast<std::size_t>(model.experts > 0 ? std::max(0, model.layers - model.dense_layers) : 0);
+  if (!how.imbalances.empty() && how.imbalances.size() != moe)
+    return refused(std::to_string(how.imbalances.size()) + " factors of imbalance, but " + model.name + " has " +
+                   std::to_string(moe) + " layers with experts");
+  const auto factor = [](double x) { return x >= 1 && std::isfinite(x); };
+  if (!factor(how.imbalance) || !std::all_of(how.imbalances.begin(), how.imbalances.end(), factor))
+    return refused("a factor of imbalance is the busiest rank over the mean, so it is at least 1");
+  if (!(how.overlap >= 0 && how.overlap <= 1)) return refused("the overlap of experts' traffic must be from 0 to 1");
+  if (how.nodes < 0) return refused("the nodes that a token goes to cannot be fewer than 0");
+  return success();
+}
+
+/// The layers of a model, in order, as one rank of a shape has them.
+[[nodiscard]] inline std::vector<costs::layer> layers_of(const costs::model_shape& model, const shape& on,
+                                                         const costs::routing& how) {
+  std::vector<costs::layer> all;
+  for (int i = 0; i < model.layers; ++i) {
+    const bool moe = model.is_moe(i);
+    const double imbalance = moe ? how.of_layer(static_cast<std::size_t>(i - model.dense_layers)) : 1;
+    all.push_back(costs::layer::of(model, moe, on.tensor, on.expert, imbalance));
+  }
+  return all;
+}
+
 /// How many layers each part has: `wanted`, or, where that is empty, even, and what is left over to the inner parts
 /// before the first and the last, which have the embedding and the logits besides.
-/// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, or a
-///           list of layers that does not add up
+/// Errors    invalid_input: a degree below 1, more parts than layers, tensor ranks that do not divide the heads, a list
+///           of layers that does not add up, and those of check_experts
 [[nodiscard]] inline result<std::vector<int>> layers_on_parts(const costs::model_shape& model, const shape& on,
-                                                              std::vector<int> wanted) {
-  if (std::min({on.stages, on.replicas, on.tensor, on.context, on.chunks}) < 1)
+                                                              std::vector<int> wanted, const costs::routing& how = {}) {
+  if (std::min({on.stages, on.replicas, on.tensor, on.context, on.chunks, on.expert}) < 1)
     return error{errc::invalid_input, "every degree of the shape must be at least 1"};
+  if (result<void> r = check_experts(model, on, how); !r) return std::move(r).error();
   const int parts = on.parts();
   if (parts > model.layers)
     return error{errc::invalid_input, std::to_string(on.stages) + " stages x " + std::to_string(on.chunks) +
@@ -50,16 +93,17 @@ namespace slimpack::detail {
 struct stage_states {
   std::vector<memory_rates> memory{};
   std::vector<double> pair_bytes{};  ///< of dense attention, see memory::kept
-  double heaviest{};                 ///< parameters
+  double heaviest{};                 ///< parameters of the stage with the most, but for experts that ranks divide
+  double heaviest_experts{};         ///< those of that stage
 
   /// `layers`: of each part, from layers_on_parts.
   [[nodiscard]] static stage_states of(const costs::model_shape& model, const shape& on, std::span<const int> layers,
-                                       const costs::memory& rule) {
+                                       const costs::memory& rule, const costs::routing& how = {}) {
     std::vector<std::vector<costs::layer>> on_stage(static_cast<std::size_t>(on.stages));
-    int next = 0;
+    const std::vector<costs::layer> all = layers_of(model, on, how);
+    std::size_t next = 0;
     for (std::size_t part = 0; part < layers.size(); ++part)
-      for (int i = 0; i < layers[part]; ++i, ++next)
-        on_stage[part % on_stage.size()].push_back(costs::layer::of(model, model.is_moe(next), on.tensor));
+      for (int i = 0; i < layers[part]; ++i) on_stage[part % on_stage.size()].push_back(all[next++]);
     stage_states made;
     for (int r = 0; r < on.stages; ++r) {
       const bool last = r == on.stages - 1;
@@ -69,8 +113,10 @@ struct stage_states {
       made.memory.push_back(rule.of(model, on, own, embeddings, last));
       made.pair_bytes.push_back(rule.pair_bytes(on, own));
       double weights = embeddings * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
-      for (const costs::layer& l : own) weights += l.weights;
-      made.heaviest = std::max(made.heaviest, weights);
+      double experts = 0;
+      for (const costs::layer& l : own) weights += l.weights, experts += l.expert_weights;
+      if (weights + experts > made.heaviest + made.heaviest_experts)
+        made.heaviest = weights, made.heaviest_experts = experts;
     }
     return made;
   }

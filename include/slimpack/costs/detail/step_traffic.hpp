@@ -34,17 +34,34 @@ struct message_line {
   }
 };
 
-/// Gradients summed over all copies, the optimizer's step, and weights gathered again.
-[[nodiscard]] inline seconds step_of(double weights, const shape& on, const costs::traffic& wires,
+/// What the ends of steps take for weights, and for `experts` that ranks divide: gradients summed over all copies, the
+/// optimizer's step, and weights gathered again.
+struct step_times {
+  seconds scatter;
+  seconds optimizer;
+  seconds gather;
+
+  [[nodiscard]] static step_times of(double weights, double experts, const shape& on, const costs::traffic& wires,
                                      const costs::stage_options& with) {
-  const double copies = on.replicas * on.context;
-  const double memory = with.memory_share * wires.net().device().memory_bandwidth;
-  const seconds reduced = wires.gradients({with.gradient_bytes * weights});
-  if (with.distributed_optimizer)
-    return reduced + seconds{with.optimizer_traffic * weights / copies / memory} + wires.parameters({2 * weights});
-  return reduced + wires.parameters({with.gradient_bytes * weights}) +
-         seconds{with.optimizer_traffic * weights / memory};
-}
+    const double memory = with.memory_share * wires.net().device().memory_bandwidth;
+    const double copies = on.replicas * on.context;
+    const double expert_copies = static_cast<double>(on.stage_ranks()) / on.expert;
+    const auto updated = [&](double own, double shares) { return seconds{with.optimizer_traffic * own / shares / memory}; };
+    step_times t;
+    t.scatter = wires.gradients({with.gradient_bytes * weights});
+    const bool shares = with.distributed_optimizer;
+    const double gathered = shares ? 2 : with.gradient_bytes;  // without shares sums are gathered, and not weights
+    seconds& way = shares ? t.gather : t.scatter;
+    way += wires.parameters({gathered * weights});
+    t.optimizer = updated(weights, shares ? copies : 1);
+    if (on.expert == 1) return t;
+    t.scatter += wires.expert_gradients({with.gradient_bytes * experts});
+    way += wires.expert_parameters({gathered * experts});
+    t.optimizer += updated(experts, shares ? expert_copies : 1);
+    return t;
+  }
+  [[nodiscard]] seconds total() const noexcept { return scatter + optimizer + gather; }
+};
 
 }  // namespace slimpack::detail
 

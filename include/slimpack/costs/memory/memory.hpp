@@ -26,6 +26,9 @@ namespace slimpack::costs {
 ///           holds besides counts in both: buffers are not given back. Shown by Galvatron's peaks: with the vocabulary
 ///           over 1, 2, 4, 8 ranks they fall by just that share of a bf16 matrix, and under full recomputation they are a
 ///           layer, its weights and its gradients
+///           Experts that ranks divide, derived: their states are those of this rank's experts, whose optimizer states the
+///           copies of them share (dp cp tp / ep); the rows that it got for them are kept in bf16 but under full
+///           recomputation
 /// Limits    of those two phases, packs of few tokens may have more in the other. Dense attention that is computed
 ///           again holds one layer's scores for a moment: not counted
 struct memory {
@@ -41,6 +44,7 @@ struct memory {
     const double vocabulary = static_cast<double>(m.vocabulary) / on.tensor;
     const double matrix = vocabulary * static_cast<double>(m.hidden);
     double weights = embeddings * matrix;
+    double experts = 0;
     double largest = embeddings > 0 ? matrix : 0;
     memory_rates rates{.fixed = 0, .live_token = 0};
     double live_layer = 0;  // of one layer while its backward runs: what is computed again, gradients
@@ -49,9 +53,12 @@ struct memory {
     double largest_layer = 0;
     for (const layer& l : layers) {
       weights += l.weights;
-      largest_layer = std::max(largest_layer, l.weights);
-      const double all = tensors.token_bytes(l, recompute::none, sequence_parallel);
-      const double kept = tensors.token_bytes(l, recompute, sequence_parallel);
+      experts += l.expert_weights;
+      largest_layer = std::max(largest_layer, l.weights + l.expert_weights);
+      const double got = 2 * l.dispatched;
+      const double all = tensors.token_bytes(l, recompute::none, sequence_parallel) + got;
+      const double kept =
+          tensors.token_bytes(l, recompute, sequence_parallel) + (recompute == recompute::full ? 0 : got);
       rates.live_token += kept / c;
       rates.gradient_token += 4 * l.kv_elements / c;
       rates.other_token += 2 * l.kv_elements / c;
@@ -67,12 +74,13 @@ struct memory {
     const double logits = has_head ? tensors.logit_backward * vocabulary : 0;
     if (tensors.gathered_weight > 0 && tensors.gathered_gradient > 0) {
       const bool of_logits = logits > repeated;
-      rates.fixed = sharded(weights, on) +
+      rates.fixed = sharded(weights, copies_of(on)) + sharded(experts, expert_copies_of(on)) +
                     (of_logits ? tensors.gathered_weight * matrix
                                : (tensors.gathered_weight + tensors.gathered_gradient) * largest_layer);
       rates.backward_token = (std::max(logits, repeated) + running) / c;
     } else {
-      rates.fixed = states(weights, std::max(largest, largest_layer), on);
+      rates.fixed = states(weights, copies_of(on)) + states(experts, expert_copies_of(on)) +
+                    gathered(weights + experts, std::max(largest, largest_layer), on);
       rates.backward_token = live_layer / c + logits / c;
     }
     if (has_head) {
@@ -95,19 +103,24 @@ struct memory {
   }
 
  private:
-  /// Weights, gradients and optimizer states of so many parameters over all copies.
-  [[nodiscard]] double sharded(double weights, const shape& on) const {
-    return weights * (tensors.weight + tensors.gradient + tensors.optimizer) / (on.replicas * on.context);
+  [[nodiscard]] static double copies_of(const shape& on) noexcept { return on.replicas * on.context; }
+  [[nodiscard]] static double expert_copies_of(const shape& on) noexcept {
+    return static_cast<double>(on.stage_ranks()) / on.expert;
   }
-  /// Weights, gradients and optimizer states of so many parameters, the `largest` layer or vocabulary matrix of them.
-  [[nodiscard]] double states(double weights, double largest, const shape& on) const {
-    const double copies = on.replicas * on.context;
-    if (tensors.gathered_weight > 0) {
-      const double in_use = on.stages > 1 ? (tensors.gathered_weight + tensors.gradient) * weights
-                                          : (2 * tensors.gathered_weight + tensors.gradient) * largest;
-      return sharded(weights, on) + in_use;
-    }
+  /// Weights, gradients and optimizer states of so many parameters over all copies.
+  [[nodiscard]] double sharded(double weights, double copies) const {
+    return weights * (tensors.weight + tensors.gradient + tensors.optimizer) / copies;
+  }
+  /// The same where only the optimizer states may be.
+  [[nodiscard]] double states(double weights, double copies) const {
+    if (tensors.gathered_weight > 0) return sharded(weights, copies);
     return weights * (tensors.weight + tensors.gradient + tensors.optimizer / (distributed_optimizer ? copies : 1.0));
+  }
+  /// What is gathered of fully sharded parameters, the `largest` layer or vocabulary matrix of them.
+  [[nodiscard]] double gathered(double weights, double largest, const shape& on) const {
+    if (!(tensors.gathered_weight > 0)) return 0;
+    return on.stages > 1 ? (tensors.gathered_weight + tensors.gradient) * weights
+                         : (2 * tensors.gathered_weight + tensors.gradient) * largest;
   }
 };
 

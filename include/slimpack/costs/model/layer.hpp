@@ -8,14 +8,18 @@
 
 namespace slimpack::costs {
 
-/// What one transformer layer is made of, on one of `tensor` tensor-parallel ranks.
+/// What one transformer layer is made of, on one of `tensor` tensor-parallel ranks. Where `expert` ranks divide the routed
+/// experts, whole ones, `imbalance` is the rows of the busiest of these ranks over the mean.
 /// Source    operation and parameter counts of the matrices; 2 flops per multiply-add. For plain attention (h query
 ///           width, k key/value width, f feed-forward width): forward linear 2 (2h^2 + 2hk + 3hf) flops a token; MLA by
 ///           its own projections
 /// Shapes    key/value heads are replicated when there are more ranks than heads
 /// Units     weights and widths in elements of one rank, but for `hidden`; flops a token, of one rank
 struct layer {
-  double weights{};       ///< all matrices, every expert
+  double weights{};       ///< all matrices, every expert that expert-parallel ranks do not divide
+  double expert_weights{};  ///< matrices of this rank's routed experts where expert-parallel ranks divide them
+  double dispatched{};    ///< where they do: elements of the hidden states that its experts get, for each token that
+                          ///< the tensor-parallel ranks hold together
   double linear_flops{};  ///< forward, active experts only
   double pair_flops{};    ///< forward, per attended (query, key) pair: scores and weighted values
   double up_flops{};      ///< of linear_flops, the gate and up projections: what selective recompute repeats
@@ -28,7 +32,7 @@ struct layer {
   double feed_forward{};  ///< inner width of the MLP; of all active experts
   double gate{};          ///< of the MLP's gate: feed_forward, or 0 without one
 
-  static layer of(const model_shape& m, bool moe, int tensor) {
+  static layer of(const model_shape& m, bool moe, int tensor, int expert = 1, double imbalance = 1) {
     const auto t = static_cast<double>(tensor);
     const auto h = static_cast<double>(m.hidden);
     const double heads = m.heads / t;
@@ -47,12 +51,18 @@ struct layer {
     }
     const double matrices = m.gated ? 3 : 2;
     const auto f = static_cast<double>(moe ? m.expert_intermediate : m.intermediate) / t;
-    const double active = moe ? m.experts_per_token + m.shared_experts : 1;
-    const double stored = moe ? m.experts + m.shared_experts : 1;
+    const bool divided = moe && expert > 1;
+    const double routed = divided ? imbalance * m.experts_per_token : m.experts_per_token;
+    const double active = moe ? routed + m.shared_experts : 1;
+    const double stored = divided ? m.shared_experts : moe ? m.experts + m.shared_experts : 1;
     const double router = moe ? h * m.experts / t : 0;
 
     layer l;
     l.weights = attention + router + stored * matrices * h * f;
+    if (divided) {
+      l.expert_weights = matrices * h * static_cast<double>(m.expert_intermediate) * (m.experts / expert);
+      l.dispatched = routed * h / t;
+    }
     l.linear_flops = 2 * (attention + router + active * matrices * h * f);
     l.pair_flops = 2 * heads * (qk + v);
     l.up_flops = 2 * active * (matrices - 1) * h * f;

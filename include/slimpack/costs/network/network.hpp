@@ -91,8 +91,12 @@ class network {
   [[nodiscard]] seconds reduce_scatter(const rank_group& group, bytes input) const {
     return time(collective::reduce_scatter, group, input);
   }
-  [[nodiscard]] seconds all_to_all(const rank_group& group, bytes sent) const {
-    return time(collective::all_to_all, group, sent);
+  /// `between`: of what goes to other nodes, the share that crosses. Below 1 where what several ranks of a node want
+  /// crosses once and is handed on inside by the rank that got it: by the links, since tables know no such operation.
+  [[nodiscard]] seconds all_to_all(const rank_group& group, bytes sent, double between = 1) const {
+    if (group.nodes < 2 || between >= 1) return time(collective::all_to_all, group, sent);
+    const double on_a_node = static_cast<double>(group.ranks) / group.nodes;
+    return crossing(group, sent.value * (on_a_node - 1) / on_a_node, sent.value * between * (group.nodes - 1.0) / group.nodes);
   }
   [[nodiscard]] seconds time(collective op, const rank_group& group, bytes size) const {
     return answered(op, group, size).time;
@@ -168,6 +172,8 @@ class network {
     if (group.ranks < 2) return {{}, origin::measured};
     for (const collective_table& table : tables_)
       if (const std::optional<answer> known = table(op, group, size)) return *known;
+    // An all-to-all across nodes is no ring: each rank has its own adapter for what it sends to other nodes.
+    if (op == collective::all_to_all && group.nodes > 1) return {modelled(op, group, size), origin::modelled};
     for (const collective other : {collective::all_gather, collective::reduce_scatter, collective::all_reduce,
                                    collective::all_to_all, collective::send_receive}) {
       const bytes alike = size * (traffic_per_byte(op, group.ranks) / traffic_per_byte(other, group.ranks));
@@ -189,13 +195,19 @@ class network {
     const double on_a_node = ranks / group.nodes;
     const double wire = size.value * traffic_per_byte(op, group.ranks);
     if (group.nodes == 1) return {inside.latency.value + wire / inside.bandwidth};
-    const double latency = between.latency.value * std::bit_width(static_cast<unsigned>(group.nodes - 1)) +
-                           (on_a_node > 1 ? inside.latency.value : 0);
-    if (op == collective::send_receive) return {latency + wire / between.bandwidth};
+    if (op == collective::send_receive) return {latency_of(group) + wire / between.bandwidth};
     if (op == collective::all_to_all)
-      return {latency + std::max(size.value * (on_a_node - 1) / ranks / inside.bandwidth,
-                                 size.value * (ranks - on_a_node) / ranks / between.bandwidth)};
-    return {latency + wire / std::min(inside.bandwidth, on_a_node * between.bandwidth)};
+      return crossing(group, size.value * (on_a_node - 1) / ranks, size.value * (ranks - on_a_node) / ranks);
+    return {latency_of(group) + wire / std::min(inside.bandwidth, on_a_node * between.bandwidth)};
+  }
+  /// Of a group on several nodes.
+  [[nodiscard]] double latency_of(const rank_group& group) const {
+    return device_.between.latency.value * std::bit_width(static_cast<unsigned>(group.nodes - 1)) +
+           (group.ranks > group.nodes ? device_.inside.latency.value : 0);
+  }
+  /// Bytes of a rank that go to others of its node and to other nodes, at the same time.
+  [[nodiscard]] seconds crossing(const rank_group& group, double inside, double between) const {
+    return {latency_of(group) + std::max(inside / device_.inside.bandwidth, between / device_.between.bandwidth)};
   }
 
   gpu device_;

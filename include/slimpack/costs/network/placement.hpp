@@ -10,7 +10,9 @@
 
 namespace slimpack::costs {
 
-/// Which ranks of a shape share a node: ranks fill nodes tensor first, then context, stages, replicas.
+/// Which ranks of a shape share a node: ranks fill nodes tensor first, then context, stages, replicas; where ranks divide
+/// experts replicas come before stages, as in Megatron-LM's order tp-cp-ep-dp-pp, since these groups reach over replicas
+/// and send more than neighbouring stages do.
 /// Each question is answered for the group that is spread farthest: most nodes, then most islands.
 /// Requires  1 <= island <= gpus_per_node            Errors    none            Complexity  O(ranks of the shape)
 struct placement {
@@ -39,35 +41,63 @@ struct placement {
   /// Copies of a stage's weights: its context-parallel ranks on all replicas.
   [[nodiscard]] constexpr rank_group copies(const shape& s) const {
     rank_group worst;
-    const int stage = s.tensor * s.context;
-    for (int first = 0; first < s.stages * stage; first += stage)
+    for (int r = 0; r < s.stages; ++r)
       for (int t = 0; t < s.tensor; ++t)
-        spread(worst, group(s.replicas * s.context, [=](int i) {
-                 return i / s.context * s.stages * stage + first + i % s.context * s.tensor + t;
+        spread(worst, group(s.replicas * s.context, [&](int i) {
+                 return first_of(s, i / s.context, r) + i % s.context * s.tensor + t;
                }));
+    return worst;
+  }
+  /// Ranks of a stage that divide its experts: neighbours among its tensor- and context-parallel ranks of all replicas.
+  [[nodiscard]] constexpr rank_group experts(const shape& s) const {
+    rank_group worst;
+    for (int r = 0; r < s.stages; ++r)
+      for (int first = 0; first < of_a_stage(s); first += s.expert)
+        spread(worst, group(s.expert, [&](int i) { return of_stage(s, r, first + i); }));
+    return worst;
+  }
+  /// Copies of the same experts: one rank of each such group.
+  [[nodiscard]] constexpr rank_group expert_copies(const shape& s) const {
+    rank_group worst;
+    for (int r = 0; r < s.stages; ++r)
+      for (int first = 0; first < s.expert; ++first)
+        spread(worst, group(of_a_stage(s) / s.expert, [&](int i) { return of_stage(s, r, first + i * s.expert); }));
     return worst;
   }
   /// Both ends of a message from stage r to r + 1, or back. With chunks, messages also go from the last stage to the
   /// first, and every boundary has the worst one's price.
   [[nodiscard]] constexpr rank_group boundary(const shape& s, int r) const {
     rank_group worst;
-    const int stage = s.tensor * s.context;
-    for (int from = 0; from < all(s); ++from) {
-      const int at = from / stage % s.stages;
-      const int to = from + (at + 1 < s.stages ? stage : (1 - s.stages) * stage);
-      if (at == r || s.chunks > 1) spread(worst, group(2, [=](int i) { return i == 0 ? from : to; }));
+    for (int at = 0; at < s.stages; ++at) {
+      if (at != r && s.chunks == 1) continue;
+      for (int i = 0; i < of_a_stage(s); ++i) {
+        const int from = of_stage(s, at, i), to = of_stage(s, (at + 1) % s.stages, i);
+        spread(worst, group(2, [=](int end) { return end == 0 ? from : to; }));
+      }
     }
     return worst;
   }
   /// One rank each of the first and the last of some replicas, on a stage.
   /// Requires  replicas of the shape, ascending
   [[nodiscard]] constexpr rank_group between(const shape& s, std::span<const std::uint32_t> replicas, int stage) const {
-    const auto first_of = [&](std::uint32_t r) { return (static_cast<int>(r) * s.stages + stage) * s.tensor * s.context; };
-    return group(2, [&](int i) { return first_of(i == 0 ? replicas.front() : replicas.back()); });
+    return group(2, [&](int i) {
+      return first_of(s, static_cast<int>(i == 0 ? replicas.front() : replicas.back()), stage);
+    });
   }
 
  private:
   static constexpr int all(const shape& s) noexcept { return s.replicas * s.stages * s.context * s.tensor; }
+  static constexpr int of_a_stage(const shape& s) noexcept { return s.replicas * s.context * s.tensor; }
+  /// The first rank of a stage of a replica.
+  static constexpr int first_of(const shape& s, int replica, int stage) noexcept {
+    const int before = s.expert > 1 ? stage * s.replicas + replica : replica * s.stages + stage;
+    return before * s.context * s.tensor;
+  }
+  /// The i-th rank of a stage: replica by replica, and in each context- and tensor-parallel ranks.
+  static constexpr int of_stage(const shape& s, int stage, int i) noexcept {
+    const int ranks = s.context * s.tensor;
+    return first_of(s, i / ranks, stage) + i % ranks;
+  }
 
   /// Ranks come in rising order, or are two: a node that was left is not entered again.
   template <class RankOf>

@@ -4,6 +4,8 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
 
@@ -40,7 +42,12 @@ enum class context_exchange : unsigned char {
 ///              scattered while the weight gradients are computed
 ///   context    forward: the keys and values of c T tokens, 2 c T e bytes, are gathered, or go round in c - 1 hops of
 ///              2 T e bytes. Backward: the same again, and as many bytes of their gradients are scattered
+///   experts    forward: each token goes to the ranks of its a active experts and its outputs come back, two all-to-alls
+///              of 2 a T h / t bytes on each of t tensor-parallel ranks, which hold the tokens in parts; the busiest rank
+///              gets `imbalance` times as many. Backward: the same again, of gradients
 ///   gradients, parameters    a reduce-scatter and an all-gather over all copies of the weights
+///
+/// Of experts the gradients go over the ranks that hold the same ones.
 ///
 /// Source    volumes: Korthikanti et al., arXiv:2205.05198, sections 4.1 and 4.2; which of them are waited for:
 ///           Megatron-LM's linear layers with asynchronous all-reduce or sequence parallelism. Ring: arXiv:2310.01889
@@ -62,7 +69,9 @@ class traffic {
         slower_(by),
         tensor_(net_.place().tensor(on)),
         context_(net_.place().context(on)),
-        copies_(net_.place().copies(on)) {
+        copies_(net_.place().copies(on)),
+        experts_(net_.place().experts(on)),
+        expert_copies_(net_.place().expert_copies(on)) {
     for (int r = 0; r < on.stages; ++r) boundaries_.push_back(net_.place().boundary(on, r));
   }
 
@@ -93,10 +102,28 @@ class traffic {
     return {slowed(hop - covered) * (ranks - 1.0), covered * (ranks - 1.0)};
   }
 
+  /// Between the ranks that divide the experts of one layer, in one pass: both all-to-alls, as long as alone.
+  [[nodiscard]] seconds experts(tokens all, const model_shape& m, const routing& how, double imbalance) const {
+    return net_.all_to_all(experts_, rows(all, m, imbalance), crossing_share(m, how, experts_)) * 2;
+  }
+  [[nodiscard]] origin experts_source(tokens all, const model_shape& m, const routing& how, double imbalance) const {
+    if (experts_.nodes > 1 && crossing_share(m, how, experts_) < 1) return origin::modelled;
+    return net_.source(collective::all_to_all, experts_, rows(all, m, imbalance));
+  }
+  /// Of the copies of a token that leave their node, those that cross for themselves.
+  [[nodiscard]] static double crossing_share(const model_shape& m, const routing& how, const rank_group& experts) noexcept {
+    if (how.nodes < 1) return 1;
+    return std::min({1.0, static_cast<double>(how.nodes) / m.experts_per_token,
+                     static_cast<double>(experts.nodes) / m.experts_per_token});
+  }
+
   /// The gradients of a stage's weights, a buffer of `size` on every copy, summed and scattered.
   [[nodiscard]] seconds gradients(bytes size) const { return slowed(net_.reduce_scatter(copies_, size)); }
   /// The weights, `size` when gathered.
   [[nodiscard]] seconds parameters(bytes size) const { return slowed(net_.all_gather(copies_, size)); }
+  /// The same of experts.
+  [[nodiscard]] seconds expert_gradients(bytes size) const { return slowed(net_.reduce_scatter(expert_copies_, size)); }
+  [[nodiscard]] seconds expert_parameters(bytes size) const { return slowed(net_.all_gather(expert_copies_, size)); }
 
   /// What one rank sends from a stage to the next, or back: as long as alone, since the simulator tells who waits.
   [[nodiscard]] seconds message(bytes size, int stage) const {
@@ -113,6 +140,10 @@ class traffic {
 
  private:
   [[nodiscard]] double mine(tokens all) const noexcept { return static_cast<double>(all.value) / shape_.context; }
+  /// Bytes that a rank sends for its tokens to all of their experts, its own among them.
+  [[nodiscard]] bytes rows(tokens all, const model_shape& m, double imbalance) const noexcept {
+    return {2 * mine(all) / shape_.tensor * static_cast<double>(m.hidden) * m.experts_per_token * imbalance};
+  }
   [[nodiscard]] seconds slowed(seconds t) const noexcept { return t * slower_.exposed; }
   /// The farthest two that are next to each other on the ring.
   [[nodiscard]] rank_group neighbours() const noexcept {
@@ -125,6 +156,8 @@ class traffic {
   rank_group tensor_;
   rank_group context_;
   rank_group copies_;
+  rank_group experts_;
+  rank_group expert_copies_;
   std::vector<rank_group> boundaries_;
 };
 

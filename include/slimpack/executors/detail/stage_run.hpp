@@ -6,7 +6,9 @@
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/row_exchange.hpp>
+#include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/replica_group.hpp>
 #include <slimpack/transports/hooks.hpp>
@@ -107,8 +109,10 @@ class stage_run {
     if (result<void> ran = run(); !ran) return std::move(ran).error();
     doing_ = "the gradient reduction";
     const auto reducing = clock::now();
-    executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); }};
+    executors::replica_group<Transport> group{*transport_, copies_, [this](error e) { return end(std::move(e)); }};
     if (result<void> reduced = slimpack::reduce(*compute_, group); !reduced) return std::move(reduced).error();
+    if (result<void> begun = reduce_parts(script_->code.size()); !begun) return std::move(begun).error();
+    if (result<void> summed = sums_->complete(); !summed) return std::move(summed).error();
     if (ended_) return *ended_;  // a sum that failed, whatever the compute made of it
     if (result<void> ended = finish(*transport_); !ended) return std::move(ended).error();
     report_.reduce = since(reducing);
@@ -185,6 +189,9 @@ class stage_run {
                                         "does not say splits_weight_gradients = true: plan with planner_for<its type> (planner_for.hpp)"};
     exchange_.emplace(*transport_, script_->stage, script_->stages, script_->row_channel());
     pieces_.emplace(*compute_, *script_, *exchange_);
+    copies_ = copies();
+    sums_.emplace(*transport_, copies_, script_->sums_channel());
+    final_ = script_->gradients_final();
     return success();
   }
 
@@ -290,6 +297,9 @@ class stage_run {
       if (result<void> done = pieces_->run(at, in.value(), out.value()); !done) return done;
       if (result<void> sent = mail.finish(at); !sent) return sent;
       report_.timeline.push_back({i, started, since(begin)});
+      if (plan_->reduction)
+        if (result<void> begun = reduce_parts(at + 1); !begun) return begun;
+      if (result<void> gone_on = sums_->progress(); !gone_on) return gone_on;
     }
     running_ = nullptr;
     doing_ = "the last sends";
@@ -302,6 +312,17 @@ class stage_run {
     if (const bytes held = held_by(*compute_); held.value != 0)
       return error{errc::state_left, "the compute still holds " + std::to_string(static_cast<std::int64_t>(held.value)) +
                                          " bytes after the last backward"};
+    return success();
+  }
+
+  /// Starts the sums of chunks whose gradients are final when so many instructions have run.
+  result<void> reduce_parts(std::size_t ran) {
+    executors::gradient_sums<Transport> sums{*sums_, copies_, [this](error e) { return end(std::move(e)); }};
+    for (; reduced_ < final_.size() && final_[reduced_] < ran; ++reduced_) {
+      const auto chunk = static_cast<std::uint32_t>(final_.size() - 1 - reduced_);
+      if (result<void> begun = slimpack::reduce_part(*compute_, chunk, sums); !begun) return begun;
+      if (ended_) return *ended_;  // whatever the compute made of it
+    }
     return success();
   }
 
@@ -344,6 +365,10 @@ class stage_run {
   // What messages read or write lives here, until the transport has finished or aborted.
   std::optional<messages<Compute, Transport>> mail_;
   std::optional<row_exchange<Transport>> exchange_;
+  std::optional<running_sums<Transport>> sums_;
+  std::vector<int> copies_;          // ranks that hold the same stage
+  std::vector<std::size_t> final_;   // stage_script::gradients_final
+  std::size_t reduced_{};            // of these, whose sums have begun
   std::vector<greeting> greetings_;
   std::vector<farewell> farewells_;
   step_report report_;

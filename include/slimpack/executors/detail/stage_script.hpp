@@ -77,6 +77,20 @@ class stage_script {
   /// The channel on which ranks that share rows send them to each other: the one after those of the chunks.
   [[nodiscard]] int row_channel() const noexcept { return 1 + 2 * chunks; }
 
+  /// The first of two channels on which copies of a stage add up gradients beside the program.
+  [[nodiscard]] int sums_channel() const noexcept { return row_channel() + 1; }
+
+  /// Instructions after which the gradients of each chunk are final, last chunk first; a chunk whose own are final before
+  /// those of a later one waits for these, so that all copies of the stage have one order.
+  [[nodiscard]] std::vector<std::size_t> gradients_final() const {
+    std::vector<std::size_t> last(static_cast<std::size_t>(chunks), 0);
+    for (std::size_t at = 0; at < code.size(); ++at)
+      if (code[at].pass == pass::backward) last[code[at].chunk] = at;
+    std::reverse(last.begin(), last.end());
+    for (std::size_t k = 1; k < last.size(); ++k) last[k] = std::max(last[k], last[k - 1]);
+    return last;
+  }
+
   /// shares: how the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
   /// (rank_plan), so that other replicas run what it leaves out
   /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences; shared

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_TRANSFER_SCRIPT_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_TRANSFER_SCRIPT_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>

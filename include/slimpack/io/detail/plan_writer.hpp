@@ -23,7 +23,8 @@ inline constexpr std::string_view transfers_by_start = "start";        // simula
 class plan_writer {
  public:
   plan_writer(std::ostream& out, const plan& p, bool explained)
-      : json_(out), plan_(p), is_second_(!p.merges.empty() || !p.layers.empty() || (explained && p.rank_time)) {}
+      : json_(out), plan_(p),
+        is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || (explained && p.rank_time)) {}
 
   void write() {
     json_.open('{').field("format", is_second_ ? plan_format_2 : plan_format).field("hash", hash_text(plan_.hash));
@@ -35,6 +36,7 @@ class plan_writer {
     const shape& s = plan_.shape;
     json_.field("stages", s.stages).field("dp", s.replicas).field("tp", s.tensor).field("cp", s.context);
     json_.field("vpp", s.chunks).field("quantum", s.quantum.value);
+    if (s.expert > 1) json_.field("ep", s.expert);
     json_.line();
     if (!plan_.layers.empty()) {
       list("layers", plan_.layers, [](int count) { return count; });
@@ -48,6 +50,7 @@ class plan_writer {
     for (const merge& m : plan_.merges) shared(m);
     json_.close(']');
     json_.line();
+    if (plan_.reduction) reduction(*plan_.reduction);
     json_.field("reduce_time", plan_.reduce_time.value).field("step_time", plan_.step_time.value);
     json_.key("bounds").open('{');
     for (const bound& b : plan_.bounds) json_.field(b.name, b.time.value);
@@ -90,6 +93,20 @@ class plan_writer {
     json_.line();
     list("peak_memory", r.peak_memory, [](double peak) { return peak; });
     json_.field("makespan", r.makespan.value).field("lower_bound", r.lower_bound.value).close('}');
+  }
+
+  /// A bucket is [at, scatter, gather].
+  void reduction(const gradient_reduction& r) {
+    json_.key("reduction").open('{').field("after", r.after.value).key("buckets").open('[');
+    for (const std::vector<gradient_bucket>& part : r.parts) {
+      json_.line();
+      json_.open('[');
+      for (const gradient_bucket& b : part)
+        json_.open('[').value(b.at).value(b.scatter.value).value(b.gather.value).close(']');
+      json_.close(']');
+    }
+    json_.close(']').close('}');
+    json_.line();
   }
 
   void shared(const merge& m) {

@@ -251,6 +251,9 @@ function draw() {
     c.fillStyle = colour.grid;
     for (const [t] of ticks) c.fillRect(Math.round(xOf(t)), at, 1, (strip ? memory + strip : y + h) - y);
     drawPacks(c, lane, at, h);
+    c.fillStyle = colour.reduce;
+    for (let k = 0; k < lane.stream.length; k += 2)
+      c.fillRect(xOf(lane.stream[k]), at + h - 3, Math.max(1, xOf(lane.stream[k + 1]) - xOf(lane.stream[k])), 3);
     if (strip && lane.memory) drawMemory(c, plan, lane, memory - from, strip, top);
     c.restore();
     if (strip && lane.memory) {

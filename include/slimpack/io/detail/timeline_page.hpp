@@ -122,7 +122,7 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
     <span class="key critical"><i class="path"></i>critical path</span>
     <span class="key memory"><i class="held"></i>memory</span>
     <span class="key limit"><i class="dashes"></i>limit</span>
-    <span class="key reduce"><i class="sum"></i>gradient reduction</span>
+    <span class="key reduce"><i class="sum"></i>weights and gradients between replicas</span>
     <span class="space"></span>
     <select id="replica" aria-label="Replicas shown"></select>
     <label class="planned"><input type="checkbox" id="critical"> critical path</label>

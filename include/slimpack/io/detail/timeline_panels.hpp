@@ -41,7 +41,8 @@ function showFigures({plan, kind}) {
   const batch = [
     ['Batch', several(data.lengths.length, 'sequence'), count(total) + ' tokens, longest ' + count(longest)],
     ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
-     'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.layers ? ', layers ' + plan.layers.join(' ') : '')],
+     'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.expert ? ', ep ' + plan.expert : '') +
+     (plan.layers ? ', layers ' + plan.layers.join(' ') : '')],
     ['Packs', count(packs(0) + packs(1)), count(packs(0)) + ' forward, ' + count(packs(1)) + ' backward'],
   ];
   const figures = m ? [
@@ -146,7 +147,7 @@ function showControls({plan, kind}) {
   const visible = {planned: path, critical: path && show.critical, memory: strips,
                    limit: strips && show.memory && limited, several: views.length > 1,
                    weights: plan.replicas.some(r => r.weights),
-                   reduce: shownLanes().some(lane => lane.reduce[1] > lane.reduce[0])};
+                   reduce: shownLanes().some(lane => lane.reduce[1] > lane.reduce[0] || lane.stream.length > 0)};
   for (const [name, yes] of Object.entries(visible))
     for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';
 }

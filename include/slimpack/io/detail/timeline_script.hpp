@@ -69,7 +69,8 @@ function unpackLane(plan, replica, r, s, stage) {
   const n = s.code.length, next = new Uint32Array(4 * plan.chunks);
   const lane = {r, stage, n, busy: 0, start: new Float64Array(n), end: new Float64Array(n), pack: new Uint32Array(n),
                 unit: new Uint32Array(n), memory: s.memory && new Float64Array(n), measured: false, twin: null,
-                step: plan.step, reduce: [plan.step - plan.reduce, plan.step], peak: replica.peak[stage]};
+                step: plan.step, reduce: [plan.step - plan.reduce, plan.step], peak: replica.peak[stage],
+                stream: plan.streams ? plan.streams[stage] : []};
   const scale = plan.bytes ? 2 ** 20 : 1;
   let t = 0, held = 0, gap = 0, due = s.gaps.length ? s.gaps[0] : -1;
   for (let i = 0; i < n; ++i) {
@@ -95,7 +96,7 @@ function unpackLane(plan, replica, r, s, stage) {
 function unpackMeasured(plan, lane, rank) {
   const {run, reduce, peak} = plan.measured.ranks[rank], n = lane.n;
   const twin = {...lane, busy: 0, start: new Float64Array(n), end: new Float64Array(n), measured: true, twin: lane,
-                step: plan.measured.step, reduce};
+                step: plan.measured.step, reduce, stream: []};
   for (let i = 0, t = 0; i < n; ++i) {
     twin.start[i] = t += run[2 * i];
     twin.end[i] = t += run[2 * i + 1];

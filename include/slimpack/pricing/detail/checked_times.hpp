@@ -2,6 +2,7 @@
 #define SLIMPACK_PRICING_DETAIL_CHECKED_TIMES_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
@@ -85,6 +86,8 @@ class checked_times {
   [[nodiscard]] seconds reduce_time() const {
     return sound(reduce_time_of(model()), question::reduce_time, {}, pass::backward, 0);
   }
+  /// Looked at once, by check_longest.
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const { return gradient_buckets_of(model(), part); }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
     std::optional<memory_rates> held = memory_of(model(), stage);
     if (!held) return held;
@@ -188,6 +191,21 @@ result<void> check_longest(const Cost& cost, const shape& on, tokens longest, we
                                             " s for the weight gradients of " + sequence + " on part " +
                                             std::to_string(part) + "; they must be from 0 to its backward, " +
                                             std::to_string(all.value) + " s"};
+  }
+  for (int part = 0; part < on.parts(); ++part) {
+    double before = 0;
+    for (const gradient_bucket& b : gradient_buckets_of(cost, part)) {
+      for (const seconds t : {b.scatter, b.gather})
+        if (!is_time(t))
+          return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) +
+                                                " s for a bucket of gradients of part " + std::to_string(part) +
+                                                "; times must be from 0 to 1e12 s"};
+      if (!(b.at >= before && b.at <= 1))
+        return error{errc::invalid_input, "the cost model's buckets of gradients of part " + std::to_string(part) +
+                                              " are not in order of their layers: one at " + std::to_string(b.at) +
+                                              " of a pack comes after one at " + std::to_string(before)};
+      before = b.at;
+    }
   }
   const seconds reduce = reduce_time_of(cost);
   if (!is_time(reduce))

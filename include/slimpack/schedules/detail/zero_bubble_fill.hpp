@@ -2,7 +2,7 @@
 #define SLIMPACK_SCHEDULES_DETAIL_ZERO_BUBBLE_FILL_HPP
 
 #include <slimpack/core/assert.hpp>
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/memory.hpp>

@@ -9,7 +9,7 @@
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/shapes/ranking.hpp>
-#include <slimpack/simulators/bounds/lower_bounds.hpp>
+#include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/search_budget.hpp>
@@ -153,14 +153,14 @@ class contest {
     const result<std::vector<memory_rates>> rates = rates_of(cost.value(), on);
     if (!rates) return refuse(e.known, rates.error());
     if (on.memory && exceeds(e.known, *on.memory, rates.value())) return;
-    const seconds reduced = on.replicas * on.context > 1 ? reduce_time_of(cost.value()) : seconds{};
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       seconds least{};
-      for (const slimpack::bound& any : simulators::lower_bounds(cost.value(), on, sequences_[b], rates.value()))
+      for (const slimpack::bound& any : simulators::step_bounds(cost.value(), on, sequences_[b], rates.value()))
         least = std::max(least, any.time);
       if constexpr (bounds_layouts<PlanOf, CostOf>)
-        least = std::max(least, plan_of_.least(e.known.layout, cost.value(), std::span<const tokens>(batches_[b])));
-      e.bounds.push_back(least + reduced);
+        least = std::max(least, plan_of_.least(e.known.layout, cost.value(), std::span<const tokens>(batches_[b])) +
+                                    simulators::least_reduction(cost.value(), on));
+      e.bounds.push_back(least);
     }
     e.known.lower_bound = mean(e.bounds);
   }

@@ -1,8 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_CHUNKED_HPP
 #define SLIMPACK_SOLVERS_BASELINES_CHUNKED_HPP
 
-#include <slimpack/core/by_pass.hpp>
-#include <slimpack/pricing/price.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
@@ -36,14 +35,21 @@ struct chunked {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
-    if (!rates) return std::move(rates).error();
+    result<std::vector<replica_solution>> made = packed(batch, slicer, cost);
+    if (!made) return std::move(made).error();
+    return detail::put_in_order(std::move(made).value(), batch.shape, cost, schedule);
+  }
+
+  /// The packs of each replica, before they are ordered.
+  template <class Slicer, class Cost>
+  [[nodiscard]] result<std::vector<replica_solution>> packed(const problem& batch, const Slicer& slicer,
+                                                             const Cost& cost) const {
     std::vector<double> weight;
     for (const tokens length : batch.lengths) weight.push_back(static_cast<double>(length.value));
     const std::vector<std::uint32_t> replica = balance(weight, static_cast<std::size_t>(batch.shape.replicas));
     std::vector<std::vector<sequence>> groups(static_cast<std::size_t>(batch.shape.replicas));
     for (const sequence& s : sequences_of(batch.lengths)) groups[replica[s.id.value]].push_back(s);
-    solution found;
+    std::vector<replica_solution> found;
     for (const std::vector<sequence>& group : groups) {
       replica_solution r;
       for (const sequence& s : group) r.sequences.push_back(s.id);
@@ -55,9 +61,7 @@ struct chunked {
         if (result<void> filled = detail::fill(packs, group, p, slicer, cost, base, unlimited, together); !filled)
           return std::move(filled).error();
       }
-      if (result<void> ordered = detail::put_in_order(r, batch.shape, cost, rates.value(), schedule); !ordered)
-        return std::move(ordered).error();
-      found.replicas.push_back(std::move(r));
+      found.push_back(std::move(r));
     }
     return found;
   }

@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_BASELINES_DP_BALANCED_HPP
 
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
@@ -27,15 +28,24 @@ struct dp_balanced {
   tokens context{0};  ///< tokens of a pack; 0: the batch's longest sequence
 
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*never cuts*/, const Cost& cost,
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
+    result<std::vector<replica_solution>> made = packed(batch, slicer, cost);
+    if (!made) return std::move(made).error();
+    return detail::put_in_order(std::move(made).value(), batch.shape, cost, schedule);
+  }
+
+  /// The packs of each replica, before they are ordered.
+  template <class Slicer, class Cost>
+  [[nodiscard]] result<std::vector<replica_solution>> packed(const problem& batch, const Slicer& /*never cuts*/,
+                                                             const Cost& /*packs by length*/) const {
     const result<tokens> limit = detail::pack_limit(batch, context);
     if (!limit) return limit.error();
     std::vector<detail::sequence_bin> packs = next_fit(batch, limit.value());
     const auto multiple = static_cast<std::size_t>(batch.shape.replicas) * static_cast<std::size_t>(batch.shape.chunks);
     while (packs.size() % multiple != 0 && halve_fullest(packs)) {
     }
-    return detail::symmetric_solution(batch, cost, schedule, detail::dealt(std::move(packs), batch.shape.replicas));
+    return detail::symmetric(detail::dealt(std::move(packs), batch.shape.replicas));
   }
 
   constexpr void share_by(exchange_set) noexcept {}  // it lets none share

@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_BASELINES_KARMARKAR_KARP_HPP
 
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/divide/differencing.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
@@ -29,8 +30,17 @@ struct karmarkar_karp {
   tokens context{0};  ///< tokens of a micro-batch; 0: the batch's longest sequence
 
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*never cuts*/, const Cost& cost,
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
+    result<std::vector<replica_solution>> made = packed(batch, slicer, cost);
+    if (!made) return std::move(made).error();
+    return detail::put_in_order(std::move(made).value(), batch.shape, cost, schedule);
+  }
+
+  /// The packs of each replica, before they are ordered.
+  template <class Slicer, class Cost>
+  [[nodiscard]] result<std::vector<replica_solution>> packed(const problem& batch, const Slicer& /*never cuts*/,
+                                                             const Cost& cost) const {
     const result<tokens> limit = detail::pack_limit(batch, context);
     if (!limit) return limit.error();
     const std::vector<sequence> all = sequences_of(batch.lengths);
@@ -42,7 +52,7 @@ struct karmarkar_karp {
     std::vector<std::vector<detail::sequence_bin>> replicas;
     for (const detail::sequence_bin& own : split(all, static_cast<std::size_t>(batch.shape.replicas), work))
       replicas.push_back(micro_batches(own, limit.value(), work));
-    return detail::symmetric_solution(batch, cost, schedule, replicas);
+    return detail::symmetric(replicas);
   }
 
   constexpr void share_by(exchange_set) noexcept {}  // it lets none share

@@ -25,6 +25,18 @@ result<void> put_in_order(replica_solution& r, const shape& on, const Cost& cost
   return success();
 }
 
+/// A solution from the packs of each replica, which share nothing.
+/// Errors    those of the schedule
+template <class Cost, class Schedule>
+result<solution> put_in_order(std::vector<replica_solution> packed, const shape& on, const Cost& cost,
+                              const Schedule& schedule) {
+  const result<std::vector<memory_rates>> rates = rates_of(cost, on);
+  if (!rates) return rates.error();
+  for (replica_solution& r : packed)
+    if (result<void> ordered = put_in_order(r, on, cost, rates.value(), schedule); !ordered) return std::move(ordered).error();
+  return solution{std::move(packed)};
+}
+
 }  // namespace slimpack::detail
 
 #endif

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <queue>
 #include <set>
 #include <span>
 #include <utility>
@@ -26,16 +25,21 @@ inline std::vector<std::vector<std::uint32_t>> largest_differencing(std::span<co
   using partial = std::multiset<subset>;  // heaviest first
   std::vector<partial> pool(weight.size());
   using key = std::pair<double, std::int64_t>;  // widest first, then the one that holds the earliest item
-  std::priority_queue<key> widest;
+  std::vector<key> widest;  // a heap
+  const auto push = [&](key one) {
+    widest.push_back(one);
+    std::push_heap(widest.begin(), widest.end());
+  };
   for (std::uint32_t i = 0; i < weight.size(); ++i) {
     pool[i].insert({weight[i], {i}});
-    widest.push({weight[i], -std::int64_t{i}});
+    push({weight[i], -std::int64_t{i}});
   }
   if (pool.empty()) return {};
   while (widest.size() > 1) {
     const auto pop = [&] {
-      const auto at = static_cast<std::size_t>(-widest.top().second);
-      widest.pop();
+      std::pop_heap(widest.begin(), widest.end());
+      const auto at = static_cast<std::size_t>(-widest.back().second);
+      widest.pop_back();
       return at;
     };
     const std::size_t kept = pop();
@@ -59,7 +63,7 @@ inline std::vector<std::vector<std::uint32_t>> largest_differencing(std::span<co
     }
     for (partial::node_type& n : met) a.insert(std::move(n));
     const double spread = a.begin()->sum - (a.size() < bins ? 0.0 : std::prev(a.end())->sum);
-    widest.push({spread, -static_cast<std::int64_t>(std::min(kept, gone))});
+    push({spread, -static_cast<std::int64_t>(std::min(kept, gone))});
   }
   std::vector<std::vector<std::uint32_t>> out;
   for (partial& whole = pool.front(); !whole.empty();)

@@ -38,7 +38,7 @@ class division_search {
     if (all.size() == 1) {
       result<planned_division> only = plan_.planned(std::move(all.front()), start_, effort);
       if (!only) return std::move(only).error();
-      return std::move(only.value().solved);
+      return beside_baselines(std::move(only).value(), effort);
     }
     if (result<void> some = try_each(all, effort); !some) return std::move(some).error();
     // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
@@ -48,7 +48,7 @@ class division_search {
     plan_again("balanced", 1, part_of(effort, o.balance_again_quarters), balanced);
     tried_.assign(1, {fastest_->units, fastest_->ends});
     plan_again("levelled", 1, part_of(effort, o.level_quarters), levelled);
-    return std::move(fastest_->solved);
+    return beside_baselines(*std::move(fastest_), effort);
   }
 
  private:
@@ -58,6 +58,14 @@ class division_search {
     std::vector<seconds> ends;
     [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
   };
+
+  /// Not where less than the normal effort is asked for, of which baselines would take too large a part; nor where both
+  /// passes are cut alike afterwards, which changes what their packs take.
+  solution beside_baselines(planned_division found, solvers::search_budget effort) {
+    if (effort.candidates >= solvers::search_budget::normal().candidates && !plan_.cuts_alike() && !plan_.stopped())
+      found = plan_.beside_baselines(std::move(found), start_, effort);
+    return std::move(found.solved);
+  }
 
   /// A number of quarters of the effort.
   struct quarters {
@@ -195,7 +203,8 @@ namespace slimpack::divide {
 /// several, each is planned with the least effort and simulated, as it is and with more shared in its groups, until one
 /// comes near the mean work of a replica; the fastest three are balanced anew by what their replicas took and planned with
 /// a quarter of the effort together, the fastest of these so again with as much; of the fastest then who ends last hands a
-/// few sequences to who ends first, and that is planned with three quarters. The fastest of all these plans is the answer.
+/// few sequences to who ends first, and that is planned with three quarters. The fastest of all these plans, and from normal
+/// effort on of what the shipped baselines would do (divide/detail/baseline_contest.hpp), is the answer.
 /// It plans all replicas: where each rank is to plan its own, divide::estimated is for that.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 /// Errors    why the first division had no plan, where none has

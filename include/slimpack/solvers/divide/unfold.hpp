@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_UNFOLD_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/pricing/refine.hpp>

@@ -6,6 +6,8 @@
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/divide/detail/baseline_contest.hpp>
+#include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/detail/stand_in_slicer.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
@@ -33,14 +35,6 @@
 
 namespace slimpack::detail {
 
-/// A division with its plan, and when each of its units ends.
-struct planned_division {
-  division units;
-  std::vector<seconds> ends;
-  solution solved;
-  [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
-};
-
 /// Phase 2 of the units of a division, each on its own: what dividers that try divisions ask, and what plans the division
 /// in the end.
 template <class Slicer, class Cost, class Schedule, class Moves = solvers::improve::shipped>
@@ -53,6 +47,7 @@ class unit_planner {
 
   [[nodiscard]] const Cost& cost() const noexcept { return cost_; }
   [[nodiscard]] bool stopped() const { return batch_.stop.stop_requested(); }
+  [[nodiscard]] bool cuts_alike() const noexcept { return batch_.common_cuts; }
 
   /// Plans every unit, from packs of these sizes.
   result<planned_division> planned(division units, const partition_rule& start, solvers::search_budget effort) {
@@ -88,6 +83,26 @@ class unit_planner {
     solution found{std::vector<replica_solution>(asked_.replicas())};
     put(std::move(one).value(), unit.replicas, found);
     return found;
+  }
+
+  /// The faster of a plan and of what the baselines would do (baseline_contest); where one of them is faster, also of a plan
+  /// of its division.
+  planned_division beside_baselines(planned_division found, const partition_rule& start, solvers::search_budget effort) {
+    baseline_contest contest(batch_, slicer_, cost_, schedule_, asked_.rates, effort);
+    contest.enter(std::move(found));
+    const seconds before = contest.end();
+    const bool faster = contest.let_baselines_enter();
+    if (contest.tried() > 0) {
+      solvers::move_report& line = report_.of("baselines");
+      line.tried += contest.tried();
+      line.taken += faster;
+      line.gained += before - contest.end();
+    }
+    if (faster) {
+      result<planned_division> anew = planned(contest.best().units, start, effort);
+      if (anew) contest.enter(std::move(anew).value());
+    }
+    return std::move(contest.best());
   }
 
   /// Packs half as large, or as much as the options say.

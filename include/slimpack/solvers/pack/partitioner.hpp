@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_PACK_PARTITIONER_HPP
 #define SLIMPACK_SOLVERS_PACK_PARTITIONER_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/partition.hpp>

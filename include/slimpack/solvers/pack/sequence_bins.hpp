@@ -4,8 +4,6 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/pricing/price.hpp>
-#include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -70,24 +68,16 @@ using sequence_bin = std::vector<sequence>;
   return made;
 }
 
-/// A solution from each replica's packs of uncut sequences: the same packs forward and backward, in that order.
-/// Errors    those of the schedule
-template <class Cost, class Schedule>
-result<solution> symmetric_solution(const problem& batch, const Cost& cost, const Schedule& schedule,
-                                    const std::vector<std::vector<sequence_bin>>& replicas) {
-  result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
-  if (!rates) return std::move(rates).error();
-  solution found;
+/// Replicas that have these packs of uncut sequences, the same forward and backward, and no order yet.
+[[nodiscard]] inline std::vector<replica_solution> symmetric(const std::vector<std::vector<sequence_bin>>& replicas) {
+  std::vector<replica_solution> made;
   for (const std::vector<sequence_bin>& packs : replicas) {
-    replica_solution r;
+    replica_solution& r = made.emplace_back();
     for (const sequence_bin& pack : packs)
       for (const sequence& s : pack) r.sequences.push_back(s.id);
     r.partition = symmetric(packs);
-    if (result<void> ordered = put_in_order(r, batch.shape, cost, rates.value(), schedule); !ordered)
-      return std::move(ordered).error();
-    found.replicas.push_back(std::move(r));
   }
-  return found;
+  return made;
 }
 
 /// Packs dealt to replicas in turn, as a data loader does.

@@ -159,6 +159,7 @@ class audited_compute : public state_type_of<Compute> {
   void sequence_forwarded(sequence_id s) { slimpack::sequence_forwarded(*compute_, s); }
   void sequence_done(sequence_id s) { slimpack::sequence_done(*compute_, s); }
   result<void> reduce(auto& group) { return slimpack::reduce(*compute_, group); }
+  result<void> reduce_part(std::uint32_t chunk, auto& sums) { return slimpack::reduce_part(*compute_, chunk, sums); }
   [[nodiscard]] double loss() { return loss_of(*compute_); }
   [[nodiscard]] bytes held() const { return held_by(*compute_); }
   void abort_step() { slimpack::abort_step(*compute_); }

@@ -69,7 +69,9 @@ class compute_steps {
  public:
   using made = decltype(std::declval<const Model&>().make(0, 1));
   using compute = std::remove_cvref_t<decltype(*std::declval<made&>())>;
-  static constexpr bool reduces = requires(compute& c, executors::replica_group<transports::threads::port>& g) { c.reduce(g); };
+  static constexpr bool reduces =
+      requires(compute& c, executors::replica_group<transports::threads::port>& g) { c.reduce(g); } ||
+      slimpack::detail::reduces_parts<compute, executors::gradient_sums<transports::threads::port>>;
 
   /// Of a step, or of several that are added up.
   struct outcome {

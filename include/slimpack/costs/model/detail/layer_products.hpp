@@ -19,9 +19,11 @@ struct layer_product {
   bool up{};             ///< gate and up projections: what selective recompute repeats
 };
 
-/// The products of one layer; their flops are those of costs::layer.
-/// Limits    the router, n = experts, is counted on its share of the tokens; an expert's rows are even
-[[nodiscard]] inline std::vector<layer_product> products_of(const costs::model_shape& m, bool moe, int tensor) {
+/// The products of one layer; their flops are those of costs::layer. Where `expert` ranks divide the routed experts, a
+/// rank gets as many rows as it sends, times `imbalance`, for fewer experts, which tensor-parallel ranks do not divide.
+/// Limits    the router, n = experts, is counted on its share of the tokens; the rows of a rank's experts are even
+[[nodiscard]] inline std::vector<layer_product> products_of(const costs::model_shape& m, bool moe, int tensor,
+                                                            int expert = 1, double imbalance = 1) {
   const std::int64_t t = tensor;
   const std::int64_t heads = m.heads / t;
   const auto part = [t](std::int64_t width) { return std::max<std::int64_t>(1, (width + t - 1) / t); };
@@ -40,20 +42,22 @@ struct layer_product {
     all.push_back({.n = heads * m.head_dim + part(m.kv_heads) * (m.head_dim + m.value_dim), .k = h});
   }
   all.push_back({.n = h, .k = heads * m.value_dim});
-  const auto mlp = [&](double rows, std::int64_t width, int experts) {
-    const std::int64_t f = part(width);
+  const auto mlp = [&](double rows, std::int64_t f, int experts) {
     const std::int64_t into = (m.gated ? 2 : 1) * f;
     const double each = static_cast<double>(experts) * static_cast<double>(h);
     all.push_back({.rows = rows, .n = into, .k = h, .grouped = each * static_cast<double>(into), .up = true});
     all.push_back({.rows = rows, .n = h, .k = f, .grouped = each * static_cast<double>(f)});
   };
   if (!moe) {
-    mlp(1, m.intermediate, 0);
+    mlp(1, part(m.intermediate), 0);
     return all;
   }
   all.push_back({.rows = 1.0 / tensor, .n = m.experts, .k = h});
-  mlp(m.experts_per_token, m.expert_intermediate, m.experts);
-  if (m.shared_experts > 0) mlp(1, m.shared_experts * m.expert_intermediate, 0);
+  if (expert > 1)
+    mlp(imbalance * m.experts_per_token / tensor, m.expert_intermediate, m.experts / expert);
+  else
+    mlp(m.experts_per_token, part(m.expert_intermediate), m.experts);
+  if (m.shared_experts > 0) mlp(1, part(m.shared_experts * m.expert_intermediate), 0);
   return all;
 }
 

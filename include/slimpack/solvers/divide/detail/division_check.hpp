@@ -70,6 +70,7 @@ inline void put_in_order(division& units) {
   for (const tokens length : lengths) h.add(length);
   for (const int degree : {on.stages, on.replicas, on.tensor, on.context, on.chunks}) h.add(degree);
   h.add(on.quantum);
+  if (on.expert > 1) h.add(on.expert);
   h.add(on.memory ? on.memory->amount : -1.0);
   for (const planning_unit& u : units) {
     h.add(std::uint64_t{u.replicas.size()});

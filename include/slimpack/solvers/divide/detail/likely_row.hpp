@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_DETAIL_LIKELY_ROW_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_DETAIL_LIKELY_ROW_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shared_row.hpp>

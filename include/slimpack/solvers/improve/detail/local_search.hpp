@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_LOCAL_SEARCH_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_LOCAL_SEARCH_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_NEIGHBOURHOOD_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_NEIGHBOURHOOD_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/slicers/cut_budget.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_IMPROVE_DETAIL_ORDER_SEARCH_HPP
 #define SLIMPACK_SOLVERS_IMPROVE_DETAIL_ORDER_SEARCH_HPP
 
-#include <slimpack/core/by_pass.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_CORE_BY_PASS_HPP
-#define SLIMPACK_CORE_BY_PASS_HPP
+#ifndef SLIMPACK_CORE_DETAIL_BY_PASS_HPP
+#define SLIMPACK_CORE_DETAIL_BY_PASS_HPP
 
 #include <slimpack/core/slice.hpp>
 

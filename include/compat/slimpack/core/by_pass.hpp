@@ -1,0 +1,1 @@
+#include <slimpack/core/detail/by_pass.hpp>

@@ -1,0 +1,236 @@
+#ifndef SLIMPACK_SOLVERS_DIVIDE_DETAIL_BASELINE_CONTEST_HPP
+#define SLIMPACK_SOLVERS_DIVIDE_DETAIL_BASELINE_CONTEST_HPP
+
+#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/timed.hpp>
+#include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/dp_balanced.hpp>
+#include <slimpack/solvers/baselines/karmarkar_karp.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/divide/detail/planned_division.hpp>
+#include <slimpack/solvers/divide/division.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The least time that a replica's packs take in any order: each stage runs all of them, the first one once it has passed
+/// the stages before, and the last one has to pass these on its way back.
+/// Formula   the largest over stages r of (forward of the first pack on parts 0 .. r - 1) + (all passes of all packs on the
+///           chunks of r) + (backward of the last pack on parts 0 .. r - 1); the last term counts where weight gradients run
+///           with those of inputs. Derived: packs of a pass run in order (law 1 of schedules), each part after the one before
+/// Complexity O(packs * parts)
+[[nodiscard]] inline seconds least_time_of(const workload& work) {
+  if (work.forward.size() == 0 || work.backward.size() == 0) return {};
+  const auto parts = static_cast<std::size_t>(work.shape.parts());
+  const auto stages = static_cast<std::size_t>(work.shape.stages);
+  std::vector<seconds> busy(stages);
+  for (const pass p : both_passes)
+    for (std::size_t cell = 0; cell < work.of(p).time.size(); ++cell) busy[cell % parts % stages] += work.of(p).time[cell];
+  const std::size_t last = (work.backward.size() - 1) * parts;
+  seconds least{}, around{};
+  for (std::size_t r = 0; r < stages; ++r) {
+    least = std::max(least, busy[r] + around);
+    around += work.forward.time[r];
+    if (work.split.inputs.empty()) around += work.backward.time[last + r];
+  }
+  return least;
+}
+
+/// What the shipped baselines would do, against a plan: their packs by the schedule, and by their own 1F1B where the
+/// schedule's order may change; and the plan's packs by 1F1B there, unless they are many for the effort.
+/// Law       the answer is no slower than the plan nor, but for rounding, than any of these that the slicer and the memory
+///           allow: packs that do not cut hold up to 1, 4, 16, ... times the longest sequence, until one holds them all or
+///           their ramps are too long, and a chunk has 8192 tokens; as it was where nothing is faster. Packs of a replica
+///           that are more than the quickest search can simulate take no part
+/// Complexity for each length of packs that of the baselines, and a pricing of their packs; what those take at least
+///           (least_time_of) spares most of them a schedule
+template <class Slicer, class Cost, class Schedule>
+class baseline_contest {
+ public:
+  /// Requires  what it is given by reference outlives it
+  baseline_contest(const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
+                   const std::vector<memory_rates>& rates, solvers::search_budget effort)
+      : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), effort_(effort) {}
+
+  /// Takes part with a plan of the search.            Returns  whether it is the fastest so far
+  bool enter(planned_division ours) {
+    if constexpr (orders_may_change_of<Schedule>) reorder(ours);
+    if (best_ && !is_faster(ours.end(), end_)) return false;
+    end_ = ours.end();
+    best_ = std::move(ours);
+    return true;
+  }
+
+  /// Lets the baselines take part.            Returns  whether one is the fastest so far
+  bool let_baselines_enter() {
+    const seconds before = end_;
+    static_cast<void>(consider(solvers::chunked{}, {.lead = 2}));
+    const auto longest = std::max_element(batch_.lengths.begin(), batch_.lengths.end());
+    const sequence giant{{static_cast<std::uint32_t>(longest - batch_.lengths.begin())}, *longest};
+    if (may_be_whole(giant)) {
+      consider_lengths<solvers::megatron>(giant.length);
+      consider_lengths<solvers::dp_balanced>(giant.length);
+      consider_lengths<solvers::karmarkar_karp>(giant.length);
+    }
+    return end_ < before;
+  }
+
+  /// Requires  that something took part
+  [[nodiscard]] planned_division& best() noexcept { return *best_; }
+  [[nodiscard]] seconds end() const noexcept { return end_; }
+  /// Baselines' packs that were put in order.
+  [[nodiscard]] std::uint64_t tried() const noexcept { return tried_; }
+
+ private:
+  /// By more than sums of the same times in another order may differ.
+  static bool is_faster(seconds one, seconds other) { return one < other * (1 - 1e-10); }
+
+  /// Orders the packs of replicas that end last and share nothing by 1F1B, as long as that ends them sooner.
+  void reorder(planned_division& ours) const {
+    for (;;) {
+      const auto last = std::max_element(ours.ends.begin(), ours.ends.end());
+      const planning_unit& unit = ours.units[static_cast<std::size_t>(last - ours.ends.begin())];
+      if (!unit.shared.empty()) return;
+      replica_solution& r = ours.solved.replicas[unit.replicas.front()];
+      if (!is_small(r.partition)) return;
+      const workload work = price(r.partition, cost_, batch_.shape, rates_);
+      bool sooner = false;
+      for (const schedules::one_f_one_b order : {schedules::one_f_one_b{.lead = 2}, schedules::one_f_one_b{.lead = 1}}) {
+        result<timed_programs> timed = schedules::timed(order, work);
+        if (!timed || !is_faster(timed.value().makespan, *last)) continue;
+        *last = timed.value().makespan;
+        r.programs = std::move(timed.value().programs);
+        sooner = true;
+      }
+      if (!sooner) return;
+    }
+  }
+
+  /// Whether the orders that 1F1B tries for these packs, about forty under a limit, are a small part of the effort.
+  [[nodiscard]] bool is_small(const partition& packs) const {
+    const std::size_t nodes = (packs.forward.size() + packs.backward.size()) * static_cast<std::size_t>(batch_.shape.parts());
+    return 40 * nodes <= effort_.nodes / 32;
+  }
+
+  /// Of a replica: as many as the quickest search can simulate. More would not be worth what a trainer spends on each.
+  [[nodiscard]] std::size_t most_packs() const {
+    return solvers::search_budget::fast().nodes / (6 * static_cast<std::size_t>(batch_.shape.parts()));
+  }
+
+  [[nodiscard]] tokens total() const {
+    tokens sum{};
+    for (const tokens length : batch_.lengths) sum += length;
+    return sum;
+  }
+
+  /// Whether the slicer lets the longest sequence be, and it can pass all stages there and back in time.
+  [[nodiscard]] bool may_be_whole(const sequence& longest) const {
+    const slice whole{longest.id, {0}, longest.length};
+    const auto uncut = [&](pass p) {
+      const cut_budget unhurried{{std::numeric_limits<double>::infinity()}, longest.length, batch_.shape.quantum, 0, true};
+      return slicer_.next(longest, p == pass::forward ? tokens{0} : longest.length, p, unhurried, cost_) == whole;
+    };
+    if (!uncut(pass::forward) || !uncut(pass::backward)) return false;
+    seconds chain{};
+    for (const pass p : both_passes)
+      for (int part = 0; part < batch_.shape.parts(); ++part) chain += pack_time(cost_, std::span(&whole, 1), p, part);
+    return is_faster(chain, end_);
+  }
+
+  /// A baseline's packs of rising length, as long as their ramps are no reason to leave it.
+  template <class Baseline>
+  void consider_lengths(tokens longest) {
+    const tokens all = total();
+    for (tokens pack = longest;; pack = {4 * pack.value})
+      if (!consider(Baseline{pack}, baselines::classic(batch_.shape)) || pack >= all) return;
+  }
+
+  /// Returns   whether packs as these but larger, and so fewer, could be the fastest so far
+  template <class Baseline>
+  bool consider(const Baseline& solver, [[maybe_unused]] schedules::one_f_one_b usual) {
+    if (batch_.stop.stop_requested()) return false;
+    const result<std::vector<replica_solution>> packed = solver.packed(batch_, slicer_, cost_);
+    if (!packed) return false;
+    for (const replica_solution& r : packed.value())
+      if (r.partition.forward.size() > most_packs()) return true;
+    std::vector<workload> works;
+    for (const replica_solution& r : packed.value()) {
+      works.push_back(price(r.partition, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>));
+      const seconds least = least_time_of(works.back());
+      if (!is_faster(least, end_)) return is_faster(least - overheads(r.partition), end_);
+    }
+    order(packed.value(), works, schedule_);
+    if constexpr (orders_may_change_of<Schedule>) order(packed.value(), works, usual);
+    return true;
+  }
+
+  /// What a stage spends on packs, beside their slices.
+  [[nodiscard]] seconds overheads(const partition& packs) const {
+    seconds most{};
+    for (int part = 0; part < batch_.shape.parts(); ++part) {
+      seconds sum{};
+      for (const pass p : both_passes) sum += pack_overhead(cost_, p, part) * static_cast<double>(packs.of(p).size());
+      most = std::max(most, sum);
+    }
+    return most * batch_.shape.chunks;
+  }
+
+  template <class Order>
+  void order(const std::vector<replica_solution>& packed, std::span<const workload> works, const Order& by) {
+    ++tried_;
+    planned_division made{division_of(packed), {}, {packed}};
+    for (std::size_t r = 0; r < works.size(); ++r) {
+      result<timed_programs> timed = schedules::timed(by, works[r]);
+      if (!timed || !is_faster(timed.value().makespan, end_)) return;
+      made.ends.push_back(timed.value().makespan);
+      made.solved.replicas[r].programs = std::move(timed.value().programs);
+    }
+    end_ = made.end();
+    best_ = std::move(made);
+  }
+
+  /// Each replica's sequences as a unit of its own.
+  [[nodiscard]] division division_of(const std::vector<replica_solution>& packed) const {
+    division units;
+    for (const replica_solution& r : packed) {
+      planning_unit& unit = units.emplace_back(planning_unit{{static_cast<std::uint32_t>(units.size())}, {}, {}, {}});
+      for (const sequence_id id : r.sequences) unit.own.push_back({id, batch_.lengths[id.value]});
+      std::sort(unit.own.begin(), unit.own.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; });
+    }
+    return units;
+  }
+
+  const problem& batch_;
+  const Slicer& slicer_;
+  const Cost& cost_;
+  const Schedule& schedule_;
+  const std::vector<memory_rates>& rates_;
+  solvers::search_budget effort_;
+  std::optional<planned_division> best_;
+  seconds end_{std::numeric_limits<double>::infinity()};
+  std::uint64_t tried_{};
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,54 @@
+#include <slimpack/pricing/detail/wait_for_weights.hpp>
+#include <slimpack/pricing/price.hpp>
+
+#include "../support/bucketed_cost.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace slimpack::wait_for_weights_test {
+namespace {
+
+/// A second a token forward, messages of 1 s.
+tests::bucketed_cost cost_with(std::vector<std::vector<gradient_bucket>> buckets) {
+  return {costs::quadratic{.linear = 1, .attention = 0, .hop = {1}}, std::move(buckets), {}};
+}
+
+partition packs_of(std::vector<std::int64_t> sizes) {
+  partition packs;
+  std::uint32_t id = 0;
+  for (const std::int64_t size : sizes) {
+    for (const pass p : {pass::forward, pass::backward}) packs.of(p).append({{id}, {0}, {size}}), packs.of(p).close();
+    ++id;
+  }
+  return packs;
+}
+
+workload priced(const tests::bucketed_cost& cost, const shape& on) {
+  return price(packs_of({4, 4}), cost, on, std::vector<memory_rates>(static_cast<std::size_t>(on.stages)));
+}
+
+// A first pack of 4 s, of which the second bucket is needed after 2: buckets are there at 1 s and at 6 s, so that the pack
+// ends at 6 + 2 s instead of 4. Stage 1 gets it at 9 s; its weights were there at 7, and the second bucket, needed at 9 + 3 s, at 11.
+TEST(WaitForWeights, FirstPacksEndWhenTheirLastLayersHaveRun) {
+  const workload w = priced(cost_with({{{0, {}, {1}}, {0.5, {}, {5}}}, {{0, {}, {7}}, {0.75, {}, {4}}}}), {.stages = 2});
+  EXPECT_EQ(w.forward.time, (std::vector<seconds>{{8}, {4}, {4}, {4}}));
+  EXPECT_EQ(w.communication, seconds{4});
+}
+
+// The stream of one stage gathers both chunks: chunk 0 at 3 s, chunk 1 at 13 s, when its pack has come at 3 + 4 + 1.
+TEST(WaitForWeights, ChunksShareTheChannelOfTheirStage) {
+  const workload w = priced(cost_with({{{0, {}, {3}}}, {{0, {}, {10}}}}), {.stages = 1, .chunks = 2});
+  EXPECT_EQ(w.forward.time, (std::vector<seconds>{{7}, {4 + 13 - 8}, {4}, {4}}));
+  EXPECT_EQ(w.communication, seconds{3 + 5});
+}
+
+TEST(WaitForWeights, NobodyWaitsWithoutBuckets) {
+  const workload w = priced(cost_with({{}, {}}), {.stages = 2});
+  EXPECT_EQ(w.forward.time, (std::vector<seconds>(4, {4})));
+  EXPECT_EQ(w.communication, seconds{0});
+}
+
+}  // namespace
+}  // namespace slimpack::wait_for_weights_test

@@ -1,0 +1,98 @@
+#include <slimpack/planner.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/baselines/named.hpp>
+#include <slimpack/testing/generator.hpp>
+
+#include "../laws/cases.hpp"
+#include "batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// No shipped baseline plans a batch that two_phase, at normal effort, plans slower.
+namespace slimpack::never_slower_test {
+namespace {
+
+/// A batch, a shape and what they cost, tiny or of a middle size.
+struct situation {
+  std::vector<tokens> lengths;
+  shape on;
+  costs::quadratic cost;
+
+  static situation random(testing::generator& random) {
+    const bool tiny = random.once_in(2);
+    const tokens longest{std::int64_t{1} << random.between(8, 16)};
+    situation s{tests::random_lengths(random, tiny ? 12 : 120, longest), {}, {}};
+    s.on.stages = static_cast<int>(random.between(1, tiny ? 4 : 8));
+    s.on.replicas = static_cast<int>(random.between(1, tiny ? 3 : 4));
+    s.on.chunks = s.on.stages > 1 && random.once_in(3) ? 2 : 1;
+    s.on.quantum = {std::int64_t{1} << random.between(0, 8)};
+    if (random.once_in(2))
+      s.on.memory = memory_limit{memory_unit::token,
+                                 (1.05 + 3 * random.ratio()) * static_cast<double>(tests::longest_of(s.lengths).value)};
+    s.cost = {.linear = 1e-6,
+              .attention = 1e-10 * random.ratio(),
+              .per_pack = {1e-3 * random.ratio() * random.ratio()},
+              .hop = {1e-4 * random.ratio()}};
+    return s;
+  }
+};
+
+template <class Schedule>
+result<plan> ours(const situation& s, const Schedule& schedule) {
+  return planner{s.on, slicers::equal_cost{}, s.cost, solvers::two_phase{}, schedule}(s.lengths);
+}
+
+/// Whether a baseline's packs by a schedule take no less than our step.
+template <class Recipe, class Schedule>
+::testing::AssertionResult no_faster(const situation& s, const Recipe& usual, const Schedule& schedule,
+                                     const result<plan>& mine) {
+  const result<plan> theirs = planner{s.on, usual.slicer, s.cost, usual.solver, schedule}(s.lengths);
+  if (!theirs) return ::testing::AssertionSuccess();
+  if (!mine) return ::testing::AssertionFailure() << "it has a plan, and we have none: " << mine.error().detail;
+  if (mine.value().step_time <= theirs.value().step_time * (1 + 1e-9)) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "it takes " << theirs.value().step_time.value << " s and we take "
+                                       << mine.value().step_time.value;
+}
+
+/// Plans random batches by a schedule, and with every baseline by the same one. Where the order may change, the baselines
+/// also have their own.
+template <class Schedule>
+void compare(std::uint64_t seed, int cases, const Schedule& schedule) {
+  for (const std::uint64_t end = seed + static_cast<std::uint64_t>(cases); seed < end; ++seed) {
+    testing::generator random(seed);
+    const situation s = situation::random(random);
+    const result<plan> mine = ours(s, schedule);
+    for (const std::string_view name : baselines::names)
+      for (const std::int64_t pack : {std::int64_t{0}, 4 * tests::longest_of(s.lengths).value}) {
+        SCOPED_TRACE(std::string(name) + ", seed " + std::to_string(seed) + ": " + std::to_string(s.lengths.size()) +
+                     " sequences, " + std::to_string(s.on.replicas) + " replicas, " + std::to_string(s.on.stages) +
+                     " stages, " + std::to_string(s.on.chunks) + " chunks, packs of " + std::to_string(pack) + " tokens");
+        const auto known = baselines::with_named(name, s.on, {pack}, [&](const auto& usual) {
+          EXPECT_TRUE(no_faster(s, usual, schedule, mine));
+          if constexpr (orders_may_change_of<Schedule>) {
+            EXPECT_TRUE(no_faster(s, usual, usual.schedule, mine));
+          }
+          return true;
+        });
+        EXPECT_TRUE(known);
+      }
+  }
+}
+
+// Each begins with a batch that a baseline planned faster before what it does was tried, too.
+TEST(NeverSlower, ThanABaselineByTheDefaultSchedule) { compare(30628, tests::cases(9), schedules::list{}); }
+TEST(NeverSlower, ThanABaselineByOneForwardOneBackward) { compare(31007, tests::cases(3), schedules::one_f_one_b{}); }
+TEST(NeverSlower, ThanABaselineByClassicOneForwardOneBackward) {
+  compare(32024, tests::cases(3), schedules::one_f_one_b{.lead = 1});
+}
+
+}  // namespace
+}  // namespace slimpack::never_slower_test
