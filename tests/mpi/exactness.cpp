@@ -1,6 +1,6 @@
 // Run by mpirun: steps of the transformer over MPI give the loss and gradients of uncut sequences, for every planner and
 // schedule, every p x dp that makes as many ranks as there are, and both kinds of backward cuts; also where replicas share
-// sequences, where weight gradients run apart, and both.
+// sequences, where weight gradients run apart, and both; and where the ranks are split into two groups.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -90,9 +90,23 @@ void run_random(const tests::exact_batch& batch, int seed, transports::mpi& tran
   }
 }
 
+/// The ranks in two groups, as tensor parallelism divides them, each of which runs steps of its own.
+void run_split(const tests::exact_batch& batch, int seed, tally& seen) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  {
+    transports::mpi transport{half};
+    run_all(batch, tests::every_planner(), 3, seed, transport, seen);
+  }
+  MPI_Comm_free(&half);
+}
+
 int run() {
   transports::mpi transport{MPI_COMM_WORLD};
   tally seen;
+  run_split(tests::exact_batch(1), 1, seen);
   const int seeds = tests::cases(2);
   for (int seed = 1; seed <= seeds; ++seed) {
     const tests::exact_batch batch(static_cast<std::uint64_t>(seed));

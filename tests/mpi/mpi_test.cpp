@@ -143,6 +143,22 @@ TEST(MpiTransport, KeepsTheOrderOfEachChannelOverThousandsOfMessages) {
   EXPECT_EQ(wrong, 0) << "seed " << seed;
 }
 
+// Open MPI 4.1 tells the largest tag of the world communicator and its duplicates only.
+TEST(MpiTransport, CarriesMessagesOverACommunicatorThatWasSplit) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm half = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half), MPI_SUCCESS);
+  {
+    transports::mpi t{half, transports::mpi::options{seconds{2}}};
+    EXPECT_TRUE(round(t, 0, 1, 100));
+    EXPECT_TRUE(round(t, 32765, 2, 100)) << "MPI has tags up to 32767 at least, two of them the transport's own";
+    const testing::report laws = testing::transport_laws(t, {1, 10, mib, seconds{2}});
+    EXPECT_TRUE(laws) << laws;
+  }
+  MPI_Comm_free(&half);
+}
+
 TEST(MpiTransport, MeetsNoMessagesOfTheTrainers) {
   transports::mpi t = over_world();
   std::byte theirs{};

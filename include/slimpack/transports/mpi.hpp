@@ -33,6 +33,17 @@ namespace slimpack::detail {
   return std::string(text, static_cast<std::size_t>(length));
 }
 
+/// The largest tag of a communicator. Open MPI 4.1 tells it of the world communicator and its duplicates only, not of what
+/// MPI_Comm_split made; MPI 4.0, 9.1.2, has one value for all, 32767 at the least.
+[[nodiscard]] inline int largest_tag(MPI_Comm of) {
+  for (const MPI_Comm asked : {of, MPI_COMM_WORLD}) {
+    int* most = nullptr;
+    int known = 0;
+    if (MPI_Comm_get_attr(asked, MPI_TAG_UB, &most, &known) == MPI_SUCCESS && known) return *most;
+  }
+  return 32767;
+}
+
 /// A duplicate of a communicator that returns errors, freed with this object unless MPI has ended before.
 class mpi_communicator {
  public:
@@ -69,7 +80,7 @@ namespace slimpack::transports {
 /// Messages between the ranks of an MPI communicator.
 ///
 /// MPI stays the trainer's: it is initialised before and finalised after, at MPI_THREAD_FUNNELED or above, and its
-/// ranks are the transport's ranks. The communicator is duplicated, so these messages meet no others; making a
+/// ranks are the transport's ranks. Any communicator will do, one that MPI_Comm_split made too. It is duplicated, so these messages meet no others; making a
 /// transport is therefore collective. Every error code becomes a result.
 ///
 /// Matching: a posted receive is handed to MPI when its message is there and has the right size, since Open MPI 4.1
@@ -108,11 +119,10 @@ class mpi {
     int code = communicator_.code();
     if (code == MPI_SUCCESS) code = MPI_Comm_rank(communicator_.get(), &rank_);
     if (code == MPI_SUCCESS) code = MPI_Comm_size(communicator_.get(), &size_);
-    int* largest_tag = nullptr;
-    int known = 0;
-    if (code == MPI_SUCCESS) code = MPI_Comm_get_attr(communicator_.get(), MPI_TAG_UB, &largest_tag, &known);
-    if (known) channels_ = *largest_tag - 1;
-    if (code != MPI_SUCCESS) give_up(detail::mpi_message(code));
+    if (code == MPI_SUCCESS)
+      channels_ = detail::largest_tag(communicator_.get()) - 1;
+    else
+      give_up(detail::mpi_message(code));
   }
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
