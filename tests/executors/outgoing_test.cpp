@@ -14,6 +14,15 @@ struct tensor {
   std::array<float, 4> data;
   friend std::span<const std::byte> as_span(const tensor& t) { return std::as_bytes(std::span(t.data)); }
 };
+
+/// A tensor that counts how often it is looked at. A null one of a trainer would crash.
+struct looked_at {
+  int* looks;
+  friend std::span<const std::byte> as_span(const looked_at& t) {
+    ++*t.looks;
+    return {};
+  }
+};
 }  // namespace trainer
 
 namespace slimpack::outgoing_test {
@@ -101,6 +110,12 @@ TEST(OutgoingAtTheEndOfThePipeline, WantsNothingAndTakesAnything) {
   EXPECT_TRUE(nowhere.bytes().empty());
   EXPECT_TRUE(nowhere.as<double>().empty());
   EXPECT_TRUE(as<double>({}).empty());
+}
+
+TEST(OutgoingAtTheEndOfThePipeline, DoesNotLookAtATensor) {
+  int looks = 0;
+  EXPECT_TRUE(outgoing{}.put(trainer::looked_at{&looks}));
+  EXPECT_EQ(looks, 0) << "the first stage may have no gradient of its input";
 }
 
 }  // namespace

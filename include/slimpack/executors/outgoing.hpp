@@ -68,12 +68,13 @@ class outgoing {
     return detail::elements_of<T>(bytes());
   }
 
-  /// Copies a tensor that lies in host memory. Where nothing is wanted, does nothing.
+  /// Copies a tensor that lies in host memory. Where nothing is wanted, does nothing, and does not look at the tensor:
+  /// a first stage may have none.
   /// Errors    wrong_message: the tensor has another size; the step stops even if the caller drops this result
   template <class Tensor>
   result<void> put(const Tensor& tensor) {
+    if (!wanted_) return success();  // the tensor may be null where nothing takes it
     const std::span<const std::byte> from = as_span(tensor);
-    if (!wanted_) return success();
     written_ = true;
     given_ = from.size();
     if (from.size() != bytes_.size())
