@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/detail/has_member.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/message_format.hpp>
@@ -138,11 +139,50 @@ concept computes_own_packs =
     };
 
 template <class C>
+concept says_format = requires(const C& c) {
+  { c.format() } -> std::same_as<message_format>;
+};
+
+template <class C>
 concept computes_one_way =
-    (computes_pieces<C> || computes_packs<C> || computes_own_pieces<C> || computes_own_packs<C>) &&
-    requires(const C& c) {
-      { c.format() } -> std::same_as<message_format>;
-    };
+    (computes_pieces<C> || computes_packs<C> || computes_own_pieces<C> || computes_own_packs<C>) && says_format<C>;
+
+SLIMPACK_DETAIL_HAS_MEMBER(format);
+SLIMPACK_DETAIL_HAS_MEMBER(forward);
+SLIMPACK_DETAIL_HAS_MEMBER(backward);
+SLIMPACK_DETAIL_HAS_MEMBER(discard);
+
+// Each member by itself, so that a sentence can name the one that is wrong.
+template <class C>
+concept keeps_state_outside = requires { typename C::state; };
+template <class C>
+concept forwards_with_state = requires(C& c, const piece& p, message_in in, outgoing& out) {
+  { c.forward(p, in, out) } -> gives<typename C::state>;
+} || requires(C& c, std::span<const piece> pack, std::span<typename C::state> states, message_in in, outgoing& out) {
+  { c.forward(pack, states, in, out) } -> gives<void>;
+};
+template <class C>
+concept backwards_with_state = requires(C& c, const piece& p, typename C::state state, message_in in, outgoing& out) {
+  { c.backward(p, std::move(state), in, out) } -> gives<void>;
+} || requires(C& c, std::span<const piece> pack, std::span<typename C::state> states, message_in in, outgoing& out) {
+  { c.backward(pack, states, in, out) } -> gives<void>;
+};
+template <class C>
+concept discards_state = requires(C& c, const piece& p, typename C::state state) { c.discard(p, std::move(state)); };
+template <class C>
+concept forwards = requires(C& c, const piece& p, message_in in, outgoing& out) {
+  { c.forward(p, in, out) } -> gives<void>;
+} || requires(C& c, std::span<const piece> pack, message_in in, outgoing& out) {
+  { c.forward(pack, in, out) } -> gives<void>;
+};
+template <class C>
+concept backwards = requires(C& c, const piece& p, message_in in, outgoing& out) {
+  { c.backward(p, in, out) } -> gives<void>;
+} || requires(C& c, std::span<const piece> pack, message_in in, outgoing& out) {
+  { c.backward(pack, in, out) } -> gives<void>;
+};
+template <class C>
+concept discards = requires(C& c, const piece& p) { c.discard(p); };
 
 /// What the runtime keeps per forward piece can only come back for that piece.
 template <class C>
@@ -338,8 +378,18 @@ concept transport = detail::moves_bytes<T> ||
 /// testing/stage_compute_laws.hpp checks 2; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
 concept stage_compute =
-    (detail::computes_one_way<C> ||
-     detail::unmet<"a stage compute offers message_format format() const, and: a type state, forward(piece, in, out), backward(piece, state, in, out), discard(piece, state); or the same without state; or for a whole pack (concepts.hpp)">()) &&
+    detail::met<detail::has_member_format<C>, "a stage compute offers message_format format() const: this one has no member format">() &&
+    detail::met<detail::says_format<C>, "a stage compute's format() is public, const and gives message_format: this one is not called so">() &&
+    detail::met<detail::has_member_forward<C>, "a stage compute offers forward(piece, in, out): this one has no member forward">() &&
+    detail::met<detail::has_member_backward<C>, "a stage compute offers backward(piece, in, out), with a type state (piece, state, in, out): this one has no member backward">() &&
+    detail::met<detail::has_member_discard<C>, "a stage compute offers discard(piece), with a type state discard(piece, state): this one has no member discard">() &&
+    detail::met<!detail::keeps_state_outside<C> || detail::forwards_with_state<C>, "with a type state, forward is public, given (const piece&, span<const std::byte> in, outgoing& out) and gives state; or given (span<const piece>, span<state>, in, out) and gives void; or a result of these">() &&
+    detail::met<!detail::keeps_state_outside<C> || detail::backwards_with_state<C>, "with a type state, backward is public, given (const piece&, state, span<const std::byte> in, outgoing& out), or (span<const piece>, span<state>, in, out), and gives void or result<void>; a state by value">() &&
+    detail::met<!detail::keeps_state_outside<C> || detail::discards_state<C>, "with a type state, discard is public and given (const piece&, state), a state by value">() &&
+    detail::met<detail::keeps_state_outside<C> || detail::forwards<C>, "without a type state, forward is public, given (const piece&, span<const std::byte> in, outgoing& out), or (span<const piece>, in, out), and gives void or result<void>">() &&
+    detail::met<detail::keeps_state_outside<C> || detail::backwards<C>, "without a type state, backward is public, given (const piece&, span<const std::byte> in, outgoing& out), or (span<const piece>, in, out), and gives void or result<void>">() &&
+    detail::met<detail::keeps_state_outside<C> || detail::discards<C>, "without a type state, discard is public and given (const piece&)">() &&
+    detail::met<detail::computes_one_way<C>, "a stage compute's forward and backward are both given a piece, or both a span of pieces and then, with a type state, one that has a default">() &&
     (detail::cuts_what_it_keeps<C> ||
      detail::unmet<"a stage compute that cuts backward anywhere keeps its own state: leave out the type state, or cuts = backward_cuts::any">()) &&
     (!detail::splits_weight_gradients<C> || detail::computes_weights<C> ||

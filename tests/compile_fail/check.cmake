@@ -1,5 +1,6 @@
 # Proves that SOURCE is rejected with each message that it names after "expected-diagnostic:", and that nothing else is
-# wrong with it: with SLIMPACK_REPAIRED defined it compiles.
+# wrong with it: with SLIMPACK_REPAIRED defined it compiles. Where SOURCE says "most-lines: n", the compiler says it in no
+# more lines.
 
 list(TRANSFORM INCLUDE_DIRS PREPEND -I)
 set(compile ${COMPILER} -std=c++20 -fsyntax-only ${INCLUDE_DIRS} ${SOURCE})
@@ -20,6 +21,16 @@ foreach(line IN LISTS lines)
     message(FATAL_ERROR "${SOURCE} is rejected without saying: ${expected}\n${diagnostics}")
   endif()
 endforeach()
+
+file(STRINGS ${SOURCE} limit REGEX "^ *// most-lines: ")
+if(NOT limit STREQUAL "")
+  string(REGEX REPLACE "^ *// most-lines: " "" most "${limit}")
+  string(REGEX MATCHALL "\n" newlines "${diagnostics}")
+  list(LENGTH newlines said)
+  if(said GREATER most)
+    message(FATAL_ERROR "${SOURCE} is rejected in ${said} lines, ${most} are the most\n${diagnostics}")
+  endif()
+endif()
 
 if(NOT DEFINED ENV{SLIMPACK_FULL})
   return()  # repaired.cmake compiles all sources at a time

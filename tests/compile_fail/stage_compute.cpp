@@ -32,7 +32,7 @@ struct shares_in_words {
 template <slimpack::stage_compute Compute>
 struct stage {};
 
-// expected-diagnostic: a type state, forward(piece, in, out), backward(piece, state, in, out), discard(piece, state)
+// expected-diagnostic: with a type state, backward is public, given (const piece&, state, span<const std::byte> in, outgoing& out), or (span<const piece>, span<state>, in, out), and gives void or result<void>; a state by value
 using wrong = stage<keeps_activations>;
 // expected-diagnostic: a stage compute that shares rows offers row_format rows(std::uint32_t chunk) const, forward(span of pieces, in, out, sharing&)
 using words = stage<shares_in_words>;

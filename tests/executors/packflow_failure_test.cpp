@@ -50,13 +50,15 @@ class faulty : public diary {
     if (kind == fault::throws_in_begin_step) throw std::runtime_error("no room");
   }
   result<state> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
-    outgoing to = out;  // what is written to a copy does not count
+    std::vector<std::byte> elsewhere(out.size());
+    outgoing to = out.wanted() ? outgoing{elsewhere} : outgoing{};  // what is written there does not count
     if (direction == pass::forward && at-- == 0)
       if (result<void> fine = fail(out); !fine) return std::move(fine).error();
     return diary::forward(p, in, direction == pass::forward && at == -1 && silent() ? to : out);
   }
   result<void> backward(const piece& p, state s, std::span<const std::byte> in, outgoing& out) {
-    outgoing to = out;
+    std::vector<std::byte> elsewhere(out.size());
+    outgoing to = out.wanted() ? outgoing{elsewhere} : outgoing{};
     if (direction == pass::backward && at-- == 0) {
       count->taken += kind == fault::throws || kind == fault::returns_error;
       if (result<void> fine = fail(out); !fine) return fine;

@@ -19,6 +19,12 @@ consteval bool unmet() {
   return false;
 }
 
+/// True where Met. Otherwise compilers quote the sentence, in fewer lines than for an alternative of `unmet`.
+template <bool Met, fixed_string Sentence>
+consteval bool met() {
+  return Met;
+}
+
 }  // namespace slimpack::detail
 
 #endif

@@ -45,10 +45,13 @@ template <class Range>
 /// Where a stage compute puts what goes to the next stage: activations forward, input gradients backward. The bytes are
 /// the message itself (one pack is one message; a piece is a part of it), so nothing is copied twice.
 /// A callback either writes into `bytes()`, which may be device memory (hook make_tensor), or calls `put`. One that
-/// returns without doing so where `wanted()` is an error that stops the step: a peer would wait for it.
+/// returns without doing so where `wanted()` is an error that stops the step: a peer would wait for it. It is taken by
+/// reference, since what is written to a copy would not count.
 class outgoing {
  public:
   outgoing() = default;
+  outgoing(const outgoing&) = delete;
+  outgoing& operator=(const outgoing&) = delete;
   explicit outgoing(std::span<std::byte> bytes) noexcept : bytes_(bytes), wanted_(true) {}
 
   /// False at the ends of the pipeline: no loss gradient goes on from the first part, no activation from the last.

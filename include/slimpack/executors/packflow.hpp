@@ -5,6 +5,7 @@
 #include <slimpack/executors/detail/stage_run.hpp>
 #include <slimpack/schedules/list.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -54,6 +55,18 @@ struct packflow {
     requires computes_for<Compute, Schedule>
   result<step_report> execute(const rank_plan& p, Compute& compute, Transport& transport) const {
     return run_stage(p, compute, transport);
+  }
+  /// Chosen where one of the above cannot be: says why, without a word of candidates.
+  /// const, so that executor_for does not take what it gives for a report
+  template <class Plan, class Compute, class Transport>
+    requires std::same_as<Plan, plan> || std::same_as<Plan, rank_plan>
+  const result<step_report> execute(const Plan&, Compute&, Transport&) const {
+    static_assert(transport<Transport>);
+    if constexpr (stage_compute<Compute>)
+      static_assert(computes_for<Compute, Schedule>);
+    else
+      static_assert(stage_compute<Compute>);
+    return error{};
   }
 
  private:
