@@ -94,6 +94,7 @@ struct autograd_under_test {
     [[nodiscard]] message_format format() const { return inner.format(); }
     void begin_step(const step_outline& o) { inner.begin_step(o); }
     [[nodiscard]] double loss() const { return inner.loss(); }
+    [[nodiscard]] int reductions(int chunk) const { return inner.reductions(chunk); }
     result<state> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
       return inner.adopt_autograd::stage::forward(inner.with_key(p), in, out);
     }

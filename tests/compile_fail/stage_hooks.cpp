@@ -14,6 +14,7 @@ struct hears { template <class Id> void sequence_forwarded(Id); };
 struct done { void sequence_done(sequence_id); };
 struct reduces { template <class Group> result<void> reduce(Group&); };
 struct parts { template <class Sums> result<void> reduce_part(std::uint32_t, Sums&); };
+struct counts { int reductions(int chunk) const; };
 struct losses { double loss() const; };
 struct holds { bytes held() const; };
 struct aborts { void abort_step(); };
@@ -26,13 +27,14 @@ struct hears { template <class Id> bool sequence_forwarded(Id); };            //
 struct done { void sequence_done(int); void sequence_done(int, sequence_id); };  // overloads for something else
 struct reduces { template <class Group> void reduce(Group&); };               // drops the answer
 struct parts { template <class Sums> result<void> reduce_part(Sums&); };      // a parameter too few
+struct counts { long reductions(int chunk) const; };                          // another integer
 struct losses { result<double> loss() const; };                               // another answer
 struct holds { std::size_t held() const; };                                   // without its unit
 struct aborts { private: void abort_step(); };                                // private
 struct makes { tensor make_tensor(bytes); };                                  // of another unit
 #endif
 
-void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts& p, losses& g, holds& h, aborts& i, makes& j) {
+void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts& p, counts& n, losses& g, holds& h, aborts& i, makes& j) {
   // expected-diagnostic: a stage compute's chunks() is public, const and gives int
   (void)chunks_of(a);
   // expected-diagnostic: a stage compute's valid_tokens(const slice&) is public, const and gives tokens
@@ -48,6 +50,8 @@ void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts&
   (void)reduce(f, one);
   // expected-diagnostic: a stage compute's reduce_part(uint32_t chunk, auto& sums) is public and gives result<void>, so that a failed
   (void)reduce_part(p, 0, one);
+  // expected-diagnostic: a stage compute's reductions(int chunk) is public, const and gives int
+  (void)reductions_of(n, 0);
   // expected-diagnostic: a stage compute's loss() is public and gives double
   (void)loss_of(g);
   // expected-diagnostic: a stage compute's held() is public, const and gives bytes

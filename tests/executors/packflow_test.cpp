@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <map>
 #include <vector>
 
 namespace slimpack::packflow_test {
@@ -120,6 +121,24 @@ TEST(Packflow, TellsEachSequenceOnceWhenItsForwardAndItsBackwardAreDone) {
     std::sort(stage.done.begin(), stage.done.end());
     EXPECT_EQ(stage.forwarded, all);
     EXPECT_EQ(stage.done, all);
+  }
+}
+
+// So that hooks of a trainer's data parallelism reduce there, on a replica without work, too.
+TEST(Packflow, MarksTheCallThatMakesTheGradientsOfAChunkFinal) {
+  for (const shape& on : {shape{.stages = 3, .quantum = {4}}, shape{.stages = 2, .chunks = 2, .quantum = {4}},
+                          shape{.stages = 1, .replicas = 30, .quantum = {4}}}) {
+    const plan p = tests::small_plan(on);
+    std::vector<diary> stages = tests::stages_of<diary>(p);
+    for (const auto& report : tests::run_everywhere(p, stages)) ASSERT_TRUE(report) << report.error().detail;
+    for (const diary& stage : stages) {
+      std::map<std::uint32_t, std::size_t> last;  // per chunk, its last backward
+      for (std::size_t at = 0; at < stage.entries.size(); ++at)
+        if (stage.entries[at].direction == pass::backward) last[stage.entries[at].what.chunk] = at;
+      ASSERT_EQ(last.size(), static_cast<std::size_t>(on.chunks));
+      for (std::size_t at = 0; at < stage.entries.size(); ++at)
+        EXPECT_EQ(stage.entries[at].what.last_of_chunk, last[stage.entries[at].what.chunk] == at) << "call " << at;
+    }
   }
 }
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,53 @@ TYPED_TEST(PackflowWeights, GiveTheGradientsOfUncutSequences) {
            {shape{.stages = 1, .replicas = 2, .quantum = quantum}, shape{.stages = 3, .quantum = quantum},
             shape{.stages = 2, .replicas = 3, .quantum = quantum}, shape{.stages = 2, .chunks = 2, .quantum = quantum}})
         expect_uncut_gradients<TypeParam>(on, lengths, delayed_weights{delay}, seed);
+  }
+}
+
+/// Notes which calls of backward and of weights say that a chunk's gradients are final.
+template <class Base>
+struct noting : Base {
+  using Base::Base;
+  struct call {
+    std::uint32_t chunk;
+    bool last;
+  };
+  std::vector<call> calls;
+
+  template <class What>
+  auto backward(const What& what, std::span<const std::byte> in, outgoing& out)
+      -> decltype(std::declval<Base&>().backward(what, in, out)) {
+    note(what);
+    return Base::backward(what, in, out);
+  }
+  template <class What>
+  auto weights(const What& what) -> decltype(std::declval<Base&>().weights(what)) {
+    note(what);
+    return Base::weights(what);
+  }
+
+ private:
+  void note(const piece& p) { calls.push_back({p.chunk, p.last_of_chunk}); }
+  void note(std::span<const piece> pack) {
+    for (const piece& p : pack.first(pack.size() - 1)) EXPECT_FALSE(p.last_of_chunk);
+    note(pack.back());
+  }
+};
+
+TYPED_TEST(PackflowWeights, AreFinalWithTheLastCallOfEither) {
+  testing::generator random(5);
+  for (const shape& on : {shape{.stages = 3, .quantum = {4}}, shape{.stages = 2, .chunks = 2, .quantum = {4}}}) {
+    const plan p = tests::planned(on, any_lengths(random, on.quantum), slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1},
+                                  delayed_weights{3, 0.5})
+                       .value();
+    std::vector<noting<TypeParam>> stages = stages_of<noting<TypeParam>>(p);
+    for (const auto& report : run_everywhere(p, stages)) ASSERT_TRUE(report) << report.error().detail;
+    for (const auto& stage : stages) {
+      std::vector<std::size_t> last(static_cast<std::size_t>(on.chunks));
+      for (std::size_t at = 0; at < stage.calls.size(); ++at) last[stage.calls[at].chunk] = at;
+      for (std::size_t at = 0; at < stage.calls.size(); ++at)
+        EXPECT_EQ(stage.calls[at].last, last[stage.calls[at].chunk] == at) << "call " << at;
+    }
   }
 }
 

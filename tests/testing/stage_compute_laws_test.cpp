@@ -97,6 +97,27 @@ TEST(StageComputeLawsReport, FindsAWeightThatIsNotUsed) {
   EXPECT_TRUE(says(r, "gradients of cut sequences are those of whole ones")) << r;
 }
 
+/// Its data-parallel hooks reduce in each call, or so often in the call that is said to be the last.
+template <bool Early, int Times>
+struct with_hooks : numbers {
+  int reduced{};
+  result<void> backward(const piece& p, message in, outgoing& out) {
+    reduced += Early || p.last_of_chunk ? Times : 0;
+    return numbers::backward(p, in, out);
+  }
+  [[nodiscard]] int reductions(int) const { return reduced; }
+};
+TEST(StageComputeLawsReport, AcceptsHooksThatReduceInTheLastCall) {
+  const testing::report r = tried(tests::numbers_under_test<with_hooks<false, 1>>{});
+  EXPECT_TRUE(r) << r;
+}
+TEST(StageComputeLawsReport, FindsHooksThatReduceEarlyOrTwice) {
+  const testing::report early = tried(tests::numbers_under_test<with_hooks<true, 1>>{});
+  EXPECT_TRUE(says(early, "hook reduced the gradients of chunk 0 too early")) << early;
+  const testing::report twice = tried(tests::numbers_under_test<with_hooks<false, 2>>{});
+  EXPECT_TRUE(says(twice, "hook reduced the gradients of chunk 0 2 times in a step")) << twice;
+}
+
 struct never_weighs_nothing : numbers {  // right, but for the piece that a replica without work runs
   result<void> backward(piece p, message in, outgoing& out) {
     if (p.loss_weight == 0) p.loss_weight = 0.1;

@@ -38,6 +38,10 @@
 ///                                                   adds while the program goes on. Where the plan has
 ///                                                   no reduction beside the work: after the last
 ///                                                   backward, behind reduce
+///   int reductions(int chunk) const                 after each call: how often the trainer's own data-   not asked
+///                                                   parallel hooks have reduced this chunk's gradients;
+///                                                   a step in which they do before the call with
+///                                                   piece.last_of_chunk, or twice, fails and says so
 ///   double loss()                                   after the reduction: this rank's weighted sum  0
 ///   bytes held() const                              at the end of a step: must be 0                not asked
 ///   void abort_step()                               on every rank after a step that failed: drop   nothing
@@ -57,6 +61,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(sequence_forwarded);
 SLIMPACK_DETAIL_HAS_MEMBER(sequence_done);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce_part);
+SLIMPACK_DETAIL_HAS_MEMBER(reductions);
 SLIMPACK_DETAIL_HAS_MEMBER(loss);
 SLIMPACK_DETAIL_HAS_MEMBER(held);
 SLIMPACK_DETAIL_HAS_MEMBER(abort_step);
@@ -142,6 +147,16 @@ result<void> reduce_part(Compute& compute, std::uint32_t chunk, Sums& sums) {
     static_assert(!detail::has_member_reduce_part<Compute>,
                   "a stage compute's reduce_part(uint32_t chunk, auto& sums) is public and gives result<void>, so that a failed sum stops the step");
     return success();
+  }
+}
+
+template <class Compute>
+[[nodiscard]] int reductions_of(const Compute& compute, int chunk) {
+  if constexpr (requires { { compute.reductions(chunk) } -> std::same_as<int>; }) {
+    return compute.reductions(chunk);
+  } else {
+    static_assert(!detail::has_member_reductions<Compute>, "a stage compute's reductions(int chunk) is public, const and gives int");
+    return 0;
   }
 }
 

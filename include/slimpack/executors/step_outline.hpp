@@ -18,7 +18,7 @@ struct step_outline {
   bool idle{};  ///< none of the batch is this replica's: it runs a piece of weight 0, the beginning of the shortest
                 ///< sequence of the batch as if that were all of it
   std::size_t forward_calls{};          ///< calls of forward, over all chunks
-  std::size_t backward_calls{};         ///< calls of backward: the last is where hooks that reduce gradients may begin
+  std::size_t backward_calls{};         ///< calls of backward, over all chunks; piece.last_of_chunk says which is the last
   std::size_t packs_in_flight{};        ///< most forward packs run and not yet wholly backwarded at a time, in
                                         ///< (pack, chunk)
   tokens tokens_in_flight;              ///< most live tokens at a time

@@ -271,6 +271,7 @@ class compute_trial {
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
 ///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a compute
+///           that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or twice. Of one
 ///           that shares rows: keys and values that are not given as they are, or not used where they are taken; gradients
 ///           that are not owed, or not added once where they are due. The line names layer and replica
 /// Errors    none; what the compute throws passes through

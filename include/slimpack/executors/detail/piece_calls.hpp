@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_PIECE_CALLS_HPP
 
 #include <slimpack/concepts.hpp>
+#include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/detail/stand_by.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -52,7 +53,7 @@ class piece_calls {
  public:
   piece_calls(Compute& compute, const stage_script& script, Exchange& exchange)
       : compute_(&compute), script_(&script), exchange_(&exchange), width_(compute.format().bytes_per_token()),
-        chunks_(static_cast<std::size_t>(script.chunks)) {
+        chunks_(static_cast<std::size_t>(script.chunks)), last_(script.last_of_chunks()) {
     for (chunk_state& c : chunks_) {
       if constexpr (any_cuts) {
         c.live.resize(script.ids());
@@ -83,6 +84,9 @@ class piece_calls {
     const auto [first, end] = list.range(i.pack.value);
     pack_.assign(list.pieces.begin() + first, list.pieces.begin() + end);
     for (piece& one : pack_) one.chunk = i.chunk;
+    if (!pack_.empty()) pack_.back().last_of_chunk = number == last_[i.chunk];
+    if constexpr (has_member_reductions<Compute>)
+      if (number == 0) watch_.begin(*compute_, script_->chunks);
     if constexpr (splits_weight_gradients<Compute>)
       if (i.weights_only) return weights(first);
     std::size_t offset = 0;
@@ -103,6 +107,7 @@ class piece_calls {
         const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
         result<void> done = i.pass == pass::forward ? forward(one, at, from, to) : backward(one, at, from, to);
         if (done) done = check(to, one.slice.length);
+        if (done) done = reduced_in_time(one);
         if (!done) return named(of_compute(std::move(done).error()), one);
         tell(i.pass, one);
         offset += size;
@@ -113,6 +118,7 @@ class piece_calls {
       if (!in.empty()) in = in.subspan(offset);
       result<void> done = i.pass == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
       if (done) done = check(to, {list.size[i.pack.value].value - static_cast<std::int64_t>(offset / width_)});
+      if (done) done = reduced_in_time(pack_.back());
       if (!done) return of_compute(std::move(done).error());
       for (const piece& one : pack_) tell(i.pass, one);
     }
@@ -214,6 +220,7 @@ class piece_calls {
     });
     if (result<void> ended = exchange_->end(done.has_value()); !ended) return ended;
     if (done) done = check(to, length);
+    if (done) done = reduced_in_time(pieces.back());
     if (!done) return named(of_compute(std::move(done).error()), pieces.front());
     for (const piece& one : pieces) tell(i.pass, one);
     offset += size;
@@ -304,12 +311,14 @@ class piece_calls {
       for (std::size_t k = 0; k < pack_.size(); ++k) {
         release(pack_[k], first + k);
         result<void> done = result_of([&] { return compute_->weights(pack_[k]); });
+        if (done) done = reduced_in_time(pack_[k]);
         if (!done) return named(of_compute(std::move(done).error()), pack_[k]);
       }
     } else {
       const std::span<const piece> pack = pack_;
       for (std::size_t k = 0; k < pack.size(); ++k) release(pack[k], first + k);
       result<void> done = result_of([&] { return compute_->weights(pack); });
+      if (done) done = reduced_in_time(pack.back());
       if (!done) return of_compute(std::move(done).error());
     }
     for (const piece& one : pack_) finished(one);
@@ -368,6 +377,12 @@ class piece_calls {
            std::to_string(static_cast<std::size_t>(size.value) * width_) + " bytes";
   }
 
+  /// last: the last piece of the call
+  result<void> reduced_in_time([[maybe_unused]] const piece& last) {
+    if constexpr (has_member_reductions<Compute>) return watch_.after_call(*compute_, last);
+    return success();
+  }
+
   /// What only transports and ranks may say is not believed of a compute.
   static error of_compute(error e) {
     if (e.code == errc::aborted || e.code == errc::disagreement) e.code = errc::compute_failed;
@@ -393,6 +408,8 @@ class piece_calls {
   Exchange* exchange_;
   std::size_t width_;
   std::vector<chunk_state> chunks_;
+  std::vector<std::size_t> last_;  // stage_script::last_of_chunks
+  reduction_watch<Compute> watch_;
   std::vector<piece> pack_;  // of the running instruction
 };
 

@@ -80,12 +80,18 @@ class stage_script {
   /// The first of two channels on which copies of a stage add up gradients beside the program.
   [[nodiscard]] int sums_channel() const noexcept { return row_channel() + 1; }
 
-  /// Instructions after which the gradients of each chunk are final, last chunk first; a chunk whose own are final before
-  /// those of a later one waits for these, so that all copies of the stage have one order.
-  [[nodiscard]] std::vector<std::size_t> gradients_final() const {
+  /// The last instruction that adds to the gradients of each chunk.
+  [[nodiscard]] std::vector<std::size_t> last_of_chunks() const {
     std::vector<std::size_t> last(static_cast<std::size_t>(chunks), 0);
     for (std::size_t at = 0; at < code.size(); ++at)
       if (code[at].pass == pass::backward) last[code[at].chunk] = at;
+    return last;
+  }
+
+  /// Instructions after which the gradients of each chunk are final, last chunk first; a chunk whose own are final before
+  /// those of a later one waits for these, so that all copies of the stage have one order.
+  [[nodiscard]] std::vector<std::size_t> gradients_final() const {
+    std::vector<std::size_t> last = last_of_chunks();
     std::reverse(last.begin(), last.end());
     for (std::size_t k = 1; k < last.size(); ++k) last[k] = std::max(last[k], last[k - 1]);
     return last;
