@@ -36,7 +36,7 @@ struct shape_search {
   solvers::search_budget first{solvers::search_budget::fast()};
   solvers::search_budget effort{solvers::search_budget::normal()};
   std::size_t finalists{4};
-  std::size_t threads{0};  ///< 0: one per core; plan_of should then use one
+  std::size_t threads{1};  ///< 0: one per core; plan_of should use one where these are several
 
   /// A stop token ends the search early with what has been planned.
   template <class CostOf, class PlanOf>

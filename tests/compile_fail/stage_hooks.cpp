@@ -41,10 +41,10 @@ void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts&
   (void)valid_tokens_of(b, {});
   // expected-diagnostic: a stage compute's begin_step(const step_outline&) is public and gives void or result<void>
   (void)begin_step(c, {});
-  // expected-diagnostic: a stage compute's sequence_forwarded(sequence_id) is public and gives void
-  sequence_forwarded(d, {});
-  // expected-diagnostic: a stage compute's sequence_done(sequence_id) is public and gives void
-  sequence_done(e, {});
+  // expected-diagnostic: a stage compute's sequence_forwarded(sequence_id), or sequence_forwarded(sequence_id, uint32_t chunk), is public and gives void
+  sequence_forwarded(d, {}, 0);
+  // expected-diagnostic: a stage compute's sequence_done(sequence_id), or sequence_done(sequence_id, uint32_t chunk), is public and gives void
+  sequence_done(e, {}, 0);
   // expected-diagnostic: a stage compute's reduce(auto& group) is public and gives result<void>, so that a failed sum stops
   group one;
   (void)reduce(f, one);

@@ -160,15 +160,15 @@ TEST_P(PackflowFailure, StopsEveryRankWithOneMessageAndLeavesNothingBehind) {
 INSTANTIATE_TEST_SUITE_P(
     Causes, PackflowFailure,
     ::testing::Values(
-        failing_step{"forward_throws", fault::throws, 1, pass::forward, 3, "rank 1 (replica 0, stage 1), F", "layer 7 is on fire"},
-        failing_step{"backward_throws", fault::throws, 5, pass::backward, 2, "rank 5 (replica 1, stage 2), B", "layer 7 is on fire"},
-        failing_step{"first_forward_throws", fault::throws, 0, pass::forward, 0, "rank 0 (replica 0, stage 0), F0", "layer 7 is on fire"},
-        failing_step{"throws_a_number", fault::throws_no_exception, 2, pass::forward, 1, "rank 2 (replica 0, stage 2), F", "no std::exception"},
-        failing_step{"forward_fails", fault::returns_error, 3, pass::forward, 4, "rank 3 (replica 1, stage 0), F", "layer 7 is on fire"},
-        failing_step{"backward_fails", fault::returns_error, 4, pass::backward, 1, "rank 4 (replica 1, stage 1), B", "layer 7 is on fire"},
+        failing_step{"forward_throws", fault::throws, 1, pass::forward, 3, "rank 1 (replica 0, stage 1), F", "): layer 7 is on fire"},
+        failing_step{"backward_throws", fault::throws, 5, pass::backward, 2, "rank 5 (replica 1, stage 2), B", "): layer 7 is on fire"},
+        failing_step{"first_forward_throws", fault::throws, 0, pass::forward, 0, "rank 0 (replica 0, stage 0), F0", "): layer 7 is on fire"},
+        failing_step{"throws_a_number", fault::throws_no_exception, 2, pass::forward, 1, "rank 2 (replica 0, stage 2), F", "): an exception that is no std::exception"},
+        failing_step{"forward_fails", fault::returns_error, 3, pass::forward, 4, "rank 3 (replica 1, stage 0), F", "): layer 7 is on fire"},
+        failing_step{"backward_fails", fault::returns_error, 4, pass::backward, 1, "rank 4 (replica 1, stage 1), B", "): layer 7 is on fire"},
         failing_step{"misreads_a_message", fault::misreads, 1, pass::forward, 2, "rank 1 (replica 0, stage 1), F", " bytes of a message are no whole number of elements of 1021 bytes"},
-        failing_step{"no_activations", fault::writes_nothing, 0, pass::forward, 2, "rank 0 (replica 0, stage 0), F", "nothing was written"},
-        failing_step{"no_input_gradient", fault::writes_nothing, 2, pass::backward, 2, "rank 2 (replica 0, stage 2), B", "nothing was written"},
+        failing_step{"no_activations", fault::writes_nothing, 0, pass::forward, 2, "rank 0 (replica 0, stage 0), F", "): nothing was written"},
+        failing_step{"no_input_gradient", fault::writes_nothing, 2, pass::backward, 2, "rank 2 (replica 0, stage 2), B", "): nothing was written"},
         failing_step{"short_activations", fault::puts_too_little, 1, pass::forward, 2, "rank 1 (replica 0, stage 1), F", "8 bytes were given"},
         failing_step{"short_gradient", fault::puts_too_little, 5, pass::backward, 0, "rank 5 (replica 1, stage 2), B", "8 bytes were given"},
         failing_step{"hangs", fault::hangs, 1, pass::forward, 3, "rank ", " waited 0.5 s for "},
@@ -178,6 +178,73 @@ INSTANTIATE_TEST_SUITE_P(
         failing_step{"reduce_fails", fault::fails_in_reduce, 2, pass::forward, 0, "rank 2 (replica 0, stage 2), the gradient reduction", "no reduction"},
         failing_step{"loss_throws", fault::throws_in_loss, 2, pass::forward, 0, "rank 2 (replica 0, stage 2), the end of the step", "no loss"}),
     [](const auto& each) { return std::string(each.param.name); });
+
+/// Fails on the second chunk: a sequence that ends, or a pack.
+class fails_on_a_chunk : public diary {
+ public:
+  using diary::diary;
+  bool throws{};
+  result<void> backward(const piece& p, state s, std::span<const std::byte> in, outgoing& out) {
+    result<void> fine = diary::backward(p, std::move(s), in, out);
+    if (p.chunk == 1 && throws) throw std::runtime_error("layer 7 is on fire");
+    if (p.chunk == 1) return error{errc::compute_failed, "layer 7 is on fire"};
+    return fine;
+  }
+};
+
+// The same sentence for what is thrown and for what is returned.
+TEST(PackflowErrors, NameRankReplicaStageChunkSequenceAndPieceInTheTrainersNumbers) {
+  const plan p = small_plan({.stages = 2, .chunks = 2, .quantum = {4}});
+  std::string told[2];
+  for (const bool throws : {false, true}) {
+    std::vector<fails_on_a_chunk> stages = tests::stages_of<fails_on_a_chunk>(p);
+    for (fails_on_a_chunk& stage : stages) stage.throws = throws;
+    transports::threads world{2, {.time_out = time_out}};
+    std::vector<std::string> sinks(2);
+    tests::on_every_rank(2, [&](int rank) {
+      auto endpoint = world.endpoint(rank);
+      const auto at = static_cast<std::size_t>(rank);
+      const executors::packflow<> run{.sink = [&](std::string_view line) { sinks[at] = line; },
+                                      .trainer_rank = [](int of) { return 70 + of; }};
+      try {
+        EXPECT_FALSE(run.execute(p, stages[at], endpoint));
+      } catch (const std::runtime_error&) {
+      }
+    });
+    const fails_on_a_chunk& failed = stages[1];  // the last part is of stage 1, and is the first to run backward
+    ASSERT_FALSE(failed.entries.empty());
+    const slice& last = failed.entries.back().what.slice;
+    told[throws] = sinks[0];
+    EXPECT_EQ(sinks[0], sinks[1]);
+    EXPECT_EQ(sinks[0], "rank 71 (replica 0, stage 1, chunk 1), B0.1: sequence " + std::to_string(last.sequence.value) + " [" +
+                            std::to_string(last.begin.value) + ", " + std::to_string(last.end().value) + "): layer 7 is on fire");
+  }
+  EXPECT_EQ(told[0], told[1]);
+}
+
+class fails_by_pack : public prefix_by_pack {
+ public:
+  using prefix_by_pack::prefix_by_pack;
+  using state = prefix_by_pack::state;
+  std::vector<piece> last;
+  result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+    last.assign(pack.begin(), pack.end());
+    if (pack.size() > 1) return error{errc::compute_failed, "layer 7 is on fire"};
+    return prefix_by_pack::forward(pack, states, in, out);
+  }
+};
+
+TEST(PackflowErrors, NameTheFirstPieceOfAPackAndHowManyMore) {
+  const plan p = small_plan({.stages = 1, .quantum = {4}});
+  std::vector<fails_by_pack> stages = tests::stages_of<fails_by_pack>(p);
+  const auto reports = tests::run_everywhere(p, stages);
+  ASSERT_FALSE(reports[0]);
+  const slice& first = stages[0].last.at(0).slice;
+  const std::string expected = ": sequence " + std::to_string(first.sequence.value) + " [" + std::to_string(first.begin.value) + ", " +
+                               std::to_string(first.end().value) + ") and " + std::to_string(stages[0].last.size() - 1) +
+                               " more: layer 7 is on fire";
+  EXPECT_NE(reports[0].error().detail.find(expected), std::string::npos) << reports[0].error().detail << ", not" << expected;
+}
 
 /// What ranks answer who disagree before they begin. None may run anything.
 struct disagreement {

@@ -124,6 +124,28 @@ TEST(Packflow, TellsEachSequenceOnceWhenItsForwardAndItsBackwardAreDone) {
   }
 }
 
+class hears_of_chunks : public diary {
+ public:
+  using diary::diary;
+  std::vector<std::pair<sequence_id, std::uint32_t>> forwarded, done;
+  void sequence_forwarded(sequence_id s, std::uint32_t chunk) { forwarded.emplace_back(s, chunk); }
+  void sequence_done(sequence_id s, std::uint32_t chunk) { done.emplace_back(s, chunk); }
+};
+
+TEST(Packflow, TellsOfWhichChunkASequenceIsDone) {
+  const plan p = tests::small_plan({.stages = 2, .chunks = 2, .quantum = {4}});
+  std::vector<hears_of_chunks> stages = tests::stages_of<hears_of_chunks>(p);
+  for (const auto& report : tests::run_everywhere(p, stages)) ASSERT_TRUE(report) << report.error().detail;
+  for (hears_of_chunks& stage : stages) {
+    std::vector<std::pair<sequence_id, std::uint32_t>> all;
+    for (const sequence& s : stage.lengths)
+      for (const std::uint32_t chunk : {0u, 1u}) all.emplace_back(s.id, chunk);
+    for (auto* told : {&all, &stage.forwarded, &stage.done}) std::sort(told->begin(), told->end());
+    EXPECT_EQ(stage.forwarded, all);
+    EXPECT_EQ(stage.done, all);
+  }
+}
+
 // So that hooks of a trainer's data parallelism reduce there, on a replica without work, too.
 TEST(Packflow, MarksTheCallThatMakesTheGradientsOfAChunkFinal) {
   for (const shape& on : {shape{.stages = 3, .quantum = {4}}, shape{.stages = 2, .chunks = 2, .quantum = {4}},

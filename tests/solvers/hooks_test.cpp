@@ -13,7 +13,7 @@ struct counting {
 };
 
 TEST(SolverHooks, TellTheThreadsOfSolversAndOfThoseInside) {
-  EXPECT_EQ(threads_of(solvers::two_phase{}), 0u) << "one per core";
+  EXPECT_EQ(threads_of(solvers::two_phase{}), 1u) << "cores are the trainer's";
   EXPECT_EQ(threads_of(solvers::two_phase{.threads = 3}), 3u);
   EXPECT_EQ(threads_of(counting{}), 5u);
   EXPECT_EQ(threads_of(solvers::refined{solvers::two_phase{.threads = 3}}), 3u);

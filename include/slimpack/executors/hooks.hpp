@@ -28,9 +28,11 @@
 ///                                                   begin_step, about slices of both passes. The
 ///                                                   batch's are counted on last stages alone
 ///   void begin_step(const step_outline&)            before the first forward; may give result<void> nothing
-///   void sequence_forwarded(sequence_id)            after the forward of its last token, per chunk nothing
+///   void sequence_forwarded(sequence_id)            after the forward of its last token, per chunk; nothing
+///                                                   or (sequence_id, uint32_t chunk)
 ///   void sequence_done(sequence_id)                 after the backward of its first (its weights   nothing
-///                                                   where they run apart), per chunk
+///                                                   where they run apart), per chunk; or
+///                                                   (sequence_id, uint32_t chunk)
 ///   result<void> reduce(group&)                     after the last backward; group.sum(span<T>)    nothing
 ///                                                   adds over the replicas of this stage
 ///   result<void> reduce_part(uint32_t chunk, sums&) when all gradients of a chunk are   nothing
@@ -105,20 +107,25 @@ result<void> begin_step(Compute& compute, const step_outline& outline) {
 }
 
 template <class Compute>
-void sequence_forwarded(Compute& compute, sequence_id s) {
-  if constexpr (requires { { compute.sequence_forwarded(s) } -> std::same_as<void>; })
+void sequence_forwarded(Compute& compute, sequence_id s, std::uint32_t chunk) {
+  if constexpr (requires { { compute.sequence_forwarded(s, chunk) } -> std::same_as<void>; })
+    compute.sequence_forwarded(s, chunk);
+  else if constexpr (requires { { compute.sequence_forwarded(s) } -> std::same_as<void>; })
     compute.sequence_forwarded(s);
   else
     static_assert(!detail::has_member_sequence_forwarded<Compute>,
-                  "a stage compute's sequence_forwarded(sequence_id) is public and gives void");
+                  "a stage compute's sequence_forwarded(sequence_id), or sequence_forwarded(sequence_id, uint32_t chunk), is public and gives void");
 }
 
 template <class Compute>
-void sequence_done(Compute& compute, sequence_id s) {
-  if constexpr (requires { { compute.sequence_done(s) } -> std::same_as<void>; })
+void sequence_done(Compute& compute, sequence_id s, std::uint32_t chunk) {
+  if constexpr (requires { { compute.sequence_done(s, chunk) } -> std::same_as<void>; })
+    compute.sequence_done(s, chunk);
+  else if constexpr (requires { { compute.sequence_done(s) } -> std::same_as<void>; })
     compute.sequence_done(s);
   else
-    static_assert(!detail::has_member_sequence_done<Compute>, "a stage compute's sequence_done(sequence_id) is public and gives void");
+    static_assert(!detail::has_member_sequence_done<Compute>,
+                  "a stage compute's sequence_done(sequence_id), or sequence_done(sequence_id, uint32_t chunk), is public and gives void");
 }
 
 template <class Compute, class Group>

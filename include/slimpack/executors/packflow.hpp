@@ -32,8 +32,8 @@ namespace slimpack::executors {
 /// All calls of the compute are made on the calling thread. Nothing is kept from one step to the next.
 ///
 /// When something goes wrong, on any rank: every rank's transport is told and wakes, pieces that were forwarded are
-/// discarded, abort_step is called, and execute returns that rank's error, which names rank, stage, instruction and
-/// cause; ranks that fail at the same moment may each return their own. An exception of the compute leaves execute on
+/// discarded, abort_step is called, and execute returns that rank's error, which names rank, replica, stage, chunk where there
+/// are several, instruction, the piece that the compute was called with (the first of a pack, and how many more) and cause; ranks that fail at the same moment may each return their own. An exception of the compute leaves execute on
 /// its own rank, after the same; others get its text.
 /// A last message lost to a rank just before it returns can fail that rank alone (no protocol can exclude it). A trainer
 /// that numbers its steps hears of it at the next: ranks compare `step`.
@@ -44,6 +44,8 @@ template <class Schedule = schedules::list>
 struct packflow {
   std::int64_t step{};           ///< the trainer's number of the step, the same on every rank
   std::function<void(std::string_view)> sink{};  ///< hears why a step stopped, once; the result says the same
+  std::function<int(int)> trainer_rank{};  ///< the trainer's number of a rank of the transport, the same function on all
+                                           ///< ranks: how errors name it. Sentences of the transport's own keep its numbers
 
   template <class Compute, transport Transport>
     requires computes_for<Compute, Schedule>
@@ -72,7 +74,7 @@ struct packflow {
  private:
   template <class Plan, class Compute, class Transport>
   result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport) const {
-    detail::stage_run<Compute, Transport> run{p, compute, transport, step};
+    detail::stage_run<Compute, Transport> run{p, compute, transport, step, trainer_rank};
     result<step_report> outcome = run.attempt();
     if (outcome) return outcome;
     const error told = run.stop(std::move(outcome).error());

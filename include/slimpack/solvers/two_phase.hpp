@@ -53,7 +53,7 @@ struct two_phase {
   search_budget effort{search_budget::normal()};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
   exchange_set exchanges{};  ///< by which those that share one may get what they attend to on each other
-  std::size_t threads{0};  ///< that plan replicas side by side, 0: one per core; plans do not depend on it
+  std::size_t threads{1};  ///< that plan replicas side by side, 0: one per core; plans do not depend on it
   search_options options{};        ///< what tunes the search, if the defaults do not do
   search_report* report{nullptr};  ///< what the search did is added to it, one batch at a time; plans do not depend on it
 

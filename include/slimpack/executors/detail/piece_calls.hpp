@@ -105,10 +105,11 @@ class piece_calls {
         const std::size_t size = static_cast<std::size_t>(one.slice.length.value) * width_;
         outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset, size)};
         const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
+        running_ = {&one, 1};
         result<void> done = i.pass == pass::forward ? forward(one, at, from, to) : backward(one, at, from, to);
         if (done) done = check(to, one.slice.length);
         if (done) done = reduced_in_time(one);
-        if (!done) return named(of_compute(std::move(done).error()), one);
+        if (!done) return named(of_compute(std::move(done).error()));
         tell(i.pass, one);
         offset += size;
       }
@@ -116,13 +117,25 @@ class piece_calls {
       pack_.erase(pack_.begin(), pack_.begin() + (rest - first));
       outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset)};
       if (!in.empty()) in = in.subspan(offset);
+      running_ = pack_;
       result<void> done = i.pass == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
       if (done) done = check(to, {list.size[i.pack.value].value - static_cast<std::int64_t>(offset / width_)});
       if (done) done = reduced_in_time(pack_.back());
-      if (!done) return of_compute(std::move(done).error());
+      if (!done) return named(of_compute(std::move(done).error()));
       for (const piece& one : pack_) tell(i.pass, one);
     }
+    running_ = {};
     return success();
+  }
+
+  /// An error that also names the piece of the call that ends, or its first; the error as it is where no call runs.
+  [[nodiscard]] error named(error e) const {
+    if (running_.empty()) return e;
+    const slice& first = running_.front().slice;
+    e.detail = "sequence " + std::to_string(first.sequence.value) + " [" + std::to_string(first.begin.value) + ", " +
+               std::to_string(first.end().value) + ')' +
+               (running_.size() > 1 ? " and " + std::to_string(running_.size() - 1) + " more" : std::string()) + ": " + e.detail;
+    return e;
   }
 
   /// Gives back what was forwarded and not backwarded, the last first, chunk by chunk.
@@ -214,6 +227,7 @@ class piece_calls {
     const std::size_t size = static_cast<std::size_t>(length.value) * width_;
     outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset, size)};
     const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
+    running_ = pieces.first(1);
     exchange_->begin(with, i.pass, row.number, i.chunk, compute_->rows(i.chunk));
     result<void> done = exchange_->guard([&] {
       return i.pass == pass::forward ? forward_row(pieces, row.first, from, to) : backward_row(pieces, row.first, from, to);
@@ -221,7 +235,7 @@ class piece_calls {
     if (result<void> ended = exchange_->end(done.has_value()); !ended) return ended;
     if (done) done = check(to, length);
     if (done) done = reduced_in_time(pieces.back());
-    if (!done) return named(of_compute(std::move(done).error()), pieces.front());
+    if (!done) return named(of_compute(std::move(done).error()));
     for (const piece& one : pieces) tell(i.pass, one);
     offset += size;
     return success();
@@ -309,19 +323,21 @@ class piece_calls {
   {
     if constexpr (by_piece) {
       for (std::size_t k = 0; k < pack_.size(); ++k) {
+        running_ = std::span<const piece>(pack_).subspan(k, 1);
         release(pack_[k], first + k);
         result<void> done = result_of([&] { return compute_->weights(pack_[k]); });
         if (done) done = reduced_in_time(pack_[k]);
-        if (!done) return named(of_compute(std::move(done).error()), pack_[k]);
+        if (!done) return named(of_compute(std::move(done).error()));
       }
     } else {
-      const std::span<const piece> pack = pack_;
+      const std::span<const piece> pack = running_ = pack_;
       for (std::size_t k = 0; k < pack.size(); ++k) release(pack[k], first + k);
       result<void> done = result_of([&] { return compute_->weights(pack); });
       if (done) done = reduced_in_time(pack.back());
-      if (!done) return of_compute(std::move(done).error());
+      if (!done) return named(of_compute(std::move(done).error()));
     }
     for (const piece& one : pack_) finished(one);
+    running_ = {};
     return success();
   }
 
@@ -389,18 +405,12 @@ class piece_calls {
     return e;
   }
 
-  static error named(error e, const piece& one) {
-    e.detail = "sequence " + std::to_string(one.slice.sequence.value) + " [" + std::to_string(one.slice.begin.value) + ", " +
-               std::to_string(one.slice.end().value) + "): " + e.detail;
-    return e;
-  }
-
   void tell(pass p, const piece& one) {
-    if (p == pass::forward && one.is_own_last()) sequence_forwarded(*compute_, one.slice.sequence);
+    if (p == pass::forward && one.is_own_last()) sequence_forwarded(*compute_, one.slice.sequence, one.chunk);
     if (p == pass::backward && !one.weights_apart) finished(one);
   }
   void finished(const piece& one) {
-    if (one.is_own_first()) sequence_done(*compute_, one.slice.sequence);
+    if (one.is_own_first()) sequence_done(*compute_, one.slice.sequence, one.chunk);
   }
 
   Compute* compute_;
@@ -411,6 +421,7 @@ class piece_calls {
   std::vector<std::size_t> last_;  // stage_script::last_of_chunks
   reduction_watch<Compute> watch_;
   std::vector<piece> pack_;  // of the running instruction
+  std::span<const piece> running_;  // those that the compute is called with; a throw leaves them here
 };
 
 }  // namespace slimpack::detail

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,17 +68,21 @@ struct farewell {
 template <class Compute, class Transport>
 class stage_run {
  public:
-  stage_run(const plan& p, Compute& compute, Transport& transport, std::int64_t step)
-      : plan_(&p), compute_(&compute), transport_(&transport), step_(step) {}
-  stage_run(const rank_plan& p, Compute& compute, Transport& transport, std::int64_t step)
-      : stage_run(p.part, compute, transport, step) {
+  /// trainer_rank: the trainer's number of a rank of the transport, for messages; null: the same
+  stage_run(const plan& p, Compute& compute, Transport& transport, std::int64_t step, const std::function<int(int)>& trainer_rank)
+      : plan_(&p), compute_(&compute), transport_(&transport), step_(step), trainer_rank_(&trainer_rank) {}
+  stage_run(const rank_plan& p, Compute& compute, Transport& transport, std::int64_t step, const std::function<int(int)>& trainer_rank)
+      : stage_run(p.part, compute, transport, step, trainer_rank) {
     part_ = &p;
   }
 
   /// The step. What the compute throws is kept, and its text is the error.
   result<step_report> attempt() {
     result<step_report> step = error{};
-    if (std::optional<std::string> thrown = guarded([&] { step = all(); })) return error{errc::compute_failed, *std::move(thrown)};
+    if (std::optional<std::string> thrown = guarded([&] { step = all(); })) {
+      error why{errc::compute_failed, *std::move(thrown)};
+      return pieces_ ? pieces_->named(std::move(why)) : why;
+    }
     return step;
   }
 
@@ -127,14 +132,22 @@ class stage_run {
     if (why.code != errc::aborted) {
       const int rank = transport_->rank();
       const int stages = std::max(plan_->shape.stages, 1);
-      std::string where = "rank " + std::to_string(rank) + " (replica " + std::to_string(rank / stages) + ", stage " +
-                          std::to_string(rank % stages) + ')';
+      std::string where = "rank " + number_of(rank) + " (replica " + std::to_string(rank / stages) + ", stage " +
+                          std::to_string(rank % stages);
+      if (running_ && plan_->shape.chunks > 1) where += ", chunk " + std::to_string(running_->chunk);
+      where += ')';
       where += running_ ? ", " + name_of(*running_, plan_->shape.chunks) : std::string(", ") + doing_;
       if (why.code != errc::disagreement) why.detail = where + ": " + why.detail;  // that all ranks see alike
     }
     ended_ = std::move(why);
     transport_->abort(ended_->detail);
     return *ended_;
+  }
+
+  /// A rank of the transport as the trainer numbers it.
+  [[nodiscard]] std::string number_of(int rank) const { return std::to_string(*trainer_rank_ ? (*trainer_rank_)(rank) : rank); }
+  [[nodiscard]] std::string numbers_of(std::size_t a, std::size_t b) const {
+    return "ranks " + number_of(static_cast<int>(a)) + " and " + number_of(static_cast<int>(b));
   }
 
   /// Makes a call. Where it throws: keeps what, if it is the first, and gives its text.
@@ -213,12 +226,12 @@ class stage_run {
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       const greeting& one = all[rank];
       const auto differs = [&](const std::string& what, const std::string& first, const std::string& other) {
-        return error{errc::disagreement, "ranks 0 and " + std::to_string(rank) + " hold different " + what + ": " + first + " and " + other};
+        return error{errc::disagreement, numbers_of(0, rank) + " hold different " + what + ": " + first + " and " + other};
       };
       if (one.division != all[0].division) return differs("divisions of the batch", division_text(all[0]), division_text(one));
       const std::size_t leader = std::min<std::size_t>(one.group, all.size()) * stages;
       if (leader >= all.size() || one.hash != all[leader].hash || one.group != all[leader].group)
-        return error{errc::disagreement, "ranks " + std::to_string(leader) + " and " + std::to_string(rank) + " hold different plans: " +
+        return error{errc::disagreement, numbers_of(leader, rank) + " hold different plans: " +
                                              hash_text(leader < all.size() ? all[leader].hash : 0) + " and " + hash_text(one.hash)};
       if (one.stages != all[0].stages || one.replicas != all[0].replicas)
         return differs("plans", hash_text(all[0].hash), hash_text(one.hash));
@@ -231,12 +244,12 @@ class stage_run {
         return differs("element types", to_string(static_cast<element_type>(all[0].element)),
                        to_string(static_cast<element_type>(one.element)));
       if (const std::size_t first = rank % stages; one.rows != all[first].rows)
-        return error{errc::disagreement, "ranks " + std::to_string(first) + " and " + std::to_string(rank) +
+        return error{errc::disagreement, numbers_of(first, rank) +
                                              " send rows that replicas share in different sizes: " + text_of(all[first].rows) +
                                              " and " + text_of(one.rows)};
       // Plans are alike; their arithmetic may not be, on another processor or by another compiler.
       if (const std::size_t first = static_cast<std::size_t>(one.together) * stages; one.transfers != all[first].transfers)
-        return error{errc::disagreement, "ranks " + std::to_string(first) + " and " + std::to_string(rank) +
+        return error{errc::disagreement, numbers_of(first, rank) +
                                              " order the plan's transfers differently: " + hash_text(all[first].transfers) +
                                              " and " + hash_text(one.transfers)};
       if (rank % stages == stages - 1) batch += one.valid_tokens;
@@ -373,6 +386,7 @@ class stage_run {
   std::vector<farewell> farewells_;
   step_report report_;
   std::int64_t step_;
+  const std::function<int(int)>* trainer_rank_;
   const char* doing_{"starting"};
   std::optional<error> ended_;
 #ifdef __cpp_exceptions

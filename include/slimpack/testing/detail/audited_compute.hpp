@@ -156,8 +156,8 @@ class audited_compute : public state_type_of<Compute> {
   [[nodiscard]] int chunks() const { return chunks_of(*compute_).value_or(1); }
   [[nodiscard]] tokens valid_tokens(const slice& s) const { return valid_tokens_of(*compute_, s); }
   result<void> begin_step(const step_outline& outline) { return slimpack::begin_step(*compute_, outline); }
-  void sequence_forwarded(sequence_id s) { slimpack::sequence_forwarded(*compute_, s); }
-  void sequence_done(sequence_id s) { slimpack::sequence_done(*compute_, s); }
+  void sequence_forwarded(sequence_id s, std::uint32_t chunk) { slimpack::sequence_forwarded(*compute_, s, chunk); }
+  void sequence_done(sequence_id s, std::uint32_t chunk) { slimpack::sequence_done(*compute_, s, chunk); }
   result<void> reduce(auto& group) { return slimpack::reduce(*compute_, group); }
   result<void> reduce_part(std::uint32_t chunk, auto& sums) { return slimpack::reduce_part(*compute_, chunk, sums); }
   [[nodiscard]] double loss() { return loss_of(*compute_); }
