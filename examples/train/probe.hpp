@@ -166,8 +166,8 @@ class probe {
     const std::size_t size = pack.size() * static_cast<std::size_t>(slice.length.value * model_.format().width);
     const std::span<const std::byte> in =
         starts ? std::span<const std::byte>{} : std::as_bytes(std::span(in_).first(size));
-    slimpack::outgoing out;
-    if (!ends) out = slimpack::outgoing(std::as_writable_bytes(std::span(out_).first(size)));
+    slimpack::outgoing out =
+        ends ? slimpack::outgoing() : slimpack::outgoing(std::as_writable_bytes(std::span(out_).first(size)));
     return time_of([&] {
       (pass == slimpack::pass::forward ? model_.forward(pack, in, out) : model_.backward(pack, in, out)).value();
     });
