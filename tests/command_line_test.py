@@ -62,6 +62,25 @@ class CommandLine(unittest.TestCase):
         self.assertIn("--help", run.stderr)
         self.assertEqual(1, run.stderr.count("\n"))
 
+    def test_version(self):
+        version = dict(re.findall(r"#define SLIMPACK_VERSION_(MAJOR|MINOR|PATCH) (\d+)", (DATA.parent.parent / "include" / "slimpack" / "version.hpp").read_text()))
+        self.assertEqual("slimpack-plan {MAJOR}.{MINOR}.{PATCH}\n".format(**version), self.plans("--version"))
+
+    def test_examples_of_the_help_have_only_options_of_the_help(self):
+        before, examples = self.plans("--help").split("Examples:\n")
+        self.assertGreaterEqual(examples.count("slimpack-plan "), 3)
+        for option in re.findall(r"--[a-z-]+", examples):
+            self.assertIn(option + " ", before)
+
+    def test_amounts_have_any_case_and_a_space(self):
+        lengths = ("--lengths", self.file("l.txt", "100\n200\n"))
+        for amount in ("70GiB", "70gib", "70 GiB", "70 GIB"):
+            self.assertIn("70.00 GiB limit", self.plans(*lengths, *MODEL, "--tp", "2", "--memory", amount))
+        for amount in ("8192tokens", "8192 Tokens"):
+            self.assertIn("8192 tokens limit", self.plans(*lengths, *QUADRATIC, "--memory", amount))
+        self.fails(2, ["is not an amount"], *lengths, *QUADRATIC, "--memory", "8192 ")
+        self.fails(2, ["is not an amount"], *lengths, *QUADRATIC, "--memory", "8 GiB s")
+
     def test_bad_lengths_name_file_and_line(self):
         for content, says in (("", ["no lengths"]), ("\n\n", ["no lengths"]), ("5\n0\n", ["line 2"]), ("5\n-3\n", ["line 2"]), ("5\n7\nabc\n", ["line 3"]),
                               ("12.5\n", ["line 1"]), ("99999999999999999999\n", ["line 1"]), ("3000000000\n", ["line 1"])):
@@ -300,6 +319,11 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["best", "slimpack, megatron"], "--lengths", lengths, *QUADRATIC, "--compare", "megatron,best")
         self.fails(2, ["--help"], "--lengths", lengths, *QUADRATIC, "--no-such-option")
         self.fails(2, ["--lengths"], *QUADRATIC)
+        given = ("--lengths", lengths, *QUADRATIC)
+        for typed, meant in (("--time-limt", "--time-limit"), ("--lenghts", "--lengths"), ("--jsn=p.json", "--json"), ("--replicas", None)):
+            self.fails(2, [f"{typed.split('=')[0]} is no option", f"did you mean {meant}?" if meant else "option; see"], *given, typed, "5")
+        self.fails(2, ["--length is no option; did you mean --lengths?"], "--length", lengths, *QUADRATIC)
+        self.fails(2, ["'512' belongs to no option"], *given, "512")
         self.fails(2, ["--hop"], "--lengths", lengths, "--cost", "quadratic:1,2,3,4,5")
         self.fails(2, ["five numbers"], "--lengths", lengths, "--hop", "0", "--cost", "quadratic:1,2,3,4")
         self.fails(2, ["five numbers"], "--lengths", lengths, "--hop", "0", "--cost", "quadratic:1,2,3,4,-1")

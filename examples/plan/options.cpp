@@ -1,7 +1,10 @@
 #include "options.hpp"
 
+#include "nearest.hpp"
 #include "planners.hpp"
 #include "texts.hpp"
+
+#include <slimpack/version.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -112,6 +115,18 @@ void check_divides(const options& o, const std::string& option) {
     throw bad_usage{option + " is for the planner slimpack; " + o.planner + " puts each sequence on one replica"};
 }
 
+/// What is wrong with an argument that is neither an option nor the value of one.
+std::string unexpected(const CLI::App& app, const std::string& typed) {
+  if (typed.empty() || typed.front() != '-')
+    return "'" + typed + "' belongs to no option; every value follows the name of its option";
+  const std::string name = typed.substr(0, typed.find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* const option : app.get_options())
+    for (const std::string& each : option->get_lnames()) known.push_back("--" + each);
+  const std::string meant = nearest(name, known);
+  return name + " is no option" + (meant.empty() ? std::string{} : "; did you mean " + meant + "?");
+}
+
 /// What the texts mean, and which go together.
 void resolve(options& o, const std::optional<std::string>& memory, const std::optional<std::string>& compare) {
   if (o.hop && !std::isfinite(o.hop->value)) throw bad_usage{"--hop must be a number of seconds"};
@@ -158,6 +173,9 @@ std::variant<options, int> parse(int argc, char** argv) {
       "certified against a lower bound, and written as a plan file, a trace and a timeline page."};
   app.name("slimpack-plan");
   app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_version_flag("--version", "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
+                                        std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
+                       "Print the version and exit");
   const CLI::Range degree(1, 65536);
   const CLI::Range count(std::int64_t{1}, std::int64_t{2147483647});
 
@@ -269,7 +287,12 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* timeline_option =
       add(output, "--timeline", timeline, "FILE", "Write a page that shows the plan, and those compared");
   auto* graph_option = add(output, "--graph", graph, "FILE.dot", "Draw the task graph of a small plan, for Graphviz");
-  app.footer("Exit status: 0 planned; 2 bad usage or input; 3 it does not fit into memory.");
+  app.footer(
+      "Exit status: 0 planned; 2 bad usage or input; 3 it does not fit into memory.\n\n"
+      "Examples:\n"
+      "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --tp 2 --pp 8 --timeline plan.html\n"
+      "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --auto --gpus 16\n"
+      "  slimpack-plan --lengths data.jsonl --field tokens --batch 512 --model config.json --gpu h100 --compare megatron");
 
   try {
     app.parse(argc, argv);
@@ -327,7 +350,13 @@ std::variant<options, int> parse(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
     return 0;
+  } catch (const CLI::CallForVersion& e) {
+    std::cout << e.what() << "\n";
+    return 0;
   } catch (const CLI::ParseError& e) {
+    // A mistyped option is told first: what else is wrong, such as an option that is required, often follows from it.
+    if (const std::vector<std::string> rest = app.remaining(); !rest.empty())
+      return complain(unexpected(app, rest.front()) + "; see slimpack-plan --help", 2);
     return complain(std::string(e.what()) + "; see slimpack-plan --help", 2);
   } catch (const bad_usage& e) {
     return complain(e.line + "; see slimpack-plan --help", 2);

@@ -57,11 +57,13 @@ slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, sli
 }
 
 slimpack::memory_limit memory_of(const std::string& text) {
-  static const std::map<std::string, double> units{{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-                                                   {"KB", 1e3},     {"MB", 1e6},        {"GB", 1e9}};
+  static const std::map<std::string, double> units{{"kib", 1024.0}, {"mib", 1048576.0}, {"gib", 1073741824.0},
+                                                   {"kb", 1e3},     {"mb", 1e6},        {"gb", 1e9}};
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::optional<double> amount = number_of(std::string_view(text).substr(0, end));
-  const std::string unit = text.substr(end);
+  std::string unit = text.substr(std::min(text.find_first_not_of(' ', end), text.size()));
+  for (char& c : unit)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   if (amount && *amount > 0) {
     if (unit == "tokens" && *amount == std::floor(*amount)) return {slimpack::memory_unit::token, *amount};
     if (const auto known = units.find(unit); known != units.end())

@@ -30,7 +30,7 @@ std::vector<double> numbers_of(const std::string& text);
 /// share of the work, and the overhead of a pack each.
 slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds hop, int chunks);
 
-/// "80GiB" or "8192tokens". Throws bad_usage.
+/// "80GiB", "80 gib" or "8192tokens". Throws bad_usage.
 slimpack::memory_limit memory_of(const std::string& text);
 
 /// A number with so many digits behind the point.
