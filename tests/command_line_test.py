@@ -153,6 +153,13 @@ class CommandLine(unittest.TestCase):
         self.plans("--lengths", path, *QUADRATIC, "--seed", "1", "--json", self.outputs / "s.json")
         self.assertEqual([1, 2, 4, 8], sorted(json.loads((self.outputs / "s.json").read_text())["lengths"]))
 
+    def test_a_long_list_without_a_batch_is_noted(self):
+        said = "sequences are planned as one batch, one step of training; --batch 512"
+        for size in (2048, 2049):
+            lengths = ("--lengths", self.file("l.txt", "100\n" * size), *QUADRATIC, "--effort", "fast")
+            self.assertEqual(size == 2049, f"note      all {size} {said}" in self.plans(*lengths))
+            self.assertNotIn("as one batch", self.plans(*lengths, "--batch", size))
+
     def test_bad_models_and_gpus(self):
         lengths = self.file("l.txt", "100\n200\n")
         good = json.loads((DATA / "models" / "llama-3.1-8b.json").read_text())

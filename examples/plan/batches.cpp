@@ -38,6 +38,9 @@ result<std::string> limit(std::vector<tokens>& lengths, tokens most, over_long w
   return std::string{};
 }
 
+/// More sequences than steps of training usually have; where --batch is not given, such a list is rather a data set.
+constexpr std::size_t many_sequences = 2048;
+
 /// Fisher-Yates with a modulus, so that a seed means the same order with every standard library.
 void shuffle(std::vector<tokens>& lengths, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -62,6 +65,9 @@ result<batches> load(const options& o) {
     return error{errc::invalid_input, o.lengths.string() + " holds " + std::to_string(lengths.size()) + " sequences, " +
                                           std::to_string(o.batches) + " x " + std::to_string(size) +
                                           " are asked for; lower --batch or --batches"};
+  if (!o.batch && size > many_sequences)
+    found.notes.push_back("all " + std::to_string(size) +
+                          " sequences are planned as one batch, one step of training; --batch 512 plans the first 512");
   for (std::size_t b = 0; b < o.batches; ++b) {
     const auto first = lengths.begin() + static_cast<std::ptrdiff_t>(b * size);
     found.lengths.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
