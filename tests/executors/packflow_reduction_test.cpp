@@ -121,7 +121,7 @@ TEST(PackflowReduction, StopsEveryRankWhereAPartFails) {
   stages[2].fails = true;
   for (const result<step_report>& one : run_everywhere(p, stages)) {
     ASSERT_FALSE(one);
-    EXPECT_NE(one.error().detail.find("rank 2 (replica 1, stage 0)"), std::string::npos) << one.error().detail;
+    EXPECT_NE(one.error().detail.find("rank 2 (replica 1, stage 0, chunk 1)"), std::string::npos) << one.error().detail;
     EXPECT_NE(one.error().detail.find("no sum today"), std::string::npos) << one.error().detail;
   }
 }
