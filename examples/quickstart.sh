@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-bash cmake/install-packages.sh
+bash cmake/install-packages.sh libboost-iostreams-dev
 cmake --preset gcc-release
 cmake --build --preset gcc-release --target slimpack-plan
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The command line's contract: exit status, one clear line on standard error, nothing written when it fails."""
+import gzip
 import json
 import math
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import tempfile
 import time
@@ -54,7 +56,7 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("lengths format field model batch batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep expert-imbalance expert-overlap expert-nodes vpp memory "
+        for option in ("lengths format field model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep expert-imbalance expert-overlap expert-nodes vpp memory "
                        "recompute memory-table hop layers reduction cost planner compare explain effort weight-gradients divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
@@ -105,8 +107,49 @@ class CommandLine(unittest.TestCase):
         path = self.file("batch.jsonl", '{"n": 300, "ids": [1, 2, 3]}\n{"n": 500, "ids": [1]}\n')
         self.assertIn("2 sequences, 800 tokens", self.plans("--lengths", path, "--field", "n", *QUADRATIC))
         self.assertIn("2 sequences, 4 tokens", self.plans("--lengths", path, "--field", "ids", "--format", "jsonl", *QUADRATIC))
-        self.fails(2, ["line 1", "m"], "--lengths", path, "--field", "m", *QUADRATIC)
+        self.fails(2, ["line 1", 'lacks the key "m", it has n, ids', "--field NAME"], "--lengths", path, "--field", "m", *QUADRATIC)
+        self.fails(2, ["line 1", 'lacks the key "length", it has n, ids', "--field NAME"], "--lengths", path, *QUADRATIC)
         self.fails(2, ["line 2"], "--lengths", self.file("b.jsonl", '{"length": 3}\n{"length": \n'), *QUADRATIC)
+
+    def test_other_lists_of_lengths(self):
+        array = b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }".ljust(117) + b"\n" + struct.pack("<ii", 300, 500)
+        for name, content, options in (("a.json", "[300, 500]", []), ("b.json", '[{"n": 300}, {"n": 500}]', ["--field", "n"]), ("c.csv", "id,n\na,300\nb,500\n", ["--field", "n"]),
+                                       ("d.csv", "length\n300\n500\n", []), ("e.npy", array, []), ("f", "n\n300\n500\n", ["--format", "csv"])):
+            self.assertIn("2 sequences, 800 tokens", self.plans("--lengths", self.file(name, content), *options, *QUADRATIC))
+        self.fails(2, ["c.csv:1: lacks the column length, it has id, n", "--field NAME"], "--lengths", self.inputs / "c.csv", *QUADRATIC)
+        self.fails(2, ["f4.npy", "not integers", "numpy.save"], "--lengths", self.file("f4.npy", array.replace(b"<i4", b"<f4")), *QUADRATIC)
+
+    def test_compressed_lists(self):
+        path = self.file("l.txt.gz", gzip.compress(b"300\n500\n"))
+        run = self.run_plan("--lengths", path, *QUADRATIC)
+        if run.returncode:
+            self.fails(2, ["l.txt.gz: is compressed with gzip", "libboost-iostreams-dev"], "--lengths", path, *QUADRATIC)
+        else:
+            self.assertIn("2 sequences, 800 tokens", run.stdout)
+            self.fails(2, ["bad.gz: line 2"], "--lengths", self.file("bad.gz", gzip.compress(b"300\nx\n")), *QUADRATIC)
+            self.fails(2, ["cut.gz: could not be read to its end"], "--lengths", self.file("cut.gz", pathlib.Path(path).read_bytes()[:-9]), *QUADRATIC)
+            self.fails(2, ["idx.gz", "uncompressed"], "--lengths", self.file("idx.gz", gzip.compress((DATA / "megatron" / "tiny.idx").read_bytes())), *QUADRATIC)
+        for start, kind in ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"), (b"BZh9", "bzip2")):
+            self.fails(2, [f"is compressed with {kind}", "decompress it first"], "--lengths", self.file("l", start + b"\0" * 9), *QUADRATIC)
+
+    def test_columns_that_python_converts(self):
+        for start, kind, read in ((b"PAR1\x15\x06", "a Parquet file", "read_parquet"), (b"ARROW1\0\0", "an Arrow file", "open_file"), (b"\xff" * 4 + b"\x80", "an Arrow stream", "open_stream")):
+            for field in ("length", "n"):
+                options = [] if field == "length" else ["--field", field]
+                self.fails(2, [f"is {kind}", 'python3 -c "import', f"{read}('", f"['{field}'].to_csv('lengths.txt'"], "--lengths", self.file("l", start), *options, *QUADRATIC)
+
+    def test_token_budget(self):
+        path = self.file("l.txt", "100\n2000\n300\n50\n1000\n")
+        made = self.inputs / "p.json"
+        typed = ("--lengths", path, *QUADRATIC, "--json", made)
+        for budget, sizes in ((2000, [[100], [2000], [300, 50, 1000]]), (2100, [[100, 2000], [300, 50, 1000]]), (3450, [[100, 2000, 300, 50, 1000]])):
+            self.plans(*typed, "--token-budget", budget, "--batches", len(sizes))
+            files = [made] if len(sizes) == 1 else [self.inputs / f"p-{i}.json" for i in range(len(sizes))]
+            self.assertEqual(sizes, [json.loads(file.read_text())["lengths"] for file in files])
+            self.fails(2, [f"fills {len(sizes)} batches of --token-budget {budget}", "--batches"], *typed, "--token-budget", budget, "--batches", len(sizes) + 1)
+        self.fails(2, ["sequence 1 has 2000 tokens", "--token-budget 1999", "--over-long"], *typed, "--token-budget", "1999")
+        self.plans(*typed, "--token-budget", "1999", "--max-context", "1999", "--over-long", "truncate")
+        self.fails(2, ["--batch", "--token-budget"], *typed, "--token-budget", "1999", "--batch", "2")
 
     def test_megatron_index(self):
         whole = (DATA / "megatron" / "tiny.idx").read_bytes()

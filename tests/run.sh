@@ -16,7 +16,7 @@ case "${1-}" in
   *) echo "usage: tests/run.sh [--sanitizers | --full]" >&2; exit 2 ;;
 esac
 
-bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev coinor-libcbc-dev
+bash cmake/install-packages.sh python3 pkgconf libopenmpi-dev openmpi-bin libsimgrid-dev coinor-libcbc-dev libboost-iostreams-dev
 jobs=$(nproc)
 tests=$((jobs + 1))  # at a time: some wait more than they work
 

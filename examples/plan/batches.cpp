@@ -1,6 +1,6 @@
 #include "batches.hpp"
 
-#include <slimpack/io/lengths.hpp>
+#include "lengths_file.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -47,10 +47,31 @@ void shuffle(std::vector<tokens>& lengths, std::uint64_t seed) {
   for (std::size_t i = lengths.size(); i > 1; --i) std::swap(lengths[i - 1], lengths[random() % i]);
 }
 
+/// Batches in file order, each as long as the budget of tokens lets it be.
+result<void> fill(std::vector<std::vector<tokens>>& made, const std::vector<tokens>& lengths, const options& o) {
+  const std::string budget = "--token-budget " + std::to_string(o.token_budget->value);
+  tokens used{};
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] > *o.token_budget)
+      return error{errc::invalid_input, "sequence " + std::to_string(i) + " has " + std::to_string(lengths[i].value) +
+                                            " tokens, more than " + budget + "; raise it, or add --max-context " +
+                                            std::to_string(o.token_budget->value) + " --over-long truncate or drop"};
+    if (made.size() > o.batches) continue;  // only the lengths of what is left are still looked at
+    if (made.empty() || used + lengths[i] > *o.token_budget) made.emplace_back(), used = tokens{};
+    made.back().push_back(lengths[i]);
+    used += lengths[i];
+  }
+  if (made.size() < o.batches)
+    return error{errc::invalid_input, o.lengths.string() + " fills " + std::to_string(made.size()) + " batches of " + budget +
+                                          ", " + std::to_string(o.batches) + " are asked for; lower --batches"};
+  made.resize(o.batches);
+  return slimpack::success();
+}
+
 }  // namespace
 
 result<batches> load(const options& o) {
-  result<std::vector<tokens>> read = slimpack::io::read_lengths(o.lengths, o.format, o.field);
+  result<std::vector<tokens>> read = lengths_of(o);
   if (!read) return std::move(read).error();
   std::vector<tokens>& lengths = read.value();
   batches found;
@@ -60,6 +81,10 @@ result<batches> load(const options& o) {
     if (!note.value().empty()) found.notes.push_back(std::move(note).value());
   }
   if (o.seed) shuffle(lengths, *o.seed);
+  if (o.token_budget) {
+    if (result<void> filled = fill(found.lengths, lengths, o); !filled) return std::move(filled).error();
+    return found;
+  }
   const std::size_t size = o.batch.value_or(lengths.size());
   if (size > lengths.size() / o.batches)
     return error{errc::invalid_input, o.lengths.string() + " holds " + std::to_string(lengths.size()) + " sequences, " +

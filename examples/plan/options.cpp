@@ -166,7 +166,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   double hop = 0;
   std::size_t batch = 0;
   std::uint64_t seed = 0;
-  std::int64_t max_context = 0, time_limit = 0;
+  std::int64_t max_context = 0, token_budget = 0, time_limit = 0;
 
   CLI::App app{
       "Plans training steps on sequences of very different lengths: slices, micropacks, schedules; simulated,\n"
@@ -187,12 +187,17 @@ std::variant<options, int> parse(int argc, char** argv) {
     return app.add_option(name, value, help)->type_name(type)->group(group);
   };
   add(list, "--lengths", o.lengths, "FILE",
-      "Sequence lengths in tokens: a text file, JSON lines, or a Megatron-LM .idx")
+      "Sequence lengths in tokens: a text file, JSON lines or a JSON array, CSV, a NumPy .npy, any of these compressed\n"
+      "with gzip, or a Megatron-LM .idx")
       ->required();
-  add(list, "--format", format, "FORMAT", "auto, text, jsonl or idx; auto looks into the file")
-      ->check(CLI::IsMember({"auto", "text", "jsonl", "idx"}));
-  add(list, "--field", o.field, "NAME", "Field of a JSON line: a length, or an array of tokens");
+  add(list, "--format", format, "FORMAT", "auto, text, jsonl, json, csv, npy or idx; auto looks into the file")
+      ->check(CLI::IsMember({"auto", "text", "jsonl", "json", "csv", "npy", "idx"}));
+  add(list, "--field", o.field, "NAME", "Column of CSV, or field of JSON: a length, or an array of tokens");
   auto* batch_option = add(list, "--batch", batch, "N", "Sequences of a batch [the whole list]")->check(count);
+  auto* budget_option = add(list, "--token-budget", token_budget, "N",
+                            "Sequences of a batch: in file order, as many as have N tokens together at most")
+                            ->check(count)
+                            ->excludes(batch_option);
   add(list, "--batches", o.batches, "K", "Batches to plan [1]; with more, -0, -1, ... is added to file names")
       ->check(count);
   auto* seed_option = add(list, "--seed", seed, "S", "Shuffle the list first, with this seed");
@@ -297,6 +302,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (*batch_option) o.batch = batch;
+    if (*budget_option) o.token_budget = slimpack::tokens{token_budget};
     if (*seed_option) o.seed = seed;
     if (*context_option) o.max_context = slimpack::tokens{max_context};
     if (*limit_option) o.time_limit_ms = time_limit;
@@ -319,6 +325,9 @@ std::variant<options, int> parse(int argc, char** argv) {
                                   : search_budget::normal();
     o.format = format == "text"    ? lengths_format::text
                : format == "jsonl" ? lengths_format::jsonl
+               : format == "json"  ? lengths_format::json
+               : format == "csv"   ? lengths_format::csv
+               : format == "npy"   ? lengths_format::npy
                : format == "idx"   ? lengths_format::idx
                                    : lengths_format::automatic;
     o.over_long = over == "truncate" ? over_long::truncate : over == "drop" ? over_long::drop : over_long::reject;

@@ -28,6 +28,7 @@ struct options {
   slimpack::io::lengths_format format{slimpack::io::lengths_format::automatic};
   std::string field;
   std::optional<std::size_t> batch;
+  std::optional<slimpack::tokens> token_budget;  ///< of a batch, instead of its size
   std::size_t batches{1};
   std::optional<std::uint64_t> seed;
   std::optional<slimpack::tokens> max_context;

@@ -122,8 +122,8 @@ TEST(JsonLengths, AreRecognisedByTheirFirstCharacterThatIsNoBlank) {
 
 TEST(JsonLengths, AreRefusedWithTheirLineNumber) {
   const scratch s;
-  EXPECT_EQ(refusal(s, "{\"length\": 1}\n{\"len\": 1}\n"), "line 2: lacks the key \"length\"");
-  EXPECT_EQ(refusal(s, "{\"length\": 1}\n", lengths_format::jsonl, "n"), "line 1: lacks the key \"n\"");
+  EXPECT_EQ(refusal(s, "{\"length\": 1}\n{\"len\": 1}\n"), "line 2: lacks the key \"length\", it has len; name the field that holds the length or the tokens");
+  EXPECT_EQ(refusal(s, "{\"length\": 1}\n", lengths_format::jsonl, "n"), "line 1: lacks the key \"n\", it has length; name the field that holds the length or the tokens");
   EXPECT_EQ(refusal(s, "{\"length\": 0}\n"), "line 1: length is 0, expected a whole number from 1 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"length\": -2}\n"), "line 1: length is -2, expected a whole number from 1 to 2147483647");
   EXPECT_EQ(refusal(s, "{\"length\": \"7\"}\n"),

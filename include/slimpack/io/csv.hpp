@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,12 +37,16 @@ class csv_table {
   [[nodiscard]] static result<csv_table> read(const std::filesystem::path& file) {
     result<std::ifstream> in = detail::open_to_read(file);
     if (!in) return std::move(in).error();
+    return read(in.value(), file.string());
+  }
+  /// From a stream; the name of its file opens every complaint.
+  [[nodiscard]] static result<csv_table> read(std::istream& in, const std::string& file) {
     csv_table made;
-    made.file_ = file.string();
-    detail::numbered_lines lines(in.value());
+    made.file_ = file;
+    detail::numbered_lines lines(in);
     while (lines.next())
       if (std::optional<error> wrong = made.add(lines.line(), lines.number())) return std::move(*wrong);
-    if (in.value().bad()) return error{errc::unreadable, made.file_ + ": could not be read to its end"};
+    if (in.bad()) return error{errc::unreadable, made.file_ + ": could not be read to its end"};
     if (made.columns_.empty())
       return error{errc::invalid_input, made.file_ + ": is empty, expected a line of column names"};
     return made;

@@ -28,6 +28,9 @@ class megatron_index {
  public:
   static constexpr std::string_view magic{"MMIDIDX\0\0", 9};
 
+  /// Whether bytes begin so, as far as they can be told from text.
+  [[nodiscard]] static bool begins(std::string_view first) { return first.starts_with(magic.substr(0, 7)); }
+
   explicit megatron_index(const std::filesystem::path& file) : file_(file) {}
 
   result<std::vector<tokens>> lengths() {
