@@ -6,6 +6,8 @@ import math
 import os
 import pathlib
 import re
+import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -56,7 +58,7 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("lengths format field model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep expert-imbalance expert-overlap expert-nodes vpp memory "
+        for option in ("config completion lengths format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep expert-imbalance expert-overlap expert-nodes vpp memory "
                        "recompute memory-table hop layers reduction cost planner compare explain effort weight-gradients divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
@@ -100,8 +102,9 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["pipe", "expected a file"], *self.profiled("--gpu", "h100", "--cost", f"profiled:{pipe}"))
 
     def test_pipes_that_are_written_are_read(self):
-        run = subprocess.run([os.environ["SLIMPACK_PLAN"], "--lengths", "/dev/stdin", *QUADRATIC], input="100\n200\n", capture_output=True, text=True)
-        self.assertIn("2 sequences, 300 tokens", run.stdout)
+        for name in ("/dev/stdin", "-"):
+            run = subprocess.run([os.environ["SLIMPACK_PLAN"], "--lengths", name, *QUADRATIC], input="100\n200\n", capture_output=True, text=True)
+            self.assertIn("2 sequences, 300 tokens", run.stdout)
 
     def test_json_lines(self):
         path = self.file("batch.jsonl", '{"n": 300, "ids": [1, 2, 3]}\n{"n": 500, "ids": [1]}\n')
@@ -165,7 +168,7 @@ class CommandLine(unittest.TestCase):
         for option, wrong, choices in (("--exchange", "nonsense", "{keep,queries,ring,any}"), ("--exchange", "keep,ring", "{keep,queries,ring,any}"),
                                        ("--divide", "half", "{searched,estimated}")):
             self.fails(2, [f"{option}: {wrong} not in {choices}", "--help"], *two, option, wrong)
-        for option in (("--exchange", "ring"), ("--sharers", "3"), ("--divide", "estimated")):
+        for option in (("--exchange", "ring"), ("--sharers", "2"), ("--divide", "estimated")):
             self.fails(2, [f"{option[0]} is for the planner slimpack; megatron puts each sequence on one replica"], *two, "--planner", "megatron", *option)
             self.plans(*two, "--planner", "megatron", "--compare", "slimpack", *option)
         self.plans(*two, "--planner", "megatron", "--sharers", "1")
@@ -214,7 +217,7 @@ class CommandLine(unittest.TestCase):
             with self.subTest(key=key, value=value):
                 self.fails(2, ["config.json", key], "--lengths", lengths, "--model", self.file("config.json", json.dumps(changed)), "--gpu", "h100")
         self.fails(2, ["config.json"], "--lengths", lengths, "--model", self.file("config.json", "{ not json"), "--gpu", "h100")
-        self.fails(2, ["v100", "h100, a100, h200, b200"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", "v100")
+        self.fails(2, ["v100", "--gpu takes a100, b200, h100, h200, h800, or a JSON file"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", "v100")
         self.fails(2, ["gpu.json"], "--lengths", lengths, "--model", DATA / "models" / "llama-3.1-8b.json", "--gpu", self.file("gpu.json", "{}"))
         self.fails(2, ["--model", "--gpu"], "--lengths", lengths)
 
@@ -382,6 +385,73 @@ class CommandLine(unittest.TestCase):
             self.fails(2, ["--memory", amount], "--lengths", lengths, *QUADRATIC, "--memory", amount)
         self.fails(2, ["--memory", "tokens"], "--lengths", lengths, *QUADRATIC, "--memory", "80GiB")
 
+    def test_repeated_options(self):
+        given = ("--lengths", self.file("l.txt", "100\n200\n"), *QUADRATIC)
+        self.fails(2, ["--pp has 2 values, and takes one"], *given, "--pp", "2", "--pp", "4")
+        out = self.plans(*given, "--compare", "megatron", "--compare", "chunked,dp_balanced", "--explain", "--explain")
+        for planner in ("megatron", "chunked", "dp_balanced"):
+            self.assertRegex(out, rf"(?m)^{planner} ")
+
+    def test_options_that_would_do_nothing(self):
+        given = ("--lengths", self.file("l.txt", "100\n200\n"))
+        for says, options in (("--over-long is about sequences longer than --max-context", ["--over-long", "drop"]),
+                              ("--sharers 3 exceeds the replicas, --dp 2", ["--dp", "2", "--sharers", "3"]),
+                              ("--exchange is about several replicas: give --dp", ["--exchange", "ring"]), ("--divide is about several replicas", ["--divide", "estimated"]),
+                              ("--field is of JSON and CSV", ["--format", "text", "--field", "n"]), ("--field is of JSON and CSV", ["--format", "npy", "--field", "n"]),
+                              ("--force lets --memory exceed the GPU's", ["--force"]), ("--recompute needs --cost transformer or profiled", ["--recompute", "full"]),
+                              ("--search-report is of the planner slimpack", ["--planner", "megatron", "--search-report"]),
+                              ("--weight-gradients apart is for the planner slimpack", ["--planner", "chunked", "--weight-gradients", "apart"])):
+            self.fails(2, [says, "--help"], *given, *QUADRATIC, *options)
+        self.fails(2, ["--seed: -1 is negative"], *given, *QUADRATIC, "--seed", "-1")
+        self.fails(2, ["--seed = 1.5 is no number"], *given, *QUADRATIC, "--seed", "1.5")
+
+    def test_memory_above_the_gpus(self):
+        given = ("--lengths", self.file("l.txt", "100\n200\n"), *MODEL, "--tp", "2", "--memory", "76GiB")
+        self.fails(2, ["--memory 76.00 GiB exceeds the 74.51 GiB of H100-SXM5-80GB", "--force"], *given)
+        self.assertIn("76.00 GiB limit", self.plans(*given, "--force"))
+
+    def test_models_and_gpus_have_names(self):
+        lengths = ("--lengths", self.file("l.txt", "100\n200\n"))
+        listed = self.plans("--list-models")
+        for model in (DATA / "models").glob("*.json"):
+            self.assertRegex(listed, rf"(?m)^{re.escape(model.stem)} +\d+ +\d+ +\d+ +\d+ +(\d+|-) +\d+$")
+        for model, gpu in (("llama-3.1-8b", "h100"), ("Llama-3.1-8B", "H100"), ("llama-3.1-8b", "H800")):
+            self.assertIn(f"llama-3.1-8b, cost transformer on {gpu.upper()}", self.plans(*lengths, "--model", model, "--gpu", gpu, "--tp", "2"))
+        self.fails(2, ["llama-9: cannot be opened", "--model takes deepseek-v3, ", "llama-3.1-8b", "or a JSON file"], *lengths, "--model", "llama-9", "--gpu", "h100")
+
+    def test_options_of_a_file(self):
+        self.file("l.txt", "100\n2000\n300\n")
+        head = f'# a comment\nlengths = "{self.inputs}/l.txt"\ncost = "{QUADRATIC[1]}"\nhop = {QUADRATIC[3]}\n'
+        path = self.file("plan.toml", head + 'pp = 2\nexplain = true\ncompare = ["megatron", "chunked"]\n')
+        out = self.plans("--config", path)
+        for word in ("dp 1 x pp 2", "megatron", "chunked", "stages' time"):
+            self.assertIn(word, out)
+        self.assertIn("dp 2 x pp 4", self.plans("--config", path, "--pp", "4", "--dp", "2"))
+        self.fails(2, ["--config nowhere.toml cannot be opened"], "--config", "nowhere.toml")
+        for content, says in (("pps = 2\n", "bad.toml: --pps is no option; did you mean --pp?"), ("pp = many\n", "--pp: Value many"), ("pp = 2\npp = 4\n", "--pp has 2 values"),
+                              ("[plan]\npp = 2\n", "bad.toml: has the section plan"), ("list-models = true\n", "not allowed in a configuration file"),
+                              ("cost = quadratic:1,2,3,4,5\n", "one with commas is in quotes")):
+            self.fails(2, [says, "--help"], "--config", self.file("bad.toml", content))
+
+    def test_completion(self):
+        options = set(re.findall(r"--[a-z-]+", self.plans("--help").split("Examples:")[0]))
+        for shell in ("bash", "zsh"):
+            script = self.plans("--completion", shell)
+            self.assertLessEqual(options, set(re.findall(r"--[a-z-]+", script)), shell)
+            if shutil.which(shell):
+                subprocess.run([shell, "-n"], input=script, text=True, check=True)
+        ask = 'source "$1"; COMP_WORDS=(slimpack-plan "${@:2}"); COMP_CWORD=$(($# - 1)); _slimpack_plan; echo "${COMPREPLY[*]}"'
+        script = self.file("completion.bash", self.plans("--completion", "bash"))
+        for typed, completed in ((["--form"], "--format"), (["--format", "js"], "jsonl json"), (["--planner", "mega"], "megatron"), (["--model", "llama-3.1-8"], "llama-3.1-8b"),
+                                 (["--gpu", "h1"], "h100"), (["--json", "x"], "")):
+            self.assertEqual(completed + "\n", subprocess.run(["bash", "-c", ask, "bash", script, *typed], capture_output=True, text=True).stdout)
+        self.fails(2, ["fish not in {bash,zsh}"], "--completion", "fish")
+
+    def test_planners_that_were_not_built(self):
+        run = self.run_plan("--lengths", self.file("l.txt", "100\n"), *QUADRATIC, "--planner", "milp")
+        if run.returncode:
+            self.assertIn("--planner milp was not built: install coinor-libcbc-dev", run.stderr)
+
     def test_numbers_that_are_none(self):
         lengths = self.file("l.txt", "100\n5000\n")
         cost = ["--cost", "quadratic:1e-6,4e-11,2,2.5,6e-5"]
@@ -400,6 +470,79 @@ class CommandLine(unittest.TestCase):
         out = self.outputs / "a"
         self.fails(2, ["another output"], "--lengths", lengths, *QUADRATIC, "--json", out, "--trace", self.outputs / "." / "a")
         self.assertEqual("100\n5000\n", pathlib.Path(lengths).read_text())
+
+    def test_standard_output(self):
+        given = ("--lengths", self.file("l.txt", "100\n5000\n"), *QUADRATIC)
+        self.plans(*given, "--json", self.inputs / "p.json")
+        run = self.run_plan(*given, "--json", "-", "--trace", self.outputs / "t.json")
+        self.assertEqual(0, run.returncode, run.stderr)
+        self.assertEqual(json.loads((self.inputs / "p.json").read_text())["hash"], json.loads(run.stdout)["hash"])
+        self.assertIn("planner ", run.stderr)
+        self.assertIn(f"wrote {self.outputs / 't.json'}", run.stderr)
+        (self.outputs / "t.json").unlink()
+        self.fails(2, ["standard output", "two outputs are -"], *given, "--json", "-", "--trace", "-")
+        self.fails(2, ["standard output", "--batches has 2"], *given, "--json", "-", "--batch", "1", "--batches", "2")
+        with open("/dev/full", "w") as full:
+            run = subprocess.run([os.environ["SLIMPACK_PLAN"], *given, "--json", "-", "--trace", self.outputs / "t.json"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((2, "slimpack-plan: standard output cannot be written"), (run.returncode, run.stderr.splitlines()[-1]))
+        self.assertEqual([], list(self.outputs.iterdir()))
+
+    def outputs_of(self, old):
+        """Names of outputs, which have been written before where that is asked."""
+        names = [self.outputs / name for name in ("p.json", "t.json", "t.html", "p.dot")]
+        for name in names if old else []:
+            name.write_text("old")
+        return names, [x for pair in zip(("--json", "--trace", "--timeline", "--graph"), names) for x in pair]
+
+    def test_outputs_are_written_all_or_none(self):
+        given = ("--lengths", self.file("l.txt", "100\n300\n"), *QUADRATIC)
+        names, options = self.outputs_of(old=True)
+        run = self.run_plan(*given, *options[2:], "--json", "/dev/full")
+        self.assertEqual(2, run.returncode)
+        self.assertEqual({(name.name, "old") for name in names}, {(p.name, p.read_text()) for p in self.outputs.iterdir()})
+        self.plans(*given, *options)
+        self.assertEqual({name.name for name in names}, {p.name for p in self.outputs.iterdir() if p.read_text() != "old"})
+        limited = self.file("m.txt", "100\n300\n5000\n1000\n")  # the second batch does not fit
+        run = self.run_plan("--lengths", limited, *QUADRATIC, "--memory", "900tokens", "--batch", "2", "--batches", "2", "--json", self.inputs / "q.json")
+        self.assertEqual((3, []), (run.returncode, list(self.inputs.glob("q*"))), run.stderr)
+
+    def test_a_signal_leaves_no_temporary_file(self):
+        lengths = self.file("l.txt", "100\n300\n" * 2048)
+        names, options = self.outputs_of(old=True)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            command = [os.environ["SLIMPACK_PLAN"], "--lengths", lengths, *QUADRATIC, "--pp", "4", "--batch", "2", "--batches", "2048", "--json", self.outputs / "p.json"]
+            run = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            while run.poll() is None and not any(p.suffix == ".tmp" for p in self.outputs.iterdir()):
+                time.sleep(0.001)
+            run.send_signal(number)
+            self.assertEqual(b"", run.communicate()[1])
+            self.assertEqual(-number, run.returncode)
+            self.assertEqual({(name.name, "old") for name in names}, {(p.name, p.read_text()) for p in self.outputs.iterdir()})
+
+    def test_a_signal_at_any_time_leaves_old_or_new_outputs(self):
+        given = ("--lengths", self.file("l.txt", "100\n300\n"), *QUADRATIC)
+        _, options = self.outputs_of(old=False)
+        start = time.perf_counter()
+        self.plans(*given, *options)
+        whole = time.perf_counter() - start
+        ended = set()
+        for i in range(60):
+            names, _ = self.outputs_of(old=True)
+            run = subprocess.Popen([os.environ["SLIMPACK_PLAN"], *map(str, given), *map(str, options)], stdout=subprocess.DEVNULL)
+            time.sleep(1.2 * whole * i / 60)
+            run.send_signal(signal.SIGTERM)
+            ended.add(run.wait())
+            self.assertEqual({name.name for name in names}, {p.name for p in self.outputs.iterdir()})
+            self.assertEqual(1, len({name.read_text() == "old" for name in names}))
+        self.assertIn(-signal.SIGTERM, ended)
+
+    def test_an_ignored_signal_stays_ignored(self):
+        command = [os.environ["SLIMPACK_PLAN"], "--lengths", self.file("l.txt", "100\n300\n" * 200), *QUADRATIC, "--batch", "2", "--batches", "200", "--json", self.outputs / "p.json"]
+        run = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        while run.poll() is None and not any(self.outputs.iterdir()):
+            time.sleep(0.001)
+        run.send_signal(signal.SIGHUP)
+        self.assertEqual(0, run.wait())
 
     def test_a_pack_above_the_chunk_is_no_matter_of_memory(self):
         lengths = self.file("l.txt", "13801\n28008\n")
@@ -508,7 +651,7 @@ class CommandLine(unittest.TestCase):
         self.assertLessEqual(tuned, sum(self.chosen()[1]))
 
     def test_milp_is_never_behind(self):
-        if "milp" not in self.run_plan("--lengths", "x", *QUADRATIC, "--planner", "best").stderr:
+        if "not built" in self.run_plan("--lengths", "x", *QUADRATIC, "--planner", "milp").stderr:
             self.skipTest("built without CBC")
         times = []
         for planner in ("slimpack", "milp"):
@@ -517,7 +660,7 @@ class CommandLine(unittest.TestCase):
         self.assertLessEqual(times[1], times[0])
 
     def test_milp_refuses_what_it_cannot_plan(self):
-        if "milp" not in self.run_plan("--lengths", "x", *QUADRATIC, "--planner", "best").stderr:
+        if "not built" in self.run_plan("--lengths", "x", *QUADRATIC, "--planner", "milp").stderr:
             self.skipTest("built without CBC")
         lengths = ["--lengths", self.file("l.txt", "100\n300\n"), *QUADRATIC, "--pp", "2"]
         for milp in (["--planner", "milp"], ["--compare", "milp"]):

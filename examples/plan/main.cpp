@@ -5,13 +5,15 @@
 #include "choice.hpp"
 #include "explain.hpp"
 #include "options.hpp"
+#include "output_names.hpp"
+#include "outputs.hpp"
 #include "planners.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "setting.hpp"
+#include "stop_signals.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/io/file.hpp>
 #include <slimpack/io/plan_graph.hpp>
 #include <slimpack/io/plan_json.hpp>
 #include <slimpack/io/timeline.hpp>
@@ -22,8 +24,6 @@
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -31,6 +31,7 @@
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <ostream>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -93,7 +94,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
 }
 
 /// The layout given, or what --auto and --layers auto leave open, the one on which the planner is fastest over all batches.
-result<contender> contender_of(const std::string& planner, const setting& s, const batches& all) {
+result<contender> contender_of(std::ostream& out, const std::string& planner, const setting& s, const batches& all) {
   shapes::layout on = s.layout;
   std::vector<shapes::layout> layouts{on};
   const int gpus = s.options.automatic ? s.options.automatic->gpus : static_cast<int>(on.gpus());
@@ -112,7 +113,7 @@ result<contender> contender_of(const std::string& planner, const setting& s, con
         ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{});
     if (!found) return found.error();
     if (!found.value().best()) return none_of(found.value(), planner, gpus);
-    if (s.options.automatic) print_ranking(std::cout, planner, found.value(), s);
+    if (s.options.automatic) print_ranking(out, planner, found.value(), s);
     on = found.value().best()->layout;
   }
   result<any_cost> cost = cost_on(s, on);
@@ -128,104 +129,64 @@ std::vector<std::string> planners_of(const options& o) {
   return names;
 }
 
-/// "plan.json" for the only batch, "plan-0.json", "plan-1.json" ... for several.
-std::filesystem::path numbered(const std::filesystem::path& path, std::size_t batch, std::size_t batches) {
-  if (batches == 1) return path;
-  std::filesystem::path name = path.stem();
-  name += "-" + std::to_string(batch);
-  name += path.extension();
-  return path.parent_path() / name;
-}
-
-/// Said before planning, which may take long; writing itself is checked again.
-result<void> check_writable(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::error_code failed;
-  const char* why = path.empty()                                     ? "its name is empty"
-                    : std::filesystem::is_directory(path, failed)    ? "it is a folder"
-                    : !std::filesystem::is_directory(folder, failed) ? "its folder does not exist"
-                    : access(folder.c_str(), W_OK) != 0              ? "its folder is not writable"
-                                                                     : nullptr;
-  if (!why) return slimpack::success();
-  return error{errc::unwritable, path.string() + ": cannot be written: " + why};
-}
-
-result<void> write_outputs(const options& o, const std::vector<row>& rows, std::size_t batch) {
+/// Makes the outputs of a batch, the one that may be refused first.
+result<void> write_outputs(outputs& all, const options& o, const std::vector<row>& rows, std::size_t batch) {
   const plan& main_plan = rows.front().plan.value();
-  const auto write = [&](const std::optional<std::filesystem::path>& path, const char* what,
-                         const auto& content) -> result<void> {
-    if (!path) return slimpack::success();
-    const std::filesystem::path name = numbered(*path, batch, o.batches);
-    if (result<void> written = io::write_file(name, content); !written) return written;
-    std::cout << "wrote " << name.string() << what << "\n";
-    return slimpack::success();
-  };
-  if (result<void> r = write(o.graph, "  (dot -Tsvg draws it)",
-                             [&](std::ostream& out) { return io::write_graph(out, main_plan); });
-      !r)
-    return r;
-  if (result<void> r = write(o.json, "", [&](std::ostream& out) { return io::write_plan(out, main_plan, o.explain); }); !r)
-    return r;
-  if (result<void> r = write(o.trace, "  (open it at ui.perfetto.dev)",
-                             [&](std::ostream& out) { return io::write_trace(out, main_plan); });
-      !r)
-    return r;
-  return write(o.timeline, "  (open it in a browser)", [&](std::ostream& out) {
+  const auto timeline = [&](std::ostream& out) {
     std::vector<plan> shown;
     for (const row& r : rows)
       if (r.plan) shown.push_back(r.plan.value());
     return io::write_timeline(out, shown);
-  });
+  };
+  const std::pair<const std::optional<std::filesystem::path>&, outputs::writer> each[]{
+      {o.graph, [&](std::ostream& out) { return io::write_graph(out, main_plan); }},
+      {o.json, [&](std::ostream& out) { return io::write_plan(out, main_plan, o.explain); }},
+      {o.trace, [&](std::ostream& out) { return io::write_trace(out, main_plan); }},
+      {o.timeline, timeline}};
+  for (const auto& [path, write] : each)
+    if (path)
+      if (result<void> made = all.add(numbered(*path, batch, o.batches), write); !made) return made;
+  return slimpack::success();
+}
+
+/// Says which files there are now, and what shows them.
+void print_written(std::ostream& out, const options& o) {
+  const std::pair<const std::optional<std::filesystem::path>&, const char*> each[]{{o.graph, "  (dot -Tsvg draws it)"},
+                                                                                   {o.json, ""},
+                                                                                   {o.trace, "  (open it at ui.perfetto.dev)"},
+                                                                                   {o.timeline, "  (open it in a browser)"}};
+  for (std::size_t b = 0; b < o.batches; ++b)
+    for (const auto& [path, how] : each)
+      if (path && path != "-") out << "wrote " << numbered(*path, b, o.batches).string() << how << "\n";
 }
 
 int fail(const error& e) {
   return complain(e.detail, e.code == errc::out_of_memory ? 3 : 2);
 }
 
-/// Whether every file can be written, and none is an input or written twice.
-result<void> check_outputs(const options& o) {
-  std::vector<std::filesystem::path> taken{o.lengths};
-  if (o.model) taken.push_back(*o.model);
-  if (o.gpu) taken.emplace_back(*o.gpu);
-  if (o.profile) taken.push_back(*o.profile);
-  if (o.memory_table) taken.push_back(*o.memory_table);
-  std::error_code failed;
-  for (std::filesystem::path& path : taken)
-    path = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
-  for (const auto& path : {o.json, o.trace, o.timeline, o.graph})
-    for (std::size_t b = 0; path && b < o.batches; ++b) {
-      const std::filesystem::path name = numbered(*path, b, o.batches);
-      if (result<void> writable = check_writable(name); !writable) return writable;
-      const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(name), failed);
-      if (std::filesystem::exists(whole, failed) && !std::filesystem::is_regular_file(whole, failed))
-        continue;  // a pipe or device
-      if (std::find(taken.begin(), taken.end(), whole) != taken.end())
-        return error{errc::unwritable, name.string() + ": cannot be written: it is an input, or another output"};
-      taken.push_back(whole);
-    }
-  return slimpack::success();
-}
-
 /// Notes of what the model was made for.
-void print_limits(const setting& s, std::span<const tokens> lengths) {
+void print_limits(std::ostream& out, const setting& s, std::span<const tokens> lengths) {
   if (!s.model || s.model->max_positions <= 0) return;
   if (const tokens longest = *std::max_element(lengths.begin(), lengths.end()); longest.value > s.model->max_positions)
-    std::cout << "note      the longest sequence has " << longest.value << " tokens, the model was made for "
+    out << "note      the longest sequence has " << longest.value << " tokens, the model was made for "
               << s.model->max_positions << "\n";
 }
 
 int run(const options& o) {
+  outputs written;
+  const stop_signals signals(written);
+  std::ostream out((writes_to_standard_output(o) ? std::cerr : std::cout).rdbuf());
   if (result<void> writable = check_outputs(o); !writable) return fail(writable.error());
   result<setting> prepared = prepare(o);
   if (!prepared) return fail(prepared.error());
   const setting& s = prepared.value();
   result<batches> loaded = load(o);
   if (!loaded) return fail(loaded.error());
-  for (const std::string& note : loaded.value().notes) std::cout << "note      " << note << "\n";
+  for (const std::string& note : loaded.value().notes) out << "note      " << note << "\n";
   std::vector<contender> contenders;
   std::vector<std::string> left_out;  // baselines that fit nowhere, with why
   for (const std::string& name : planners_of(o)) {
-    result<contender> one = contender_of(name, s, loaded.value());
+    result<contender> one = contender_of(out, name, s, loaded.value());
     if (one) {
       contenders.push_back(std::move(one).value());
     } else if (contenders.empty()) {
@@ -236,10 +197,10 @@ int run(const options& o) {
       left_out.push_back(name + " has no plan: " + one.error().detail);
     }
   }
-  print_sources(std::cout, s, contenders.front().cost);
+  print_sources(out, s, contenders.front().cost);
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
-    print_limits(s, lengths);
+    print_limits(out, s, lengths);
     std::vector<row> rows;
     for (const contender& c : contenders) {
       rows.push_back(plan_row(c, rows.empty(), s, lengths));
@@ -248,14 +209,16 @@ int run(const options& o) {
       if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, std::span(&lengths, 1));
       return fail(e);
     }
-    if (o.batches > 1) std::cout << (b ? "\n" : "") << "batch " << b << "\n";
-    print(std::cout, o, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
-    for (const std::string& why : left_out) std::cout << why << ".\n";
-    if (o.explain) print_explained(std::cout, s, rows, lengths);
+    if (o.batches > 1) out << (b ? "\n" : "") << "batch " << b << "\n";
+    print(out, o, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
+    for (const std::string& why : left_out) out << why << ".\n";
+    if (o.explain) print_explained(out, s, rows, lengths);
     for (const row& r : rows)
-      if (!r.search.moves().empty()) print_search(std::cout, r.search);
-    if (result<void> written = write_outputs(o, rows, b); !written) return fail(written.error());
+      if (!r.search.moves().empty()) print_search(out, r.search);
+    if (result<void> made = write_outputs(written, o, rows, b); !made) return fail(made.error());
   }
+  if (result<void> done = written.commit(); !done) return fail(done.error());
+  print_written(out, o);
   return 0;
 }
 

@@ -1,7 +1,10 @@
 #include "options.hpp"
 
+#include "completion.hpp"
+#include "idle_options.hpp"
 #include "nearest.hpp"
 #include "planners.hpp"
+#include "shipped.hpp"
 #include "texts.hpp"
 
 #include <slimpack/version.hpp>
@@ -34,6 +37,8 @@ slimpack::costs::quadratic quadratic_named(const std::string& text, slimpack::se
 void check_planner(const std::string& option, const std::string& name) {
   const std::vector<std::string>& known = planner_names();
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  if (name == "milp")
+    throw bad_usage{option + " milp was not built: install coinor-libcbc-dev, and configure and build slimpack-plan again"};
   std::string list;
   for (const std::string& k : known) list += (list.empty() ? "" : ", ") + k;
   throw bad_usage{option + " '" + name + "' is unknown; planners are " + list};
@@ -68,7 +73,7 @@ void resolve_cost(options& o) {
     o.profile = cost.substr(kind.size() + 1);
   else if (cost != "transformer")
     throw bad_usage{"--cost '" + cost + "' is unknown; costs are transformer, profiled:DIR and quadratic:L,A,RL,RA,O"};
-  if (!o.model || !o.gpu) throw bad_usage{"--cost " + kind + " needs --model CONFIG.json and --gpu NAME or FILE.json"};
+  if (!o.model || !o.gpu) throw bad_usage{"--cost " + kind + " needs --model and --gpu, each a name or a JSON file"};
 }
 
 /// What --ep and the options of experts mean.
@@ -108,24 +113,46 @@ void resolve_layers(options& o, const std::optional<std::string>& text) {
     throw bad_usage{"--layers " + *text + " needs --pp and --vpp under --auto: it is for so many parts"};
 }
 
-/// Other planners than these two put each sequence on one replica, by rules of their own.
-void check_divides(const options& o, const std::string& option) {
-  const auto divides = [](const std::string& planner) { return planner == "slimpack" || planner == "milp"; };
-  if (!divides(o.planner) && std::none_of(o.compare.begin(), o.compare.end(), divides))
-    throw bad_usage{option + " is for the planner slimpack; " + o.planner + " puts each sequence on one replica"};
-}
-
-/// What is wrong with an argument that is neither an option nor the value of one.
-std::string unexpected(const CLI::App& app, const std::string& typed) {
-  if (typed.empty() || typed.front() != '-')
-    return "'" + typed + "' belongs to no option; every value follows the name of its option";
-  const std::string name = typed.substr(0, typed.find('='));
+/// That a name is no option, and the nearest that there is.
+std::string no_option(const CLI::App& app, const std::string& name) {
   std::vector<std::string> known;
   for (const CLI::Option* const option : app.get_options())
     for (const std::string& each : option->get_lnames()) known.push_back("--" + each);
   const std::string meant = nearest(name, known);
   return name + " is no option" + (meant.empty() ? std::string{} : "; did you mean " + meant + "?");
 }
+
+/// What is wrong with an argument that is neither an option nor the value of one.
+std::string unexpected(const CLI::App& app, const std::string& typed) {
+  if (typed.empty() || typed.front() != '-')
+    return "'" + typed + "' belongs to no option; every value follows the name of its option";
+  return no_option(app, typed.substr(0, typed.find('=')));
+}
+
+/// What to say of a command line, or a file of options, that cannot be read.
+std::string unreadable(const CLI::App& app, const CLI::ParseError& e) {
+  // A mistyped option is told first: what else is wrong, such as an option that is required, often follows from it.
+  if (const std::vector<std::string> rest = app.remaining(); !rest.empty()) return unexpected(app, rest.front());
+  const CLI::Option* const config = app.get_config_ptr();
+  const std::string file = config->count() > 0 ? "--config " + config->as<std::string>() : "";
+  for (const CLI::Option* const option : app.get_options())
+    if (option->count() > 1 && option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw)
+      return option->get_name() + " has " + std::to_string(option->count()) + " values, and takes one" +
+             (file.empty() ? "" : "; in " + file + " one with commas is in quotes");
+  const std::string said = e.what();
+  const std::string last = said.substr(said.rfind(' ') + 1);
+  if (e.get_name() == "ConversionError") return said.substr(said.find("--")) + " is no number that it takes";
+  if (e.get_name() == "FileError") return file + " cannot be opened";
+  if (e.get_name() != "ConfigError") return said;
+  if (said.find("not allowed") != std::string::npos) return file + ": " + said;
+  if (last.find('.') != std::string::npos) return file + ": has the section " + last.substr(0, last.find('.')) + "; options are in none";
+  return file + ": " + no_option(app, "--" + last);
+}
+
+/// Thrown by options that print something and plan nothing, before others are looked at.
+struct answer {
+  slimpack::result<std::string> text;
+};
 
 /// What the texts mean, and which go together.
 void resolve(options& o, const std::optional<std::string>& memory, const std::optional<std::string>& compare) {
@@ -176,6 +203,14 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.set_version_flag("--version", "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
                                         std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                        "Print the version and exit");
+  app.set_config("--config", "", "Read options from a file, TOML or INI: pp = 8; those typed here lead")->type_name("FILE");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.add_option_function<std::string>(
+         "--completion", [&app](const std::string& shell) { throw answer{completion(app, shell)}; },
+         "Print a script that completes options and values, for bash or zsh, and exit")
+      ->type_name("SHELL")
+      ->configurable(false)
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(shells), std::end(shells))));
   const CLI::Range degree(1, 65536);
   const CLI::Range count(std::int64_t{1}, std::int64_t{2147483647});
 
@@ -200,7 +235,10 @@ std::variant<options, int> parse(int argc, char** argv) {
                             ->excludes(batch_option);
   add(list, "--batches", o.batches, "K", "Batches to plan [1]; with more, -0, -1, ... is added to file names")
       ->check(count);
-  auto* seed_option = add(list, "--seed", seed, "S", "Shuffle the list first, with this seed");
+  auto* seed_option = add(list, "--seed", seed, "S", "Shuffle the list first, with this seed")
+                          ->check([](const std::string& text) {
+                            return text.starts_with('-') ? text + " is negative; a seed is a whole number from 0 on" : std::string{};
+                          });
   auto* context_option =
       add(list, "--max-context", max_context, "TOKENS", "Longest length allowed [no limit]")->check(count);
   add(list, "--over-long", over, "WHAT", "What longer sequences are: reject, truncate or drop [reject]")
@@ -208,8 +246,11 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(list, "--quantum", o.layout.shape.quantum.value, "TOKENS", "Cuts fall on multiples of this many tokens [128]")
       ->check(count);
 
-  auto* model_option = add(machine, "--model", model, "FILE", "Hugging Face config.json");
-  auto* gpu_option = add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, or a GPU description in JSON");
+  auto* model_option = add(machine, "--model", model, "NAME|FILE", "A model of --list-models, or a Hugging Face config.json");
+  app.add_flag_callback("--list-models", [] { throw answer{list_of_models()}; }, "Print the models that are shipped and exit")
+      ->configurable(false)
+      ->group(machine);
+  auto* gpu_option = add(machine, "--gpu", gpu, "NAME|FILE", "h100, a100, h200, b200, h800, or a GPU description in JSON");
   auto* auto_option =
       app.add_flag("--auto", automatic, "Choose what of dp, pp, tp, cp, ep, vpp and recompute is not given, over all batches")
           ->group(machine);
@@ -227,6 +268,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* vpp_option = add(machine, "--vpp", shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
   auto* memory_option = add(machine, "--memory", memory, "AMOUNT",
                             "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less 4 GiB]");
+  app.add_flag("--force", o.force, "Plan also with more --memory than the GPU has")->group(machine);
   auto* recompute_option =
       add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
           ->check(CLI::IsMember({"none", "attention", "selective", "full"}));
@@ -258,20 +300,20 @@ std::variant<options, int> parse(int argc, char** argv) {
       "slimpack, megatron, dp_balanced, karmarkar_karp or chunked; milp, where CBC was there, which improves on\n"
       "slimpack's plans of up to 8 slices and leaves others as they are [slimpack]");
   auto* compare_option =
-      add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them");
+      add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them")->join(',');
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
   add(planning, "--weight-gradients", weights, "WHEN",
       "together with those of inputs, or apart where that fills a wait: for trainers that can [together]")
       ->check(CLI::IsMember({"together", "apart"}));
-  auto* sharers_option = add(planning, "--sharers", o.sharers, "N",
+  add(planning, "--sharers", o.sharers, "N",
                              "Replicas that may share a sequence; 1 where the trainer cannot [any number]")
                              ->check(degree);
-  auto* exchange_option = add(planning, "--exchange", exchange, "HOW",
+  add(planning, "--exchange", exchange, "HOW",
       "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
       "sequences of one row; any, what memory has room for [keep]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(exchanges), std::end(exchanges))));
-  auto* divide_option = add(planning, "--divide", divide, "HOW",
+  add(planning, "--divide", divide, "HOW",
       "How slimpack divides a batch among replicas: searched, by planning divisions, or estimated, in a small part of\n"
       "the time, as ranks do that plan their own [searched]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(dividers), std::end(dividers))));
@@ -287,7 +329,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* limit_option =
       add(planning, "--time-limit", time_limit, "MS", "End the search after this time; its plan is marked truncated")
           ->check(count);
-  auto* json_option = add(output, "--json", json, "FILE", "Write the plan");
+  auto* json_option = add(output, "--json", json, "FILE", "Write the plan; here and below - is standard output, and what is printed goes to standard error");
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write a trace for Perfetto or chrome://tracing");
   auto* timeline_option =
       add(output, "--timeline", timeline, "FILE", "Write a page that shows the plan, and those compared");
@@ -301,6 +343,7 @@ std::variant<options, int> parse(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+    if (o.lengths == "-") o.lengths = "/dev/stdin";
     if (*batch_option) o.batch = batch;
     if (*budget_option) o.token_budget = slimpack::tokens{token_budget};
     if (*seed_option) o.seed = seed;
@@ -309,6 +352,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*hop_option) o.hop = slimpack::seconds{hop};
     if (*model_option) o.model = model;
     if (*gpu_option) o.gpu = gpu;
+    if (const CLI::Option* const config = app.get_config_ptr(); config->count() > 0) o.config = config->as<std::string>();
     if (*table_option) o.memory_table = memory_table;
     if (*json_option) o.json = json;
     if (*trace_option) o.trace = trace;
@@ -354,19 +398,19 @@ std::variant<options, int> parse(int argc, char** argv) {
     for (const CLI::Option* const one : {imbalance_option, overlap_option, nodes_option})
       if (given(one)) o.of_experts = one->get_name();
     resolve_experts(o, given(imbalance_option) ? std::optional(imbalance) : std::nullopt);
-    for (const CLI::Option* const one : {sharers_option, exchange_option, divide_option})
-      if (given(one) && !(one == sharers_option && o.sharers == 1)) check_divides(o, one->get_name());
+    check_idle(app, o);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
     return 0;
   } catch (const CLI::CallForVersion& e) {
     std::cout << e.what() << "\n";
     return 0;
+  } catch (const answer& e) {
+    if (!e.text) return complain(e.text.error().detail, 2);
+    std::cout << e.text.value();
+    return 0;
   } catch (const CLI::ParseError& e) {
-    // A mistyped option is told first: what else is wrong, such as an option that is required, often follows from it.
-    if (const std::vector<std::string> rest = app.remaining(); !rest.empty())
-      return complain(unexpected(app, rest.front()) + "; see slimpack-plan --help", 2);
-    return complain(std::string(e.what()) + "; see slimpack-plan --help", 2);
+    return complain(unreadable(app, e) + "; see slimpack-plan --help", 2);
   } catch (const bad_usage& e) {
     return complain(e.line + "; see slimpack-plan --help", 2);
   }

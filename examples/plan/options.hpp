@@ -36,6 +36,7 @@ struct options {
 
   std::optional<std::filesystem::path> model;
   std::optional<std::string> gpu;
+  bool force{};                    ///< let --memory exceed the GPU's
   slimpack::shapes::layout layout;  ///< as given; a degree that is not is 1
   /// Under --auto, what is chosen for: so many GPUs. What is given stays.
   struct choice {
@@ -66,6 +67,7 @@ struct options {
   bool explain{};                ///< print where the time of the stages goes
   std::optional<std::int64_t> time_limit_ms;
 
+  std::optional<std::filesystem::path> config;  ///< that options were read from, too
   std::optional<std::filesystem::path> json;
   std::optional<std::filesystem::path> trace;
   std::optional<std::filesystem::path> timeline;

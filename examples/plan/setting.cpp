@@ -1,5 +1,6 @@
 #include "setting.hpp"
 
+#include "shipped.hpp"
 #include "texts.hpp"
 
 #include <slimpack/costs/calibrated.hpp>
@@ -16,7 +17,9 @@
 
 #include <cstddef>
 #include <fstream>
+#include <filesystem>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -24,8 +27,23 @@ namespace {
 
 using namespace slimpack;
 
+/// The file, or the one that is shipped under this name.
+std::filesystem::path file_named(shipped kind, const std::filesystem::path& typed) {
+  std::error_code failed;
+  return std::filesystem::exists(typed, failed) ? typed : file_of(kind, typed.string()).value_or(typed);
+}
+
+/// The error of reading a file, with the names that could have been given instead.
+error with_names(const error& e, shipped kind, const std::string& option) {
+  std::string names;
+  for (const std::string& name : names_of(kind)) names += (names.empty() ? "" : ", ") + name;
+  return {e.code, e.detail + " (" + option + " takes " + names +
+                      (names.empty() ? "a JSON file)" : ", or a JSON file)")};
+}
+
 result<costs::model_shape> model_of(const options& o) {
-  result<costs::model_shape> model = io::read_model(*o.model);
+  result<costs::model_shape> model = io::read_model(file_named(shipped::models, *o.model));
+  if (!model && model.error().code == errc::unreadable) return with_names(model.error(), shipped::models, "--model");
   if (!model || o.layout.shape.parts() <= model.value().layers) return model;
   return error{errc::invalid_input, "--pp " + std::to_string(o.layout.shape.stages) +
                                         (o.layout.shape.chunks > 1 ? " x --vpp " + std::to_string(o.layout.shape.chunks) : "") +
@@ -77,9 +95,9 @@ result<std::vector<double>> imbalances_of(const std::filesystem::path& file, con
 
 result<costs::gpu> gpu_of(const std::string& text) {
   if (const std::optional<costs::gpu> known = costs::gpus::named(text)) return *known;
-  result<costs::gpu> read = io::read_gpu(text);
-  if (read) return read;
-  return error{read.error().code, read.error().detail + " (--gpu takes h100, a100, h200, b200 or a JSON file)"};
+  result<costs::gpu> read = io::read_gpu(file_named(shipped::gpus, text));
+  if (read || read.error().code != errc::unreadable) return read;
+  return with_names(read.error(), shipped::gpus, "--gpu");
 }
 
 /// The GPU's own rows of the tables; what they lack, its description fills in.
@@ -161,6 +179,11 @@ result<setting> prepare(const options& o) {
     if (!measured) return std::move(measured).error();
     s.measured = std::move(measured).value();
   }
+  const std::optional<memory_limit>& asked = s.layout.shape.memory;
+  if (asked && asked->unit == memory_unit::byte && asked->amount > s.device->memory.value && !o.force)
+    return error{errc::invalid_input, "--memory " + detail::amount(asked->amount, memory_unit::byte) + " exceeds the " +
+                                          detail::amount(s.device->memory.value, memory_unit::byte) + " of " + s.device->name +
+                                          "; lower it, or add --force"};
   if (!s.layout.shape.memory) {
     const result<memory_limit> limit = memory_of(*s.device);
     if (!limit) return limit.error();

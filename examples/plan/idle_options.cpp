@@ -1,0 +1,61 @@
+#include "idle_options.hpp"
+
+#include "texts.hpp"
+
+#include <slimpack/io/lengths.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace cli {
+namespace {
+
+bool plans_with(const options& o, const std::string& planner) {
+  return o.planner == planner || std::find(o.compare.begin(), o.compare.end(), planner) != o.compare.end();
+}
+
+/// Options of planners that not all have.
+void check_planners(const CLI::App& app, const options& o) {
+  const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
+  if (given("--search-report") && !plans_with(o, "slimpack"))
+    throw bad_usage{"--search-report is of the planner slimpack, which is not asked; leave it out"};
+  if (o.weights == slimpack::weight_gradients::apart && !plans_with(o, "slimpack"))
+    throw bad_usage{"--weight-gradients apart is for the planner slimpack; " + o.planner + " has them together"};
+  // Other planners than these two put each sequence on one replica, by rules of their own.
+  const bool divides = plans_with(o, "slimpack") || plans_with(o, "milp");
+  for (const char* const name : {"--sharers", "--exchange", "--divide"})
+    if (given(name) && !divides && !(name == std::string("--sharers") && o.sharers == 1))
+      throw bad_usage{std::string(name) + " is for the planner slimpack; " + o.planner + " puts each sequence on one replica"};
+}
+
+/// Options about several replicas.
+void check_replicas(const CLI::App& app, const options& o) {
+  if (o.automatic && !o.automatic->replicas) return;
+  const int replicas = o.layout.shape.replicas;
+  if (app.get_option("--sharers")->count() > 0 && o.sharers > static_cast<unsigned>(replicas))
+    throw bad_usage{"--sharers " + std::to_string(o.sharers) + " exceeds the replicas, --dp " + std::to_string(replicas) +
+                    "; lower it, or leave it out for any number"};
+  for (const char* const name : {"--exchange", "--divide"})
+    if (app.get_option(name)->count() > 0 && replicas == 1)
+      throw bad_usage{std::string(name) + " is about several replicas: give --dp, or leave it out"};
+}
+
+}  // namespace
+
+void check_idle(const CLI::App& app, const options& o) {
+  const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
+  if (given("--over-long") && !o.max_context)
+    throw bad_usage{"--over-long is about sequences longer than --max-context: give that, or leave it out"};
+  if (given("--force") && !given("--memory"))
+    throw bad_usage{"--force lets --memory exceed the GPU's: give that, or leave it out"};
+  using slimpack::io::lengths_format;
+  for (const auto& [format, name] : {std::pair{lengths_format::text, "text"}, {lengths_format::npy, "npy"}, {lengths_format::idx, "idx"}})
+    if (given("--field") && o.format == format)
+      throw bad_usage{"--field is of JSON and CSV: leave it out with --format " + std::string(name)};
+  if (given("--recompute") && o.quadratic)
+    throw bad_usage{"--recompute needs --cost transformer or profiled; a quadratic cost knows no activations"};
+  check_planners(app, o);
+  check_replicas(app, o);
+}
+
+}  // namespace cli
