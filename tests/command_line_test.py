@@ -178,6 +178,14 @@ class CommandLine(unittest.TestCase):
             self.assertEqual({exchange}, {m["exchange"] for m in json.loads(made.read_text())["merges"]})
         self.assertNotIn("shared", self.plans(*two, "--exchange", "ring", "--sharers", "1"))
 
+    def test_many_shared_sequences_are_one_line(self):
+        for count, lines in ((2, 2), (9, 1)):
+            given = ("--lengths", self.file("l.txt", "60000\n" * count), *QUADRATIC, "--dp", "2", "--memory", "40000tokens")
+            shared = re.findall(r"(?m)^shared    .*", self.plans(*given))
+            self.assertEqual(lines, len(shared))
+            self.assertEqual(count, len(re.findall(r"(?m)^shared    sequence ", self.plans(*given, "--verbose"))))
+        self.assertEqual("shared    9 sequences with 540000 tokens, the longest of 60000, by 2 replicas each (--verbose lists them)", shared[0])
+
     def test_over_long(self):
         path = self.file("long.txt", "100\n900\n300\n")
         self.fails(2, ["1 of 3", "500", "--over-long"], "--lengths", path, *QUADRATIC, "--max-context", "500")
@@ -550,9 +558,9 @@ class CommandLine(unittest.TestCase):
 
     def test_memory_that_cannot_hold_a_sequence(self):
         path = self.file("l.txt", "100\n5000\n")
-        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--dp 2 fits"], "--lengths", path, *QUADRATIC,
+        self.fails(3, ["5000 tokens", "4000 tokens", "1000 tokens are missing", "--memory 5120tokens fits", "on as many GPUs, and --dp 2 fits"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens")
-        self.fails(3, ["1000 tokens are missing", "--memory", "--max-context"], "--lengths", path, *QUADRATIC,
+        self.fails(3, ["1000 tokens are missing; --memory 5120tokens fits"], "--lengths", path, *QUADRATIC,
                    "--memory", "4000tokens", "--sharers", "1")
         self.fails(3, ["GiB", "missing", "--recompute"], "--lengths", self.file("m.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4")
         self.fails(3, ["GiB", "missing", "GPUs instead of 1"], "--lengths", path, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json")
@@ -560,10 +568,10 @@ class CommandLine(unittest.TestCase):
                    "--max-context", "4000", "--memory", "3000tokens")
 
     def advice(self, *arguments):
-        """What to type, as the line on standard error ends."""
+        """What to type, as the line on standard error ends: one thing or the other."""
         run = self.run_plan(*arguments)
         self.assertEqual(3, run.returncode, run.stderr)
-        return re.search(r"; (--.*) fits: .* a step on ", run.stderr)[1].split()
+        return [advice.split() for advice in re.findall(r"(?:; |, and )(--[^:]*) fits: \S+ \S+ a step on ", run.stderr)]
 
     def test_advice_typed_back_plans(self):
         one = ["--lengths", self.file("one.txt", "131072\n")]
@@ -574,19 +582,28 @@ class CommandLine(unittest.TestCase):
         for typed in ([*llama, "--tp", "2"], [*llama, "--tp", "2", "--dp", "2", "--sharers", "1"], [*llama, "--recompute", "full", "--memory", "30GiB"],
                       [*llama, "--tp", "2", "--planner", "megatron"], deepseek, whole, shared, [*one, *MODEL, "--auto", "--gpus", "1"],
                       [*llama, "--auto", "--gpus", "8", "--tp", "2", "--memory", "24GiB"]):
-            changed = dict(zip(map(str, typed[::2]), typed[1::2])) if "--auto" not in typed else None
-            advice = self.advice(*typed)
-            with self.subTest(typed=typed, advice=advice):
-                if changed is None:  # --auto has no value, and only --gpus is advised
-                    self.assertEqual("--gpus", advice[0])
-                    typed[typed.index("--gpus") + 1] = advice[1]
-                    self.plans(*typed)
-                else:
-                    changed.update(zip(advice[::2], advice[1::2]))
-                    self.plans(*(x for pair in changed.items() for x in pair))
+            for advice in self.advice(*typed):
+                with self.subTest(typed=typed, advice=advice):
+                    changed = list(map(str, typed))
+                    for name, value in zip(advice[::2], advice[1::2]):
+                        if name in changed:
+                            changed[changed.index(name) + 1] = value
+                        else:
+                            changed += [name, value]
+                    self.plans(*changed)
 
     def test_advice_takes_no_more_gpus_than_it_must(self):
-        self.assertEqual(["--recompute", "selective"], self.advice("--lengths", self.file("one.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4"))
+        self.assertEqual([["--recompute", "selective"]], self.advice("--lengths", self.file("one.txt", "131072\n"), *MODEL, "--tp", "2", "--pp", "4"))
+
+    def test_advice_is_affordable(self):
+        mooncake = ["--lengths", DATA / "lengths" / "mooncake_conversation.txt", "--batch", "64"]
+        for cost in (QUADRATIC, [*MODEL, "--tp", "2", "--pp", "4"]):  # a thousand GPUs share what one holds under a higher limit
+            (name, value), *more = self.advice(*mooncake, *cost, "--memory", "1000tokens")
+            self.assertEqual(("--memory", []), (name, more))
+            self.assertLessEqual(87571, int(value.removesuffix("tokens")))
+            self.assertLessEqual(int(value.removesuffix("tokens")), 1.05 * 87571)
+        advised = self.advice(*mooncake, *MODEL)[0]  # fewer GPUs than twice, and not a power of two
+        self.assertEqual(["--pp", "3"], advised[:2])
 
     def auto(self, *arguments, gpus=16):
         """The options of a choice for a batch of two long and many short sequences, and where its plan is written."""
@@ -816,6 +833,31 @@ class CommandLine(unittest.TestCase):
         self.assertEqual({"p.json", "t.json", "t.html"}, {p.name for p in self.outputs.iterdir()})
         self.assertTrue(json.loads((self.outputs / "t.json").read_text()))
         self.assertNotIn("http", (self.outputs / "t.html").read_text().replace("http-equiv", ""))
+
+    def test_compare_shows_plans_side_by_side(self):
+        given = ("--lengths", self.file("l.txt", "100\n2000\n300\n4000\n500\n"), *QUADRATIC, "--pp", "2")
+        a, b, c = (self.inputs / name for name in ("a.json", "b.json", "c.json"))
+        self.plans(*given, "--json", a)
+        self.plans(*given, "--planner", "megatron", "--json", b)
+        self.plans(*given, "--batch", "3", "--json", c)
+        page = self.outputs / "page.html"
+        out = self.plans("compare", a, b, "--timeline", page)
+        self.assertRegex(out, r"(?m)^plan +a\.json +b\.json$")
+        self.assertRegex(out, r"(?m)^planner +slimpack +megatron$")
+        steps = [json.loads(file.read_text())["step_time"] for file in (a, b)]
+        self.assertRegex(out, rf"(?m)^speed-up +1\.00 x +{steps[0] / steps[1]:.2f} x$")
+        for name in ("a (slimpack)", "b (megatron)"):
+            self.assertIn(name, page.read_text())
+        page.unlink()
+        self.assertRegex(self.plans("compare", a, b, c), r"(?m)^speed-up .* -$")
+        for says, arguments in ((["two plan files"], ["compare", a]), (["plans", "required"], ["compare"]), (["nowhere.json", "cannot be opened"], ["compare", a, "nowhere.json"]),
+                                (["l.txt", "not JSON"], ["compare", a, self.inputs / "l.txt"]), (["c.json: is of another batch"], ["compare", a, c, "--timeline", page]),
+                                (["it is an input"], ["compare", a, b, "--timeline", a])):
+            run = self.run_plan(*arguments)
+            self.assertEqual((2, 1), (run.returncode, run.stderr.count("\n")), run.stderr)
+            for word in says:
+                self.assertIn(word, run.stderr)
+            self.assertFalse(page.exists())
 
     def test_graphs_are_drawn_of_small_plans(self):
         self.plans("--lengths", self.file("l.txt", "100\n2000\n"), *QUADRATIC, "--pp", "2", "--graph", self.outputs / "p.dot")

@@ -7,9 +7,12 @@
 #include <slimpack/shapes/space.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
+#include <utility>
 
 namespace cli {
 namespace {
@@ -49,40 +52,102 @@ std::string fits(const std::string& options, const candidate& c, std::int64_t gp
          (c.layout.gpus() == gpus ? "as many GPUs" : std::to_string(c.layout.gpus()) + " GPUs instead of " + std::to_string(gpus));
 }
 
-/// Where the shape is chosen: more GPUs, everything else chosen anew.
-std::string advice_on_gpus(const setting& s, std::span<const std::vector<tokens>> batches) {
-  const int gpus = s.options.automatic->gpus;
-  for (int n = 2 * gpus; n <= std::max(2 * gpus, 4096); n *= 2)
-    if (const std::optional<candidate> best = fastest(s, layouts_of(s, s.options.planner, n), batches))
-      return fits("--gpus " + std::to_string(n), *best, gpus);
-  return "nor does any up to 4096 GPUs: give fewer degrees, or lower --max-context";
+/// What can be changed, and what may be tried for it.
+struct question {
+  const setting& s;
+  std::span<const std::vector<tokens>> batches;
+  std::int64_t gpus;
+
+  /// The layouts of so many GPUs, those that differ least first.
+  [[nodiscard]] std::vector<std::vector<layout>> layouts(std::int64_t n) const {
+    if (s.options.automatic) return {layouts_of(s, s.options.planner, static_cast<int>(n))};
+    std::vector<layout> all = layouts_on(s, static_cast<int>(n));
+    std::vector<layout> near;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(near), [&](const layout& l) { return l.changes(s.layout) <= 2; });
+    return {std::move(near), std::move(all)};
+  }
+  [[nodiscard]] std::optional<candidate> on(std::int64_t n) const {
+    for (const std::vector<layout>& tried : layouts(n))
+      if (std::optional<candidate> best = fastest(s, tried, batches)) return best;
+    return std::nullopt;
+  }
+  /// The layouts that are asked for, under another limit.
+  [[nodiscard]] std::optional<candidate> under(double limit) const {
+    std::vector<layout> tried = s.options.automatic ? layouts(gpus).front() : std::vector<layout>{s.layout};
+    for (layout& l : tried) l.shape.memory->amount = limit;
+    return fastest(s, tried, batches);
+  }
+};
+
+/// The least limit of memory that was found to do, where one was given and the GPU has more.
+std::optional<std::string> advice_on_memory(const question& asked) {
+  const memory_limit given = *asked.s.layout.shape.memory;
+  const bool in_tokens = given.unit == memory_unit::token;
+  if (!asked.s.options.limits_memory) return std::nullopt;
+  const std::optional<candidate> free = asked.under(std::numeric_limits<double>::infinity());
+  if (!free) return std::nullopt;
+  // Told in units that can be typed: what a cut is a multiple of, or an eighth of a GiB.
+  const double unit = in_tokens ? static_cast<double>(asked.s.layout.shape.quantum.value) : 134217728.0;
+  double low = std::floor(given.amount / unit);
+  double high = std::ceil(free->peak_memory / unit);
+  std::optional<candidate> best = asked.under(high * unit);
+  if (!best) return std::nullopt;
+  while (high - low > std::max(1.0, high / 32)) {
+    const double middle = std::floor((low + high) / 2);
+    if (std::optional<candidate> fitting = asked.under(middle * unit))
+      high = middle, best = std::move(fitting);
+    else
+      low = middle;
+  }
+  if (!in_tokens && high * unit > asked.s.device->memory.value) return std::nullopt;
+  const int digits = std::fmod(high, 8) == 0 ? 0 : 3;
+  return fits("--memory " + (in_tokens ? fixed(high * unit, 0) + "tokens" : fixed(high / 8, digits) + "GiB"), *best, asked.gpus);
+}
+
+/// More GPUs: twice as many again and again, then as few between the last two as three more trials find.
+std::optional<std::string> advice_on_gpus(const question& asked, std::int64_t most) {
+  const std::int64_t base = asked.gpus;
+  std::optional<candidate> best;
+  std::int64_t enough = base;
+  while (!best && 2 * enough <= most) best = asked.on(enough *= 2);
+  if (!best) return std::nullopt;
+  std::int64_t few = enough / 2;
+  for (int trial = 0; trial < 3 && enough - few > base; ++trial) {
+    const std::int64_t middle = (few + enough) / 2 / base * base;
+    if (std::optional<candidate> fitting = middle > few ? asked.on(middle) : std::nullopt)
+      enough = middle, best = std::move(fitting);
+    else
+      few = middle;
+  }
+  const bool chosen = asked.s.options.automatic.has_value();
+  return fits(chosen ? "--gpus " + std::to_string(enough) : options_of(best->layout, asked.s.layout), *best, base);
 }
 
 }  // namespace
 
 std::string advice(const setting& s, std::span<const std::vector<tokens>> batches) {
   const progress shown("looking for what fits");
-  if (s.options.automatic) return advice_on_gpus(s, batches);
-  const std::int64_t gpus = s.layout.gpus();
-  if (s.options.planner != "slimpack") {
-    setting own = s;
-    own.options.planner = "slimpack";
-    if (const std::optional<candidate> best = fastest(own, std::span(&s.layout, 1), batches))
-      return fits("--planner slimpack", *best, gpus);
+  const std::int64_t gpus = s.options.automatic ? s.options.automatic->gpus : s.layout.gpus();
+  const question asked{s, batches, gpus};
+  if (!s.options.automatic) {
+    if (s.options.planner != "slimpack") {
+      setting own = s;
+      own.options.planner = "slimpack";
+      if (const std::optional<candidate> best = fastest(own, std::span(&s.layout, 1), batches))
+        return fits("--planner slimpack", *best, gpus);
+    }
+    if (const std::optional<candidate> best = asked.on(gpus)) return fits(options_of(best->layout, s.layout), *best, gpus);
   }
-  for (std::int64_t n = gpus; n <= std::max<std::int64_t>(16 * gpus, 4096) && n <= 65536; n *= 2) {
-    const std::vector<layout> all = layouts_on(s, static_cast<int>(n));
-    std::vector<layout> near;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(near),
-                 [&](const layout& l) { return l.changes(s.layout) <= 2; });
-    for (const std::vector<layout>& tried : {near, all})
-      if (const std::optional<candidate> best = fastest(s, tried, batches))
-        return fits(options_of(best->layout, s.layout), *best, gpus);
-  }
+  const std::optional<std::string> memory = advice_on_memory(asked);
+  // Where more memory does, many times as many GPUs are no help that anyone would take.
+  const std::int64_t most = memory ? 4 * gpus : std::min<std::int64_t>(65536, std::max<std::int64_t>(16 * gpus, 4096));
+  const std::optional<std::string> more = advice_on_gpus(asked, most);
+  if (memory && more) return *memory + ", and " + *more;
+  if (memory || more) return memory ? *memory : *more;
   std::int64_t longest = 0;
   for (const std::vector<tokens>& lengths : batches)
     longest = std::max(longest, std::max_element(lengths.begin(), lengths.end())->value);
-  return "no change of shape or recomputation helps: raise --memory (the longest sequence alone has " +
+  return "nothing that was tried on up to " + std::to_string(most) + " GPUs fits: raise --memory (the longest sequence alone has " +
          std::to_string(longest) + " tokens) or lower --max-context";
 }
 

@@ -51,6 +51,7 @@ std::string for_bash(const std::vector<const CLI::Option*>& options) {
          cases + "    *) [[ $word == -* ]] && COMPREPLY=($(compgen -W \"" + joined(names) +
          "\" -- \"$word\")) ;;\n"
          "  esac\n"
+         "  [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W compare -- \"$word\"))\n"
          "}\n"
          "complete -o default -F _slimpack_plan slimpack-plan\n";
 }

@@ -3,6 +3,7 @@
 #include "advice.hpp"
 #include "batches.hpp"
 #include "choice.hpp"
+#include "compare.hpp"
 #include "explain.hpp"
 #include "options.hpp"
 #include "output_names.hpp"
@@ -35,6 +36,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -226,6 +228,7 @@ int run(const options& o) {
 }  // namespace cli
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "compare") return cli::compare(argc - 1, argv + 1);
   const std::variant<cli::options, int> parsed = cli::parse(argc, argv);
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   try {

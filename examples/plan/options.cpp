@@ -162,6 +162,7 @@ void resolve(options& o, const std::optional<std::string>& memory, const std::op
   resolve_cost(o);
   if (memory) {
     on.memory = memory_of(*memory);
+    o.limits_memory = true;
     if (o.quadratic && on.memory->unit == slimpack::memory_unit::byte)
       throw bad_usage{
           "--memory in bytes needs --cost transformer or profiled; a quadratic cost knows no bytes, give "
@@ -323,6 +324,7 @@ std::variant<options, int> parse(int argc, char** argv) {
                "Print where the time of the stages goes, and what no plan on this or any other layout can be faster than;\n"
                "the plan file says it, too")
       ->group(output);
+  app.add_flag("--verbose", o.verbose, "Print a line for each sequence that replicas share")->group(output);
   app.add_flag("--search-report", o.search_report,
                "Print how often the search tried each change, took it, and what that gained; plans do not depend on it")
       ->group(output);
@@ -335,6 +337,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       add(output, "--timeline", timeline, "FILE", "Write a page that shows the plan, and those compared");
   auto* graph_option = add(output, "--graph", graph, "FILE.dot", "Draw the task graph of a small plan, for Graphviz");
   app.footer(
+      "Plan files side by side: slimpack-plan compare a.json b.json --timeline page.html\n\n"
       "Exit status: 0 planned; 2 bad usage or input; 3 it does not fit into memory.\n\n"
       "Examples:\n"
       "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --tp 2 --pp 8 --timeline plan.html\n"

@@ -36,6 +36,7 @@ struct options {
 
   std::optional<std::filesystem::path> model;
   std::optional<std::string> gpu;
+  bool limits_memory{};            ///< --memory is given
   bool force{};                    ///< let --memory exceed the GPU's
   slimpack::shapes::layout layout;  ///< as given; a degree that is not is 1
   /// Under --auto, what is chosen for: so many GPUs. What is given stays.
@@ -64,6 +65,7 @@ struct options {
   bool by_estimates{};           ///< divide the batch by estimates
   std::size_t threads{0};        ///< 0: one per core
   bool search_report{};          ///< print what slimpack's search did
+  bool verbose{};                ///< print a line for each shared sequence
   bool explain{};                ///< print where the time of the stages goes
   std::optional<std::int64_t> time_limit_ms;
 

@@ -69,6 +69,28 @@ void print_critical_path(std::ostream& out, const plan& p) {
       << percent(static_cast<double>(held) / static_cast<double>(instructions), 1) << " of the instructions have no slack.\n";
 }
 
+/// The sequences that replicas share: each of a few, or all in one line.
+void print_shared(std::ostream& out, const plan& p, bool verbose) {
+  constexpr std::size_t few = 4;
+  if (p.merges.size() <= few || verbose) {
+    for (const merge& m : p.merges) {
+      out << "shared    sequence " << m.sequence.value << " (" << p.lengths[m.sequence.value].value << " tokens) by replicas";
+      for (const std::uint32_t r : m.replicas) out << " " << r;
+      out << ", in " << m.forward.size() << " rows forward and " << m.backward.size() << " backward\n";
+    }
+    return;
+  }
+  std::int64_t total = 0, longest = 0;
+  std::size_t least = p.merges.front().replicas.size(), most = 0;
+  for (const merge& m : p.merges) {
+    const std::int64_t length = p.lengths[m.sequence.value].value;
+    total += length, longest = std::max(longest, length);
+    least = std::min(least, m.replicas.size()), most = std::max(most, m.replicas.size());
+  }
+  out << "shared    " << p.merges.size() << " sequences with " << total << " tokens, the longest of " << longest << ", by "
+      << (least == most ? "" : std::to_string(least) + " to ") << most << " replicas each (--verbose lists them)\n";
+}
+
 void print_batch(std::ostream& out, const options& o, const row& first) {
   const plan& p = first.plan.value();
   const auto longest = std::max_element(p.lengths.begin(), p.lengths.end())->value;
@@ -91,11 +113,7 @@ void print_batch(std::ostream& out, const options& o, const row& first) {
                                (p.memory_unit == memory_unit::byte ? "GPU" : "stage")
                          : std::string("no limit"))
       << "\n";
-  for (const merge& m : p.merges) {
-    out << "shared    sequence " << m.sequence.value << " (" << p.lengths[m.sequence.value].value << " tokens) by replicas";
-    for (const std::uint32_t r : m.replicas) out << " " << r;
-    out << ", in " << m.forward.size() << " rows forward and " << m.backward.size() << " backward\n";
-  }
+  print_shared(out, p, o.verbose);
   out << "\n";
 }
 
