@@ -92,6 +92,7 @@ class CommandLine(unittest.TestCase):
                 self.fails(2, ["bad.txt", *says], "--lengths", self.file("bad.txt", content), *QUADRATIC)
         self.fails(2, ["nowhere.txt"], "--lengths", self.inputs / "nowhere.txt", *QUADRATIC)
         self.fails(2, [], "--lengths", self.inputs, *QUADRATIC)
+        self.fails(2, ["--lengths is empty"], "--lengths", "", *QUADRATIC)
 
     def test_pipes_that_nobody_writes_are_refused(self):
         pipe = self.inputs / "pipe"
@@ -149,7 +150,7 @@ class CommandLine(unittest.TestCase):
             self.plans(*typed, "--token-budget", budget, "--batches", len(sizes))
             files = [made] if len(sizes) == 1 else [self.inputs / f"p-{i}.json" for i in range(len(sizes))]
             self.assertEqual(sizes, [json.loads(file.read_text())["lengths"] for file in files])
-            self.fails(2, [f"fills {len(sizes)} batches of --token-budget {budget}", "--batches"], *typed, "--token-budget", budget, "--batches", len(sizes) + 1)
+            self.fails(2, [f"fills {len(sizes)} of the {len(sizes) + 1} batches of --token-budget {budget}", "--batches"], *typed, "--token-budget", budget, "--batches", len(sizes) + 1)
         self.fails(2, ["sequence 1 has 2000 tokens", "--token-budget 1999", "--over-long"], *typed, "--token-budget", "1999")
         self.plans(*typed, "--token-budget", "1999", "--max-context", "1999", "--over-long", "truncate")
         self.fails(2, ["--batch", "--token-budget"], *typed, "--token-budget", "1999", "--batch", "2")
@@ -405,13 +406,15 @@ class CommandLine(unittest.TestCase):
         for says, options in (("--over-long is about sequences longer than --max-context", ["--over-long", "drop"]),
                               ("--sharers 3 exceeds the replicas, --dp 2", ["--dp", "2", "--sharers", "3"]),
                               ("--exchange is about several replicas: give --dp", ["--exchange", "ring"]), ("--divide is about several replicas", ["--divide", "estimated"]),
-                              ("--field is of JSON and CSV", ["--format", "text", "--field", "n"]), ("--field is of JSON and CSV", ["--format", "npy", "--field", "n"]),
                               ("--force lets --memory exceed the GPU's", ["--force"]), ("--recompute needs --cost transformer or profiled", ["--recompute", "full"]),
                               ("--search-report is of the planner slimpack", ["--planner", "megatron", "--search-report"]),
                               ("--weight-gradients apart is for the planner slimpack", ["--planner", "chunked", "--weight-gradients", "apart"])):
             self.fails(2, [says, "--help"], *given, *QUADRATIC, *options)
-        self.fails(2, ["--seed: -1 is negative"], *given, *QUADRATIC, "--seed", "-1")
-        self.fails(2, ["--seed = 1.5 is no number"], *given, *QUADRATIC, "--seed", "1.5")
+        for option in ([], ["--format", "text"]):
+            self.fails(2, ["l.txt: is one length a line, which has no field n"], *given, *QUADRATIC, *option, "--field", "n")
+        self.fails(2, ["tiny.idx: is a Megatron-LM index, which has no field n"], "--lengths", DATA / "megatron" / "tiny.idx", *QUADRATIC, "--field", "n")
+        for seed in ("-1", "1.5", "1e3", "99999999999999999999"):
+            self.fails(2, [f"--seed: {seed} is no whole number from 0"], *given, *QUADRATIC, "--seed", seed)
 
     def test_memory_above_the_gpus(self):
         given = ("--lengths", self.file("l.txt", "100\n200\n"), *MODEL, "--tp", "2", "--memory", "76GiB")
@@ -436,7 +439,7 @@ class CommandLine(unittest.TestCase):
             self.assertIn(word, out)
         self.assertIn("dp 2 x pp 4", self.plans("--config", path, "--pp", "4", "--dp", "2"))
         self.fails(2, ["--config nowhere.toml cannot be opened"], "--config", "nowhere.toml")
-        for content, says in (("pps = 2\n", "bad.toml: --pps is no option; did you mean --pp?"), ("pp = many\n", "--pp: Value many"), ("pp = 2\npp = 4\n", "--pp has 2 values"),
+        for content, says in (("pps = 2\n", "bad.toml: --pps is no option; did you mean --pp?"), ("\x80{]\n", "is no list of options"), ("pp = many\n", "--pp: Value many"), ("pp = 2\npp = 4\n", "--pp has 2 values"),
                               ("[plan]\npp = 2\n", "bad.toml: has the section plan"), ("list-models = true\n", "not allowed in a configuration file"),
                               ("cost = quadratic:1,2,3,4,5\n", "one with commas is in quotes")):
             self.fails(2, [says, "--help"], "--config", self.file("bad.toml", content))
@@ -850,7 +853,7 @@ class CommandLine(unittest.TestCase):
             self.assertIn(name, page.read_text())
         page.unlink()
         self.assertRegex(self.plans("compare", a, b, c), r"(?m)^speed-up .* -$")
-        for says, arguments in ((["two plan files"], ["compare", a]), (["plans", "required"], ["compare"]), (["nowhere.json", "cannot be opened"], ["compare", a, "nowhere.json"]),
+        for says, arguments in ((["two plan files"], ["compare", a]), (["two plan files"], ["compare"]), (["nowhere.json", "cannot be opened"], ["compare", a, "nowhere.json"]),
                                 (["l.txt", "not JSON"], ["compare", a, self.inputs / "l.txt"]), (["c.json: is of another batch"], ["compare", a, c, "--timeline", page]),
                                 (["it is an input"], ["compare", a, b, "--timeline", a])):
             run = self.run_plan(*arguments)

@@ -90,7 +90,12 @@ std::optional<std::string> advice_on_memory(const question& asked) {
   const double unit = in_tokens ? static_cast<double>(asked.s.layout.shape.quantum.value) : 134217728.0;
   double low = std::floor(given.amount / unit);
   double high = std::ceil(free->peak_memory / unit);
-  std::optional<candidate> best = asked.under(high * unit);
+  if (!in_tokens) {
+    const result<memory_limit> usual = usual_limit(*asked.s.device);
+    if (!usual) return std::nullopt;
+    high = std::min(high, std::floor(usual.value().amount / unit));
+  }
+  std::optional<candidate> best = high > low ? asked.under(high * unit) : std::nullopt;
   if (!best) return std::nullopt;
   while (high - low > std::max(1.0, high / 32)) {
     const double middle = std::floor((low + high) / 2);
@@ -99,7 +104,6 @@ std::optional<std::string> advice_on_memory(const question& asked) {
     else
       low = middle;
   }
-  if (!in_tokens && high * unit > asked.s.device->memory.value) return std::nullopt;
   const int digits = std::fmod(high, 8) == 0 ? 0 : 3;
   return fits("--memory " + (in_tokens ? fixed(high * unit, 0) + "tokens" : fixed(high / 8, digits) + "GiB"), *best, asked.gpus);
 }

@@ -62,8 +62,9 @@ result<void> fill(std::vector<std::vector<tokens>>& made, const std::vector<toke
     used += lengths[i];
   }
   if (made.size() < o.batches)
-    return error{errc::invalid_input, o.lengths.string() + " fills " + std::to_string(made.size()) + " batches of " + budget +
-                                          ", " + std::to_string(o.batches) + " are asked for; lower --batches"};
+    return error{errc::invalid_input, o.lengths.string() + " fills " + std::to_string(made.size()) + " of the " +
+                                          std::to_string(o.batches) + " batches of " + budget +
+                                          " that are asked for; lower --batches"};
   made.resize(o.batches);
   return slimpack::success();
 }

@@ -117,7 +117,7 @@ int compare(int argc, char** argv) {
   app.name("slimpack-plan compare");
   std::vector<std::filesystem::path> files;
   std::string page;
-  app.add_option("plans", files, "Plan files, as --json writes them; speed-ups are against the first")->required()->type_name("FILE");
+  app.add_option("plans", files, "Plan files, as --json writes them; speed-ups are against the first")->type_name("FILE");
   auto* page_option = app.add_option("--timeline", page, "Write a page with a tab for each plan, of one batch")->type_name("FILE");
   try {
     app.parse(argc, argv);

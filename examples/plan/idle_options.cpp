@@ -2,8 +2,6 @@
 
 #include "texts.hpp"
 
-#include <slimpack/io/lengths.hpp>
-
 #include <algorithm>
 #include <string>
 
@@ -48,10 +46,6 @@ void check_idle(const CLI::App& app, const options& o) {
     throw bad_usage{"--over-long is about sequences longer than --max-context: give that, or leave it out"};
   if (given("--force") && !given("--memory"))
     throw bad_usage{"--force lets --memory exceed the GPU's: give that, or leave it out"};
-  using slimpack::io::lengths_format;
-  for (const auto& [format, name] : {std::pair{lengths_format::text, "text"}, {lengths_format::npy, "npy"}, {lengths_format::idx, "idx"}})
-    if (given("--field") && o.format == format)
-      throw bad_usage{"--field is of JSON and CSV: leave it out with --format " + std::string(name)};
   if (given("--recompute") && o.quadratic)
     throw bad_usage{"--recompute needs --cost transformer or profiled; a quadratic cost knows no activations"};
   check_planners(app, o);

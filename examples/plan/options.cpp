@@ -12,8 +12,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <iterator>
 #include <optional>
@@ -146,6 +148,8 @@ std::string unreadable(const CLI::App& app, const CLI::ParseError& e) {
   if (e.get_name() != "ConfigError") return said;
   if (said.find("not allowed") != std::string::npos) return file + ": " + said;
   if (last.find('.') != std::string::npos) return file + ": has the section " + last.substr(0, last.find('.')) + "; options are in none";
+  if (std::any_of(last.begin(), last.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_'; }))
+    return file + ": is no list of options, expected lines such as pp = 8";
   return file + ": " + no_option(app, "--" + last);
 }
 
@@ -238,7 +242,11 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(count);
   auto* seed_option = add(list, "--seed", seed, "S", "Shuffle the list first, with this seed")
                           ->check([](const std::string& text) {
-                            return text.starts_with('-') ? text + " is negative; a seed is a whole number from 0 on" : std::string{};
+                            std::uint64_t value{};
+                            const char* const last = text.data() + text.size();
+                            const auto [end, failed] = std::from_chars(text.data(), last, value);
+                            const bool sound = failed == std::errc{} && end == last;
+                            return sound ? std::string{} : text + " is no whole number from 0 to 18446744073709551615";
                           });
   auto* context_option =
       add(list, "--max-context", max_context, "TOKENS", "Longest length allowed [no limit]")->check(count);
@@ -346,6 +354,7 @@ std::variant<options, int> parse(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+    if (o.lengths.empty()) throw bad_usage{"--lengths is empty: give a file"};
     if (o.lengths == "-") o.lengths = "/dev/stdin";
     if (*batch_option) o.batch = batch;
     if (*budget_option) o.token_budget = slimpack::tokens{token_budget};

@@ -139,15 +139,14 @@ costs::routing routing_of(const setting& s, const costs::model_shape& model) {
   return how;
 }
 
-/// What a GPU has less what is kept free: contexts, communication buffers, fragments.
-result<memory_limit> memory_of(const costs::gpu& device) {
+}  // namespace
+
+result<memory_limit> usual_limit(const costs::gpu& device) {
   constexpr double reserve = 4.0 * 1024 * 1024 * 1024;
   if (device.memory.value > reserve) return memory_limit{memory_unit::byte, device.memory.value - reserve};
   return error{errc::out_of_memory, device.name + " has " + detail::amount(device.memory.value, memory_unit::byte) +
                                         ", less than the 4 GiB kept free; set --memory"};
 }
-
-}  // namespace
 
 result<setting> prepare(const options& o) {
   setting s{.options = o, .layout = o.layout};
@@ -185,7 +184,7 @@ result<setting> prepare(const options& o) {
                                           detail::amount(s.device->memory.value, memory_unit::byte) + " of " + s.device->name +
                                           "; lower it, or add --force"};
   if (!s.layout.shape.memory) {
-    const result<memory_limit> limit = memory_of(*s.device);
+    const result<memory_limit> limit = usual_limit(*s.device);
     if (!limit) return limit.error();
     s.layout.shape.memory = limit.value();
   }

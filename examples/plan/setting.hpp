@@ -41,6 +41,10 @@ struct setting {
   slimpack::shapes::layout layout{};       ///< as given, with the memory limit
 };
 
+/// What a GPU has less what is kept free: contexts, communication buffers, fragments.
+/// Errors    out_of_memory: nothing is left
+slimpack::result<slimpack::memory_limit> usual_limit(const slimpack::costs::gpu& device);
+
 /// Reads the files that the options name.
 slimpack::result<setting> prepare(const options& o);
 

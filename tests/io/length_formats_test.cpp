@@ -84,6 +84,17 @@ TEST(CsvLengths, AreNotSeenInNumbersOrBinaryData) {
   EXPECT_EQ(refusal("\x01,a\n"), "line 1: \"?,a\" is not a whole number, expected one decimal length a line");
 }
 
+TEST(CsvLengths, MayHaveNamesOfDigitsWhereOneIsAskedFor) {
+  EXPECT_EQ(read("0,1\n5,6\n", "1"), of({6}));
+}
+
+TEST(LengthsWithoutFields, AreRefusedWhereOneIsAskedFor) {
+  EXPECT_EQ(refusal("7\n", lengths_format::automatic, "n"), "is one length a line, which has no field n; leave the field out");
+  EXPECT_EQ(refusal(content_of(data("megatron/tiny.idx")), lengths_format::automatic, "n"),
+            "is a Megatron-LM index, which has no field n; leave the field out");
+  EXPECT_EQ(refusal("\x93NUMPY", lengths_format::automatic, "n"), "is a NumPy array, which has no field n; leave the field out");
+}
+
 /// What numpy.save wrote: version 1, its header padded to 128 bytes.
 std::string npy(const std::string& descr, const std::string& shape, std::string_view elements) {
   std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";

@@ -28,8 +28,8 @@ namespace slimpack::io {
 /// How a file lists the lengths of sequences.
 enum class lengths_format : unsigned char {
   automatic,  ///< idx and npy by their magic bytes; by the first line that is not blank jsonl where it begins with '{',
-              ///< json with '['; csv where it has a comma or is a usual field, or a field is asked for, and it begins
-              ///< with no digit; else text
+              ///< json with '['; csv where it has a comma or is a usual field, or a field is asked for, unless it
+              ///< begins with a digit; else text
   text,       ///< one decimal length a line
   jsonl,      ///< one JSON object a line; a member is the length, or the tokens
   json,       ///< a JSON array of lengths, of arrays of tokens, or of objects as in jsonl
@@ -50,11 +50,22 @@ namespace detail {
   if (line.starts_with('{')) return lengths_format::jsonl;
   if (line.starts_with('[')) return lengths_format::json;
   const auto control = [](char c) { return c >= 0 && c < ' ' && c != '\t'; };
-  if (line.empty() || (line.front() >= '0' && line.front() <= '9') || std::any_of(line.begin(), line.end(), control))
-    return lengths_format::text;
+  const bool comma = line.find(',') != std::string_view::npos;
+  const bool number = !line.empty() && line.front() >= '0' && line.front() <= '9' && (field.empty() || !comma);
+  if (line.empty() || number || std::any_of(line.begin(), line.end(), control)) return lengths_format::text;
   const bool usual = std::find(usual_fields.begin(), usual_fields.end(), line) != usual_fields.end();
-  if (usual || !field.empty() || line.find(',') != std::string_view::npos) return lengths_format::csv;
+  if (usual || !field.empty() || comma) return lengths_format::csv;
   return lengths_format::text;
+}
+
+/// The error of a field that is asked of a format that has none, or nothing.
+[[nodiscard]] inline std::optional<error> no_field(lengths_format format, std::string_view field, const std::string& file) {
+  const char* const is = format == lengths_format::text  ? "one length a line"
+                         : format == lengths_format::npy ? "a NumPy array"
+                         : format == lengths_format::idx ? "a Megatron-LM index"
+                                                         : nullptr;
+  if (field.empty() || is == nullptr) return std::nullopt;
+  return error{errc::invalid_input, file + ": is " + is + ", which has no field " + std::string(field) + "; leave the field out"};
 }
 
 /// Of a format that is known, and is not idx.
@@ -90,6 +101,7 @@ namespace detail {
     return error{errc::invalid_input, file + ": is a Megatron-LM index, which is read from an uncompressed file only"};
   if (format == lengths_format::automatic)
     format = peeked.first().starts_with(detail::npy_magic) ? lengths_format::npy : detail::format_of(peeked.first(), field);
+  if (std::optional<error> none = detail::no_field(format, field, file)) return *std::move(none);
   result<std::vector<tokens>> lengths = detail::lengths_in(peeked, file, format, field);
   if (peeked.bad()) return error{errc::unreadable, file + ": could not be read to its end"};
   if (lengths && lengths.value().empty())
@@ -103,12 +115,14 @@ namespace detail {
 [[nodiscard]] inline result<std::vector<tokens>> read_lengths(const std::filesystem::path& file,
                                                               lengths_format format = lengths_format::automatic,
                                                               std::string_view field = {}) {
-  if (format == lengths_format::idx) return detail::megatron_index(file).lengths();
   result<std::ifstream> in = detail::open_to_read(file);
   if (!in) return std::move(in).error();
   detail::peeked_stream peeked(in.value());
-  if (format == lengths_format::automatic && detail::megatron_index::begins(peeked.first()))
+  if (format == lengths_format::automatic && detail::megatron_index::begins(peeked.first())) format = lengths_format::idx;
+  if (format == lengths_format::idx) {
+    if (std::optional<error> none = detail::no_field(format, field, file.string())) return *std::move(none);
     return detail::megatron_index(file).lengths();
+  }
   return read_lengths(peeked, file.string(), format, field);
 }
 
