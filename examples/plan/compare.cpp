@@ -37,14 +37,24 @@ std::string shape_text(const plan& p) {
   return options_of(shapes::layout{.shape = p.shape, .layers = p.layers});
 }
 
+double rate_of(const plan& p) {
+  return tokens_of(p) / p.step_time.value / static_cast<double>(shapes::layout{.shape = p.shape}.gpus());
+}
+
+std::string limit_text(const plan& p) {
+  return p.shape.memory ? slimpack::detail::amount(p.shape.memory->amount, p.memory_unit) : "-";
+}
+
 std::size_t packs_of(const plan& p, pass direction) {
   std::size_t sum = 0;
-  for (const replica_plan& r : p.replicas) sum += (direction == pass::forward ? r.partition.forward : r.partition.backward).size();
+  for (const replica_plan& r : p.replicas)
+    sum += (direction == pass::forward ? r.partition.forward : r.partition.backward).size();
   return sum;
 }
 
 /// A line for each property, a column for each plan.
-std::vector<std::vector<std::string>> table_of(const std::vector<std::filesystem::path>& files, const std::vector<plan>& plans) {
+std::vector<std::vector<std::string>> table_of(const std::vector<std::filesystem::path>& files,
+                                               const std::vector<plan>& plans) {
   const plan& first = plans.front();
   const auto shown = [](const std::string& text) { return text.empty() ? std::string("-") : text; };
   const std::vector<std::pair<const char*, std::function<std::string(const plan&)>>> properties{
@@ -55,12 +65,13 @@ std::vector<std::vector<std::string>> table_of(const std::vector<std::filesystem
       {"on", shape_text},
       {"sequences", [](const plan& p) { return std::to_string(p.lengths.size()); }},
       {"tokens", [](const plan& p) { return fixed(tokens_of(p), 0); }},
-      {"memory limit",
-       [](const plan& p) { return p.shape.memory ? slimpack::detail::amount(p.shape.memory->amount, p.memory_unit) : std::string("-"); }},
+      {"memory limit", limit_text},
       {"step time", [](const plan& p) { return time_of(p.step_time) + (p.truncated ? " ~" : ""); }},
-      {"speed-up", [&](const plan& p) { return p.lengths == first.lengths ? fixed(first.step_time / p.step_time, 2) + " x" : std::string("-"); }},
-      {"tokens/s/GPU",
-       [](const plan& p) { return fixed(tokens_of(p) / p.step_time.value / static_cast<double>(shapes::layout{.shape = p.shape}.gpus()), 0); }},
+      {"speed-up",
+       [&](const plan& p) {
+         return shown(p.lengths == first.lengths ? fixed(first.step_time / p.step_time, 2) + " x" : "");
+       }},
+      {"tokens/s/GPU", [](const plan& p) { return fixed(rate_of(p), 0); }},
       {"bubble", [](const plan& p) { return percent(p.bubble, 2); }},
       {"efficiency", [](const plan& p) { return percent(p.efficiency, 2); }},
       {"no plan is faster than", [](const plan& p) { return time_of(p.lower_bound); }},
@@ -79,15 +90,16 @@ std::vector<std::vector<std::string>> table_of(const std::vector<std::filesystem
 }
 
 /// The page has a tab for each plan, under the name of its file.
-result<void> write_page(outputs& all, const std::filesystem::path& page, const std::vector<std::filesystem::path>& files,
-                        std::vector<plan> plans) {
+result<void> write_page(outputs& all, const std::filesystem::path& page,
+                        const std::vector<std::filesystem::path>& files, std::vector<plan> plans) {
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].lengths != plans.front().lengths)
       return error{errc::invalid_input, files[i].string() + ": is of another batch than " + files.front().string() +
                                             "; a page shows plans of one batch: leave out --timeline"};
     plans[i].planner = files[i].stem().string() + " (" + plans[i].planner + ")";
   }
-  if (result<void> made = all.add(page, [&](std::ostream& out) { return io::write_timeline(out, plans); }); !made) return made;
+  if (result<void> made = all.add(page, [&](std::ostream& out) { return io::write_timeline(out, plans); }); !made)
+    return made;
   return all.commit();
 }
 
@@ -117,8 +129,10 @@ int compare(int argc, char** argv) {
   app.name("slimpack-plan compare");
   std::vector<std::filesystem::path> files;
   std::string page;
-  app.add_option("plans", files, "Plan files, as --json writes them; speed-ups are against the first")->type_name("FILE");
-  auto* page_option = app.add_option("--timeline", page, "Write a page with a tab for each plan, of one batch")->type_name("FILE");
+  app.add_option("plans", files, "Plan files, as --json writes them; speed-ups are against the first")
+      ->type_name("FILE");
+  auto* page_option =
+      app.add_option("--timeline", page, "Write a page with a tab for each plan, of one batch")->type_name("FILE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

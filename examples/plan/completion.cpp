@@ -81,7 +81,8 @@ std::string for_zsh(const std::vector<const CLI::Option*>& options) {
     lines += "'";
   }
   return "#compdef slimpack-plan\n"
-         "# Completion of slimpack-plan for zsh; in ~/.zshrc, after compinit: source <(slimpack-plan --completion zsh)\n"
+         "# Completion of slimpack-plan for zsh; in ~/.zshrc, after compinit: source <(slimpack-plan --completion "
+         "zsh)\n"
          "_slimpack_plan() {\n"
          "  _arguments" +
          lines +

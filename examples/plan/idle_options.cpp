@@ -23,7 +23,8 @@ void check_planners(const CLI::App& app, const options& o) {
   const bool divides = plans_with(o, "slimpack") || plans_with(o, "milp");
   for (const char* const name : {"--sharers", "--exchange", "--divide"})
     if (given(name) && !divides && !(name == std::string("--sharers") && o.sharers == 1))
-      throw bad_usage{std::string(name) + " is for the planner slimpack; " + o.planner + " puts each sequence on one replica"};
+      throw bad_usage{std::string(name) + " is for the planner slimpack; " + o.planner +
+                      " puts each sequence on one replica"};
 }
 
 /// Options about several replicas.
@@ -31,8 +32,8 @@ void check_replicas(const CLI::App& app, const options& o) {
   if (o.automatic && !o.automatic->replicas) return;
   const int replicas = o.layout.shape.replicas;
   if (app.get_option("--sharers")->count() > 0 && o.sharers > static_cast<unsigned>(replicas))
-    throw bad_usage{"--sharers " + std::to_string(o.sharers) + " exceeds the replicas, --dp " + std::to_string(replicas) +
-                    "; lower it, or leave it out for any number"};
+    throw bad_usage{"--sharers " + std::to_string(o.sharers) + " exceeds the replicas, --dp " +
+                    std::to_string(replicas) + "; lower it, or leave it out for any number"};
   for (const char* const name : {"--exchange", "--divide"})
     if (app.get_option(name)->count() > 0 && replicas == 1)
       throw bad_usage{std::string(name) + " is about several replicas: give --dp, or leave it out"};

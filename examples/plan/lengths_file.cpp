@@ -28,8 +28,9 @@ bool is_gzip(const std::filesystem::path& file) {
 result<std::vector<tokens>> read(const options& o) {
   if (!is_gzip(o.lengths)) return io::read_lengths(o.lengths, o.format, o.field);
   if (!has_gzip())
-    return error{errc::invalid_input, o.lengths.string() + ": is compressed with gzip, and slimpack-plan was built without " +
-                                          "libboost-iostreams-dev: install that and build again, or decompress the file"};
+    return error{errc::invalid_input,
+                 o.lengths.string() + ": is compressed with gzip, and slimpack-plan was built without " +
+                     "libboost-iostreams-dev: install that and build again, or decompress the file"};
   std::ifstream in(o.lengths, std::ios::binary);
   const std::unique_ptr<std::istream> plain = gunzipped(in);
   return io::read_lengths(*plain, o.lengths.string(), o.format, o.field);

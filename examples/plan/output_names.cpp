@@ -15,8 +15,8 @@ namespace {
 using namespace slimpack;
 
 std::initializer_list<std::optional<std::filesystem::path> options::*> all_outputs() {
-  static constexpr std::initializer_list<std::optional<std::filesystem::path> options::*> all{&options::json, &options::trace, &options::timeline,
-                                                                                       &options::graph};
+  static constexpr std::initializer_list<std::optional<std::filesystem::path> options::*> all{
+      &options::json, &options::trace, &options::timeline, &options::graph};
   return all;
 }
 
@@ -48,8 +48,10 @@ std::vector<std::filesystem::path> inputs_of(const options& o) {
 
 /// One output at most, of one batch.
 result<void> check_standard_output(const options& o) {
-  const auto count = std::count_if(all_outputs().begin(), all_outputs().end(), [&](auto output) { return o.*output == "-"; });
-  if (count > 1) return error{errc::unwritable, "standard output cannot be written: two outputs are -; give one a file name"};
+  const auto count =
+      std::count_if(all_outputs().begin(), all_outputs().end(), [&](auto output) { return o.*output == "-"; });
+  if (count > 1)
+    return error{errc::unwritable, "standard output cannot be written: two outputs are -; give one a file name"};
   if (count == 1 && o.batches > 1)
     return error{errc::unwritable, "standard output cannot be written: - takes one batch, and --batches has " +
                                        std::to_string(o.batches) + "; give a file name"};

@@ -16,7 +16,8 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t ba
 /// Whether an output goes to standard output, so that what is printed goes to standard error.
 bool writes_to_standard_output(const options& o);
 
-/// Whether every output can be written, and none is an input or written twice. Said before planning, which may take long.
+/// Whether every output can be written, and none is an input or written twice. Said before planning, which may take
+/// long.
 slimpack::result<void> check_outputs(const options& o);
 
 }  // namespace cli

@@ -14,9 +14,10 @@
 
 namespace cli {
 
-/// What a run writes: all of it, or nothing. Files are made under temporary names beside their own, and get these when all
-/// are made; standard output, pipes and devices are written just before. Whatever goes wrong, and if a signal ends the
-/// program, files are as they were and no temporary is left. A kill that cannot be caught may come between two renames.
+/// What a run writes: all of it, or nothing. Files are made under temporary names beside their own, and get these when
+/// all are made; standard output, pipes and devices are written just before. Whatever goes wrong, and if a signal ends
+/// the program, files are as they were and no temporary is left. A kill that cannot be caught may come between two
+/// renames.
 class outputs {
  public:
   using writer = std::function<slimpack::result<void>(std::ostream&)>;
@@ -37,7 +38,8 @@ class outputs {
     std::filesystem::path name;    ///< as typed, for messages
     std::filesystem::path target;  ///< behind symbolic links
     std::unique_ptr<slimpack::io::detail::temporary_file> made;
-    std::unique_ptr<slimpack::io::detail::temporary_file> old;  ///< a second name of what was there, until all are renamed
+    std::unique_ptr<slimpack::io::detail::temporary_file>
+        old;  ///< a second name of what was there, until all are renamed
   };
   struct stream {
     std::filesystem::path name;

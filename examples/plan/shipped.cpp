@@ -18,9 +18,8 @@ std::filesystem::path folder_of(shipped kind) {
 }
 
 bool same_but_for_case(const std::string& a, const std::string& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 }  // namespace
@@ -41,13 +40,15 @@ std::optional<std::filesystem::path> file_of(shipped kind, const std::string& na
 }
 
 slimpack::result<std::string> list_of_models() {
-  std::vector<std::vector<std::string>> table{{"model", "layers", "width", "heads", "key heads", "experts", "vocabulary"}};
+  std::vector<std::vector<std::string>> table{
+      {"model", "layers", "width", "heads", "key heads", "experts", "vocabulary"}};
   for (const std::string& name : names_of(shipped::models)) {
     slimpack::result<slimpack::costs::model_shape> read = slimpack::io::read_model(*file_of(shipped::models, name));
     if (!read) return std::move(read).error();
     const slimpack::costs::model_shape& m = read.value();
-    table.push_back({name, std::to_string(m.layers), std::to_string(m.hidden), std::to_string(m.heads), std::to_string(m.kv_heads),
-                     m.experts > 0 ? std::to_string(m.experts) : "-", std::to_string(m.vocabulary)});
+    table.push_back({name, std::to_string(m.layers), std::to_string(m.hidden), std::to_string(m.heads),
+                     std::to_string(m.kv_heads), m.experts > 0 ? std::to_string(m.experts) : "-",
+                     std::to_string(m.vocabulary)});
   }
   std::ostringstream text;
   print_table(text, table);

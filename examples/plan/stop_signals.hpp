@@ -9,9 +9,9 @@
 
 namespace cli {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP abandon the outputs before they end the program; those that the caller has
-/// set to be ignored stay so. A pipe that nobody reads any more is an error of writing, no signal.
-/// Requires  no other thread yet: threads take the signals that are blocked from the one that makes them
+/// While it lives, SIGINT, SIGTERM and SIGHUP abandon the outputs before they end the program; those that the caller
+/// has set to be ignored stay so. A pipe that nobody reads any more is an error of writing, no signal. Requires  no
+/// other thread yet: threads take the signals that are blocked from the one that makes them
 class stop_signals {
  public:
   explicit stop_signals(outputs& abandoned);

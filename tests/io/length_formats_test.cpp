@@ -14,9 +14,9 @@ namespace length_formats_test {
 namespace {
 
 using slimpack::errc;
+using slimpack::tokens;
 using slimpack::io::lengths_format;
 using slimpack::io::read_lengths;
-using slimpack::tokens;
 
 std::vector<tokens> of(std::initializer_list<std::int64_t> values) {
   std::vector<tokens> lengths;
@@ -29,11 +29,13 @@ std::vector<tokens> read(std::string_view content, std::string_view field = {}) 
   return read_lengths(s.file("list", content), lengths_format::automatic, field).value();
 }
 
-std::string refusal(std::string_view content, lengths_format format = lengths_format::automatic, std::string_view field = {}) {
+std::string refusal(std::string_view content, lengths_format format = lengths_format::automatic,
+                    std::string_view field = {}) {
   const scratch s;
   const auto file = s.file("list", content);
   std::string said = complaint(read_lengths(file, format, field), file, errc::invalid_input);
-  for (std::size_t at; (at = said.find(file.string())) != std::string::npos;) said.replace(at, file.string().size(), "FILE");
+  for (std::size_t at; (at = said.find(file.string())) != std::string::npos;)
+    said.replace(at, file.string().size(), "FILE");
   return said;
 }
 
@@ -51,12 +53,14 @@ TEST(JsonArrayLengths, AreRefusedWithTheirPlace) {
   EXPECT_EQ(refusal("[1, 0]"), "[1] is 0, expected a whole number from 1 to 2147483647");
   EXPECT_EQ(refusal("[1, 2"), "not JSON, or cut short: syntax error at byte 6");
   EXPECT_EQ(refusal("[\"a\"]"), "[0] is \"a\", expected a whole number from 1 to 2147483647");
-  EXPECT_EQ(refusal("7", lengths_format::json), "the document is 7, expected an array of lengths, of arrays of tokens, or of objects");
+  EXPECT_EQ(refusal("7", lengths_format::json),
+            "the document is 7, expected an array of lengths, of arrays of tokens, or of objects");
 }
 
 TEST(JsonLengths, WithoutTheFieldListThoseThatThereAre) {
   EXPECT_EQ(refusal("{\"id\": 1, \"n\": 5}\n"), "line 1: lacks the key \"length\", it has id, n" + choose);
-  EXPECT_EQ(refusal("{\"id\": 1}\n", lengths_format::automatic, "n"), "line 1: lacks the key \"n\", it has id" + choose);
+  EXPECT_EQ(refusal("{\"id\": 1}\n", lengths_format::automatic, "n"),
+            "line 1: lacks the key \"n\", it has id" + choose);
   EXPECT_EQ(refusal("{}\n"), "line 1: lacks the key \"length\", it has none" + choose);
 }
 
@@ -89,10 +93,12 @@ TEST(CsvLengths, MayHaveNamesOfDigitsWhereOneIsAskedFor) {
 }
 
 TEST(LengthsWithoutFields, AreRefusedWhereOneIsAskedFor) {
-  EXPECT_EQ(refusal("7\n", lengths_format::automatic, "n"), "is one length a line, which has no field n; leave the field out");
+  EXPECT_EQ(refusal("7\n", lengths_format::automatic, "n"),
+            "is one length a line, which has no field n; leave the field out");
   EXPECT_EQ(refusal(content_of(data("megatron/tiny.idx")), lengths_format::automatic, "n"),
             "is a Megatron-LM index, which has no field n; leave the field out");
-  EXPECT_EQ(refusal("\x93NUMPY", lengths_format::automatic, "n"), "is a NumPy array, which has no field n; leave the field out");
+  EXPECT_EQ(refusal("\x93NUMPY", lengths_format::automatic, "n"),
+            "is a NumPy array, which has no field n; leave the field out");
 }
 
 /// What numpy.save wrote: version 1, its header padded to 128 bytes.
@@ -119,9 +125,11 @@ TEST(NumpyLengths, AreRefused) {
   EXPECT_EQ(refusal(npy("|u1", "(0,)", "")).substr(0, 16), "holds no lengths");
   EXPECT_EQ(refusal(npy("|i1", "(2,)", "\x05\xff")), "element 1 is negative, expected a length from 1 to 2147483647");
   EXPECT_EQ(refusal(npy("|u1", "(1,)", {"\0", 1})), "element 0 is 0, expected a length from 1 to 2147483647");
-  EXPECT_EQ(refusal(npy("<u4", "(1,)", "\xff\xff\xff\xff")), "element 0 is 4294967295, expected a length from 1 to 2147483647");
+  EXPECT_EQ(refusal(npy("<u4", "(1,)", "\xff\xff\xff\xff")),
+            "element 0 is 4294967295, expected a length from 1 to 2147483647");
   EXPECT_EQ(refusal(good + "x"), "goes on behind its elements: corrupt" + save);
-  EXPECT_EQ(refusal(npy("|u1", "(99999999999999999999,)", "a")), "its shape is (99999999999999999999,), not one dimension" + save);
+  EXPECT_EQ(refusal(npy("|u1", "(99999999999999999999,)", "a")),
+            "its shape is (99999999999999999999,), not one dimension" + save);
   for (std::size_t size = 8; size < good.size(); ++size)
     EXPECT_EQ(refusal(good.substr(0, size)), "ends before its elements do: truncated" + save) << size;
   EXPECT_EQ(refusal(std::string("\x93NUMPY\x04\x00", 8)), "version 4 of .npy is not known" + save);
@@ -136,12 +144,14 @@ TEST(LengthsInOtherFormats, AreNamedWithWhatToDo) {
   EXPECT_EQ(refusal(std::string("ARROW1\0\0\xff\xff\xff\xff\x88\0\0\0", 16), lengths_format::automatic, "n"),
             "is an Arrow file, which is not read here; write its column as text: python3 -c \"import pyarrow; "
             "pyarrow.ipc.open_file('FILE').read_pandas()['n'].to_csv('lengths.txt', index=False, header=False)\"");
-  EXPECT_NE(refusal(std::string("\xff\xff\xff\xff\x80\0\0\0\x10\0\0\0\0\0\x0a\0", 16)).find("is an Arrow stream"), std::string::npos);
+  EXPECT_NE(refusal(std::string("\xff\xff\xff\xff\x80\0\0\0\x10\0\0\0\0\0\x0a\0", 16)).find("is an Arrow stream"),
+            std::string::npos);
 }
 
 TEST(LengthsInOtherFormats, AreNamedWhenCompressed) {
   const auto is = [](const char* by, const char* command) {
-    return std::string("is compressed with ") + by + ", which is not read here; decompress it first: " + command + " 'FILE'";
+    return std::string("is compressed with ") + by + ", which is not read here; decompress it first: " + command +
+           " 'FILE'";
   };
   EXPECT_EQ(refusal("\x1f\x8b\x08"), is("gzip", "gzip -dk"));
   EXPECT_EQ(refusal("\x28\xb5\x2f\xfd\x04"), is("zstd", "zstd -d"));
@@ -163,7 +173,8 @@ TEST(LengthsInAStream, ThatFailsAreUnreadable) {
   struct failing : std::streambuf {
     int_type underflow() override { throw std::ios_base::failure("no"); }
   } broken;
-  for (const lengths_format format : {lengths_format::text, lengths_format::json, lengths_format::csv, lengths_format::npy}) {
+  for (const lengths_format format :
+       {lengths_format::text, lengths_format::json, lengths_format::csv, lengths_format::npy}) {
     std::istream in(&broken);
     const auto lengths = read_lengths(in, "a", format);
     EXPECT_EQ(lengths.error().code, errc::unreadable);

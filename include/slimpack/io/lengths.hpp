@@ -59,20 +59,24 @@ namespace detail {
 }
 
 /// The error of a field that is asked of a format that has none, or nothing.
-[[nodiscard]] inline std::optional<error> no_field(lengths_format format, std::string_view field, const std::string& file) {
+[[nodiscard]] inline std::optional<error> no_field(lengths_format format, std::string_view field,
+                                                   const std::string& file) {
   const char* const is = format == lengths_format::text  ? "one length a line"
                          : format == lengths_format::npy ? "a NumPy array"
                          : format == lengths_format::idx ? "a Megatron-LM index"
                                                          : nullptr;
   if (field.empty() || is == nullptr) return std::nullopt;
-  return error{errc::invalid_input, file + ": is " + is + ", which has no field " + std::string(field) + "; leave the field out"};
+  return error{errc::invalid_input,
+               file + ": is " + is + ", which has no field " + std::string(field) + "; leave the field out"};
 }
 
 /// Of a format that is known, and is not idx.
 [[nodiscard]] inline result<std::vector<tokens>> lengths_in(std::istream& in, const std::string& file,
                                                             lengths_format format, std::string_view field) {
   const std::string member{field};
-  const auto in_line = [&](std::string_view line, const std::string& place) { return json_length(line, member, place); };
+  const auto in_line = [&](std::string_view line, const std::string& place) {
+    return json_length(line, member, place);
+  };
   if (format == lengths_format::npy) return npy_lengths(in, file).read();
   if (format == lengths_format::json) return json_lengths(in, member, file);
   if (format == lengths_format::csv) return csv_lengths(in, field, file);
@@ -82,10 +86,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads the lengths of the sequences of a training set, in file order, from a stream: a file that is decompressed, say.
-/// Blank lines, blanks around a line and carriage returns are skipped.
-/// file      opens every message
-/// field     of json, jsonl and csv: the member or column to read, a number or (json) an array of tokens. Without one,
+/// Reads the lengths of the sequences of a training set, in file order, from a stream: a file that is decompressed,
+/// say. Blank lines, blanks around a line and carriage returns are skipped. file      opens every message field     of
+/// json, jsonl and csv: the member or column to read, a number or (json) an array of tokens. Without one,
 ///           the first of "length", "tokens", "input_ids" that the sample has, or the only column
 /// Units     tokens, each length from 1 to longest_supported
 /// Errors    unreadable: the stream; invalid_input: what it holds, with the line, element or byte offset; an idx, which
@@ -97,15 +100,18 @@ namespace detail {
                                                               std::string_view field = {}) {
   detail::peeked_stream peeked(in);
   if (std::optional<error> other = detail::other_format_of(peeked.first(), file, field)) return *std::move(other);
-  if (format == lengths_format::idx || (format == lengths_format::automatic && detail::megatron_index::begins(peeked.first())))
+  if (format == lengths_format::idx ||
+      (format == lengths_format::automatic && detail::megatron_index::begins(peeked.first())))
     return error{errc::invalid_input, file + ": is a Megatron-LM index, which is read from an uncompressed file only"};
   if (format == lengths_format::automatic)
-    format = peeked.first().starts_with(detail::npy_magic) ? lengths_format::npy : detail::format_of(peeked.first(), field);
+    format =
+        peeked.first().starts_with(detail::npy_magic) ? lengths_format::npy : detail::format_of(peeked.first(), field);
   if (std::optional<error> none = detail::no_field(format, field, file)) return *std::move(none);
   result<std::vector<tokens>> lengths = detail::lengths_in(peeked, file, format, field);
   if (peeked.bad()) return error{errc::unreadable, file + ": could not be read to its end"};
   if (lengths && lengths.value().empty())
-    return error{errc::invalid_input, file + ": holds no lengths, expected one decimal length a line, one JSON object a " +
+    return error{errc::invalid_input, file +
+                                          ": holds no lengths, expected one decimal length a line, one JSON object a " +
                                           "line, a JSON array, CSV, a NumPy array, or a Megatron-LM .idx"};
   return lengths;
 }
@@ -118,7 +124,8 @@ namespace detail {
   result<std::ifstream> in = detail::open_to_read(file);
   if (!in) return std::move(in).error();
   detail::peeked_stream peeked(in.value());
-  if (format == lengths_format::automatic && detail::megatron_index::begins(peeked.first())) format = lengths_format::idx;
+  if (format == lengths_format::automatic && detail::megatron_index::begins(peeked.first()))
+    format = lengths_format::idx;
   if (format == lengths_format::idx) {
     if (std::optional<error> none = detail::no_field(format, field, file.string())) return *std::move(none);
     return detail::megatron_index(file).lengths();

@@ -25,8 +25,11 @@ namespace slimpack::io::detail {
   const csv_table& table = read.value();
   std::string column(field);
   if (column.empty()) {
-    const auto usual = std::find_if(usual_fields.begin(), usual_fields.end(), [&](const char* name) { return table.has(name); });
-    column = usual != usual_fields.end() ? *usual : table.columns().size() == 1 ? table.columns().front() : *usual_fields.begin();
+    const auto usual =
+        std::find_if(usual_fields.begin(), usual_fields.end(), [&](const char* name) { return table.has(name); });
+    column = usual != usual_fields.end()   ? *usual
+             : table.columns().size() == 1 ? table.columns().front()
+                                           : *usual_fields.begin();
   }
   if (!table.has(column)) {
     error missing = table.lacks(column);

@@ -34,7 +34,8 @@ namespace slimpack::io::detail {
                   (keys.empty() ? "none" : keys) + "; " + std::string(name_the_field));
 }
 
-[[nodiscard]] inline result<tokens> json_length(std::string_view line, const std::string& field, const std::string& place) {
+[[nodiscard]] inline result<tokens> json_length(std::string_view line, const std::string& field,
+                                                const std::string& place) {
   return read_json(line, place, [&](const json_place& sample) { return length_of_sample(sample, field); });
 }
 

@@ -68,17 +68,19 @@ class npy_lengths {
 
   result<void> read_header(std::string_view header) {
     const std::optional<std::string_view> kind = behind(header, "'descr': '", "'");
-    const bool integers = kind && kind->size() == 3 && std::string_view("<>|=").find((*kind)[0]) != std::string_view::npos &&
-                          ((*kind)[1] == 'i' || (*kind)[1] == 'u') &&
-                          std::string_view("1248").find((*kind)[2]) != std::string_view::npos;
-    if (!integers) return wrong("its elements are of the type " + std::string(kind.value_or("unknown")) + ", not integers");
+    const bool integers =
+        kind && kind->size() == 3 && std::string_view("<>|=").find((*kind)[0]) != std::string_view::npos &&
+        ((*kind)[1] == 'i' || (*kind)[1] == 'u') && std::string_view("1248").find((*kind)[2]) != std::string_view::npos;
+    if (!integers)
+      return wrong("its elements are of the type " + std::string(kind.value_or("unknown")) + ", not integers");
     big_endian_ = (*kind)[0] == '>';
     width_ = static_cast<std::size_t>((*kind)[2] - '0');
     is_signed_ = (*kind)[1] == 'i';
     const std::string_view shape = behind(header, "'shape': (", ")").value_or("");
     const auto [end, failed] = std::from_chars(shape.data(), shape.data() + shape.size(), count_);
     const std::string_view rest = shape.substr(static_cast<std::size_t>(end - shape.data()));
-    if (failed != std::errc{} || rest != ",") return wrong("its shape is (" + std::string(shape) + "), not one dimension");
+    if (failed != std::errc{} || rest != ",")
+      return wrong("its shape is (" + std::string(shape) + "), not one dimension");
     return success();
   }
 
@@ -92,7 +94,8 @@ class npy_lengths {
       if (negative || value == 0 || value > static_cast<std::uint64_t>(longest_supported.value))
         return error{errc::invalid_input, file_ + ": element " + std::to_string(i) + " is " +
                                               (negative ? "negative" : std::to_string(value)) +
-                                              ", expected a length from 1 to " + std::to_string(longest_supported.value)};
+                                              ", expected a length from 1 to " +
+                                              std::to_string(longest_supported.value)};
       lengths.push_back({static_cast<std::int64_t>(value)});
     }
     if (in_.peek() != std::istream::traits_type::eof()) return wrong("goes on behind its elements: corrupt");

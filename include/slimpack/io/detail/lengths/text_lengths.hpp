@@ -35,7 +35,8 @@ namespace slimpack::io::detail {
 
 /// What `length_of` finds in each line; it takes the line and the place that opens its messages.
 template <class LengthOf>
-[[nodiscard]] result<std::vector<tokens>> lengths_of_lines(std::istream& in, const std::string& file, LengthOf length_of) {
+[[nodiscard]] result<std::vector<tokens>> lengths_of_lines(std::istream& in, const std::string& file,
+                                                           LengthOf length_of) {
   std::vector<tokens> lengths;
   for (numbered_lines lines(in); lines.next();) {
     result<tokens> length = length_of(lines.line(), file + ": line " + std::to_string(lines.number()));
