@@ -718,6 +718,34 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["--layers needs --cost transformer or profiled"], "--lengths", self.file("q.txt", "100\n"), *QUADRATIC, "--layers", "auto")
         self.fails(2, ["--layers 16,16 needs --pp and --vpp under --auto"], *lengths, "--auto", "--gpus", "4", "--layers", "16,16")
 
+    def test_a_spread_vocabulary(self):
+        lengths = ["--lengths", self.file("v.txt", "".join(f"{700 + 40 * i}\n" for i in range(60))), *MODEL]
+        steps = {}
+        for where in ("last", "spread"):
+            out = self.plans(*lengths, "--pp", "4", "--tp", "2", "--vocabulary", where, "--explain", "--compare", "chunked",
+                             "--json", self.outputs / "p.json", "--trace", self.outputs / "t.json", "--timeline", self.outputs / "t.html")
+            made = json.loads((self.outputs / "p.json").read_text())
+            steps[where] = made["step_time"]
+            self.assertEqual(None if where == "last" else where, made.get("vocabulary"))
+            self.assertEqual(where == "spread", "vocabulary spread" in out.splitlines()[2])
+            self.assertIn("chunked", out)
+            print(f"--vocabulary {where}: {1e3 * steps[where]:.2f} ms")
+        self.assertLess(steps["spread"], 0.95 * steps["last"])
+        for name in ("p.json", "t.json", "t.html"):
+            (self.outputs / name).unlink()
+        out = self.plans(*lengths, "--auto", "--gpus", "4", "--pp", "4", "--effort", "fast", "--json", self.outputs / "p.json")
+        self.assertIn("--vocabulary spread", out)
+        self.assertIn("vocabulary", out.splitlines()[1])
+        self.assertEqual("spread", json.loads((self.outputs / "p.json").read_text())["vocabulary"])
+        out = self.plans(*lengths, "--auto", "--gpus", "4", "--pp", "4", "--effort", "fast", "--vocabulary", "last", "--json", self.outputs / "p.json")
+        self.assertNotIn("vocabulary", out)
+        (self.outputs / "p.json").unlink()
+        self.fails(2, ["--vocabulary spread needs --pp 2 or more"], *lengths, "--vocabulary", "spread")
+        self.fails(2, ["--vocabulary spread needs --pp 2 or more"], *lengths, "--auto", "--gpus", "4", "--pp", "1", "--vocabulary", "spread")
+        self.fails(2, ["--vocabulary spread needs --cost transformer or profiled", "quadratic"], *lengths[:2], *QUADRATIC, "--pp", "2",
+                   "--vocabulary", "spread")
+        self.fails(2, ["--vocabulary"], *lengths, "--pp", "2", "--vocabulary", "first")
+
     def test_reduction_beside_the_work(self):
         lengths = ["--lengths", self.file("r.txt", "".join(f"{100 + 10 * i}\n" for i in range(32))), *MODEL, "--dp", "2", "--pp", "2", "--tp", "2"]
         steps = {}
@@ -760,7 +788,7 @@ class CommandLine(unittest.TestCase):
         self.assertLess(steps["even"], steps["plain"])
         self.assertLess(steps["hidden"], steps["plain"])
         self.assertLess(steps["even"], steps["uneven"])
-        out = self.plans(*lengths, *mixtral, "--auto", "--gpus", "16", "--effort", "fast", "--json", self.outputs / "p.json")
+        out = self.plans(*lengths, *mixtral, "--auto", "--gpus", "16", "--vocabulary", "last", "--effort", "fast", "--json", self.outputs / "p.json")
         self.assertRegex(out, r"dp +pp +tp +cp +ep +vpp")
         self.assertGreater(json.loads((self.outputs / "p.json").read_text()).get("ep", 1), 1)
         out = self.plans(*lengths, *mixtral, "--auto", "--gpus", "16", "--ep", "4", "--effort", "fast", "--json", self.outputs / "p.json")

@@ -20,11 +20,66 @@ def close(a, b):
     return abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1e-30)
 
 
+FORWARD, BACKWARD = "FEVU", "BWG"  # kinds of instructions, by whose packs they run
+ENDS = "EVUG"  # of a vocabulary that is spread over the stages
+CALLS = {"E": "embed", "V": "output", "U": "output_weights", "G": "embed_gradients"}  # their times in packs
+
+
 def parse(text, chunks):
     """"F3" or "F3.1" as (kind, pack, chunk)."""
     pack, _, chunk = text[1:].partition(".")
-    claim(bool(chunk) == (chunks > 1), f"instruction {text} names a chunk exactly when vpp > 1")
+    claim(text[0] in FORWARD + BACKWARD, f"instruction {text} is of a known kind")
+    claim(bool(chunk) == (chunks > 1 and text[0] not in ENDS), f"instruction {text} names a chunk exactly when vpp > 1")
     return text[0], int(pack), int(chunk or 0)
+
+
+def spreads(plan):
+    return "vocabulary" in plan
+
+
+def place_of(plan, kind, stage, chunk):
+    """Where an instruction runs: of layers a part of the model, of its ends a stage."""
+    return stage if kind in ENDS else chunk * plan["stages"] + stage
+
+
+def before(plan, kind, place):
+    """Where messages come from that an instruction waits for, as (kind, place)."""
+    stages, parts = plan["stages"], plan["stages"] * plan["vpp"]
+    if kind == "F" and place == 0:
+        return [("E", stages - 1)] if spreads(plan) else []
+    if kind == "V":
+        return [("F", parts - 1)] if place < stages - 1 else [("V", r) for r in range(stages - 1)]
+    if kind == "U":
+        return [("V", stages - 1)] if place < stages - 1 else []
+    if kind == "G" and place == stages - 1:
+        return [("B", 0)]
+    if kind in "EF":
+        return [(kind, place - 1)] if place > 0 else []
+    return [(kind, place + 1)] if kind == "G" or kind == "B" and place < parts - 1 else []
+
+
+def after(plan, kind, place):
+    """Where messages go."""
+    stages, parts = plan["stages"], plan["stages"] * plan["vpp"]
+    if kind == "F" and place == parts - 1:
+        return [("V", r) for r in range(stages - 1)] if spreads(plan) else []
+    if kind == "V":
+        return [("V", stages - 1)] if place < stages - 1 else [("U", r) for r in range(stages - 1)]
+    if kind == "B" and place == 0:
+        return [("G", stages - 1)] if spreads(plan) else []
+    if kind in "EF":
+        return [(kind, place + 1)] if kind == "F" or place < stages - 1 else [("F", 0)]
+    return [(kind, place - 1)] if kind in "BG" and place > 0 else []
+
+
+def on_stage(plan, kind, place):
+    """What must run before on the same stage, as (kind, place); B on the last part waits for more (the turn)."""
+    stages, parts = plan["stages"], plan["stages"] * plan["vpp"]
+    if kind == "B" and place == parts - 1:
+        return ("V", stages - 1) if spreads(plan) else ("F", place)
+    if kind == "V" and place == stages - 1:
+        return "F", parts - 1
+    return {"U": ("V", place), "W": ("B", place)}.get(kind)
 
 
 def pieces_in_order(slices, ascending):
@@ -145,28 +200,27 @@ def check_transfers(plan, programs, starts, ends, tied):
     """
     if plan["format"] == "slimpack-plan/1":
         return
-    stages, parts = plan["stages"], plan["stages"] * plan["vpp"]
-    order = []  # (when, number, "rows" or "message", members)
+    stages = plan["stages"]
+    order = []  # (when, number, "rows" or "message", members); a message's members are where it comes from and where it goes
     for number, (key, start) in enumerate(starts):
         r, kind, pack, part = key
-        if kind == "W":
-            continue
         group = tied.get((kind, r, pack))
         if group and (kind, r, pack) == min(group):
             order.append((start, number, "rows", [(other, kind, same, part) for _, other, same in group]))
-        if part != (parts - 1 if kind == "F" else 0):
-            order.append((ends[key], number, "message", [key]))
+        order += [(ends[key], number, "message", [key, (r, to, pack, place)]) for to, place in after(plan, kind, part)]
     order.sort(key=lambda t: (t[0], t[1]))
     at = {(r, stage): 0 for r, own in enumerate(programs) for stage in range(stages)}
     ran, done = set(), set()
+
+    def has_message(r, kind, pack, part):
+        return all(("message", (r, source, pack, place), (r, kind, pack, part)) in done for source, place in before(plan, kind, part))
 
     def advance(r, stage):
         code = programs[r][stage]
         while at[r, stage] < len(code):
             kind, pack, chunk = code[at[r, stage]]
-            part = chunk * stages + stage
-            before = (r, kind, pack, part - 1 if kind == "F" else part + 1)
-            if kind != "W" and part != (0 if kind == "F" else parts - 1) and ("message", before) not in done:
+            part = place_of(plan, kind, stage, chunk)
+            if not has_message(r, kind, pack, part):
                 return
             if (kind, r, pack) in tied and ("rows", (r, kind, pack, part)) not in done:
                 return
@@ -177,19 +231,17 @@ def check_transfers(plan, programs, starts, ends, tied):
         """Whether a rank has run all before an instruction, and has its message."""
         stage, chunk = part % stages, part // stages
         advance(r, stage)
-        before = (r, kind, pack, part - 1 if kind == "F" else part + 1)
-        has = part == (0 if kind == "F" else parts - 1) or ("message", before) in done
-        return has and at[r, stage] < len(programs[r][stage]) and programs[r][stage][at[r, stage]] == (kind, pack, chunk)
+        return has_message(r, kind, pack, part) and at[r, stage] < len(programs[r][stage]) and programs[r][stage][at[r, stage]] == (kind, pack, chunk)
 
     for _, _, what, members in order:
-        for r, kind, pack, part in members:
+        for r, kind, pack, part in members[:1] if what == "message" else members:
             where = f"replica {r}, stage {part % stages}: {kind}{pack}"
             if what == "rows":
                 claim(begins(r, kind, pack, part), f"{where} begins when its rows are exchanged, in order of transfers")
             else:
                 advance(r, part % stages)
                 claim((r, kind, pack, part) in ran, f"{where} has run when its message is sent, in order of transfers")
-        done.update((what, member) for member in members)
+        done.update([(what, *members)] if what == "message" else [(what, member) for member in members])
     for r, stage in at:
         advance(r, stage)
         claim(at[r, stage] == len(programs[r][stage]), f"replica {r}, stage {stage} ends its program, in order of transfers")
@@ -200,7 +252,7 @@ def simulate(plan):
     stages, chunks = plan["stages"], plan["vpp"]
     parts = stages * chunks
     replicas = plan["replicas"]
-    packs = [{"F": r["forward"], "B": r["backward"], "W": r["backward"]} for r in replicas]
+    packs = [{kind: r["forward" if kind in FORWARD else "backward"] for kind in FORWARD + BACKWARD} for r in replicas]
     tokens = [{k: [sum(n for _, _, n in p["slices"]) for p in v] for k, v in own.items()} for own in packs]
     tied = ties(plan)
     last_forward = [{} for _ in replicas]
@@ -211,12 +263,23 @@ def simulate(plan):
 
     def duration(r, kind, pack, stage, chunk):
         claim(kind != "W" or "weight_time" in packs[r][kind][pack], f"W{pack} belongs to a pack with weight_time")
+        if kind in ENDS:
+            return packs[r][kind][pack][CALLS[kind]][stage]
         time = packs[r][kind][pack]["weight_time" if kind == "W" else "time"][stage]
         return time[chunk] if chunks > 1 else time
 
-    def message(r, kind, pack, boundary):
-        m = replicas[r]["message"]["forward" if kind == "F" else "backward"][pack]
-        return m[boundary if len(m) == parts - 1 else boundary % stages] if isinstance(m, list) else m
+    def message(r, source, to, pack):
+        """What a pack sends from one (kind, place) to another."""
+        told = replicas[r]["message"]
+        (kind, place), (of, where) = source, to
+        name, at = {"E": ("embedded", place), "F": ("hidden", where), "V": ("partial", place) if of == "V" else ("statistics", where),
+                    "G": ("gradients", place - 1), "B": ("to_gradients", 0)}[kind]
+        if kind == of and kind in "FB":
+            name, at = ("forward", place) if kind == "F" else ("backward", place - 1)
+        m = told[name][pack]
+        if not isinstance(m, list):
+            return m
+        return m[at % stages if name in ("forward", "backward") and len(m) != parts - 1 else at]
 
     programs = [[[parse(t, chunks) for t in p] for p in r["programs"]] for r in replicas]
     end = [{} for _ in replicas]
@@ -229,28 +292,29 @@ def simulate(plan):
     def ready(r, stage):
         """When the next instruction of a stage could start, were it alone; None while it has to wait."""
         kind, pack, chunk = programs[r][stage][next_[r][stage]]
-        part = chunk * stages + stage
+        part = place_of(plan, kind, stage, chunk)
+        claim(kind not in ENDS or spreads(plan), f"{kind}{pack} is of a spread vocabulary")
         claim((kind, pack, part) not in end[r], f"stage {stage} runs {kind}{pack} once")
+        needs = on_stage(plan, kind, part)
         if kind == "W":
-            claim(("B", pack, part) in end[r], f"stage {stage} runs W{pack} after B{pack}")
+            claim((*needs[:1], pack, part) in end[r], f"stage {stage} runs W{pack} after B{pack}")
             return free[r][stage]
         # Rules 1 and 3: packs of a pass run in order on each part.
         claim(pack == 0 or (kind, pack - 1, part) in end[r], f"stage {stage} runs {kind}{pack} after {kind}{pack - 1}")
-        step = -1 if kind == "F" else 1
-        if part == (0 if kind == "F" else parts - 1):
-            if kind == "B":  # the turn
-                needs = max(last_forward[r][s] for s, _, _ in packs[r]["B"][pack]["slices"])
-                if ("F", needs, part) not in end[r]:
-                    return None
-            return free[r][stage]
-        source = (kind, pack, part + step)
-        if source not in end[r]:
-            return None
-        return max(free[r][stage], end[r][source] + message(r, kind, pack, part - 1 if kind == "F" else part))
+        if needs is not None:
+            last = max(last_forward[r][s] for s, _, _ in packs[r]["B"][pack]["slices"]) if kind == "B" else pack
+            if (needs[0], last, needs[1]) not in end[r]:
+                return None
+        start = free[r][stage]
+        for source in before(plan, kind, part):
+            if (source[0], pack, source[1]) not in end[r]:
+                return None
+            start = max(start, end[r][source[0], pack, source[1]] + message(r, source, (kind, part), pack))
+        return start
 
     def rows_before(kind, together, chunk, stage):
         """(whether it has run, replica, pack): of each row that stands before one of these packs."""
-        for merge in plan["merges"]:
+        for merge in plan["merges"] if kind in "FB" else []:
             rows = merge["forward" if kind == "F" else "backward"]
             for number in range(1, len(rows)):
                 if any((kind, r, i) in together for r, i in zip(merge["replicas"], rows[number]) if i is not None):
@@ -273,8 +337,9 @@ def simulate(plan):
         starts_of += before
         finish = max(starts_of) + max(duration(other, kind, same, stage, chunk) for _, other, same in together)
         for _, other, same in together:
-            free[other][stage] = end[other][kind, same, chunk * stages + stage] = finish
-            starts.append(((other, kind, same, chunk * stages + stage), max(starts_of)))
+            part = place_of(plan, kind, stage, chunk)
+            free[other][stage] = end[other][kind, same, part] = finish
+            starts.append(((other, kind, same, part), max(starts_of)))
             size = tokens[other][kind][same]
             live[other][stage] += size if kind == "F" else 0
             peak[other][stage] = max(peak[other][stage], live[other][stage] / chunks)
@@ -295,7 +360,8 @@ def simulate(plan):
         split = sum("weight_time" in p for p in own["B"])
         for stage in range(stages):
             claim(next_[r][stage] == len(programs[r][stage]), f"replica {r}, stage {stage} is not stuck at instruction {next_[r][stage]}")
-            claim(len(programs[r][stage]) == chunks * (len(own["F"]) + len(own["B"]) + split), f"replica {r}, stage {stage} runs every pack")
+            calls = 3 * len(own["F"]) + len(own["B"]) if spreads(plan) else 0
+            claim(len(programs[r][stage]) == chunks * (len(own["F"]) + len(own["B"]) + split) + calls, f"replica {r}, stage {stage} runs every pack")
     ends = {(r, *key): when for r, own in enumerate(end) for key, when in own.items()}
     check_transfers(plan, programs, starts, ends, tied)
     if "reduction" in plan:
@@ -307,19 +373,23 @@ def check_reduction(plan, starts, ends, makespans):
     """Gradients beside the work: a stream for each stage, with gathers of weights first and sums of gradients last."""
     stages, parts = plan["stages"], plan["stages"] * plan["vpp"]
     buckets = plan["reduction"]["buckets"]
+    claim(len(buckets) == parts + (stages if spreads(plan) else 0), "there are buckets of each part, and of each share of the vocabulary")
     last = max(makespans)
     for stage in range(stages):
+        of_layers = list(range(stage, parts, stages))
+        of_words = [parts + stage] if spreads(plan) else []  # gathered first, and summed last
         gathered = 0
-        for part in range(stage, parts, stages):
+        for part in of_words + of_layers:
             gathered += sum(gather for _, _, gather in buckets[part])
             for r in range(len(makespans)):
-                first = ends.get((r, "F", 0, part))
+                first = ends.get((r, "F", 0, part) if part < parts else (r, "E", 0, stage))
                 claim(first is None or first >= gathered * (1 - 1e-9), f"replica {r} ends its first pack on part {part} when it has the weights")
         stream = 0
-        for part in reversed(range(stage, parts, stages)):
+        for part in of_layers[::-1] + of_words:
+            kinds, place = ("BW", part) if part < parts else ("UG", stage)
             spans = []  # of the last gradients of each replica
             for r in range(len(makespans)):
-                of_part = [(end, key) for key, end in ends.items() if key[0] == r and key[1] in "BW" and key[3] == part]
+                of_part = [(end, key) for key, end in ends.items() if key[0] == r and key[1] in kinds and key[3] == place]
                 if of_part:
                     end, key = max(of_part)
                     spans.append((starts[key], end))
@@ -341,7 +411,7 @@ def check_rank_time(plan):
     for replica in plan["replicas"]:
         busy = [0] * stages
         for pack in replica["forward"] + replica["backward"]:
-            for times in (pack["time"], pack.get("weight_time", [0] * stages)):
+            for times in (pack["time"], *(pack[key] for key in ("weight_time", *CALLS.values()) if key in pack)):
                 for stage, own in enumerate(times):
                     busy[stage] += sum(own) if isinstance(own, list) else own
         imbalance += sum(max(busy) - one for one in busy)
@@ -354,6 +424,7 @@ def check_rank_time(plan):
 def replay(plan):
     claim(plan["format"] in ("slimpack-plan/1", "slimpack-plan/2"), "format is slimpack-plan/1 or /2")
     if plan["format"] == "slimpack-plan/2":
+        claim(plan.get("vocabulary", "spread") == "spread" and (not spreads(plan) or plan["stages"] > 1), "a vocabulary is spread over stages")
         claim(plan["transfers"] == "start", "transfers are in order of their start")
         for merge in plan["merges"]:
             claim(merge["exchange"] in ("keep", "queries", "ring"), f"exchange of sequence {merge['sequence']} is known")

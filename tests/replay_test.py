@@ -103,6 +103,52 @@ class Replay(unittest.TestCase):
                                  "64", "--dp", "8", "--pp", "4", "--ep", "8", "--cost", cost, "--effort", "fast", "--explain"])
             self.assertEqual((8, "slimpack-plan/2"), (made["ep"], made["format"]))
 
+    def test_a_vocabulary_that_is_spread_over_the_stages(self):
+        for dp, pp, vpp, weights, reduction in [(1, 2, 1, "together", "overlapped"), (2, 4, 1, "apart", "overlapped"), (3, 2, 2, "together", "exposed"),
+                                                (2, 3, 2, "apart", "overlapped")]:
+            with self.subTest(dp=dp, pp=pp, vpp=vpp, weights=weights):
+                made = self.replays(["--lengths", str(DATA / "lengths" / "azure_code_2023.txt"), *TRANSFORMER, "--batch", "64", "--dp", str(dp),
+                                     "--pp", str(pp), "--tp", "2", "--vpp", str(vpp), "--weight-gradients", weights, "--reduction", reduction,
+                                     "--vocabulary", "spread", "--effort", "fast", "--explain"])
+                self.assertEqual(("spread", "slimpack-plan/2"), (made["vocabulary"], made["format"]))
+        replica = made["replicas"][0]
+        pack, told = replica["forward"][0], replica["message"]
+
+        def swap(a, b):
+            code = replica["programs"][0]
+            i, j = (next(k for k, name in enumerate(code) if name[0] == kind) for kind in (a, b))
+            code[i], code[j] = code[j], code[i]
+
+        changes = {"a call left out": lambda: replica["programs"][0].remove("V0"), "a call twice": lambda: replica["programs"][0].append("G0"),
+                   "U before V": lambda: swap("U", "V"), "a longer V": lambda: pack.update(output=[10 + t for t in pack["output"]]),
+                   "a longer way of E": lambda: told.update(embedded=[1 for _ in told["embedded"]]),
+                   "a longer way to the last stage": lambda: told.update(partial=[1 for _ in told["partial"]]),
+                   "a vocabulary in one place": lambda: made.pop("vocabulary")}
+        for name, change in changes.items():
+            kept = json.dumps(made)
+            change()
+            with self.subTest(change=name), self.assertRaises(replay.Wrong):
+                replay.replay(made)
+            made = json.loads(kept)
+            replica = made["replicas"][0]
+            pack, told = replica["forward"][0], replica["message"]
+
+    def test_one_pack_turns_in_the_time_of_two_calls(self):
+        """On 3 stages E takes 1 s, F 3 s, V 2 s, B 5 s, U 1 s and G 1 s, and each message 1 s: 17 s there, 6 s of V, 23 s back."""
+        pack, three = {"slices": [[0, 0, 8]]}, lambda t: [float(t)] * 3
+        replica = {"sequences": [0], "forward": [{**pack, "time": three(3), "embed": three(1), "output": three(2), "output_weights": three(1)}],
+                   "backward": [{**pack, "time": three(5), "embed_gradients": three(1)}],
+                   "message": {name: [1.0] for name in ("forward", "backward", "embedded", "hidden", "partial", "statistics", "gradients", "to_gradients")},
+                   "programs": [["E0", "F0", "V0", "U0", "B0", "G0"]] * 2 + [["E0", "F0", "V0", "B0", "U0", "G0"]],
+                   "peak_memory": [8] * 3, "makespan": 46.0, "lower_bound": 0.0}
+        made = {"format": "slimpack-plan/2", "transfers": "start", "cost": "by hand", "planner": "hand", "lengths": [8], "stages": 3, "dp": 1,
+                "vpp": 1, "quantum": 8, "vocabulary": "spread", "replicas": [replica], "merges": [], "memory_unit": "tokens", "memory_limit": None,
+                "reduce_time": 0.0, "step_time": 46.0, "bounds": {"work": 23.0}, "lower_bound": 23.0, "efficiency": 0.5}
+        replay.replay(made)
+        replica["message"]["partial"] = [[1.0, 3.0]]
+        with self.assertRaisesRegex(replay.Wrong, "makespan 46.0 replays as 48.0"):
+            replay.replay(made)
+
     def test_forward_and_backward_packs_differ(self):
         made = self.replays(["--lengths", str(DATA / "lengths" / "mooncake_conversation.txt"), *QUADRATIC, "--batch", "64", "--pp", "4"])
         slices = [[p["slices"] for p in made["replicas"][0][kind]] for kind in ("forward", "backward")]

@@ -309,6 +309,37 @@ class TimelinePage(unittest.TestCase):
         if found == 0:
             self.skipTest("no page has weight gradients apart")
 
+    def test_calls_of_a_spread_vocabulary_have_their_own_colour_name_and_address(self):
+        found = 0
+        for page in self.pages:
+            self.browser.open(page.as_uri())
+            self.assertEqual(self.browser.evaluate("!!planShown().vocabulary"),
+                             self.browser.evaluate("document.querySelector('.bar .vocabulary').style.display === ''"))
+            for tab in self.browser.evaluate("views.flatMap(({plan, kind}, k) => plan.vocabulary && kind !== 'both' ? [k] : [])"):
+                for letter, does in (("E", "embedding of forward"), ("V", "output layer of forward"),
+                                     ("U", "weight gradients of the output layer of forward"), ("G", "gradients of the embedding of backward")):
+                    found += 1
+                    with self.subTest(page=page.name, tab=tab, letter=letter):
+                        self.browser.open(f"{page.as_uri()}#tab={tab}")
+                        name, measured, t0, t1 = self.browser.evaluate(f"""(() => {{
+                            const {{lane}} = rows[0], i = [...lane.unit].findIndex(unit => letters[kindOf(unit)] === '{letter}');
+                            return [packName(lane, i), lane.measured, lane.start[i] / 1e9, lane.end[i] / 1e9];
+                        }})()""")
+                        self.assertRegex(name, rf"^{letter}0$")
+                        self.browser.evaluate(f"location.hash = 'tab={tab}&t0={t0}&t1={t1}&pick={name}@0.0{'m' if measured else ''}'")
+                        self.browser.settle()
+                        text = self.browser.evaluate("$('tip').hidden ? '' : $('tip').textContent")
+                        self.assertIn(f"{name} \u00b7 {does} pack 0", text)
+                        if letter in "VUG":
+                            self.assertRegex(text, r"(from stage \d (arrived|ended) at)")
+                        red, green, blue, _ = self.browser.evaluate("""(() => {
+                            const {y, h} = rows[0], x = (left + left + plotWidth()) / 2;
+                            return [...$('lanes').getContext('2d').getImageData((x + 30) * devicePixelRatio, (y + 6) * devicePixelRatio, 1, 1).data];
+                        })()""")
+                        self.assertTrue(red > green and blue > green, (red, green, blue))
+        if found == 0:
+            self.skipTest("no page has a spread vocabulary")
+
     @on_each_page
     def test_follows_the_colour_scheme(self, page):
         drawn = []

@@ -133,6 +133,21 @@ class Train(unittest.TestCase):
                 self.assertGreater(sum(int(row["packs_apart"]) for row in rows), 0)
                 self.assertIn("weight gradients ran apart in", said)
 
+    def test_nor_does_a_spread_vocabulary(self):
+        measured = ["--precision", "double", "--steps", "8"]  # its times are measured
+        expected = self.losses(*EXACT, "--max-context", "600")
+        spread = [*measured, "--vocabulary", "spread", "--effort", "fast", "--max-context", "600"]
+        for shape in ("--pp 2", "--pp 3 --dp 2 --sharers 1", "--pp 2 --vpp 2", "--pp 4 --weight-gradients apart",
+                      "--pp 2 --dp 2 --sharers 2", "--pp 2 --dp 2 --divide estimated --reduction exposed"):
+            with self.subTest(shape=shape):
+                rows, _ = self.trains(*spread, *shape.split())
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                for row in rows:
+                    self.assertEqual((row["peak_bytes"], "1"), (row["predicted_peak_bytes"], row["peaks_agree"]))
+                    self.assertEqual(row["predicted_exchanged_bytes"], row["exchanged_bytes"])
+        if MPIRUN:
+            self.assert_same_curve(expected, self.losses(*spread, "--pp", "2", "--dp", "2", ranks=4))
+
     def test_ranks_that_plan_their_own_train_alike(self):
         shape = ["--dp", "3", "--pp", "2", "--sharers", "3", "--effort", "fast", "--max-context", "600"]
         expected = self.losses(*EXACT, "--planner", "megatron", "--max-context", "600")
@@ -220,6 +235,8 @@ class Train(unittest.TestCase):
                                 (["--memory", "64MiB"], ["--memory", "much"]),
                                 (["bytes", "--cost measured"], ["--memory", "1MiB", *QUADRATIC]),
                                 (["quadratic:", "six"], ["--cost", "quadratic:1,2"]),
+                                (["--vocabulary spread", "--pp 2"], ["--vocabulary", "spread"]),
+                                (["--vocabulary spread", "--cost measured"], ["--vocabulary", "spread", "--pp", "2", *QUADRATIC]),
                                 (["--steps"], ["--steps", "0"]),
                                 (["--precision"], ["--precision", "half"]),
                                 (["nowhere"], ["--documents", nowhere]),
@@ -234,7 +251,7 @@ class Train(unittest.TestCase):
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("documents max-context batch seed layers hidden heads kv-heads ffn precision steps "
                        "learning-rate weight-decay clip dp pp vpp transport time-out planner compare effort quantum "
-                       "memory cost json trace timeline log").split():
+                       "vocabulary memory cost json trace timeline log").split():
             self.assertIn("--" + option, run.stdout)
 
     @unittest.skipUnless(MPIRUN, "mpirun not found")

@@ -28,6 +28,7 @@ void growth(const options& o, scoreboard& board);     ///< planning time over th
 void ranks(const options& o, scoreboard& board);      ///< divisions by estimates, and one rank that plans its own
 void ablation(const options& o, scoreboard& board);   ///< what each idea adds
 void exchanges(const options& o, scoreboard& board);  ///< shared sequences, by what their exchange costs
+void frames(const options& o, scoreboard& board);     ///< a vocabulary that is spread over the stages, beside one that is not
 void refit(const options& o, scoreboard& board);      ///< every constant of the search against its neighbours
 
 }  // namespace slimpack::plan_quality

@@ -42,6 +42,7 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
     all.recompute = {s.layout.recompute};
   } else {
     all.experts = s.model->experts;
+    if (on.vocabulary == vocabulary::spread) all.vocabularies = {vocabulary::spread, vocabulary::last};
     all.layers = s.model->layers, all.heads = s.model->heads, all.gpus_per_node = s.device->gpus_per_node;
   }
   return all.layouts();

@@ -40,17 +40,23 @@ struct named {
   }
 };
 
+/// Whether the costs of a setting price a vocabulary that is spread over the stages.
+bool can_spread(const setting& s) {
+  return s.measured ? spreads_vocabulary<costs::profiled>() : spreads_vocabulary<costs::transformer>();
+}
+
 std::string share_of(std::size_t count, const char* reason) {
   return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
 }
 
-std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts) {
+std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads) {
   const shape& on = c.layout.shape;
   std::vector<std::string> cells;
   for (const int degree : {on.replicas, on.stages, on.tensor, on.context})
     cells.push_back(std::to_string(degree));
   if (has_experts) cells.push_back(std::to_string(on.expert));
   cells.push_back(std::to_string(on.chunks));
+  if (spreads) cells.emplace_back(on.stages == 1 ? "-" : name_of(on.vocabulary));
   cells.emplace_back(name_of(c.layout.recompute));
   cells.push_back(c.layout.layers.empty() ? "-" : layers_text(c.layout.layers));
   cells.push_back(time_of(c.step_time) + (c.finalist ? "" : " ~"));
@@ -81,6 +87,8 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
                     .context = degree(given.context, on.context),
                     .expert = degree(given.expert, on.expert)};
   if (given.chunks || planner == "milp") all.chunks = {on.chunks};
+  all.vocabularies = {on.vocabulary};
+  if (!given.vocabulary && planner != "milp" && can_spread(s)) all.vocabularies = {vocabulary::spread, vocabulary::last};
   if (given.recompute) all.recompute = {s.layout.recompute};
   std::vector<layout> found = all.layouts();
   for (layout& one : found) one.layers = s.layout.layers;
@@ -119,12 +127,15 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
       << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried for lack of time")
       << "\n";
   const bool has_experts = s.model->experts > 0;
+  const bool spreads = std::any_of(found.candidates.begin(), found.candidates.end(),
+                                   [](const candidate& c) { return c.layout.shape.vocabulary == vocabulary::spread; });
   std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers", "step time", "of batches",
                                                "tokens/s/GPU", "bubble", "efficiency", "peak memory"}};
+  if (spreads) table.front().insert(table.front().begin() + 5, "vocabulary");
   if (has_experts) table.front().insert(table.front().begin() + 4, "ep");
   bool rough = false;
   for (std::size_t i = 0; i < std::min<std::size_t>(10, count(outcome::planned)); ++i) {
-    table.push_back(line_of(found, found.candidates[i], has_experts));
+    table.push_back(line_of(found, found.candidates[i], has_experts, spreads));
     rough |= !found.candidates[i].finalist;
   }
   print_table(out, table);

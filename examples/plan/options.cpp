@@ -114,6 +114,16 @@ void resolve_layers(options& o, const std::optional<std::string>& text) {
     throw bad_usage{"--layers " + *text + " needs --pp and --vpp under --auto: it is for so many parts"};
 }
 
+/// What --vocabulary spread needs.
+void check_vocabulary(const options& o) {
+  if (o.layout.shape.vocabulary == slimpack::vocabulary::last) return;
+  if (o.quadratic) throw bad_usage{"--vocabulary spread needs --cost transformer or profiled; a quadratic cost knows stages, not words"};
+  if (o.layout.shape.stages == 1 && (!o.automatic || o.automatic->stages))
+    throw bad_usage{"--vocabulary spread needs --pp 2 or more: one stage has all words"};
+  if (o.planner == "milp" || std::find(o.compare.begin(), o.compare.end(), "milp") != o.compare.end())
+    throw bad_usage{"--vocabulary spread is not for the planner milp, which plans layers alone; leave out one of them"};
+}
+
 /// Thrown by options that print something and plan nothing, before others are looked at.
 struct answer {
   slimpack::result<std::string> text;
@@ -169,6 +179,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.set_version_flag("--version", "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
                                         std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                        "Print the version and exit");
+  std::string vocabulary = "last";
   app.set_config("--config", "", "Read options from a file, TOML or INI: pp = 8; those typed here lead")->type_name("FILE");
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.add_option_function<std::string>(
@@ -254,6 +265,11 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* layers_option = add(machine, "--layers", layers, "HOW",
                             "Layers on stages: even, as many on each as on any other; auto, so that the busiest stage has\n"
                             "least to do; or of each part, 9,9,9,5 [even; under --auto: auto]");
+  auto* vocabulary_option =
+      add(machine, "--vocabulary", vocabulary, "WHERE",
+          "last: the embedding on the first stage, the output layer on the last; spread: a share of the words of both on\n"
+          "each stage, for trainers that can [last; under --auto: what is faster]")
+          ->check(CLI::IsMember({"last", "spread"}));
   auto* reduction_option =
       add(machine, "--reduction", reduction, "WHEN",
           "Sums of gradients over replicas: overlapped, in buckets beside the work; or exposed, all after it [overlapped]")
@@ -362,10 +378,13 @@ std::variant<options, int> parse(int argc, char** argv) {
                      given(cp_option),
                      given(ep_option),
                      given(vpp_option),
-                     given(recompute_option)};
+                     given(recompute_option),
+                     given(vocabulary_option)};
+    if (vocabulary == "spread") shape.vocabulary = slimpack::vocabulary::spread;
     resolve_layers(o, given(layers_option) ? std::optional(layers) : std::nullopt);
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,
             *compare_option ? std::optional(compare) : std::nullopt);
+    check_vocabulary(o);
     if (given(reduction_option) && o.quadratic)
       throw bad_usage{"--reduction needs --cost transformer or profiled; a quadratic cost knows no gradients"};
     for (const CLI::Option* const one : {imbalance_option, overlap_option, nodes_option})

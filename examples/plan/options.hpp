@@ -42,7 +42,7 @@ struct options {
   /// Under --auto, what is chosen for: so many GPUs. What is given stays.
   struct choice {
     int gpus{};
-    bool replicas{}, stages{}, tensor{}, context{}, expert{}, chunks{}, recompute{};  ///< given
+    bool replicas{}, stages{}, tensor{}, context{}, expert{}, chunks{}, recompute{}, vocabulary{};  ///< given
   };
   std::optional<choice> automatic;
   bool even_stages{};  ///< choose the layers of each stage

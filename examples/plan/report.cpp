@@ -105,6 +105,7 @@ void print_batch(std::ostream& out, const options& o, const row& first) {
       << p.shape.context;
   if (p.shape.expert > 1) out << ", ep " << p.shape.expert;
   if (p.shape.chunks > 1) out << ", vpp " << p.shape.chunks;
+  if (p.shape.vocabulary != vocabulary::last) out << ", vocabulary " << slimpack::name_of(p.shape.vocabulary);
   if (!first.layout.layers.empty()) out << ", layers " << layers_text(first.layout.layers);
   if (first.layout.recompute != costs::recompute::none) out << ", recompute " << name_of(first.layout.recompute);
   out << ", cuts at multiples of " << p.shape.quantum.value << " tokens\n";

@@ -110,6 +110,8 @@ std::string options_of(const slimpack::shapes::layout& on, const slimpack::shape
                                      {"--vpp ", &of::chunks}})
     if (on.shape.*degree != from.shape.*degree)
       text += (text.empty() ? "" : " ") + (name + std::to_string(on.shape.*degree));
+  if (on.shape.vocabulary != from.shape.vocabulary)
+    text += std::string(text.empty() ? "" : " ") + "--vocabulary " + std::string(slimpack::name_of(on.shape.vocabulary));
   if (on.recompute != from.recompute) text += std::string(text.empty() ? "" : " ") + "--recompute " + name_of(on.recompute);
   if (on.layers != from.layers)
     text += (text.empty() ? "--layers " : " --layers ") + (on.layers.empty() ? std::string("even") : layers_text(on.layers));

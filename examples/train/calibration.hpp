@@ -4,11 +4,13 @@
 #include "median.hpp"
 #include "model/layer_range.hpp"
 #include "model/parameters.hpp"
+#include "model/vocabulary_share.hpp"
 #include "probe.hpp"
 
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/reduction.hpp>
+#include <slimpack/costs/vocabulary_rates.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
@@ -29,6 +31,8 @@ namespace train {
 /// A pack's own time is what joining k short slices saves: (k time of one - time of k) / (k - 1). The time of a slice
 /// is its share of its pack less this. Weight gradients that may run apart are timed in a call of their own; what a token
 /// takes of them is the least of any pack, and no more than 9 tenths of any backward. A message's time is half of its way there and back, at two sizes. Source derived
+/// Of the calls of a spread vocabulary two sizes of packs are timed, and each takes as long as on the slowest stage; V on the last
+/// stage includes what it makes of all words. Its messages take as long by token and byte as those of layers.
 /// Units     seconds; about `budget` for the slices, or what three rounds of them take
 template <class T, class Transport>
 class calibration {
@@ -53,6 +57,7 @@ class calibration {
     for (const auto& run : probe_.taken()) own.push_back(median(run.second));
     if (slimpack::result<void> reduced = time_reduction(own); !reduced) return std::move(reduced).error();
     if (slimpack::result<void> sent = time_messages(own); !sent) return std::move(sent).error();
+    for (const auto& run : probe_.vocabulary_taken()) own.push_back(median(run.second));
     std::vector<double> all(own.size() * static_cast<std::size_t>(transport_.size()));
     if (slimpack::result<void> gathered = gather(std::span<const double>(own), std::span(all)); !gathered)
       return std::move(gathered).error();
@@ -113,6 +118,38 @@ class calibration {
     return slimpack::success();
   }
 
+  /// Of a spread vocabulary: times of all ranks end with those of its calls, by call and size of pack.
+  /// message, message_token: of a message of layers
+  [[nodiscard]] slimpack::costs::vocabulary_rates rates_of(std::span<const double> all, slimpack::seconds message,
+                                                           slimpack::seconds message_token) const {
+    using slimpack::vocabulary_call;
+    const auto& taken = probe_.vocabulary_taken();
+    const std::size_t figures = all.size() / static_cast<std::size_t>(transport_.size());
+    std::vector<double> slowest(taken.size());
+    for (std::size_t end = figures; end <= all.size(); end += figures)
+      for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], all[end - slowest.size() + i]);
+    const auto rate_of = [&](vocabulary_call call) {
+      auto at = taken.lower_bound({call, 0});
+      const auto index = static_cast<std::size_t>(std::distance(taken.begin(), at));
+      const auto few = static_cast<double>(at->first.second), many = static_cast<double>(std::next(at)->first.second);
+      const double token = std::max(0.0, (slowest[index + 1] - slowest[index]) / (many - few));
+      return slimpack::costs::vocabulary_rate{std::max(0.0, slowest[index] - token * few), token};
+    };
+    const auto rows_of = [&](std::int64_t width) {
+      return slimpack::costs::vocabulary_rate{message.value, message_token.value * static_cast<double>(width) / static_cast<double>(config_.hidden)};
+    };
+    const slimpack::vocabulary_format format = vocabulary_share<T>::format(config_);
+    return {.embed = rate_of(vocabulary_call::embed),
+            .output = rate_of(vocabulary_call::output),
+            .output_weights = rate_of(vocabulary_call::output_weights),
+            .embed_gradients = rate_of(vocabulary_call::embed_gradients),
+            .embedded = rows_of(config_.hidden),
+            .hidden = rows_of(config_.hidden),
+            .partial = rows_of(format.partial.width),
+            .statistics = rows_of(format.statistics.width),
+            .gradients = rows_of(config_.hidden)};
+  }
+
   /// All ranks hold the same places, each of its own stage; after them the reduction and the two messages.
   [[nodiscard]] slimpack::result<slimpack::costs::profiled> cost_of(std::span<const double> all) const {
     using slimpack::pass;
@@ -169,15 +206,19 @@ class calibration {
               std::min(weights[static_cast<std::size_t>(s.part)], s.time * (0.9 / static_cast<double>(s.queries.value)));
       beside.weight_token = std::move(weights);
     }
+    if (shape_.vocabulary == slimpack::vocabulary::spread) beside.vocabulary = rates_of(all, beside.message, beside.message_token);
     return slimpack::costs::profiled::make(samples, std::move(beside));
   }
 
-  /// Each chunk is a bucket (model_stage::reduce_part), which takes its share of what the largest stage takes.
+  /// Each chunk is a bucket (model_stage::reduce_part), and so is a stage's share of a spread vocabulary. It takes its share
+  /// of what the largest stage takes.
   [[nodiscard]] std::vector<std::vector<slimpack::gradient_bucket>> buckets_of(slimpack::seconds reduce) const {
     std::vector<double> size, of_stage(static_cast<std::size_t>(shape_.stages));
-    for (int part = 0; part < shape_.parts(); ++part) {
+    for (int part = 0; part < shape_.reduced_parts(); ++part) {
       size.push_back(0);
-      for (const tensor& t : tensors_of(config_, part_of(config_, part, shape_.parts()))) size.back() += static_cast<double>(t.size());
+      for (const tensor& t : part < shape_.parts() ? tensors_of(config_, train::part_of(config_, shape_, part))
+                                                   : tensors_of(config_, words_of(config_, shape_, part - shape_.parts())))
+        size.back() += static_cast<double>(t.size());
       of_stage[static_cast<std::size_t>(part % shape_.stages)] += size.back();
     }
     const double largest = *std::max_element(of_stage.begin(), of_stage.end());

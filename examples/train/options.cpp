@@ -72,6 +72,15 @@ void check(const options& o) {
     throw bad_usage{"--pp " + std::to_string(o.shape.stages) + " x --vpp " + std::to_string(o.shape.chunks) +
                     " does not fit --layers " + std::to_string(o.model.layers) +
                     ": each part needs a layer, and with --vpp as many as any other"};
+  if (o.shape.vocabulary == slimpack::vocabulary::spread) {
+    if (o.shape.stages < 2) throw bad_usage{"--vocabulary spread needs --pp 2 or more stages to spread it over"};
+    if (o.shape.stages > o.model.vocab)
+      throw bad_usage{"--vocabulary spread needs a word for each stage: --pp " + std::to_string(o.shape.stages) + " is more than the " +
+                      std::to_string(o.model.vocab) + " words that there are"};
+    if (o.quadratic) throw bad_usage{"--vocabulary spread needs --cost measured; a quadratic cost knows no vocabulary"};
+    if (o.planner == "milp" || std::find(o.compare.begin(), o.compare.end(), "milp") != o.compare.end())
+      throw bad_usage{"--vocabulary spread is not for the planner milp, which plans layers alone; leave out one of them"};
+  }
   if (o.shape.memory && o.shape.memory->unit == memory_unit::byte && o.quadratic)
     throw bad_usage{"--memory in bytes needs --cost measured; a quadratic cost knows no bytes, give it in tokens"};
   for (const auto& path : {o.json, o.trace, o.timeline, o.log}) check_writable(path);
@@ -81,7 +90,7 @@ void check(const options& o) {
 
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
-  std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", divide = cli::dividers[0],
+  std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", where = "last", divide = cli::dividers[0],
               exchange = cli::exchanges[0], reduction = "overlapped", memory;
   fs::path json, trace, timeline, log;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
@@ -118,6 +127,8 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(model, "--heads", o.model.heads, "N", "Query heads [4]")->check(size);
   add(model, "--kv-heads", o.model.kv_heads, "N", "Key and value heads [2]")->check(size);
   add(model, "--ffn", o.model.ffn, "N", "Width inside the feed-forward layer [384]")->check(size);
+  add(model, "--words", o.model.vocab, "N", "Of the vocabulary: the 256 bytes, and others that never occur but take their time [256]")
+      ->check(CLI::Range(256, 1 << 20));
   add(model, "--precision", precision, "TYPE", "float or double [float]")->check(CLI::IsMember({"float", "double"}));
 
   add(optimizer, "--steps", o.steps, "N", "Optimizer steps [200]")->check(count);
@@ -130,6 +141,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(ranks, "--dp", o.shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
   add(ranks, "--pp", o.shape.stages, "P", "Pipeline stages [1]")->check(degree);
   add(ranks, "--vpp", o.shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
+  add(ranks, "--vocabulary", where, "WHERE",
+      "Embedding and head: last, on the first and the last part of the pipeline; or spread, each stage has a share of\n"
+      "the words [last]")
+      ->check(CLI::IsMember({"last", "spread"}));
   add(ranks, "--transport", transport, "NAME", "threads, mpi, or auto: mpi when mpirun has started this [auto]")
       ->check(CLI::IsMember({"auto", "threads", "mpi"}));
   add(ranks, "--time-out", o.time_out.value, "SECONDS", "Longest that a rank waits for another [60]")
@@ -193,6 +208,7 @@ std::variant<options, int> parse(int argc, char** argv) {
                                   : search_budget::normal();
     o.exchanges = cli::exchanges_named(exchange);
     if (reduction == "exposed") o.reduction = slimpack::costs::reduction::exposed;
+    if (where == "spread") o.shape.vocabulary = slimpack::vocabulary::spread;
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (*memory_option) o.shape.memory = cli::memory_of(memory);
     if (*reduction_option && o.cost_text != "measured")

@@ -8,6 +8,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/core/vocabulary.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
 
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace train {
@@ -38,6 +40,8 @@ class probe {
     friend auto operator<=>(const place&, const place&) = default;
   };
   using times = std::map<place, std::vector<double>>;
+  /// Of the calls of a spread vocabulary, for packs of so many tokens.
+  using vocabulary_times = std::map<std::pair<slimpack::vocabulary_call, std::int64_t>, std::vector<double>>;
 
   /// weights: whether those that run apart are timed, too
   /// Requires  as model_stage; sequences of at most `longest` tokens
@@ -72,10 +76,13 @@ class probe {
       if (weights_ == slimpack::weight_gradients::apart)
         for (const std::int64_t length : lengths()) run_apart(chunk, length, copies(length));
     }
+    if (shape_.vocabulary == slimpack::vocabulary::spread)
+      for (const std::int64_t length : {shortest().value, longest_}) run_vocabulary(length, length == longest_ ? copies(length) : 1);
     model_.weights().zero_gradients();
   }
 
   [[nodiscard]] const times& taken() const noexcept { return times_; }
+  [[nodiscard]] const vocabulary_times& vocabulary_taken() const noexcept { return vocabulary_times_; }
   /// The same message as many tokens have in training.
   [[nodiscard]] std::span<std::byte> message(slimpack::tokens size) noexcept {
     const auto elements = static_cast<std::size_t>(size.value * model_.format().width);
@@ -149,6 +156,43 @@ class probe {
         time_of([&] { model_.weights(pack).value(); }));
   }
 
+  /// Whole sequences side by side through the stage's share of a spread vocabulary.
+  void run_vocabulary(std::int64_t length, std::int64_t copies) {
+    std::vector<slimpack::piece> pack;
+    for (std::uint32_t s = 0; s < static_cast<std::uint32_t>(copies); ++s)
+      pack.push_back({{{s}, {0}, {length}}, {length}, static_cast<std::uint32_t>(shape_.chunks), 1});
+    length_ = static_cast<std::size_t>(length);
+    const std::int64_t size = copies * length;
+    const bool is_first = stage_ == 0, is_last = stage_ + 1 == shape_.stages;
+    const std::int64_t hidden = model_.format().width, partial = model_.vocabulary_rows().partial.width;
+    const std::vector<T> ones(static_cast<std::size_t>(size * partial), T{1});  // of partial rows, sums of exponentials too
+    std::vector<T> results(ones.size()), more(ones.size());
+    const auto in = [&](bool is_there, std::int64_t width) {
+      return is_there ? std::as_bytes(std::span(ones).first(static_cast<std::size_t>(size * width))) : std::span<const std::byte>{};
+    };
+    const auto out = [&](bool is_there, std::vector<T>& to, std::int64_t width) {
+      return is_there ? slimpack::outgoing(std::as_writable_bytes(std::span(to).first(static_cast<std::size_t>(size * width))))
+                      : slimpack::outgoing();
+    };
+    const auto keep = [&](slimpack::vocabulary_call call, const auto& run) {
+      vocabulary_times_[{call, size}].push_back(time_of([&] { run().value(); }));
+    };
+    model_.begin_step({});
+    using enum slimpack::vocabulary_call;
+    slimpack::outgoing embedded = out(true, results, hidden), own = out(true, results, partial), rows = out(true, more, hidden),
+                       gradients = out(!is_first, results, hidden);
+    std::vector<T> log_sums(static_cast<std::size_t>(size));
+    slimpack::outgoing sums(std::as_writable_bytes(std::span(log_sums)));
+    const std::vector<std::span<const std::byte>> partials(static_cast<std::size_t>(shape_.stages), in(true, partial));
+    keep(embed, [&] { return model_.embed(pack, in(!is_first, hidden), embedded); });
+    keep(output, [&] {
+      slimpack::result<void> done = model_.output(pack, in(true, hidden), own);
+      return done && is_last ? model_.gather_output(pack, partials, rows, sums) : done;
+    });
+    keep(output_weights, [&] { return model_.output_weights(pack, in(true, 1)); });
+    keep(embed_gradients, [&] { return model_.embed_gradients(pack, in(true, hidden), gradients); });
+  }
+
   /// Runs a pack, and keeps its time.
   void take(std::span<const slimpack::piece> pack, slimpack::pass pass) {
     const slimpack::piece& first = pack.front();
@@ -161,8 +205,9 @@ class probe {
     const slimpack::slice& slice = pack.front().slice;
     const auto chunk = static_cast<int>(pack.front().chunk);
     const int part = chunk * shape_.stages + stage_;
-    const bool starts = part == (pass == slimpack::pass::forward ? 0 : shape_.parts() - 1);
-    const bool ends = part == (pass == slimpack::pass::forward ? shape_.parts() - 1 : 0);
+    const bool alone = shape_.vocabulary == slimpack::vocabulary::last;  // else messages come and go everywhere
+    const bool starts = alone && part == (pass == slimpack::pass::forward ? 0 : shape_.parts() - 1);
+    const bool ends = alone && part == (pass == slimpack::pass::forward ? shape_.parts() - 1 : 0);
     const std::size_t size = pack.size() * static_cast<std::size_t>(slice.length.value * model_.format().width);
     const std::span<const std::byte> in =
         starts ? std::span<const std::byte>{} : std::as_bytes(std::span(in_).first(size));
@@ -190,6 +235,7 @@ class probe {
   std::vector<T> out_;
   model_stage<T> model_;
   times times_;
+  vocabulary_times vocabulary_times_;
 };
 
 }  // namespace train

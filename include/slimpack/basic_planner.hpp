@@ -90,6 +90,11 @@ class basic_planner {
                                             std::to_string(longest_supported.value)};
     if (shape_.memory && !(shape_.memory->amount >= 0))
       return error{errc::invalid_input, "shape.memory is " + std::to_string(shape_.memory->amount) + ", it must be at least 0"};
+    if (shape_.vocabulary == vocabulary::spread && shape_.stages < 2)
+      return error{errc::invalid_input, "shape.vocabulary is spread, but there is one stage to spread it over: use at least 2 stages, or vocabulary::last"};
+    if (shape_.vocabulary == vocabulary::spread && !spreads_vocabulary<Cost>())
+      return error{errc::invalid_input, "shape.vocabulary is spread, but the cost model has no vocabulary_time (costs/hooks.hpp): "
+                                        "use costs::transformer, profiled_of or with_vocabulary"};
     if (const std::optional<int> parts = parts_of(cost_); parts && *parts != shape_.parts())
       return error{errc::invalid_input, "the cost model prices " + std::to_string(*parts) + " parts, the shape has " +
                                             std::to_string(shape_.parts())};
@@ -127,6 +132,15 @@ class basic_planner {
   using searched_cost = detail::checked_times<Cost, false>;
   using checked_cost = detail::checked_times<Cost, true>;
   static_assert(cost_model<searched_cost>, "what a solver is given in place of the cost model is one");
+
+  /// A solver orders forwards and backwards of a pipeline that turns packs on one stage more, where the vocabulary is spread
+  /// (pricing/detail/vocabulary_turn.hpp). Its programs without that stage.
+  solution of_layers(solution&& solved) const {
+    if (shape_.vocabulary == vocabulary::spread)
+      for (replica_solution& r : solved.replicas)
+        if (r.programs.size() > static_cast<std::size_t>(shape_.stages)) r.programs.resize(static_cast<std::size_t>(shape_.stages));
+    return std::move(solved);
+  }
 
   /// A solver that is written for one cost model alone is given that: what its plan is made of is checked all the same.
   result<solution> solution_of(const problem& batch, const searched_cost& cost) const {
@@ -231,6 +245,7 @@ class basic_planner {
     std::vector<std::vector<gradient_span>> gradients;
     if (p.reduction) gradients = simulators::gradients_of(graph, start.value(), group.size(), shape_);
     for (std::size_t g = 0; g < group.size(); ++g) {
+      if (!run.value().programs.empty()) solved.replicas[group[g]].programs = std::move(run.value().programs[g]);
       result<replica_plan> one =
           recorded(p.lengths, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates, cost);
       if (!one) return std::move(one).error();
@@ -266,6 +281,7 @@ class basic_planner {
     r.forward = std::move(work.forward);
     r.backward = std::move(work.backward);
     r.weight = std::move(work.weight);
+    r.vocabulary = std::move(work.vocabulary);
     r.communication = work.communication;
     r.rates = rates;
     return r;
@@ -288,11 +304,19 @@ result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator(
   const auto begin = std::chrono::steady_clock::now();
   if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
   detail::time_faults faults(stop);
-  result<solution> solved = solution_of(problem{lengths, shape_, faults.token()}, searched_cost(cost_, faults));
-  if (faults.any()) return faults.told(lengths, shape_.quantum);
-  if (!solved) return std::move(solved).error();
-  result<plan> made = assembled(lengths, std::move(solved).value(), checked_cost(cost_, faults));
-  if (faults.any()) return faults.told(lengths, shape_.quantum);
+  const searched_cost searched(cost_, faults, shape_);
+  shape on = detail::vocabulary_turn::searched(shape_);
+  result<plan> made = error{};
+  // A search leaves room for what a spread vocabulary holds between calls. Where it was not enough, it gets less to fill.
+  for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1; tries > 0; --tries) {
+    result<solution> solved = solution_of(problem{lengths, on, faults.token()}, searched);
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (!solved) return std::move(solved).error();
+    made = assembled(lengths, of_layers(std::move(solved).value()), checked_cost(cost_, faults));
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (made || made.error().code != errc::out_of_memory) break;
+    if (on.memory) on.memory->amount *= 0.97;
+  }
   if (!made) return made;
   plan& p = made.value();
   p.truncated = stop.stop_possible();
@@ -313,10 +337,11 @@ result<rank_plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_r
     const auto begin = std::chrono::steady_clock::now();
     if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
     detail::time_faults faults(stop);
-    result<group_solution> solved = group_of(problem{lengths, shape_, faults.token()}, searched_cost(cost_, faults), replica);
+    result<group_solution> solved = group_of(problem{lengths, detail::vocabulary_turn::searched(shape_), faults.token()}, searched_cost(cost_, faults, shape_), replica);
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
     rank_plan made{solved.value().division, solved.value().replicas, {}};
+    solved.value().solved = of_layers(std::move(solved.value().solved));
     result<plan> part = assembled(lengths, std::move(solved).value(), checked_cost(cost_, faults));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!part) return std::move(part).error();

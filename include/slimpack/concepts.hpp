@@ -219,6 +219,34 @@ concept computes_shared_rows = (computes_own_shared_rows<C> || computes_kept_sha
   { c.rows(std::uint32_t{}) } -> std::same_as<row_format>;
 };
 
+/// What a compute offers that can have its vocabulary spread over the stages.
+template <class C>
+concept says_vocabulary = requires(const C& c) {
+  { c.vocabulary_rows() } -> std::same_as<vocabulary_format>;
+};
+template <class C>
+concept embeds = requires(C& c, std::span<const piece> pack, message_in in, outgoing& out) {
+  { c.embed(pack, in, out) } -> gives<void>;
+};
+template <class C>
+concept outputs = requires(C& c, std::span<const piece> pack, message_in in, outgoing& out) {
+  { c.output(pack, in, out) } -> gives<void>;
+};
+template <class C>
+concept gathers_output = requires(C& c, std::span<const piece> pack, std::span<const message_in> partials, outgoing& rows, outgoing& statistics) {
+  { c.gather_output(pack, partials, rows, statistics) } -> gives<void>;
+};
+template <class C>
+concept weighs_output = requires(C& c, std::span<const piece> pack, message_in in) {
+  { c.output_weights(pack, in) } -> gives<void>;
+};
+template <class C>
+concept weighs_embedding = requires(C& c, std::span<const piece> pack, message_in in, outgoing& out) {
+  { c.embed_gradients(pack, in, out) } -> gives<void>;
+};
+template <class C>
+concept computes_vocabulary = says_vocabulary<C> && embeds<C> && outputs<C> && gathers_output<C> && weighs_output<C> && weighs_embedding<C>;
+
 template <class E, class Compute, class Transport>
 concept runs_plans = requires(E& e, const plan& p, Compute& c, Transport& t) {
   { e.execute(p, c, t) } -> std::same_as<result<step_report>>;
@@ -375,6 +403,9 @@ concept transport = detail::moves_bytes<T> ||
 ///     forward or backward(span of pieces, in, out, sharing&), which exchanges what others need (executors/sharing.hpp);
 ///     with states, which then have a default, (span of pieces, span of states, in, out, sharing&). rows(chunk) says how
 ///     large its rows are
+///  7. with vocabulary_rows() its vocabulary may be spread over the stages: embed, output, output_weights and
+///     embed_gradients run its share of the words, gather_output on the last stage puts all words together, forward and
+///     backward run layers alone (executors/hooks.hpp)
 /// testing/stage_compute_laws.hpp checks 2; executors/hooks.hpp lists what else a compute may answer.
 template <class C>
 concept stage_compute =
@@ -395,7 +426,12 @@ concept stage_compute =
     (!detail::splits_weight_gradients<C> || detail::computes_weights<C> ||
      detail::unmet<"a stage compute that splits weight gradients keeps its own state (no type state) and offers weights(piece), or weights(span of pieces) where backward takes packs">()) &&
     (!detail::shares_rows<C> || detail::computes_shared_rows<C> ||
-     detail::unmet<"a stage compute that shares rows offers row_format rows(std::uint32_t chunk) const, forward(span of pieces, in, out, sharing&) and backward(span of pieces, in, out, sharing&); with a type state, which has a default, (span of pieces, span of states, in, out, sharing&)">());
+     detail::unmet<"a stage compute that shares rows offers row_format rows(std::uint32_t chunk) const, forward(span of pieces, in, out, sharing&) and backward(span of pieces, in, out, sharing&); with a type state, which has a default, (span of pieces, span of states, in, out, sharing&)">()) &&
+    detail::met<!detail::says_vocabulary<C> || detail::embeds<C>, "with vocabulary_rows(), embed is public, given (span<const piece>, span<const std::byte> in, outgoing& out), and gives void or result<void>">() &&
+    detail::met<!detail::says_vocabulary<C> || detail::outputs<C>, "with vocabulary_rows(), output is public, given (span<const piece>, span<const std::byte> in, outgoing& out), and gives void or result<void>">() &&
+    detail::met<!detail::says_vocabulary<C> || detail::gathers_output<C>, "with vocabulary_rows(), gather_output is public, given (span<const piece>, span<const span<const std::byte>> partials, outgoing& rows, outgoing& statistics), and gives void or result<void>">() &&
+    detail::met<!detail::says_vocabulary<C> || detail::weighs_output<C>, "with vocabulary_rows(), output_weights is public, given (span<const piece>, span<const std::byte> in), and gives void or result<void>">() &&
+    detail::met<!detail::says_vocabulary<C> || detail::weighs_embedding<C>, "with vocabulary_rows(), embed_gradients is public, given (span<const piece>, span<const std::byte> in, outgoing& out), and gives void or result<void>">();
 
 /// A compute that can run a schedule's programs: one that splits weight gradients from input gradients needs a compute
 /// that does, and both say so by `static constexpr bool splits_weight_gradients = true`.

@@ -19,6 +19,7 @@ struct piece;
 struct step_outline;
 struct step_report;
 struct message_format;
+struct vocabulary_format;
 struct error;
 class micropacks;
 class outgoing;

@@ -60,7 +60,8 @@ concept suits_sharing = exchanges_of<Compute>().keep || shares_as_told<Solver> |
 ///
 /// Policies of your own are taken as planner takes them: a solver is told how to share, or put into solvers::refined, where
 /// the compute needs it; a schedule must be one that the compute can run (computes_for).
-/// Law       executors::packflow runs every plan with such a compute, if shape.chunks is what its chunks() says
+/// Law       executors::packflow runs every plan with such a compute, if shape.chunks is what its chunks() says, and
+///           shape.vocabulary is spread where its vocabulary_rows() say so, and nowhere else
 /// Errors    none: those of the planner come when it plans
 template <stage_compute Compute, slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic,
           class Solver = solvers::two_phase, schedule_for<workload> Schedule = detail::suited_schedule<Compute>,

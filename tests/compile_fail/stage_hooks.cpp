@@ -19,6 +19,8 @@ struct losses { double loss() const; };
 struct holds { bytes held() const; };
 struct aborts { void abort_step(); };
 struct makes { tensor make_tensor(tokens); };
+struct spreads { vocabulary_format vocabulary_rows() const; };
+struct copies { void copy_rows(std::span<const std::byte>, std::span<std::byte>); };
 #else
 struct chunked { int chunks; };                                               // data
 struct masked { tokens valid_tokens(const slice&); };                         // not const
@@ -32,9 +34,12 @@ struct losses { result<double> loss() const; };                               //
 struct holds { std::size_t held() const; };                                   // without its unit
 struct aborts { private: void abort_step(); };                                // private
 struct makes { tensor make_tensor(bytes); };                                  // of another unit
+struct spreads { message_format vocabulary_rows() const; };                   // of one of the two formats
+struct copies { bool copy_rows(std::span<const std::byte>, std::span<std::byte>); };  // an answer that nobody hears
 #endif
 
-void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts& p, counts& n, losses& g, holds& h, aborts& i, makes& j) {
+void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts& p, counts& n, losses& g, holds& h, aborts& i, makes& j,
+         spreads& k, copies& l) {
   // expected-diagnostic: a stage compute's chunks() is public, const and gives int
   (void)chunks_of(a);
   // expected-diagnostic: a stage compute's valid_tokens(const slice&) is public, const and gives tokens
@@ -60,4 +65,8 @@ void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts&
   abort_step(i);
   // expected-diagnostic: a stage compute's make_tensor(tokens) is public
   (void)make_tensor(j, {});
+  // expected-diagnostic: a stage compute's vocabulary_rows() is public, const and gives vocabulary_format
+  (void)vocabulary_format_of(k);
+  // expected-diagnostic: a stage compute's copy_rows(span<const byte> from, span<byte> to) is public and gives void
+  copy_rows(l, {}, {});
 }

@@ -1,4 +1,4 @@
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 
 #include <gtest/gtest.h>
 

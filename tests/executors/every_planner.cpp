@@ -1,6 +1,7 @@
 #include "delayed_weights.hpp"
 #include "everywhere.hpp"
 #include "planned.hpp"
+#include "spread_plan.hpp"
 
 #include <slimpack/core/merge.hpp>
 #include <slimpack/schedules/list.hpp>
@@ -37,6 +38,14 @@ result<plan> shared(const shape& on, std::span<const tokens> lengths, exchange h
   return split(on, lengths, 4, schedule, how);
 }
 
+template <class Schedule>
+result<plan> spread_by(shape on, std::span<const tokens> lengths, Schedule schedule) {
+  on.vocabulary = vocabulary::spread;
+  return basic_planner{on, slicers::equal_cost{}, vocabulary_cost(),
+                       solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, schedule,
+                       simulators::sweep{}}(lengths);
+}
+
 }  // namespace
 
 std::vector<named_planner> every_planner() {
@@ -69,6 +78,14 @@ std::vector<named_planner> sharing_planners() {
       {"two_phase that shares, one_f_one_b", [](const shape& on, lengths l) { return shared(on, l, exchange::keep, one_f_one_b{}); }},
       {"two_phase that shares by queries", [](const shape& on, lengths l) { return shared(on, l, exchange::queries, list{}); }},
       {"two_phase that shares in rings", [](const shape& on, lengths l) { return shared(on, l, exchange::ring, list{}); }},
+  };
+}
+
+std::vector<named_planner> spreading_planners() {
+  using lengths = std::span<const tokens>;
+  return {
+      {"two_phase that spreads the vocabulary", [](const shape& on, lengths l) { return spread_by(on, l, schedules::list{}); }},
+      {"zero_bubble that spreads the vocabulary", [](const shape& on, lengths l) { return spread_by(on, l, schedules::zero_bubble{}); }},
   };
 }
 

@@ -72,6 +72,9 @@ struct named_planner {
 /// Those whose plans let replicas share sequences, with each schedule that suits them.
 [[nodiscard]] std::vector<named_planner> sharing_planners();
 
+/// Those that search with a vocabulary that is spread over the stages, with and without weight gradients apart.
+[[nodiscard]] std::vector<named_planner> spreading_planners();
+
 /// Those whose plans run weight gradients apart, without sequences that replicas share, and with them.
 [[nodiscard]] std::vector<named_planner> splitting_planners();
 [[nodiscard]] std::vector<named_planner> splitting_and_sharing_planners();

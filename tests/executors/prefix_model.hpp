@@ -65,10 +65,11 @@ struct prefix_model {
 };
 
 /// One stage of it; `width` copies of each number make a token's message. The forms of the concept derive from it.
+/// scale: of all weights; with one below 1 values stay small over many parts
 class prefix_stage {
  public:
-  prefix_stage(int stage, int stages, int chunks, std::int64_t width = 1)
-      : stage_(stage), stages_(stages), chunks_(chunks), width_(width), gradient_(static_cast<std::size_t>(chunks)),
+  prefix_stage(int stage, int stages, int chunks, std::int64_t width = 1, double scale = 1)
+      : stage_(stage), stages_(stages), chunks_(chunks), width_(width), scale_(scale), gradient_(static_cast<std::size_t>(chunks)),
         before_(static_cast<std::size_t>(chunks)), later_(static_cast<std::size_t>(chunks)) {}
 
   [[nodiscard]] message_format format() const { return {width_, element_type::float64}; }
@@ -94,7 +95,7 @@ class prefix_stage {
   std::vector<double> run_forward(const piece& p, std::span<const std::byte> in, std::span<std::byte> out) {
     const auto n = static_cast<std::size_t>(p.slice.length.value);
     const auto w = static_cast<std::size_t>(width_);
-    const double weight = prefix_model::weight(part(p.chunk));
+    const double weight = scale_ * prefix_model::weight(part(p.chunk));
     const std::span<const double> x = as<double>(in);
     double& running = before_[p.chunk][p.slice.sequence];
     if (p.is_first()) running = 0;
@@ -114,7 +115,7 @@ class prefix_stage {
   void run_backward(const piece& p, std::span<const double> sums, std::span<const std::byte> in, std::span<std::byte> out) {
     const auto n = static_cast<std::size_t>(p.slice.length.value);
     const auto w = static_cast<std::size_t>(width_);
-    const double weight = prefix_model::weight(part(p.chunk));
+    const double weight = scale_ * prefix_model::weight(part(p.chunk));
     const std::span<const double> dy = as<double>(in);
     double& later = later_[p.chunk][p.slice.sequence];
     if (p.is_last()) later = 0;
@@ -147,6 +148,7 @@ class prefix_stage {
 
   int stage_, stages_, chunks_;
   std::int64_t width_;
+  double scale_;
   double loss_{};
   std::vector<double> gradient_;
   std::vector<std::map<sequence_id, double>> before_, later_;  // per chunk

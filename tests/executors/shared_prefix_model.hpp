@@ -25,8 +25,9 @@ class shared_prefix_stage {
   static constexpr backward_cuts cuts = Cuts;
   static constexpr exchange_set shares_rows = exchange_set::all();
 
-  shared_prefix_stage(int stage, int stages, int chunks, int layers = 2)
-      : stage_(stage), stages_(stages), chunks_(chunks), layers_(layers),
+  /// scale: of all weights, as of prefix_stage
+  shared_prefix_stage(int stage, int stages, int chunks, int layers = 2, double scale = 1)
+      : stage_(stage), stages_(stages), chunks_(chunks), layers_(layers), scale_(scale),
         gradient_(static_cast<std::size_t>(chunks * layers)) {}
 
   [[nodiscard]] message_format format() const { return {1, element_type::float64}; }
@@ -229,10 +230,11 @@ class shared_prefix_stage {
   }
 
   [[nodiscard]] double weight(std::uint32_t chunk, int layer) const {
-    return prefix_model::weight(part(chunk) * layers_ + layer);
+    return scale_ * prefix_model::weight(part(chunk) * layers_ + layer);
   }
 
   int stage_, stages_, chunks_, layers_;
+  double scale_;
   double loss_{};
   std::vector<double> gradient_;
   std::map<std::pair<std::uint32_t, sequence_id>, std::vector<layer_rows>> arena_;

@@ -114,6 +114,7 @@ void expect_equal(const plan& a, const plan& b) {
     EXPECT_EQ(r.forward, s.forward);
     EXPECT_EQ(r.backward, s.backward);
     EXPECT_EQ(r.weight, s.weight);
+    EXPECT_EQ(r.vocabulary, s.vocabulary);
     EXPECT_EQ(r.programs, s.programs);
     EXPECT_EQ(r.peak_memory, s.peak_memory);
     EXPECT_EQ(r.makespan, s.makespan);
@@ -372,6 +373,101 @@ TEST(PlanJson, KeepsRanksThatDivideExperts) {
   EXPECT_EQ(said("ep", 3), "plan: ep is 3, expected a divisor of dp x cp x tp, 16");
   EXPECT_NE(said("ep", 1).find("ep is 1, expected "), std::string::npos);
   EXPECT_NE(said("format", "slimpack-plan/1").find("is not a known key"), std::string::npos);
+}
+
+/// The sample on 2 stages or more with a spread vocabulary, whose programs name each kind of instruction.
+plan spread_sample(int stages, int chunks, bool uneven_messages) {
+  plan p = sample(stages, chunks, uneven_messages);
+  p.shape.vocabulary = vocabulary::spread;
+  const auto width = static_cast<std::size_t>(stages), parts = static_cast<std::size_t>(p.shape.parts());
+  for (replica_plan& r : p.replicas) {
+    std::size_t numbered = 20;
+    for (const auto& [name, column] : vocabulary_columns) {
+      const std::string which = name;
+      const bool is_message = which == "embedded" || which == "hidden" || which == "partial" || which == "statistics" || which == "gradients";
+      const std::size_t silent = which == "embedded" ? width : which == "gradients" ? 0 : width - 1;
+      const std::size_t packs = which == "gradients" || which == "embed_gradients" ? r.backward.size() : r.forward.size();
+      for (std::size_t cell = 0; cell < packs * width; ++cell)
+        (r.vocabulary.*column).push_back(is_message && cell % width == silent           ? seconds{}
+                                         : is_message && !uneven_messages ? awkward(cell / width)
+                                                                         : awkward(++numbered));
+    }
+    for (std::size_t i = 0; i < r.backward.size(); ++i) r.backward.message[i * parts] = awkward(++numbered);
+    for (program& code : r.programs)
+      code.insert(code.end(), {{pass::forward, {2}, 0, false, model_end::embedding},
+                               {pass::forward, {0}, 0, false, model_end::output},
+                               {pass::forward, {1}, 0, true, model_end::output},
+                               {pass::backward, {1}, 0, false, model_end::embedding}});
+  }
+  p.hash = hash_of(p);
+  return p;
+}
+
+TEST(PlanJson, OfASpreadVocabularyReadsBackExactly) {
+  for (const int stages : {2, 3})
+    for (const int chunks : {1, 2})
+      for (const bool uneven : {false, true}) {
+        plan p = spread_sample(stages, chunks, uneven);
+        expect_equal(reread(p), p);
+        p.reduction = gradient_reduction{std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(p.shape.reduced_parts())), {}};
+        p.reduction->parts.back() = {{0, {0.1}, {1.0 / 3}}};
+        p.hash = hash_of(p);
+        EXPECT_EQ(reread(p).reduction, p.reduction);
+        expect_equal(reread(p), p);
+      }
+}
+
+TEST(PlanJson, NamesTheCallsOfASpreadVocabulary) {
+  const plan p = spread_sample(2, 1, false);
+  const json document = json::parse(written(p));
+  EXPECT_EQ(document["format"], "slimpack-plan/2");
+  EXPECT_EQ(document["vocabulary"], "spread");
+  EXPECT_FALSE(json::parse(written(sample(2, 1, false))).contains("vocabulary"));
+  const json& r = document["replicas"][0];
+  EXPECT_EQ(r["programs"][1], json::parse(R"(["F0","F2","B1","E2","V0","U1","G1"])"));
+  const vocabulary_timing& times = p.replicas[0].vocabulary;
+  EXPECT_EQ(r["forward"][2]["output"], (json{times.output[4].value, times.output[5].value}));
+  EXPECT_EQ(r["backward"][1]["embed_gradients"].size(), 2u);
+  EXPECT_EQ(r["message"]["embedded"], (json{awkward(0).value, awkward(1).value, awkward(2).value})) << "one number where all are equal";
+  EXPECT_EQ(r["message"]["to_gradients"][1], p.replicas[0].backward.message[2].value);
+  const json uneven = json::parse(written(spread_sample(3, 1, true)))["replicas"][0]["message"];
+  EXPECT_EQ(uneven["embedded"][0].size(), 3u) << "the last stage sends to part 0";
+  EXPECT_EQ(uneven["hidden"][0].size(), 2u);
+  EXPECT_EQ(uneven["gradients"][0].size(), 2u);
+}
+
+TEST(PlanJson, OfASpreadVocabularyIsRefusedWithThePlaceThatIsWrong) {
+  const auto said = [](auto change) {
+    json document = json::parse(written(spread_sample(2, 1, true)));
+    change(document);
+    std::istringstream in(document.dump());
+    return complaint(read_plan(in, "p"), "p", errc::invalid_input);
+  };
+  EXPECT_EQ(said([](json& d) { d["vocabulary"] = "last"; }), "vocabulary is \"last\", expected \"spread\"");
+  EXPECT_EQ(said([](json& d) { d["stages"] = 1; }), "vocabulary is \"spread\", expected 2 stages or more, to spread it over");
+  EXPECT_EQ(said([](json& d) { d["format"] = "slimpack-plan/1", d.erase("transfers"); }), "vocabulary is not a known key");
+  EXPECT_EQ(said([](json& d) { d.erase("vocabulary"); }), "replicas[0].message.embedded is not a known key");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["forward"][1].erase("output_weights"); }), "replicas[0].forward[1] lacks the key \"output_weights\"");
+  EXPECT_EQ(said([](json& d) { d["replicas"][1]["backward"][0]["output"] = {1, 1}; }), "replicas[1].backward[0].output is not a known key");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["forward"][1]["output"] = {1}; }),
+            "replicas[0].forward[1].output has size 1, expected 2, one per stage");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["forward"][0]["embed"][1] = -1; }),
+            "replicas[0].forward[0].embed[1] is -1, expected a number of at least 0");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["message"].erase("statistics"); }), "replicas[0].message lacks the key \"statistics\"");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["message"]["to_gradients"].erase(0); }),
+            "replicas[0].message.to_gradients has size 1, expected 2, one per pack");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["message"]["gradients"].push_back(0); }),
+            "replicas[0].message.gradients has size 3, expected 2, one per pack");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["message"]["embedded"][2].push_back(0); }),
+            "replicas[0].message.embedded[2] has size 3, expected 2, one per stage that has one");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["programs"][1][3] = "E3"; }),
+            "replicas[0].programs[1][3] is \"E3\", expected E and a pack of this plan");
+  EXPECT_EQ(said([](json& d) { d["replicas"][0]["programs"][1][3] = "G0.0"; }),
+            "replicas[0].programs[1][3] is \"G0.0\", expected G and a pack of this plan");
+  EXPECT_EQ(said([](json& d) { d["reduction"] = json::parse(R"({"after":0,"buckets":[[],[]]})"); }),
+            "reduction.buckets has size 2, expected 4, one list per part, and one per stage's share of the vocabulary");
+  EXPECT_EQ(refusal([](json& d) { d["replicas"][0]["programs"][1][0] = "E0"; }),
+            "replicas[0].programs[1][0] is \"E0\", expected F or B and a pack of this plan, as in \"F0\"");
 }
 
 TEST(PlanJson, KeepsRowsOfWhichAReplicaHasNothing) {

@@ -2,9 +2,11 @@
 
 #include "sample_plan.hpp"
 
+#include <slimpack/costs/with_vocabulary.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/file.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/schedules/spread_vocabulary.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/timeline.hpp>
 
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -46,6 +49,28 @@ plan plan_with_weights() {
                      schedules::zero_bubble{.order = schedules::zero_bubble_order::h2}};
   plan p = plan_batch(small_plan().lengths).value();
   p.planner = "zero bubble";
+  return p;
+}
+
+/// The same batch with its vocabulary spread over the stages, some of whose calls are as long as packs.
+plan plan_with_vocabulary() {
+  plan p = small_plan();
+  p.planner = "spread";
+  p.shape.vocabulary = vocabulary::spread;
+  p.step_time = {};
+  const costs::with_vocabulary<costs::quadratic> cost{
+      {.per_pack = {6.4e-5}, .hop = {2.4e-5}},
+      {.embed = {1e-4}, .output = {5e-4, 1e-7}, .output_weights = {3e-4}, .embed_gradients = {1e-4}, .embedded = {2e-5}, .hidden = {3e-5},
+       .partial = {4e-5}, .statistics = {1e-5}, .gradients = {2e-5}}};
+  for (replica_plan& r : p.replicas) {
+    workload work = price(r.partition, cost, p.shape, r.rates);
+    const std::uint32_t only = 0;
+    r.programs = schedules::spread_vocabulary(std::span(&only, 1), std::span(&work, 1), std::span(&r.programs, 1), {}).value().front();
+    r.peak_memory = simulators::peak_memory(work, r.programs);
+    r.makespan = simulators::simulate(work, r.programs).value().makespan;
+    r.forward = work.forward, r.backward = work.backward, r.vocabulary = work.vocabulary;
+    p.step_time = std::max(p.step_time, r.makespan);
+  }
   return p;
 }
 
@@ -150,6 +175,26 @@ TEST(TimelinePage, StartsAreThoseOfTheSimulator) {
         EXPECT_NEAR(static_cast<double>(start[i]), t.stages[stage][i].begin.value * 1e9, 3.0);
     }
   }
+}
+
+TEST(TimelinePage, HasTheCallsOfASpreadVocabulary) {
+  const plan p = plan_with_vocabulary();
+  const nlohmann::json data = data_of(page_of({p}))["plans"][0];
+  EXPECT_EQ(data["vocabulary"], "spread");
+  EXPECT_FALSE(data_of(page_of({small_plan()}))["plans"][0].contains("vocabulary"));
+  const nlohmann::json& replica = data["replicas"][1];
+  for (const auto& [name, column] : vocabulary_columns) {
+    const nlohmann::json& table = replica["vocabulary"][name];
+    for (std::size_t stage = 0; stage < 3; ++stage) {
+      const nlohmann::json& times = table["columns"][table["of"][stage].get<std::size_t>()];
+      const double first = (p.replicas[1].vocabulary.*column)[stage].value * 1e9;
+      EXPECT_EQ(times[0].get<std::int64_t>(), std::llround(first)) << name << ", stage " << stage;
+    }
+  }
+  std::string letters;
+  for (const instruction& i : p.replicas[1].programs[2]) letters += letter_of(i);
+  EXPECT_EQ(replica["stages"][2]["code"], letters);
+  for (const char kind : {'E', 'V', 'U', 'G'}) EXPECT_NE(letters.find(kind), std::string::npos) << kind;
 }
 
 TEST(TimelinePage, MemoryChangesAddUpToThePeak) {
@@ -384,8 +429,9 @@ TEST(MeasuredTimelinePage, IsWrittenForTheBrowser) {
   plan other = small_plan(2);
   other.planner = "other";
   const plan apart = plan_with_weights();
-  const std::vector plans{p, other, apart};
-  const std::vector<std::vector<step_report>> measured{noisy_run(p, 3, 1.03, {2e-3}), {}, noisy_run(apart, 4)};
+  const plan words = plan_with_vocabulary();
+  const std::vector plans{p, other, apart, words};
+  const std::vector<std::vector<step_report>> measured{noisy_run(p, 3, 1.03, {2e-3}), {}, noisy_run(apart, 4), {}};
   ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return write_timeline(out, plans, measured); }));
 }
 

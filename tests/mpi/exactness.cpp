@@ -1,6 +1,7 @@
 // Run by mpirun: steps of the transformer over MPI give the loss and gradients of uncut sequences, for every planner and
 // schedule, every p x dp that makes as many ranks as there are, and both kinds of backward cuts; also where replicas share
-// sequences, where weight gradients run apart, and both; and where the ranks are split into two groups.
+// sequences, where weight gradients run apart, and both; where the vocabulary is spread over the stages; and where the ranks
+// are split into two groups.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -13,6 +14,7 @@
 #include <slimpack/transports/mpi.hpp>
 #include <slimpack/transports/threads.hpp>
 
+#include "../executors/spread_plan.hpp"
 #include "../laws/cases.hpp"
 #include "../train/exact_step.hpp"
 
@@ -35,6 +37,7 @@ struct tally {
   int shared{};
   int apart{};
   int absent{};  // sharers without tokens of a row
+  int spread{};  // steps with a vocabulary over the stages
 };
 
 /// Steps of plans by each of some planners, on every shape of at most so many replicas.
@@ -63,6 +66,33 @@ void run_all(const tests::exact_batch& batch, const std::vector<tests::named_pla
       }
     }
   }
+}
+
+/// The same with the vocabulary spread over the stages. Of each rank the same bits as on threads.
+void run_spread(const tests::exact_batch& batch, const std::vector<tests::named_planner>& planners, int replicas, int seed,
+                transports::mpi& transport, tally& seen) {
+  for (const tests::named_planner& planner : planners)
+    for (int stages = 2; stages <= std::min(transport.size(), 4); ++stages)
+      for (const int chunks : {1, 2}) {
+        if (transport.size() % stages != 0 || transport.size() / stages > replicas) continue;
+        const shape on{.stages = stages, .replicas = transport.size() / stages, .chunks = chunks, .quantum = batch.quantum};
+        const result<plan> layers = planner.make(on, batch.lengths);
+        if (chunks > 1 && !layers) continue;  // list is for one chunk
+        const plan p = tests::spread(layers.value()).value();
+        double error = batch.error_of<train::model_stage<double>>(p, transport).value();
+        const std::vector<double> found = tests::outcome_of<train::model_stage<double>>(batch, tests::sums_beside(p), transport).value();
+        transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+        if (found != tests::outcomes_of<train::model_stage<double>>(batch, p, world)[static_cast<std::size_t>(transport.rank())]) error = 1;
+        if (!(error < most))
+          std::printf("rank %d: error %g, %s with a spread vocabulary, p %d, v %d, seed %d\n", transport.rank(), error, planner.name,
+                      stages, chunks, seed);
+        seen.worst = std::max(seen.worst, error);
+        seen.uneven += tests::asymmetric(p);
+        seen.shared += !p.merges.empty();
+        seen.apart += tests::splits(p);
+        ++seen.spread;
+        ++seen.steps;
+      }
 }
 
 /// Random packs whose replicas share sequences, half of these with rows of which some sharers have nothing.
@@ -116,14 +146,16 @@ int run() {
     const tests::exact_batch deep(static_cast<std::uint64_t>(seed), tests::deep_model);
     run_all(deep, tests::splitting_planners(), 3, seed, transport, seen);
     run_all(deep, tests::splitting_and_sharing_planners(), 4, seed, transport, seen);
+    run_spread(deep, {tests::every_planner()[1]}, 4, seed, transport, seen);
+    run_spread(deep, tests::splitting_and_sharing_planners(), 4, seed, transport, seen);
   }
   double all = 0;
   MPI_Allreduce(&seen.worst, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   if (transport.rank() == 0)
-    std::printf("%d ranks, %d steps, %d of asymmetric plans, %d with weight gradients apart, sharers without tokens of a "
-                "row %d times, %d shared, largest relative error %.2g, seeds 1 to %d\n",
-                transport.size(), seen.steps, seen.uneven, seen.apart, seen.absent, seen.shared, all, seeds);
-  const bool tried = seen.uneven > seen.steps / 8 && seen.apart > 0 && (transport.size() == 1 || seen.shared > 0);
+    std::printf("%d ranks, %d steps, %d of asymmetric plans, %d with weight gradients apart, %d with a spread vocabulary, sharers "
+                "without tokens of a row %d times, %d shared, largest relative error %.2g, seeds 1 to %d\n",
+                transport.size(), seen.steps, seen.uneven, seen.apart, seen.spread, seen.absent, seen.shared, all, seeds);
+  const bool tried = seen.uneven > seen.steps / 8 && seen.apart > 0 && (transport.size() == 1 || (seen.shared > 0 && seen.spread > 0));
   return all > 0 && all < most && tried ? 0 : 1;
 }
 

@@ -34,6 +34,25 @@ TEST(ShapeSpace, HoldsEachLegalFactoringOnce) {
   EXPECT_EQ(layouts.size(), found.size());
 }
 
+// Each layout of several stages twice, where it is given so, and spread first.
+TEST(ShapeSpace, SpreadsAVocabularyOverSeveralStages) {
+  space s{.gpus = 4, .layers = 4, .heads = 4, .chunks = {1, 2}, .recompute = {costs::recompute::none}};
+  const std::vector<layout> last = s.layouts();
+  s.vocabularies = {vocabulary::spread, vocabulary::last};
+  const std::vector<layout> both = s.layouts();
+  std::vector<layout> expected;
+  for (const layout& l : last) {
+    layout spread = l;
+    spread.shape.vocabulary = vocabulary::spread;
+    EXPECT_EQ(spread.changes(l), 1);
+    if (l.shape.stages > 1) expected.push_back(spread);
+    expected.push_back(l);
+  }
+  EXPECT_EQ(both, expected);
+  s.vocabularies = {vocabulary::spread};
+  for (const layout& l : s.layouts()) EXPECT_GT(l.shape.stages, 1);
+}
+
 // Of 12 experts: every divisor of both these and the ranks of a stage, and nothing of a model without experts.
 TEST(ShapeSpace, DividesExpertsAsRanksOfAStageAllow) {
   space s{.gpus = 16, .layers = 4, .heads = 16, .experts = 12, .chunks = {1}, .recompute = {costs::recompute::none}};

@@ -6,11 +6,14 @@
 #include <slimpack/testing/detail/transfers_in_order.hpp>
 #include <slimpack/testing/generator.hpp>
 
+#include "../executors/spread_plan.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <utility>
 #include <vector>
 
@@ -38,8 +41,8 @@ plan one_row() {
 TEST(TransferOrder, OfOneRowIsThatOfItsStages) {
   std::vector<transfer> order = simulators::transfer_order(one_row(), 1).value();
   const instruction f{pass::forward, {0}}, b{pass::backward, {0}};
-  const std::vector<transfer> expected{{f, 0, 0, true}, {f, 0, 1, true}, {f, 0, 0, false}, {f, 0, 1, false}, {f, 1, 0, true}, {f, 1, 1, true},
-                                       {b, 1, 0, true}, {b, 1, 1, true}, {b, 1, 0, false}, {b, 1, 1, false}, {b, 0, 0, true}, {b, 0, 1, true}};
+  const std::vector<transfer> expected{{f, 0, 0, true}, {f, 0, 1, true}, {f, 0, 0, false, false, 0, 0, 1}, {f, 0, 1, false, false, 0, 0, 1}, {f, 1, 0, true}, {f, 1, 1, true},
+                                       {b, 1, 0, true}, {b, 1, 1, true}, {b, 1, 0}, {b, 1, 1}, {b, 0, 0, true}, {b, 0, 1, true}};
   EXPECT_EQ(order, simulators::transfer_order(one_row(), 0).value()) << "of a group there is one";
   std::vector<std::uint32_t> gates;
   for (transfer& one : order)
@@ -75,6 +78,40 @@ TEST(TransferOrder, RunsOneByOneOnRandomPlans) {
     }
   }
   EXPECT_GT(merged, 0u);
+}
+
+// With the calls of a vocabulary that is spread over the stages, and without times, as in a plan that is written by hand.
+TEST(TransferOrder, RunsOneByOneWithASpreadVocabulary) {
+  std::size_t orders = 0, merged = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    testing::generator random(seed);
+    std::vector<tokens> lengths{{random.between(3000, 6000)}};
+    for (int i = 0; i < 10; ++i) lengths.push_back({random.between(1, 600)});
+    const shape on{.stages = static_cast<int>(random.between(2, 4)), .replicas = static_cast<int>(random.between(1, 4)),
+                   .chunks = seed % 3 == 0 ? 2 : 1, .quantum = {16}};
+    const solvers::two_phase solver{.effort = solvers::search_budget::fast()};
+    const costs::quadratic cost{.per_pack = {random.ratio() * 1e-4}, .hop = {random.ratio() * 1e-4}};
+    plan p = tests::spread((on.chunks == 2 ? planner{on, slicers::equal_cost{}, cost, solver, schedules::one_f_one_b{}}(lengths)
+                                           : planner{on, slicers::equal_cost{}, cost, solver, schedules::list{}}(lengths))
+                               .value())
+                 .value();
+    merged += p.merges.size();
+    for (const bool timed : {true, false}) {
+      if (!timed)
+        for (replica_plan& r : p.replicas) r.forward = {}, r.backward = {}, r.vocabulary = {};
+      for (const std::vector<std::uint32_t>& group : simulators::joint_groups(p.merges, p.replicas.size())) {
+        std::vector<transfer> order = simulators::transfer_order(p, group.back()).value();
+        EXPECT_EQ(testing::detail::out_of_order(p, group, order), std::nullopt) << "seed " << seed;
+        order.pop_back();
+        EXPECT_NE(testing::detail::out_of_order(p, group, order), std::nullopt) << "seed " << seed;
+        ++orders;
+      }
+    }
+    p.replicas[0].vocabulary.output = {{1}};
+    EXPECT_NE(simulators::transfer_order(p, 0).error().detail.find("replica 0, vocabulary (output) has 1 times, its packs need "), std::string::npos);
+  }
+  EXPECT_GT(merged, 0u);
+  std::cout << orders << " orders, " << merged << " sequences shared\n";
 }
 
 TEST(TransferOrder, IsRefusedWhereProgramsOrTimesDoNotFit) {

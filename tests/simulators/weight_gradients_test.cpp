@@ -65,7 +65,9 @@ TEST(WeightGradients, TakeTheTimeThatARunByTheRulesTakes) {
           const std::size_t cell = i.pack.value * parts + part;
           return i.weights_only ? work.weight.time[cell] : work.of(i.pass).time[cell];
         },
-        [&](pass p, std::uint32_t pack, std::size_t part) { return work.of(p).message[pack * parts + part]; });
+        [&](testing::naive::spot from, testing::naive::spot, std::uint32_t pack) {
+          return work.of(from.kind == 'F' ? pass::forward : pass::backward).message[pack * parts + from.place];
+        });
     ASSERT_FALSE(run.stuck) << *run.stuck;
     EXPECT_EQ(graph.sweep(start), run.makespan);
     EXPECT_EQ(simulators::makespan(work, programs).value(), run.makespan);

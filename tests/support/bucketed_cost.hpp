@@ -30,7 +30,7 @@ struct bucketed_cost : costs::quadratic {
 /// From no bucket to five a part, each a little of what `work` takes.
 [[nodiscard]] inline bucketed_cost any_buckets(costs::quadratic of, const shape& on, seconds work, testing::generator& random) {
   bucketed_cost cost{of, {}, work * share(0.1, random)};
-  for (int part = 0; part < on.parts(); ++part) {
+  for (int part = 0; part < on.reduced_parts(); ++part) {
     std::vector<gradient_bucket>& own = cost.buckets.emplace_back();
     for (std::int64_t k = random.between(0, 5); k > 0; --k)
       own.push_back({share(1, random), work * share(0.2, random), work * share(0.2, random)});

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTS_SUPPORT_PLAIN_LIST_HPP
 #define SLIMPACK_TESTS_SUPPORT_PLAIN_LIST_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/memory_cap.hpp>

@@ -1,4 +1,5 @@
 #include "../executors/one_at_a_time.hpp"
+#include "../executors/spread_plan.hpp"
 #include "../laws/cases.hpp"
 #include "exact_step.hpp"
 
@@ -254,6 +255,51 @@ TEST(Exactness, OfSumsBesideTheWorkHasTheBitsOfSumsAfterIt) {
   std::printf("%d plans, largest relative error %.2g\n", plans, worst);
   EXPECT_GT(plans, 10);
   EXPECT_LT(worst, 1e-11);
+}
+
+/// Two or more stages, of one and two chunks.
+std::vector<shape> every_spread_shape(tokens quantum, int fewest, int most) {
+  std::vector<shape> all;
+  for (int p = 2; p <= 4; ++p)
+    for (const int chunks : {1, 2})
+      for (const int dp : {fewest, most}) all.push_back({.stages = p, .replicas = dp, .chunks = chunks, .quantum = quantum});
+  return all;
+}
+
+// The vocabulary spread over the stages: loss and gradients are those of uncut sequences with the vocabulary in one place,
+// the bits are the same over transfers that move one at a time, and each stage holds what the plan says.
+TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWithOneInOnePlace) {
+  double worst = 0;
+  int steps = 0, uneven = 0, shared = 0, apart = 0;
+  held_count seen;
+  std::vector<tests::named_planner> planners{tests::every_planner()[1], tests::every_planner()[7]};
+  for (const auto& more : {tests::sharing_planners(), tests::splitting_and_sharing_planners()})
+    planners.insert(planners.end(), more.begin(), more.end());
+  for (int seed = 1; seed <= tests::cases(1); ++seed) {
+    const exact_batch batch(static_cast<std::uint64_t>(seed), tests::deep_model);
+    for (const tests::named_planner& planner : planners)
+      for (const shape& on : every_spread_shape(batch.quantum, 1, 3)) {
+        const result<plan> layers = planner.make(on, batch.lengths);
+        if (!layers && on.chunks > 1) continue;  // list is for one chunk
+        const plan p = tests::spread(layers.value()).value();
+        const double error = std::max(worst_error<train::model_stage<double>>(batch, p), worst_error<tests::whole_pieces>(batch, tests::sums_beside(p)));
+        EXPECT_LT(error, 1e-11) << name_of(planner, on, seed);
+        worst = std::max(worst, error);
+        tests::one_at_a_time in_turn(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
+        transports::threads side_by_side{tests::ranks_of(p), {.time_out = {60}}};
+        EXPECT_EQ(tests::outcomes_of<train::model_stage<double>>(batch, p, in_turn),
+                  tests::outcomes_of<train::model_stage<double>>(batch, tests::sums_beside(p), side_by_side))
+            << name_of(planner, on, seed);
+        if (tests::deep_model.layers % on.parts() == 0 || on.chunks == 1) compare_held(batch, p, name_of(planner, on, seed), seen);
+        steps += 4, uneven += tests::asymmetric(p), shared += !p.merges.empty(), apart += tests::splits(p);
+      }
+  }
+  std::printf("%d steps with a spread vocabulary, plans: %d asymmetric, %d shared, %d with weight gradients apart; largest relative "
+              "error %.2g; %d ranks, %d to the byte\n", steps, uneven, shared, apart, worst, seen.ranks, seen.exact);
+  EXPECT_GT(uneven, 0);
+  EXPECT_GT(shared, 0);
+  EXPECT_GT(apart, 0);
+  EXPECT_EQ(seen.exact, seen.ranks);
 }
 
 // Without sequences that replicas share, always to the byte; with chunks where each has as many layers.

@@ -1,5 +1,6 @@
 #include "../../examples/train/model/adamw.hpp"
 #include "../../examples/train/model/model_stage.hpp"
+#include "../executors/spread_plan.hpp"
 #include "../laws/cases.hpp"
 
 #include <slimpack/basic_planner.hpp>
@@ -74,10 +75,15 @@ struct outcome {
   double loss{};
   std::map<std::string, std::vector<double>> gradients{};
 
+  /// Tensors of which a stage has some rows come together from all.
   template <class T>
   void take(parameters<T>& weights) {
-    for (std::size_t t = 0; t < weights.tensors().size(); ++t)
-      gradients[weights.tensors()[t].name].assign(weights.gradients(t).begin(), weights.gradients(t).end());
+    for (std::size_t t = 0; t < weights.tensors().size(); ++t) {
+      const auto first = static_cast<std::size_t>(weights.tensors()[t].first * weights.tensors()[t].columns);
+      std::vector<double>& whole = gradients[weights.tensors()[t].name];
+      whole.resize(std::max(whole.size(), first + weights.gradients(t).size()));
+      std::ranges::copy(weights.gradients(t), whole.begin() + static_cast<std::ptrdiff_t>(first));
+    }
   }
 };
 
@@ -140,6 +146,18 @@ priced price_of(const config& c, const shape& on) {
 template <class Slicer, class Solver, class Schedule>
 plan planned(const priced& cost, const shape& on, const texts& all, Slicer slicer, Solver solver, Schedule schedule) {
   return basic_planner(on, slicer, cost, solver, schedule, simulators::sweep{})(lengths_of(all)).value();
+}
+
+/// A plan with its vocabulary spread over the stages, with the bytes that these then keep.
+plan spread(const plan& layers, const config& c) {
+  shape on = layers.shape;
+  on.vocabulary = vocabulary::spread;
+  solution given{{}, layers.merges};
+  for (const replica_plan& r : layers.replicas) given.replicas.push_back({r.sequences, r.partition, r.programs});
+  const costs::with_vocabulary<priced> cost{price_of<double>(c, on), {.output = {.token = 1e-6}, .output_weights = {.token = 1e-6}}};
+  return basic_planner(on, slicers::equal_cost{}, cost, slimpack::testing::detail::solution_as_given{&given}, tests::splitting_schedule{},
+                       simulators::sweep{})(layers.lengths)
+      .value();
 }
 
 /// Some shipped planner that runs the shape's chunks.
@@ -207,9 +225,10 @@ struct oracle {
   [[nodiscard]] fill<double> start() const {
     return [this](parameters<double>& weights) {
       for (std::size_t t = 0; t < weights.tensors().size(); ++t) {
-        const std::vector<double>& from = values.at(weights.tensors()[t].name);
-        ASSERT_EQ(from.size(), weights.values(t).size());
-        std::ranges::copy(from, weights.values(t).begin());
+        const tensor& own = weights.tensors()[t];
+        const std::vector<double>& from = values.at(own.name);
+        ASSERT_LE(static_cast<std::size_t>(own.first * own.columns + own.size()), from.size());
+        std::copy_n(from.begin() + own.first * own.columns, own.size(), weights.values(t).begin());
       }
     };
   }
@@ -257,6 +276,22 @@ TEST(Model, WithASequenceThatReplicasShareLossAndEveryGradientAreThoseOfPyTorch)
   EXPECT_EQ(shared, 9);
   EXPECT_LT(worst, 1e-9);
   std::cout << shared << " shared plans, worst error " << worst << '\n';
+}
+
+TEST(Model, WithASpreadVocabularyLossAndEveryGradientAreThoseOfPyTorch) {
+  const oracle torch;
+  double worst = 0;
+  int plans = 0;
+  for (const shape& on : {shape{.stages = 2, .quantum = {8}}, shape{.stages = 2, .replicas = 2, .quantum = {8}}})
+    for (const std::uint32_t sharers : {1u, 2u}) {
+      const plan p = spread(planned(price_of<double>(torch.model, on), on, torch.all, slicers::equal_cost{},
+                                    solvers::two_phase{.most_sharers = sharers}, schedules::list{}),
+                            torch.model);
+      worst = std::max(worst, distance(run<double>(p, torch.model, torch.all, torch.start()), torch.found));
+      ++plans;
+    }
+  EXPECT_LT(worst, 1e-9);
+  std::cout << plans << " plans with a spread vocabulary, worst error " << worst << '\n';
 }
 
 TEST(AdamW, ThreeStepsEndWherePyTorchEnds) {
@@ -417,6 +452,15 @@ TEST(Model, BeginsAlikeHoweverItIsCut) {
       EXPECT_TRUE(std::ranges::equal(part.weights().values(t), values.at(part.weights().tensors()[t].name)));
   }
   EXPECT_EQ(seen, values.size());
+  for (int stage = 0; stage < 3; ++stage) {
+    model_stage<float> part(c, {.stages = 3, .vocabulary = vocabulary::spread}, stage, source_of(none), 9);
+    for (std::size_t t = 0; t < part.weights().tensors().size(); ++t) {
+      const tensor& own = part.weights().tensors()[t];
+      EXPECT_TRUE(std::ranges::equal(part.weights().values(t),
+                                     std::span(values.at(own.name)).subspan(static_cast<std::size_t>(own.first * own.columns),
+                                                                            static_cast<std::size_t>(own.size()))));
+    }
+  }
   EXPECT_NE(values.at("layers.0.query"), values.at("layers.1.query"));
 }
 

@@ -17,7 +17,7 @@ struct config {
   int heads{4};      ///< of queries
   int kv_heads{2};   ///< of keys and values, each shared by heads / kv_heads query heads
   int ffn{384};      ///< width inside the feed-forward layer
-  int vocab{256};    ///< tokens are bytes
+  int vocab{256};    ///< words; tokens are bytes, so that those beyond 256 never occur
   double rope_theta{10000};
   double eps{1e-5};  ///< of RMSNorm
   std::vector<int> on_parts{};  ///< how many layers each part of the pipeline has; empty: as many as any other, or one less
@@ -41,7 +41,7 @@ struct config {
     if (heads % kv_heads != 0)
       return wrong(std::to_string(heads) + " query heads are no multiple of " + std::to_string(kv_heads) +
                    " key and value heads");
-    if (vocab > 256) return wrong("tokens are bytes: a vocabulary has at most 256");
+    if (vocab > 1 << 20) return wrong("a vocabulary has at most 1048576 words");
     return slimpack::success();
   }
 };

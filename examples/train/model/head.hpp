@@ -8,6 +8,7 @@
 #include "pack_rows.hpp"
 #include "parameters.hpp"
 #include "rms_norm.hpp"
+#include "targets.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -68,11 +69,6 @@ class head {
  private:
   static constexpr Index tile = 256;
 
-  struct target {
-    Index token{};
-    double weight{};  ///< 0 for a sequence's last token, which has none
-  };
-
   /// Replaces logits by their gradients.
   static void differentiate(matrix<T>& d, const target* targets) {
     for (Index i = 0; i < d.rows(); ++i) {
@@ -98,14 +94,7 @@ class head {
 
   [[nodiscard]] std::vector<target> targets_of(const pack_rows<T>& pack) const {
     std::vector<target> all;
-    pack.each_piece([&](const slimpack::piece& p, Index, Index size) {
-      const auto text = texts_(p.slice.sequence);
-      const Index valid = size - Index{p.is_last()};
-      const double weight = valid > 0 ? p.loss_weight / static_cast<double>(valid) : 0;
-      for (Index at = p.slice.begin.value; at < p.slice.end().value; ++at)
-        all.push_back(at + 1 == p.sequence_length.value ? target{}
-                                                        : target{text[static_cast<std::size_t>(at + 1)], weight});
-    });
+    pack.each_piece([&](const slimpack::piece& p, Index, Index) { add_targets(p, texts_, all); });
     return all;
   }
 

@@ -3,29 +3,47 @@
 
 #include "config.hpp"
 
+#include <slimpack/core/shape.hpp>
+
 #include <cstddef>
 #include <numeric>
 
 namespace train {
 
 /// What one part of the pipeline owns: layers [first, last), the embedding on the first part, norm, head and loss on
-/// the last.
+/// the last. Where the vocabulary is spread over the stages, embedding, head and loss are of no part.
 struct layer_range {
   int first{};
   int last{};
   bool embeds{};
+  bool norms{};
   bool ends{};
 
   [[nodiscard]] constexpr int size() const noexcept { return last - first; }
 };
 
-/// Part `part` of `parts`: as many layers as the model says, or as any other part, or one less.
-/// Requires  0 <= part < parts <= c.layers, c.check(), c.on_parts empty or of so many parts
-[[nodiscard]] inline layer_range part_of(const config& c, int part, int parts) {
-  const bool embeds = part == 0, ends = part == parts - 1;
-  if (c.on_parts.empty()) return {c.layers * part / parts, c.layers * (part + 1) / parts, embeds, ends};
+/// A part of the model: as many layers as the model says, or as any other part, or one less.
+/// Requires  0 <= part < on.parts() <= c.layers, c.check(), c.on_parts empty or of so many parts
+[[nodiscard]] inline layer_range part_of(const config& c, const slimpack::shape& on, int part) {
+  const int parts = on.parts();
+  const bool spread = on.vocabulary == slimpack::vocabulary::spread, is_last = part == parts - 1;
+  const bool embeds = part == 0 && !spread, ends = is_last && !spread;
+  if (c.on_parts.empty()) return {c.layers * part / parts, c.layers * (part + 1) / parts, embeds, is_last, ends};
   const int first = std::accumulate(c.on_parts.begin(), c.on_parts.begin() + part, 0);
-  return {first, first + c.on_parts[static_cast<std::size_t>(part)], embeds, ends};
+  return {first, first + c.on_parts[static_cast<std::size_t>(part)], embeds, is_last, ends};
+}
+
+/// A stage's words of a vocabulary that is spread over the stages: [first, last).
+struct word_range {
+  int first{};
+  int last{};
+
+  [[nodiscard]] constexpr int size() const noexcept { return last - first; }
+};
+
+/// As many as any other stage has, or one less.
+[[nodiscard]] inline word_range words_of(const config& c, const slimpack::shape& on, int stage) {
+  return {c.vocab * stage / on.stages, c.vocab * (stage + 1) / on.stages};
 }
 
 }  // namespace train

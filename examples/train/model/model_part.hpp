@@ -10,6 +10,7 @@
 #include "matrix.hpp"
 #include "pack_rows.hpp"
 #include "parameters.hpp"
+#include "rms_norm.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -17,7 +18,8 @@
 
 namespace train {
 
-/// The layers of one chunk of a stage, with the embedding before the first and the head after the last.
+/// The layers of one chunk of a stage, with the embedding before the first and the head after the last; or with the final
+/// norm alone after the last, where the vocabulary is spread over the stages.
 template <class T>
 class model_part {
  public:
@@ -37,7 +39,10 @@ class model_part {
     if (range.embeds) embedding_.emplace(weights[first++], texts);
     for (std::size_t l = 0; l < static_cast<std::size_t>(range.size()); ++l, first += tensors_per_layer)
       layers_.emplace_back(c, weights, first, l);
-    if (range.ends) head_.emplace(c, weights, first, texts);
+    if (range.ends)
+      head_.emplace(c, weights, first, texts);
+    else if (range.norms)
+      norm_.emplace(weights[first], c.eps);
   }
 
   /// What goes to the next part; `loss` grows by the pack's on the last, where nothing goes on.
@@ -45,12 +50,14 @@ class model_part {
     matrix<T> x = embedding_ ? embedding_->forward(pack) : matrix<T>(in);
     for (layer<T>& l : layers_) x = l.forward(pack, x);
     if (head_) loss += head_->forward(pack, x);
-    return x;
+    return norm_ ? norm_->forward(x) : x;
   }
 
   /// The gradient that goes to the previous part.
   [[nodiscard]] matrix<T> backward(pack_rows<T>& pack, const_matrix_view<T> in) {
-    matrix<T> dx = head_ ? head_->backward(pack, layers_.back().output(pack)) : matrix<T>(in);
+    matrix<T> dx = head_   ? head_->backward(pack, layers_.back().output(pack))
+                   : norm_ ? before_norm(layers_.back().output(pack), in)
+                           : matrix<T>(in);
     for (std::size_t l = layers_.size(); l-- > 0;) layers_[l].backward(pack, dx);
     if (embedding_ && pack.apart())
       layers_.front().write_over_input(pack, dx);
@@ -68,9 +75,18 @@ class model_part {
   }
 
  private:
+  /// The gradient before the final norm. That of its gain is added here even where weight gradients run apart: to keep rows
+  /// for it alone would cost more than it takes.
+  [[nodiscard]] matrix<T> before_norm(const matrix<T>& x, const_matrix_view<T> dy) {
+    matrix<T> dx = matrix<T>::Zero(x.rows(), x.cols());
+    norm_->backward(x, dy, dx, false);
+    return dx;
+  }
+
   std::optional<embedding<T>> embedding_;
   std::vector<layer<T>> layers_;
   std::optional<head<T>> head_;
+  std::optional<rms_norm<T>> norm_;  // where the head is not here
 };
 
 }  // namespace train

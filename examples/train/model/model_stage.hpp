@@ -8,8 +8,9 @@
 #include "model_part.hpp"
 #include "pack_rows.hpp"
 #include "parameters.hpp"
+#include "vocabulary_share.hpp"
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/executors/activation_store.hpp>
@@ -22,8 +23,10 @@
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,7 +35,8 @@
 namespace train {
 
 /// A stage of the model as a slimpack stage compute: called by pack, keeping what it needs by token, so that backward
-/// may cut anywhere. It holds one part of the model for each of the stage's chunks.
+/// may cut anywhere. It holds one part of the model for each of the stage's chunks and, where the shape spreads the
+/// vocabulary over the stages, its share of the words.
 /// Shapes    messages are (tokens of the pack, hidden)
 /// Law       a stage keeps per token exactly what rates() says, and nothing when all its sequences are done; a plan's
 ///           peak_memory with rates() is the measured peak (with several chunks, where each has as many layers)
@@ -48,19 +52,24 @@ class model_stage {
   /// Requires  c.check(), on.parts() <= c.layers, 0 <= stage < on.stages; plans cut at multiples of on.quantum
   model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
       : config_(c), texts_(std::move(texts)), ranges_(ranges_of(c, on, stage)),
-        weights_(tensors_of_all(c, ranges_), seed), store_(layouts_of(c, ranges_), on.quantum) {
+        weights_(tensors_of_all(c, on, stage), seed), store_(layouts_of(c, ranges_), on.quantum), is_last_(stage + 1 == on.stages) {
     std::size_t first = 0;
     for (const layer_range& range : ranges_) {
       parts_.emplace_back(c, range, weights_, first, texts_);
       first += tensors_of(c, range).size();
     }
+    if (on.vocabulary == slimpack::vocabulary::spread) share_.emplace(c, on, stage, weights_, first, texts_);
   }
   model_stage(const model_stage&) = delete;  // its parts refer to its weights
   model_stage& operator=(const model_stage&) = delete;
 
   /// What a stage holds per token, for the planner: activations and accumulators, no weights.
   [[nodiscard]] static slimpack::memory_rates rates(const config& c, const slimpack::shape& on, int stage) {
-    return slimpack::executors::activation_store<T>(layouts_of(c, ranges_of(c, on, stage)), on.quantum).rates();
+    slimpack::memory_rates rates = slimpack::executors::activation_store<T>(layouts_of(c, ranges_of(c, on, stage)), on.quantum).rates();
+    if (on.vocabulary == slimpack::vocabulary::last) return rates;
+    rates.logit_token = static_cast<double>(vocabulary_share<T>::kept_of_token(c, on, stage));
+    if (stage + 1 == on.stages) rates.turned_token = static_cast<double>(c.hidden) * sizeof(T);
+    return rates;
   }
 
   [[nodiscard]] slimpack::message_format format() const { return {config_.hidden, slimpack::element_of<T>}; }
@@ -76,6 +85,11 @@ class model_stage {
     return all;
   }
 
+  /// What stages send each other of a spread vocabulary.
+  [[nodiscard]] slimpack::vocabulary_format vocabulary_rows() const {
+    return share_ ? vocabulary_share<T>::format(config_) : slimpack::vocabulary_format{};
+  }
+
   [[nodiscard]] int chunks() const noexcept { return static_cast<int>(parts_.size()); }
 
   /// A sequence's last token has no next one to predict.
@@ -86,7 +100,9 @@ class model_stage {
 
   void begin_step(const slimpack::step_outline&) {
     loss_ = 0;
+    turned_ = taken_ = 0;
     store_.restart_peak();
+    peak_ = store_.peak().value;
   }
 
   slimpack::result<void> forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
@@ -109,13 +125,49 @@ class model_stage {
 
   /// The weight gradients that the pack's backward left, all of them: of matrices, gains and embedding.
   slimpack::result<void> weights(std::span<const slimpack::piece> pack) {
+    let_go({});
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> admitted = store_.begin_weights(p); !admitted) return admitted;
     pack_rows<T> rows(store_, pack);
     part(pack).backward_weights(rows);
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> freed = store_.end_weights(p); !freed) return freed;
+    count();
     return slimpack::success();
+  }
+
+  // A spread vocabulary.
+  slimpack::result<void> embed(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+    begin_vocabulary();
+    for (const slimpack::piece& p : pack)
+      if (slimpack::result<void> fine = check(p); !fine) return fine;
+    return out.put(span_of(share_->embed(pack, view(in, size_of(pack)))));
+  }
+  slimpack::result<void> output(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+    begin_vocabulary();
+    const matrix<T> made = share_->output(pack, view(in, size_of(pack)));
+    count();
+    return out.put(span_of(made));
+  }
+  slimpack::result<void> gather_output(std::span<const slimpack::piece> pack, std::span<const std::span<const std::byte>> partials,
+                                       slimpack::outgoing& rows, slimpack::outgoing& statistics) {
+    std::vector<const_matrix_view<T>> all;
+    for (const std::span<const std::byte> one : partials)
+      all.push_back({slimpack::as<T>(one).data(), size_of(pack), vocabulary_rows().partial.width});
+    const auto made = share_->gather(pack, all, loss_);
+    turned_ += made.gradients.size() * static_cast<Index>(sizeof(T));
+    if (slimpack::result<void> put = statistics.put(made.log_sums); !put) return put;
+    return rows.put(span_of(made.gradients));
+  }
+  slimpack::result<void> output_weights(std::span<const slimpack::piece> pack, std::span<const std::byte> in) {
+    begin_vocabulary();
+    return share_->output_weights(pack, slimpack::as<T>(in));
+  }
+  slimpack::result<void> embed_gradients(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
+    begin_vocabulary();
+    const const_matrix_view<T> rows = view(in, size_of(pack));
+    share_->embed_gradients(pack, rows);
+    return out.put(slimpack::as<T>(in));
   }
 
   /// Drops the piece's whole sequence: without one of its tokens the others have no use.
@@ -126,17 +178,22 @@ class model_stage {
   slimpack::result<void> reduce_part(std::uint32_t chunk, Sums& sums) {
     std::size_t first = 0;
     for (std::uint32_t before = 0; before < chunk; ++before) first += tensors_of(config_, ranges_[before]).size();
-    return sums.start(weights_.gradients(first, tensors_of(config_, ranges_[chunk]).size()));
+    const std::size_t count = chunk < ranges_.size() ? tensors_of(config_, ranges_[chunk]).size() : tensors_of(config_, word_range{}).size();
+    return sums.start(weights_.gradients(first, count));
   }
 
   /// Nats per valid token of the batch; on the last stage, elsewhere 0.
   [[nodiscard]] double loss() const noexcept { return loss_; }
-  [[nodiscard]] slimpack::bytes held() const noexcept { return store_.held(); }
-  /// The most that activations and accumulators took since the step began.
-  [[nodiscard]] slimpack::bytes peak() const noexcept { return store_.peak(); }
+  [[nodiscard]] slimpack::bytes held() const noexcept {
+    return store_.held() + slimpack::bytes{static_cast<double>(share_ ? share_->held() : 0)};
+  }
+  /// The most that activations and accumulators took since the step began; of a spread vocabulary also what waits for its
+  /// weight gradients and, though it is the runtime that keeps them, the gradients of hidden rows between V and B.
+  [[nodiscard]] slimpack::bytes peak() const noexcept { return {peak_}; }
 
   void abort_step() {
     store_.clear();
+    if (share_) share_->clear();
     weights_.zero_gradients();
     loss_ = 0;
   }
@@ -148,8 +205,7 @@ class model_stage {
   [[nodiscard]] static std::vector<layer_range> ranges_of(const config& c, const slimpack::shape& on, int stage) {
     SLIMPACK_ASSERT(c.check() && on.parts() <= c.layers, "a layer for each part of the model");
     std::vector<layer_range> ranges;
-    for (int chunk = 0; chunk < on.chunks; ++chunk)
-      ranges.push_back(part_of(c, chunk * on.stages + stage, on.parts()));
+    for (int chunk = 0; chunk < on.chunks; ++chunk) ranges.push_back(part_of(c, on, chunk * on.stages + stage));
     return ranges;
   }
   using layouts = std::vector<typename model_part<T>::layout>;
@@ -158,10 +214,12 @@ class model_stage {
     for (const layer_range& range : ranges) all.push_back(model_part<T>::layout_of(c, range));
     return all;
   }
-  [[nodiscard]] static std::vector<tensor> tensors_of_all(const config& c, std::span<const layer_range> ranges) {
+  [[nodiscard]] static std::vector<tensor> tensors_of_all(const config& c, const slimpack::shape& on, int stage) {
     std::vector<tensor> all;
-    for (const layer_range& range : ranges)
+    for (const layer_range& range : ranges_of(c, on, stage))
       for (tensor& t : tensors_of(c, range)) all.push_back(std::move(t));
+    if (on.vocabulary == slimpack::vocabulary::spread)
+      for (tensor& t : tensors_of(c, words_of(c, on, stage))) all.push_back(std::move(t));
     return all;
   }
 
@@ -179,6 +237,7 @@ class model_stage {
 
   slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                      slimpack::outgoing& out, slimpack::sharing* with) {
+    let_go({});
     for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> fine = check(p); !fine) return fine;
       if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
@@ -187,11 +246,13 @@ class model_stage {
       if (slimpack::result<void> admitted = store_.append(pack.front(), with->others()); !admitted) return admitted;
     pack_rows<T> rows(store_, pack, with);
     const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_);
+    count();
     return out.put(span_of(y));
   }
 
   slimpack::result<void> run_backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                       slimpack::outgoing& out, slimpack::sharing* with) {
+    let_go(in);
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
     pack_rows<T> rows(store_, pack, with);
@@ -200,7 +261,31 @@ class model_stage {
       if (slimpack::result<void> freed = store_.end_backward(pack.front(), with->others()); !freed) return freed;
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> freed = store_.end_backward(p); !freed) return freed;
+    count();
+    if (share_ && is_last_ && pack.front().chunk + 1 == ranges_.size()) {
+      taken_ += static_cast<std::int64_t>(in.size());
+      read_to_ = in.data() + in.size();
+    }
     return out.put(span_of(dx));
+  }
+
+  /// Looks what is held, after a call.
+  void count() {
+    const std::int64_t vocabulary = turned_ + (share_ ? share_->held() : 0);
+    peak_ = std::max(peak_, store_.peak().value + static_cast<double>(vocabulary));
+    store_.restart_peak();
+  }
+  /// What is held while a call of the vocabulary runs is what the call before has left, such as completed gradients.
+  void begin_vocabulary() {
+    let_go({});
+    count();
+  }
+  /// Before a call: gradients that the pack before has taken are gone, unless the call is of the same pack. A pack's rows lie
+  /// one after the other in its message.
+  void let_go(std::span<const std::byte> in) {
+    if (taken_ == 0 || (!in.empty() && in.data() == read_to_)) return;
+    turned_ -= taken_;
+    taken_ = 0;
   }
 
   [[nodiscard]] slimpack::result<void> check(const slimpack::piece& p) const {
@@ -220,6 +305,11 @@ class model_stage {
     return slimpack::success();
   }
 
+  [[nodiscard]] static Index size_of(std::span<const slimpack::piece> pack) {
+    Index size = 0;
+    for (const slimpack::piece& p : pack) size += p.slice.length.value;
+    return size;
+  }
   [[nodiscard]] model_part<T>& part(std::span<const slimpack::piece> pack) { return parts_[pack.front().chunk]; }
   [[nodiscard]] const_matrix_view<T> view(std::span<const std::byte> message, Index rows) const {
     return {slimpack::as<T>(message).data(), message.empty() ? 0 : rows, config_.hidden};
@@ -234,6 +324,12 @@ class model_stage {
   parameters<T> weights_;
   slimpack::executors::activation_store<T> store_;
   std::vector<model_part<T>> parts_;  // by chunk
+  bool is_last_;                      // stage
+  std::optional<vocabulary_share<T>> share_;
+  std::int64_t turned_{};             // bytes of gradients of hidden rows that the runtime keeps
+  std::int64_t taken_{};              // of these, those that the running backward pack has taken
+  const std::byte* read_to_{};        // in that pack's message
+  double peak_{};                     // bytes
   double loss_{};
 };
 

@@ -24,6 +24,7 @@ struct tensor {
   Index columns{};
   double deviation{};      ///< of its first values, drawn around 0; with 0 they are all 1, and never decay (gains)
   std::uint64_t stream{};  ///< of random numbers, the same however the model is cut
+  Index first{};           ///< of the whole tensor's rows, of which these may be some
 
   [[nodiscard]] Index size() const noexcept { return rows * columns; }
   [[nodiscard]] bool is_gain() const noexcept { return deviation == 0; }
@@ -57,11 +58,14 @@ enum layer_tensor : std::size_t {
     add(layer + "up", c.ffn, c.hidden, into, stream + up);
     add(layer + "down", c.hidden, c.ffn, onto, stream + down);
   }
-  if (part.ends) {
-    add("final_gain", 1, c.hidden, 0, 0);
-    add("head", c.vocab, c.hidden, into, 1);
-  }
+  if (part.norms) add("final_gain", 1, c.hidden, 0, 0);
+  if (part.ends) add("head", c.vocab, c.hidden, into, 1);
   return all;
+}
+
+/// The tensors of some words: their rows of embedding and head.
+[[nodiscard]] inline std::vector<tensor> tensors_of(const config& c, const word_range& words) {
+  return {{"embedding", words.size(), c.hidden, 0.02, 0, words.first}, {"head", words.size(), c.hidden, 0.02, 1, words.first}};
 }
 
 /// The weights of a stage and their gradients, each in one buffer, so that one call reduces all of them.
@@ -77,8 +81,8 @@ class parameters {
     gradients_.assign(size, T{});
     values_.reserve(size);
     for (const tensor& t : tensors_)
-      for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(t.size()); ++i)
-        values_.push_back(t.is_gain() ? T{1} : static_cast<T>(t.deviation * normal(seed, t.stream, i)));
+      for (Index i = t.first * t.columns; i < t.first * t.columns + t.size(); ++i)
+        values_.push_back(t.is_gain() ? T{1} : static_cast<T>(t.deviation * normal(seed, t.stream, static_cast<std::uint64_t>(i))));
   }
 
   [[nodiscard]] std::span<const tensor> tensors() const noexcept { return tensors_; }

@@ -11,6 +11,8 @@ namespace slimpack {
 ///           + other_token * (tokens of shared sequences that other replicas run, from their row's forward to its backward,
 ///           if a token of this replica comes after them). Their gradients count as gradient_token
 ///           + weight_token * (tokens whose backward has begun, and whose weight gradients run apart and have not run)
+///           + logit_token * (tokens of a spread vocabulary, from their V to the end of their U)
+///           + turned_token * (tokens whose V has run on the last stage and whose B on the last part has not)
 /// Source    derived: it depends on the order of a stage's instructions, never on their times;
 ///           accumulators of dK and dV live from the first backward slice of a sequence to its last
 struct memory_rates {
@@ -21,6 +23,8 @@ struct memory_rates {
   double backward_token{};  ///< held only while a backward pack runs: the recomputed layer, the logits' gradient
   double other_token{};     ///< K and V kept of a token that another sharer runs; counted in whole bytes
   double weight_token{};    ///< what a token's weight gradients need beside live_token, where they run apart: from B to W
+  double logit_token{};     ///< of a spread vocabulary: a token's logits and hidden row on a stage, from V to U
+  double turned_token{};    ///< of a spread vocabulary: the gradient of a token's hidden row, which waits for its B
 
   /// Held while a forward pack of `running` tokens runs; `live` counts them.
   [[nodiscard]] constexpr double in_forward(double live, double gradient, double running) const noexcept {

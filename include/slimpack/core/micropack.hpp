@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_CORE_MICROPACK_HPP
 #define SLIMPACK_CORE_MICROPACK_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <cstddef>

@@ -8,6 +8,7 @@
 #include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/vocabulary.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -55,6 +56,7 @@ struct replica_plan {
   pass_timing forward;
   pass_timing backward;
   weight_timing weight;
+  vocabulary_timing vocabulary{};     ///< where it is spread over the stages
   std::vector<program> programs;      ///< one per stage
   std::vector<double> peak_memory;    ///< per stage, in the plan's memory unit
   std::vector<memory_rates> rates;    ///< per stage; what peak_memory was computed with, not part of the plan file

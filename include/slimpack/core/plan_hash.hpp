@@ -57,6 +57,10 @@ class word_hash {
     h.add(std::uint64_t{range.size()});
     for (const auto& x : range) h.add(x);
   };
+  const auto kind = [](const instruction& i) {
+    return std::uint32_t{i.pass == pass::forward ? 0u : i.weights_only ? 2u : 1u} + 4 * static_cast<std::uint32_t>(i.end) +
+           (i.end == model_end::output && i.weights_only ? 2u : 0u);
+  };
   for (const std::string_view text : {std::string_view{p.planner}, std::string_view{p.cost},
                                       std::string_view{p.model}, std::string_view{p.gpu}})
     h.add(text);
@@ -65,6 +69,7 @@ class word_hash {
     h.add(degree);
   h.add(p.shape.quantum);
   if (p.shape.expert > 1) h.add(std::string_view{"expert"}), h.add(p.shape.expert);
+  if (p.shape.vocabulary != vocabulary::last) h.add(name_of(p.shape.vocabulary));
   if (!p.layers.empty()) h.add(std::string_view{"layers"}), add_all(p.layers);
   for (const replica_plan& r : p.replicas) {
     h.add(std::uint64_t{r.sequences.size()});
@@ -83,10 +88,13 @@ class word_hash {
       for (const std::uint8_t apart : r.weight.apart) h.add(std::uint32_t{apart});
       add_all(r.weight.time);
     }
+    if (!r.vocabulary.empty()) {
+      for (const auto& [name, column] : vocabulary_columns) add_all(r.vocabulary.*column);
+    }
     for (const program& stage : r.programs) {
       h.add(std::uint64_t{stage.size()});
       for (const instruction& i : stage)
-        h.add(std::uint32_t{i.pass == pass::forward ? 0u : i.weights_only ? 2u : 1u}), h.add(i.pack.value), h.add(i.chunk);
+        h.add(kind(i)), h.add(i.pack.value), h.add(i.chunk);
     }
     add_all(r.peak_memory);
     h.add(r.makespan), h.add(r.lower_bound);

@@ -2,6 +2,7 @@
 #define SLIMPACK_CORE_SHAPE_HPP
 
 #include <slimpack/core/units.hpp>
+#include <slimpack/core/vocabulary.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,9 +39,14 @@ struct shape {
   int expert{1};    ///< ranks of a stage, those of its replicas among them, that divide the experts of its layers (--ep)
   tokens quantum{128};                ///< sequences may be cut at its multiples
   std::optional<memory_limit> memory{};  ///< none: memory is reported, not limited
+  slimpack::vocabulary vocabulary{};  ///< where embedding and output layer are; spread: over 2 stages or more
 
   /// Parts that the model is cut into: part c * stages + r is chunk c of stage r.
   [[nodiscard]] constexpr int parts() const noexcept { return stages * chunks; }
+  /// Parts whose weights are reduced: those of the model and, of a spread vocabulary, part parts() + r on stage r.
+  [[nodiscard]] constexpr int reduced_parts() const noexcept {
+    return parts() + (vocabulary == slimpack::vocabulary::spread ? stages : 0);
+  }
   /// Ranks that run a stage: tensor- and context-parallel ones, of all replicas.
   [[nodiscard]] constexpr std::int64_t stage_ranks() const noexcept { return std::int64_t{replicas} * context * tensor; }
   /// Whether some weights have copies, whose gradients are summed: experts that tensor-parallel ranks do not all divide

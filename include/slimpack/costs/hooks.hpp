@@ -5,6 +5,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/core/vocabulary.hpp>
 #include <slimpack/detail/has_member.hpp>
 
 #include <concepts>
@@ -34,6 +35,13 @@
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
 ///                                                     what is left of backward does not
 ///                                                     fall as a slice grows
+///   seconds vocabulary_time(tokens, vocabulary_call,  what a stage's share of a spread vocabulary   none: it cannot be
+///                           int stage)                takes for a pack; of 0 tokens its overhead    spread
+///   seconds vocabulary_message(tokens,                of its messages (core/vocabulary.hpp)  0 s
+///                  vocabulary_rows, int stage)
+///
+/// Where the vocabulary is spread, `time` is of layers alone, and `message` is also asked of part 0 backward: what it sends to
+/// the last stage. A pack of more tokens takes no longer than several that have these together.
 ///
 /// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own slices of it,
 /// in run order. A pack that holds slices of two rows pays for both.
@@ -62,6 +70,13 @@ SLIMPACK_DETAIL_HAS_MEMBER(reduce_time);
 SLIMPACK_DETAIL_HAS_MEMBER(gradient_buckets);
 SLIMPACK_DETAIL_HAS_MEMBER(parts);
 SLIMPACK_DETAIL_HAS_MEMBER(weight_time);
+SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_time);
+SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_message);
+
+template <class Cost>
+concept prices_vocabulary = requires(const Cost& cost, tokens size, vocabulary_call call, int stage) {
+  { cost.vocabulary_time(size, call, stage) } -> std::same_as<seconds>;
+};
 
 template <class Cost>
 concept prices_packs = requires(const Cost& cost, std::span<const slice> pack, pass p, int part) {
@@ -218,6 +233,34 @@ template <class Cost>
     static_assert(!detail::has_member_weight_time<Cost>,
                   "a cost model's weight_time(const slice&, int part) is public, const and gives seconds");
     return cost.time(s, pass::backward, part) * 0.5;
+  }
+}
+
+/// Whether a cost model can price a vocabulary that is spread over the stages.
+template <class Cost>
+[[nodiscard]] consteval bool spreads_vocabulary() {
+  static_assert(detail::prices_vocabulary<Cost> || !detail::has_member_vocabulary_time<Cost>,
+                "a cost model's vocabulary_time(tokens, vocabulary_call, int stage) is public, const and gives seconds");
+  return detail::prices_vocabulary<Cost>;
+}
+
+/// What a stage's share of a spread vocabulary takes for a pack of so many tokens.
+template <class Cost>
+[[nodiscard]] constexpr seconds vocabulary_time(const Cost& cost, tokens size, vocabulary_call call, int stage) {
+  if constexpr (spreads_vocabulary<Cost>())
+    return cost.vocabulary_time(size, call, stage);
+  else
+    return {};
+}
+
+template <class Cost>
+[[nodiscard]] constexpr seconds vocabulary_message(const Cost& cost, tokens size, vocabulary_rows rows, int stage) {
+  if constexpr (requires { { cost.vocabulary_message(size, rows, stage) } -> std::same_as<seconds>; }) {
+    return cost.vocabulary_message(size, rows, stage);
+  } else {
+    static_assert(!detail::has_member_vocabulary_message<Cost>,
+                  "a cost model's vocabulary_message(tokens, vocabulary_rows, int stage) is public, const and gives seconds");
+    return {};
   }
 }
 

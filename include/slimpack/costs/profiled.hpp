@@ -12,11 +12,13 @@
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/provenance.hpp>
+#include <slimpack/costs/vocabulary_rates.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <iosfwd>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,8 +76,10 @@ class profiled {
     std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
     std::optional<row_exchange> exchange{};  ///< between replicas that share a sequence; without, it takes no time
     seconds reduce{};                     ///< gradient reduction and optimizer, after the step
-    std::vector<std::vector<gradient_bucket>> buckets{};  ///< of each part, reduced beside the work: then reduce is the
+    std::vector<std::vector<gradient_bucket>> buckets{};  ///< of each part, behind them of each stage's share of a spread
+                                                          ///< vocabulary, reduced beside the work: then reduce is the
                                                           ///< optimizer alone; empty: none
+    std::optional<vocabulary_rates> vocabulary{};  ///< spread over the stages; without, it cannot be spread
     provenance sources{};                 ///< where the samples come from, by time; empty: not said
   };
 
@@ -183,9 +187,16 @@ class profiled {
     const auto at = static_cast<std::size_t>(stage);
     return at < beside_.pair_bytes.size() ? costs::memory::kept(piece, beside_.pair_bytes[at]) : bytes{};
   }
+  /// No number where the samples are of a model whose vocabulary is not spread.
+  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int /*stage*/) const noexcept {
+    return beside_.vocabulary ? beside_.vocabulary->of(call)(size) : seconds{std::numeric_limits<double>::quiet_NaN()};
+  }
+  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int /*stage*/) const noexcept {
+    return beside_.vocabulary ? beside_.vocabulary->of(rows)(size) : seconds{std::numeric_limits<double>::quiet_NaN()};
+  }
   [[nodiscard]] seconds reduce_time() const noexcept { return beside_.reduce; }
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const noexcept {
-    if (beside_.buckets.empty()) return {};
+    if (static_cast<std::size_t>(part) >= beside_.buckets.size()) return {};
     return beside_.buckets[static_cast<std::size_t>(part)];
   }
   [[nodiscard]] int parts() const noexcept { return static_cast<int>(slices_.size() / 2); }
@@ -278,7 +289,8 @@ class profiled {
                      std::to_string(parts) + " parts");
     for (const seconds t : beside.weight_token)
       if (!is_time(t)) return invalid("a token's weight gradients take " + std::to_string(t.value) + " s");
-    if (!beside.buckets.empty() && beside.buckets.size() != parts)
+    // A share of a spread vocabulary on each stage comes after the parts (shape::reduced_parts).
+    if (!beside.buckets.empty() && beside.buckets.size() != parts && !(beside.vocabulary && beside.buckets.size() > parts))
       return invalid("buckets of gradients of " + std::to_string(beside.buckets.size()) + " parts for " + std::to_string(parts));
     for (const double each : beside.pair_bytes)
       if (!(each >= 0) || !std::isfinite(each)) return invalid("a pair keeps " + std::to_string(each) + " bytes");

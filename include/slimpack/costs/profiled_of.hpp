@@ -11,6 +11,7 @@
 #include <slimpack/costs/detail/part_times.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/detail/step_traffic.hpp>
+#include <slimpack/costs/detail/vocabulary_lines.hpp>
 #include <slimpack/costs/detail/weight_buckets.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
@@ -38,7 +39,7 @@ namespace slimpack::costs {
 /// of its ranks, tabulated, so that a question of a planner is as fast as any.
 ///
 /// A part is its layers (dense, mixture of experts, MLA), with the embedding on the first and logits and loss on the
-/// last; a step has the reduction of gradients and the optimizer besides. Detail headers list every kernel, byte and
+/// last, or, where the shape spreads the vocabulary, on all stages; a step has the reduction of gradients and the optimizer besides. Detail headers list every kernel, byte and
 /// message: detail/layer_times.hpp, detail/part_times.hpp, costs/network/traffic.hpp. `layers`: what was measured on this GPU;
 /// where the model's own layer was on as many tensor-parallel ranks, these times replace its products and element-wise
 /// kernels, and where only others were, both are as much slower than their kernels alone as the others were.
@@ -106,6 +107,8 @@ namespace slimpack::costs {
     }
   }
   const slimpack::detail::message_line message = slimpack::detail::message_line::of(model, on, wires, with);
+  if (on.vocabulary == vocabulary::spread && on.stages > 1)
+    beside.vocabulary = slimpack::detail::vocabulary_lines(model, on, rank, wires, with);
   const bool waits = with.messages == messages::waited_for;
   if (!waits) beside.message = message.empty, beside.message_token = message.token;
 
@@ -115,7 +118,9 @@ namespace slimpack::costs {
   const std::vector<layer> of_model = slimpack::detail::layers_of(model, on, with.routing);
   std::size_t next = 0;
   for (int part = 0; part < on.parts(); ++part) {
-    slimpack::detail::part_times::contents own{.embedding = part == 0, .head = part == on.parts() - 1};
+    const bool spread_vocabulary = on.vocabulary == vocabulary::spread, last = part == on.parts() - 1;
+    slimpack::detail::part_times::contents own{
+        .embedding = part == 0 && !spread_vocabulary, .head = last && !spread_vocabulary, .norm = last && spread_vocabulary};
     own.layers.assign(kinds.size(), 0);
     const int own_layers = count[static_cast<std::size_t>(part)];
     double weights = (own.embedding + own.head) * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
@@ -126,7 +131,7 @@ namespace slimpack::costs {
     const slimpack::detail::known_time added = rank.moved(with.accumulation_traffic * weights);
     beside.sources.add(work::elementwise, added.source, added.time);
     std::vector<double> holds = own.layers;
-    holds.insert(holds.end(), {own.embedding ? 1.0 : 0.0, own.head ? 1.0 : 0.0});
+    holds.insert(holds.end(), {own.embedding ? 1.0 : 0.0, own.head ? 1.0 : 0.0, own.norm ? 1.0 : 0.0});
     const slimpack::detail::part_times times(model, on, kinds, rank, wires, with, own);
     for (const pass p : {pass::forward, pass::backward}) {
       const tokens whole{8192};

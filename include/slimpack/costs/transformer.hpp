@@ -7,6 +7,7 @@
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
+#include <slimpack/costs/detail/vocabulary_bytes.hpp>
 #include <slimpack/costs/detail/weight_buckets.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
@@ -19,6 +20,7 @@
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/reduction.hpp>
+#include <slimpack/costs/vocabulary_rates.hpp>
 
 #include <algorithm>
 #include <array>
@@ -44,7 +46,7 @@ struct transformer_options {
 };
 
 /// A decoder-only transformer on GPUs, analytically: operations over sustained rates, embedding on the first part,
-/// logits and loss on the last.
+/// logits and loss on the last; or both on all stages, where the shape spreads the vocabulary.
 /// Source    operation counts of costs::layer; sustained rates, and the backward/forward ratio of attention, measured
 ///           (costs::gpu); roofline floor derived: a pack takes at least the time to read its part's weights
 /// Formula   slice = linear flops n / (peak gemm_efficiency) + pair flops pairs / (peak attention_efficiency)
@@ -59,6 +61,7 @@ struct transformer_options {
 ///           waits for 1 - overlap of its two all-to-alls (costs::traffic), and for what its products do not cover of the
 ///           rest. Its hidden states are gathered and scattered for attention and shared experts only
 ///           exchange of a row that replicas share: costs::row_exchange
+///           a spread vocabulary: flops of the output layer and bytes of embedded rows, derived (rates_of_vocabulary)
 /// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries
 ///           that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
 /// Law       analytic: cutting a sequence conserves its times, but for the exchange: later slices need the keys and
@@ -107,6 +110,19 @@ class transformer {
   [[nodiscard]] bytes kept(const slice& piece, int stage) const {
     return costs::memory::kept(piece, pair_bytes_[static_cast<std::size_t>(stage)]);
   }
+  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int /*stage*/) const {
+    return vocabulary_.of(call)(size);
+  }
+  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const {
+    if (hop_) return *hop_;
+    const double of_token = slimpack::detail::vocabulary_bytes(rows, message_token_, shape_);
+    if (rows == vocabulary_rows::embedded || rows == vocabulary_rows::gradients) {
+      const int boundary = rows == vocabulary_rows::embedded ? stage : stage - 1;
+      return links_[static_cast<std::size_t>(boundary)].over(bytes{of_token * static_cast<double>(size.value)});
+    }
+    const gathering& to = to_last_[static_cast<std::size_t>(stage)];
+    return to.wire.over(bytes{of_token * to.messages * static_cast<double>(size.value)});
+  }
   [[nodiscard]] seconds reduce_time() const { return reduce_; }
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
     if (buckets_.empty()) return {};
@@ -154,9 +170,11 @@ class transformer {
     std::size_t first = 0;
     for (int part = 0; part < on.parts(); ++part) {
       const auto count = static_cast<std::size_t>(layers_[static_cast<std::size_t>(part)]);
-      parts_.push_back(rates_of(std::span(all).subspan(first, count), part == on.parts() - 1, net, with));
+      const bool has_head = part == on.parts() - 1 && on.vocabulary == vocabulary::last;
+      parts_.push_back(rates_of(std::span(all).subspan(first, count), has_head, net, with));
       first += count;
     }
+    if (on.vocabulary == vocabulary::spread) vocabulary_ = rates_of_vocabulary(net, with), to_last_ = wires_to_last(net);
     const costs::memory rule{
         .distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors};
     slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model_, on, layers_, rule, with.routing);
@@ -236,6 +254,40 @@ class transformer {
     return r;
   }
 
+  /// A wire to the last stage, and how many messages of a pack go over its kind at the same time: they share an adapter.
+  struct gathering {
+    link wire;
+    int messages{};
+  };
+
+  /// V: logits and the gradient of their input, a product each, whose rows tensor-parallel ranks gather and whose sums they
+  /// scatter; U: the third product. E reads a row and adds it to one; G adds one in fp32, where the word is the stage's own. A
+  /// kernel takes a twelfth of what a layer's launches do.
+  [[nodiscard]] costs::vocabulary_rates rates_of_vocabulary(const network& net, const options& with) const {
+    const auto h = static_cast<double>(model_.hidden);
+    const double product = 2 * h * static_cast<double>(model_.vocabulary) / (shape_.tensor * shape_.stages) /
+                           (device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context);
+    const link& tensor = net.link_of(net.place().tensor(shape_));
+    const double traffic = 2 * 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
+    const double waits = shape_.tensor > 1 ? 2 * tensor.latency.value : 0;
+    const double kernel = with.launch.value / 12;
+    const double moved = h / (shape_.tensor * shape_.context) / device_.memory_bandwidth;
+    costs::vocabulary_rates ends;
+    ends.embed = {2 * kernel, 6 * moved};
+    ends.output = {6 * kernel + waits, 2 * product + traffic};
+    ends.output_weights = {2 * kernel, product};
+    ends.embed_gradients = {2 * kernel, (2 + 8.0 / shape_.stages) * moved};
+    return ends;
+  }
+  [[nodiscard]] std::vector<gathering> wires_to_last(const network& net) const {
+    std::vector<gathering> wires;
+    std::array<int, 2> messages{};  // inside a node, and between nodes
+    const auto kind = [&](int r) -> int& { return messages[net.place().to_last(shape_, r).nodes > 1 ? 1 : 0]; };
+    for (int r = 0; r + 1 < shape_.stages; ++r) ++kind(r);
+    for (int r = 0; r + 1 < shape_.stages; ++r) wires.push_back({net.link_of(net.place().to_last(shape_, r)), kind(r)});
+    return wires;
+  }
+
   /// What is waited for of both all-to-alls of a layer, in seconds a token and a pack, where its products take so long.
   struct dispatch {
     double token{};
@@ -278,6 +330,8 @@ class transformer {
   double message_token_{};  // bytes
   std::vector<link> links_;
   std::vector<part_rates> parts_;
+  vocabulary_rates vocabulary_{};   // of calls; messages differ by stage
+  std::vector<gathering> to_last_;  // by stage, but for the last
   std::vector<memory_rates> memory_;
   std::vector<double> pair_bytes_;
   seconds reduce_;  // after the work

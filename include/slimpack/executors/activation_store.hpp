@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_ACTIVATION_STORE_HPP
 #define SLIMPACK_EXECUTORS_ACTIVATION_STORE_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/units.hpp>

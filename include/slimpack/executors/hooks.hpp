@@ -5,10 +5,12 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/executors/step_outline.hpp>
+#include <slimpack/executors/message_format.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
@@ -36,14 +38,16 @@
 ///   result<void> reduce(group&)                     after the last backward; group.sum(span<T>)    nothing
 ///                                                   adds over the replicas of this stage
 ///   result<void> reduce_part(uint32_t chunk, sums&) when all gradients of a chunk are   nothing
-///                                                   final, last chunk first; sums.start(span<T>)
+///                                                   final, last chunk first, at the end chunk number
+///                                                   chunks() of a spread vocabulary; sums.start(span<T>)
 ///                                                   adds while the program goes on. Where the plan has
 ///                                                   no reduction beside the work: after the last
 ///                                                   backward, behind reduce
 ///   int reductions(int chunk) const                 after each call: how often the trainer's own data-   not asked
 ///                                                   parallel hooks have reduced this chunk's gradients;
 ///                                                   a step in which they do before the call with
-///                                                   piece.last_of_chunk, or twice, fails and says so
+///                                                   piece.last_of_chunk, or twice, fails and says so; of a
+///                                                   spread vocabulary also asked of number chunks()
 ///   double loss()                                   after the reduction: this rank's weighted sum  0
 ///   bytes held() const                              at the end of a step: must be 0                not asked
 ///   void abort_step()                               on every rank after a step that failed: drop   nothing
@@ -51,6 +55,38 @@
 ///   Tensor make_tensor(tokens)                      memory for a message: as many as are under way 64-byte aligned
 ///                                                   at once, made in each step (hand out your own
 ///                                                   pool's); as_span(tensor&) gives its writable bytes
+///   vocabulary_format vocabulary_rows() const       it has its vocabulary spread over the stages:   in one place
+///                                                   see below
+///   void copy_rows(span<const byte> from,           gradients that gather_output made go to the     std::memcpy
+///                  span<byte> to)                   message that backward reads; memory of tensors
+///
+/// Where the plan spreads the vocabulary over the stages (core/vocabulary.hpp), each has a share of the words, of
+/// the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the output layer,
+/// and five more calls are required, on every stage. Each is made once a pack, in run order, and gives void or result<void>.
+/// The chunk of their pieces is number chunks().
+///
+///   call, given (span<const piece> pack, ...)     of this stage's words                    what it reads and writes
+///   embed(pack, span<const byte> in,              E: adds their embedded rows              in: the sum of stages before, none on
+///         outgoing& out)                                                                   stage 0; out: the sum so far, from the
+///                                                                                          last stage to forward on part 0
+///   output(pack, span<const byte> in,             V: logits, partial softmax               in: hidden rows; out: partial rows, on
+///          outgoing& out)                                                                  the last stage, too
+///   gather_output(pack,                           V on the last stage, right behind its    partials: of all stages, in their order,
+///         span<const span<const byte>> partials,  `output`: puts all words together        the last stage's own at the end;
+///         outgoing& rows, outgoing& statistics)                                            rows: gradients of hidden rows
+///   output_weights(pack,                          U: gradients of their output rows, of    in: statistics, the same on all
+///                  span<const byte> in)           what `output` kept of the pack
+///   embed_gradients(pack, span<const byte> in,    G: gradients of their embedding rows     in: gradients of embedded rows; out: the
+///                   outgoing& out)                                                         same, none on stage 0
+///
+/// So forward always has an `in` and an `out`, and backward, too; backward on the last part reads the gradients that
+/// gather_output made. There loss and gradients of a pack are known, so loss() and valid tokens count on last stages alone, as
+/// ever. Other stages weigh their gradients likewise: valid_tokens says the same on all.
+/// Partial rows come in order of stages whatever messages are first, so that sums over them have the same bits in every run.
+/// What `output` keeps of a pack (hidden rows, logits) is its until `output_weights` of that pack. Nothing of it is discarded
+/// after a step that failed: abort_step drops it. Tensors of gradients of hidden rows are destroyed during the step, once the
+/// copies that read them have been made, or issued.
+/// A compute that can also have its vocabulary in one place gives partial rows of width 0 where it has.
 ///
 /// A member of one of these names that cannot be called so is an error of compilation, not a default.
 namespace slimpack {
@@ -68,6 +104,8 @@ SLIMPACK_DETAIL_HAS_MEMBER(loss);
 SLIMPACK_DETAIL_HAS_MEMBER(held);
 SLIMPACK_DETAIL_HAS_MEMBER(abort_step);
 SLIMPACK_DETAIL_HAS_MEMBER(make_tensor);
+SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_rows);
+SLIMPACK_DETAIL_HAS_MEMBER(copy_rows);
 }  // namespace detail
 
 /// The compute's answer, or none where it says nothing of chunks.
@@ -193,6 +231,30 @@ void abort_step(Compute& compute) {
     compute.abort_step();
   else
     static_assert(!detail::has_member_abort_step<Compute>, "a stage compute's abort_step() is public and gives void");
+}
+
+/// The compute's answer; of width 0 where it says nothing: its vocabulary is in one place.
+template <class Compute>
+[[nodiscard]] vocabulary_format vocabulary_format_of(const Compute& compute) {
+  if constexpr (requires { { compute.vocabulary_rows() } -> std::same_as<vocabulary_format>; }) {
+    return compute.vocabulary_rows();
+  } else {
+    static_assert(!detail::has_member_vocabulary_rows<Compute>,
+                  "a stage compute's vocabulary_rows() is public, const and gives vocabulary_format");
+    return {};
+  }
+}
+
+/// Copies rows from one message to another.            Requires  spans of one size that do not overlap
+template <class Compute>
+void copy_rows(Compute& compute, std::span<const std::byte> from, std::span<std::byte> to) {
+  if constexpr (requires { { compute.copy_rows(from, to) } -> std::same_as<void>; }) {
+    compute.copy_rows(from, to);
+  } else {
+    static_assert(!detail::has_member_copy_rows<Compute>,
+                  "a stage compute's copy_rows(span<const byte> from, span<byte> to) is public and gives void");
+    std::memcpy(to.data(), from.data(), from.size());
+  }
 }
 
 namespace detail {

@@ -45,6 +45,21 @@ struct message_format {
   friend constexpr bool operator==(const message_format&, const message_format&) = default;
 };
 
+/// What stages send each other for one token of the output layer, where the vocabulary is spread over them
+/// (core/vocabulary.hpp). All else has the format of hidden rows, that of format(): embedded rows (E), hidden rows
+/// (from the last part to V on each stage), and their gradients (from V on the last stage to the last part, and G).
+struct vocabulary_format {
+  /// From V on each stage to V on the last, of the stage's own words. Of width 0 in a compute that has its vocabulary in one
+  /// place, where neither is used.
+  /// For a hidden size of h as a rule 2 h + 3 elements: the largest logit, the sum of exponentials, and the target's logit
+  /// (minus infinity where the target is no word of the stage); the sum of weight rows times exponentials; and the target's
+  /// weight row (zeros where it is none).
+  message_format partial{};
+  /// From V on the last stage to U on each: as a rule one element, the logarithm of the sum of exponentials over all words.
+  message_format statistics{};
+  friend constexpr bool operator==(const vocabulary_format&, const vocabulary_format&) = default;
+};
+
 }  // namespace slimpack
 
 #endif

@@ -29,6 +29,9 @@ namespace slimpack::executors {
 /// them before the first forward. A replica without sequences runs one piece of weight 0.
 /// Replicas that share a sequence run each row of it together: every sharer's compute gets its own pieces of the row in
 /// one call, with a handle for the exchange (executors/sharing.hpp). A pack's shared rows run before its other pieces.
+/// Where the plan spreads the vocabulary over the stages, each runs its share of the words by four more calls
+/// (executors/hooks.hpp). Gradients of hidden rows that these complete on the last stage are kept there by the runtime, until
+/// the backward that takes them.
 /// All calls of the compute are made on the calling thread. Nothing is kept from one step to the next.
 ///
 /// When something goes wrong, on any rank: every rank's transport is told and wakes, pieces that were forwarded are

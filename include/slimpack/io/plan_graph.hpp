@@ -50,7 +50,7 @@ using drawn_graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::direc
     return {label.str(), "plaintext", critical};
   }
   const instruction& i = t.what;
-  label << (i.pass == pass::forward ? 'F' : i.weights_only ? 'W' : 'B') << i.pack.value;
+  label << letter_of(i) << i.pack.value;
   if (i.chunk > 0) label << '.' << i.chunk;
   label << "\\nreplica " << replica << ", stage " << t.stage << "\\n" << t.duration.value << " s, slack " << slack.value
         << " s";

@@ -2,12 +2,15 @@
 #define SLIMPACK_IO_PLAN_JSON_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
-#include <slimpack/io/detail/plan_writer.hpp>
+#include <slimpack/io/detail/plan/plan_writer.hpp>
+#include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 
 #include <charconv>
 #include <cmath>
@@ -29,13 +32,16 @@
 /// Whoever has the file can run the plan again: slices are [sequence, begin, length], times are seconds. One pack or stage
 /// a line, so that large files are read by people and by line tools.
 ///
-/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers or expert-parallel ranks, or is written with
-///           its rank time; 2 has more fields:
+/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks or a spread vocabulary, or
+///           is written with its rank time; 2 has more fields:
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
 ///             replica that has no tokens of the row
 ///             "layers": [9, 9, 9, 5]   of the model on each part, where they were chosen
 ///             "ep": 8   expert-parallel ranks, where there are more than one
+///             "vocabulary": "spread"   over the stages; packs then have the times of their calls on each stage, forward "embed",
+///             "output" and "output_weights", backward "embed_gradients", and "message" has what these send and are sent: "embedded",
+///             "hidden", "partial", "statistics", "gradients" (core/vocabulary.hpp), and "to_gradients", from B to G
 ///             "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may be left out
 ///           Files of format 1 that have merges are read as "start" and "keep", which is what they meant
 namespace slimpack::io {
@@ -63,6 +69,11 @@ namespace detail {
     s.expert = expert->integer<int>(2, std::numeric_limits<int>::max());
     const std::int64_t ranks = std::int64_t{s.replicas} * s.context * s.tensor;
     if (ranks % s.expert != 0) expert->expected("a divisor of dp x cp x tp, " + std::to_string(ranks));
+  }
+  if (const std::optional<json_place> spread = file.find({"vocabulary"})) {
+    if (spread->text() != name_of(vocabulary::spread)) spread->expected("\"spread\"");
+    if (s.stages < 2) spread->expected("2 stages or more, to spread it over");
+    s.vocabulary = vocabulary::spread;
   }
   s.quantum = {file["quantum"].integer(1, longest_supported.value)};
   return s;
@@ -98,6 +109,39 @@ inline void read_times(const json_place& time, const shape& s, std::vector<secon
   }
 }
 
+/// What a pack sends, one number for all or a list of them.
+inline void read_messages(const json_place& message, std::span<seconds> sent, const char* meaning) {
+  if (message.is_array()) message.must_have(sent.size(), meaning);
+  for (std::size_t b = 0; b < sent.size(); ++b) sent[b] = {message.is_array() ? message.at(b).number(0) : message.number(0)};
+}
+
+/// A spread vocabulary's calls for the packs of a replica, and the messages to them and from them.
+inline void read_vocabulary(const json_place& place, const json_place& messages, const shape& s, replica_plan& r) {
+  const auto stages = static_cast<std::size_t>(s.stages), parts = static_cast<std::size_t>(s.parts());
+  for (const auto& [name, column] : vocabulary_columns) {
+    std::vector<seconds>& table = r.vocabulary.*column;
+    const std::size_t packs = r.of(pass_of(column)).size();
+    table.resize(packs * stages);
+    if (is_call(column)) {
+      const json_place list = place[pass_of(column) == pass::forward ? "forward" : "backward"];
+      for (std::size_t i = 0; i < packs; ++i) {
+        const json_place pack = list.at(i);
+        const json_place time = pack[name];
+        time.must_have(stages, "one per stage");
+        for (std::size_t stage = 0; stage < stages; ++stage) table[i * stages + stage] = {time.at(stage).number(0)};
+      }
+    } else {
+      const json_place sent = messages[name];
+      sent.must_have(packs, "one per pack");
+      for (std::size_t i = 0; i < packs; ++i)
+        read_messages(sent.at(i), sent_in(column, std::span(table).subspan(i * stages, stages)), "one per stage that has one");
+    }
+  }
+  const json_place sent = messages[to_gradients];
+  sent.must_have(r.backward.size(), "one per pack");
+  for (std::size_t i = 0; i < sent.size(); ++i) r.backward.message[i * parts] = {sent.at(i).number(0)};
+}
+
 /// The packs of one pass of a replica, with their times and messages; `weight` is filled of backward packs only.
 inline void read_packs(const json_place& list, const json_place& messages, const plan& p, pass direction,
                        micropacks& packs, pass_timing& timing, weight_timing& weight) {
@@ -106,8 +150,10 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   timing.before.push_back(0);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const json_place pack = list.at(i);
-    direction == pass::forward ? pack.must_only_have({"slices", "time"})
-                               : pack.must_only_have({"slices", "time", "weight_time"});
+    const bool spread = p.shape.vocabulary == vocabulary::spread;
+    direction == pass::forward
+        ? pack.must_only_have({"slices", "time", spread ? "embed" : "time", spread ? "output" : "time", spread ? "output_weights" : "time"})
+        : pack.must_only_have({"slices", "time", "weight_time", spread ? "embed_gradients" : "time"});
     const json_place slices = pack["slices"];
     if (slices.size() == 0) slices.expected("at least one slice");
     for (std::size_t k = 0; k < slices.size(); ++k) packs.append(slice_in(slices.at(k), p.lengths));
@@ -121,23 +167,30 @@ inline void read_packs(const json_place& list, const json_place& messages, const
       weights ? read_times(*weights, p.shape, weight.time) : weight.time.resize((i + 1) * parts);
     }
 
-    const json_place message = messages.at(i);
     timing.message.resize((i + 1) * parts);
-    const auto sent = slimpack::detail::boundaries(std::span(timing.message).subspan(i * parts, parts), direction);
-    if (message.is_array()) message.must_have(sent.size(), "one per boundary between parts");
-    for (std::size_t b = 0; b < sent.size(); ++b)
-      sent[b] = {message.is_array() ? message.at(b).number(0) : message.number(0)};
+    read_messages(messages.at(i), slimpack::detail::boundaries(std::span(timing.message).subspan(i * parts, parts), direction),
+                  "one per boundary between parts");
   }
 }
 
-[[nodiscard]] inline instruction instruction_in(const json_place& place, const replica_plan& r, int chunks) {
+/// The instructions of pack 0 and chunk 0, one of each kind.
+inline constexpr instruction kinds[]{{pass::forward, {}},
+                                     {pass::backward, {}},
+                                     {pass::backward, {}, 0, true},
+                                     {pass::forward, {}, 0, false, model_end::embedding},
+                                     {pass::forward, {}, 0, false, model_end::output},
+                                     {pass::forward, {}, 0, true, model_end::output},
+                                     {pass::backward, {}, 0, false, model_end::embedding}};
+
+[[nodiscard]] inline instruction instruction_in(const json_place& place, const replica_plan& r, const shape& on) {
   const std::string& text = place.text();
   const char* const end = text.data() + text.size();
+  const bool spread = on.vocabulary == vocabulary::spread;
   instruction i;
-  const std::string letter = text.substr(0, 1);
-  i.pass = letter == "F" ? pass::forward : pass::backward;
-  i.weights_only = letter == "W";
-  bool good = letter == "F" || letter == "B" || letter == "W";
+  bool good = false;
+  for (const instruction& kind : kinds)
+    if (!text.empty() && letter_of(kind) == text.front() && (spread || kind.end == model_end::none)) i = kind, good = true;
+  const int chunks = i.end == model_end::none ? on.chunks : 1;
   if (good) {
     auto [next, failed] = std::from_chars(text.data() + 1, end, i.pack.value);
     if (failed == std::errc{} && chunks > 1 && next != end && *next == '.') {
@@ -148,9 +201,10 @@ inline void read_packs(const json_place& list, const json_place& messages, const
       failed = std::errc::invalid_argument;
     }
     good = failed == std::errc{} && next == end && i.pack.value < r.partition.of(i.pass).size() &&
-           i.chunk < static_cast<std::uint32_t>(chunks) && (!i.weights_only || r.weight.splits(i.pack.value));
+           i.chunk < static_cast<std::uint32_t>(chunks) && (!i.is_weights() || r.weight.splits(i.pack.value));
   }
-  if (!good && i.weights_only) place.expected("W and a backward pack of this plan that has a \"weight_time\"");
+  if (!good && i.is_weights()) place.expected("W and a backward pack of this plan that has a \"weight_time\"");
+  if (!good && i.end != model_end::none) place.expected(std::string(1, letter_of(i)) + " and a pack of this plan");
   if (!good)
     place.expected(chunks > 1 ? "F or B, a pack and a chunk of this plan, as in \"F0.1\""
                               : "F or B and a pack of this plan, as in \"F0\"");
@@ -165,12 +219,15 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   for (std::size_t i = 0; i < sequences.size(); ++i)
     r.sequences.push_back({sequences.at(i).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)});
   const json_place message = place["message"];
-  message.must_only_have({"forward", "backward"});
+  const bool spread = p.shape.vocabulary == vocabulary::spread;
+  spread ? message.must_only_have({"forward", "backward", "embedded", "hidden", "partial", "statistics", "gradients", to_gradients})
+         : message.must_only_have({"forward", "backward"});
   read_packs(place["forward"], message["forward"], p, pass::forward, r.partition.forward, r.forward,
              r.weight);
   read_packs(place["backward"], message["backward"], p, pass::backward, r.partition.backward, r.backward,
              r.weight);
   if (r.weight.count() == 0) r.weight = {};
+  if (spread) read_vocabulary(place, message, p.shape, r);
   const json_place programs = place["programs"];
   const json_place peaks = place["peak_memory"];
   programs.must_have(static_cast<std::size_t>(p.shape.stages), "one per stage");
@@ -179,7 +236,7 @@ inline void read_packs(const json_place& list, const json_place& messages, const
     const json_place instructions = programs.at(stage);
     r.programs.emplace_back().reserve(instructions.size());
     for (std::size_t i = 0; i < instructions.size(); ++i)
-      r.programs.back().push_back(instruction_in(instructions.at(i), r, p.shape.chunks));
+      r.programs.back().push_back(instruction_in(instructions.at(i), r, p.shape));
     r.peak_memory.push_back(peaks.at(stage).number(0));
   }
   r.makespan = {place["makespan"].number(0)};
@@ -242,7 +299,9 @@ inline void read_packs(const json_place& list, const json_place& messages, const
   place.must_only_have({"after", "buckets"});
   gradient_reduction r{{}, {place["after"].number(0)}};
   const json_place parts = place["buckets"];
-  parts.must_have(static_cast<std::size_t>(p.shape.parts()), "one list per part");
+  parts.must_have(static_cast<std::size_t>(p.shape.reduced_parts()),
+                  p.shape.vocabulary == vocabulary::spread ? "one list per part, and one per stage's share of the vocabulary"
+                                                           : "one list per part");
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const json_place buckets = parts.at(part);
     r.parts.emplace_back();
@@ -268,7 +327,8 @@ inline void read_packs(const json_place& list, const json_place& messages, const
                        "merges",     "reduce_time", "step_time",   "bounds",       "lower_bound",
                        "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds",
                        is_second ? "transfers" : "format", is_second ? "rank_time" : "format",
-                       is_second ? "layers" : "format", is_second ? "reduction" : "format", is_second ? "ep" : "format"});
+                       is_second ? "layers" : "format", is_second ? "reduction" : "format", is_second ? "ep" : "format",
+                       is_second ? "vocabulary" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();

@@ -69,6 +69,7 @@ class timeline_writer {
     json_.field("stages", p.shape.stages).field("tensor", p.shape.tensor).field("context", p.shape.context);
     json_.field("chunks", p.shape.chunks).field("quantum", p.shape.quantum.value);
     if (p.shape.expert > 1) json_.field("expert", p.shape.expert);
+    if (p.shape.vocabulary != vocabulary::last) json_.field("vocabulary", name_of(p.shape.vocabulary));
     if (!p.layers.empty()) {
       json_.key("layers");
       list(p.layers, [](int count) { return count; });
@@ -103,7 +104,7 @@ class timeline_writer {
 
   /// Of each stage, when its stream is busy with gathers of weights and sums of gradients: begin, end, begin, end, ...
   void write_streams(const plan& p) {
-    const auto known = [&](const replica_plan& r) { return r.gradients.size() == static_cast<std::size_t>(p.shape.parts()); };
+    const auto known = [&](const replica_plan& r) { return r.gradients.size() == static_cast<std::size_t>(p.shape.reduced_parts()); };
     if (!p.reduction || !std::all_of(p.replicas.begin(), p.replicas.end(), known)) return;
     json_.key("streams").open('[');
     for (int stage = 0; stage < p.shape.stages; ++stage) {
@@ -157,6 +158,7 @@ class timeline_writer {
     for (const pass d : {pass::forward, pass::backward}) write_pass(p, replica, d);
     json_.close(']');
     if (r.weight.count() > 0) write_weights(r.weight, p.shape);
+    if (!r.vocabulary.empty()) write_vocabulary(r.vocabulary, p.shape);
     json_.key("stages").open('[');
     const bool follows_memory = p.memory_unit == memory_unit::token || !r.rates.empty();
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
@@ -192,6 +194,13 @@ class timeline_writer {
     for (std::size_t pack = weight.next(0); pack < weight.apart.size(); pack = weight.next(pack + 1)) json_.value(pack);
     json_.close(']');
     write_columns("time", weight.time, static_cast<std::size_t>(s.parts()));
+    json_.close('}');
+  }
+
+  /// What calls of a spread vocabulary take, and their messages, per stage.
+  void write_vocabulary(const vocabulary_timing& calls, const shape& s) {
+    json_.key("vocabulary").open('{');
+    for (const auto& [name, column] : vocabulary_columns) write_columns(name, calls.*column, static_cast<std::size_t>(s.stages));
     json_.close('}');
   }
 

@@ -140,7 +140,7 @@ class trace_writer {
     const instruction& i = s.instruction;
     const instruction_view planned = views::instruction(plan_, p.replica, stage, i);
     begin("X", p, stage, name_of(i, plan_.shape.chunks));
-    json_.field("cat", i.pass == pass::forward ? "forward" : i.weights_only ? "weights" : "backward");
+    json_.field("cat", i.end != model_end::none ? "vocabulary" : i.pass == pass::forward ? "forward" : i.weights_only ? "weights" : "backward");
     at(nanoseconds(s.begin), nanoseconds(s.end));
     write_flow(p, stage, i);
     json_.key("args").open('{').field("pack", i.pack.value).field("tokens", size_of(planned.slices).value);
@@ -152,12 +152,14 @@ class trace_writer {
     json_.close('}').close('}');
   }
 
-  /// A pack's way through the parts is one flow: viewers draw its messages as arrows.
+  /// A pack's way through the parts is one flow, with the embedding of a spread vocabulary before it or behind it: viewers draw
+  /// its messages as arrows.
   void write_flow(process p, std::size_t stage, const instruction& i) {
-    if (plan_.shape.parts() == 1 || i.weights_only) return;
+    if (plan_.shape.parts() == 1 || i.weights_only || i.end == model_end::output) return;
     const int part = static_cast<int>(i.chunk) * plan_.shape.stages + static_cast<int>(stage);
-    const bool first = part == (i.pass == pass::forward ? 0 : plan_.shape.parts() - 1);
-    const bool last = part == (i.pass == pass::forward ? plan_.shape.parts() - 1 : 0);
+    const bool spread = plan_.shape.vocabulary == vocabulary::spread, layers = i.end == model_end::none;
+    const bool first = i.pass == pass::forward ? part == 0 && layers != spread : layers && part == plan_.shape.parts() - 1;
+    const bool last = i.pass == pass::forward ? layers && part == plan_.shape.parts() - 1 : part == 0 && layers != spread;
     const std::uint64_t processes = plan_.replicas.size() * (measured_.empty() ? 1 : 2);
     const std::uint64_t id = 2 * (i.pack.value * processes + number_of(p)) + (i.pass == pass::forward ? 1 : 2);
     json_.field("bind_id", id);
@@ -201,7 +203,8 @@ class trace_writer {
 }  // namespace detail
 
 /// Writes a plan as Chrome trace events, which Perfetto and chrome://tracing open: a process per replica, a thread per
-/// stage, an event per pack, an arrow per message, a counter of each stage's memory. Where the plan was run, each
+/// stage, an event per pack, an arrow per message between layers or to
+/// and from the embedding, a counter of each stage's memory. Where the plan was run, each
 /// replica has a second process beside the first, with the measured times and their ratios to the predicted ones.
 /// Shapes    measured: the reports of one step of this plan, a rank each, rank = replica * stages + stage; or none
 /// Units     microseconds, to the nanosecond

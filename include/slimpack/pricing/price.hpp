@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/calls_of_packs.hpp>
 #include <slimpack/pricing/detail/wait_for_weights.hpp>
@@ -57,6 +58,41 @@ void split_backward(const micropacks& packs, const Cost& cost, int parts, worklo
       w.split.weights.push_back(pack_overhead(cost, pass::backward, part) + weights);
     }
   }
+}
+
+/// The ends of the model, where its vocabulary is spread over the stages, and the messages to and from them.
+template <class Cost>
+void price_vocabulary(const partition& packs, const Cost& cost, workload& w) {
+  const int stages = w.shape.stages;
+  const auto parts = static_cast<std::size_t>(w.shape.parts());
+  for (std::size_t i = 0; i < packs.backward.size(); ++i)
+    w.backward.message[i * parts] = message_time(cost, size_of(packs.backward[i]), pass::backward, 0);
+  vocabulary_timing& v = w.vocabulary;
+  const auto calls = [&](std::vector<seconds>& to, pass p, vocabulary_call call) {
+    for (std::size_t i = 0; i < packs.of(p).size(); ++i)
+      for (int r = 0; r < stages; ++r) to.push_back(vocabulary_time(cost, size_of(packs.of(p)[i]), call, r));
+  };
+  const auto messages = [&](std::vector<seconds>& to, pass p, vocabulary_rows rows) {
+    for (std::size_t i = 0; i < packs.of(p).size(); ++i)
+      for (int r = 0; r < stages; ++r)
+        to.push_back(sends(rows, r, w.shape) ? vocabulary_message(cost, size_of(packs.of(p)[i]), rows, r) : seconds{});
+  };
+  calls(v.embed, pass::forward, vocabulary_call::embed);
+  messages(v.embedded, pass::forward, vocabulary_rows::embedded);
+  messages(v.hidden, pass::forward, vocabulary_rows::hidden);
+  calls(v.output, pass::forward, vocabulary_call::output);
+  messages(v.partial, pass::forward, vocabulary_rows::partial);
+  messages(v.statistics, pass::forward, vocabulary_rows::statistics);
+  calls(v.output_weights, pass::forward, vocabulary_call::output_weights);
+  calls(v.embed_gradients, pass::backward, vocabulary_call::embed_gradients);
+  messages(v.gradients, pass::backward, vocabulary_rows::gradients);
+}
+
+/// Adds to each forward pack's message to the stage that stands for a spread vocabulary what V waits for on its way.
+inline void wait_for_turn(seconds wait, workload& w) {
+  const auto parts = static_cast<std::size_t>(w.shape.parts());
+  w.turn_wait = wait;
+  for (std::size_t cell = parts - 2; cell < w.forward.message.size(); cell += parts) w.forward.message[cell] += wait;
 }
 
 /// Adds what sharing costs to the packs of rows.
@@ -238,6 +274,8 @@ template <class Cost>
 /// Prices one replica's packs: all that schedules and the simulator read.
 /// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (pricing/workload.hpp);
 ///           shared: the rows that the replica takes part in (core/shared_row.hpp)
+/// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to count them
+/// to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
 /// Errors    none            Complexity  O(slices * (parts + log sequences))
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
@@ -252,6 +290,8 @@ template <class Cost>
   w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
   w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
   if (weights == weight_gradients::apart) detail::split_backward(packs.backward, cost, shape.parts(), w);
+  if (shape.vocabulary == vocabulary::spread) detail::price_vocabulary(packs, cost, w);
+  if constexpr (requires { cost.turn_wait(w); }) detail::wait_for_turn(cost.turn_wait(w), w);
   detail::add_exchanges(packs, cost, shared, w);
   detail::wait_for_weights(cost, w);
   w.rates = std::move(rates);

@@ -43,6 +43,12 @@ template <class Cost>
         spent.useful += useful;
         spent.recomputation += std::max(seconds{}, least_time(cost, whole, direction, part) - useful);
       }
+  if (p.shape.vocabulary == vocabulary::spread)
+    for (const tokens length : p.lengths)
+      for (int stage = 0; stage < p.shape.stages; ++stage)
+        for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
+                                           vocabulary_call::embed_gradients})
+          spent.useful += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {0}, call, stage);
   seconds busy{};
   seconds inside{};  // packs: exchanges, and waiting for weights
   for (const replica_plan& r : p.replicas) {

@@ -6,6 +6,7 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/core/vocabulary.hpp>
 #include <slimpack/detail/has_member.hpp>
 
 #include <concepts>
@@ -73,6 +74,7 @@ struct workload {
   pass_timing forward;
   pass_timing backward;
   weight_timing weight{};       ///< as programs have decided (`settled`)
+  vocabulary_timing vocabulary{};  ///< where the shape spreads it over the stages
   backward_parts split{};       ///< what a schedule may decide on, if it was priced so; backward.time is then of whole packs
   std::vector<std::uint32_t> turn;  ///< phi(i): last forward pack with a sequence of backward packs 0..i
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
@@ -80,6 +82,8 @@ struct workload {
   std::vector<memory_rates> rates;             ///< per stage
   seconds communication{};                     ///< that the times include, over all packs and parts: exchanges of shared
                                                ///< rows, and what first packs wait for weights
+  seconds turn_wait{};                         ///< of each forward pack's message to the stage that stands for a spread vocabulary
+                                               ///< in a search (pricing/detail/vocabulary_turn.hpp): a part that packs do not set
   std::vector<backward_call> calls{};           ///< of backward packs that have several
   std::vector<std::uint32_t> calls_before{};    ///< packs + 1: where those of each begin; empty where none has several
 

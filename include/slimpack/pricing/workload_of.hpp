@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_PRICING_WORKLOAD_OF_HPP
 #define SLIMPACK_PRICING_WORKLOAD_OF_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
@@ -24,6 +24,7 @@ namespace slimpack::simulators {
   w.forward = r.forward;
   w.backward = r.backward;
   w.weight = r.weight;
+  w.vocabulary = r.vocabulary;
   w.rates = r.rates;
   if (w.rates.empty()) w.rates.resize(static_cast<std::size_t>(p.shape.stages));
   const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };

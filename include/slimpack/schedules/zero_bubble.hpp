@@ -151,9 +151,13 @@ struct zero_bubble {
       const std::size_t cell = (packs - 1) * parts + part;
       drain += work.backward.message[cell + 1].value + work.backward.time[cell].value;
     }
+    // A last stage that only turns packs (pricing/detail/vocabulary_turn.hpp) has none.
+    std::size_t last = stages - 1;
+    const auto has_weights = [&](std::size_t stage) { return work.split.weights[(packs - 1) * parts + stage] > seconds{}; };
+    while (last > 0 && !has_weights(last)) --last;
     std::size_t apart = 0;
     for (double sum = 0; apart < packs && sum < share * drain; ++apart)
-      for (std::size_t part = stages - 1; part < parts; part += stages)
+      for (std::size_t part = last; part < parts; part += stages)
         sum += work.split.weights[(packs - 1 - apart) * parts + part].value;
     return apart;
   }

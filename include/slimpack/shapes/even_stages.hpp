@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SHAPES_EVEN_STAGES_HPP
 #define SLIMPACK_SHAPES_EVEN_STAGES_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/shapes/layer_times.hpp>
 

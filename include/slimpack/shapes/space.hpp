@@ -2,6 +2,7 @@
 #define SLIMPACK_SHAPES_SPACE_HPP
 
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/vocabulary.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/shapes/layout.hpp>
 
@@ -14,6 +15,7 @@ namespace slimpack::shapes {
 ///  - tp divides the heads, and its groups stay inside a node, whose links alone are fast enough for them
 ///  - ep, of models with experts, divides the experts and the ranks of a stage, dp x cp x tp
 ///  - pp x vpp is at most the layers; a pipeline of one stage has no virtual ones
+///  - a vocabulary is spread over two stages or more
 ///  - a degree that is given is taken as it is
 struct space {
   int gpus{1};
@@ -29,9 +31,10 @@ struct space {
   std::optional<int> context{};
   std::optional<int> expert{};
   std::vector<int> chunks{1, 2, 4};
+  std::vector<vocabulary> vocabularies{vocabulary::last};
   std::vector<costs::recompute> recompute{costs::recompute::none, costs::recompute::selective, costs::recompute::full};
 
-  /// Each layout once: by tp, pp, cp, ep, vpp and recompute, each rising.
+  /// Each layout once: by tp, pp, cp, ep, vpp, each rising, vocabulary and recompute, each as given.
   /// Errors    none: empty where the given degrees do not factor the GPUs            Complexity  O(layouts + gpus)
   [[nodiscard]] std::vector<layout> layouts() const {
     std::vector<layout> all;
@@ -45,9 +48,12 @@ struct space {
             if (e > 1 && (experts == 0 || experts % e != 0)) continue;
             for (const int v : chunks) {
               if (p > layers / v || (p == 1 && v > 1)) continue;
-              for (const costs::recompute again : recompute)
-                all.push_back({{.stages = p, .replicas = d, .tensor = t, .context = c, .chunks = v, .expert = e,
-                                .quantum = quantum, .memory = memory}, again});
+              for (const vocabulary words : vocabularies) {
+                if (p == 1 && words == vocabulary::spread) continue;
+                for (const costs::recompute again : recompute)
+                  all.push_back({{.stages = p, .replicas = d, .tensor = t, .context = c, .chunks = v, .expert = e,
+                                  .quantum = quantum, .memory = memory, .vocabulary = words}, again});
+              }
             }
           }
         }

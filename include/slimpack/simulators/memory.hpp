@@ -31,17 +31,19 @@ class stage_memory {
   /// What the stage holds while `i` runs next.
   [[nodiscard]] double during(const instruction& i) const {
     const memory_rates& rates = work_->rates[stage_];
+    if (i.end != model_end::none) return during_end(i);
     const auto running = static_cast<double>(size_of(i));
     if (i.pass == pass::forward)
-      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) + owed(0);
-    if (i.weights_only) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0);
+      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) + owed(0) + ends();
+    if (i.is_weights()) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends();
     if (const std::span<const backward_call> calls = work_->calls_of(i.pack.value); !calls.empty()) return during(i, calls);
     const std::int64_t open = gradients_ - gradient_[i.chunk] + work_->gradient_running[i.pack.value];
-    return rates.in_backward(share(live_), share(open), running) + share(kept_) + owed(splits(i) ? size_of(i) : 0);
+    return rates.in_backward(share(live_), share(open), running) + share(kept_) + owed(splits(i) ? size_of(i) : 0) + ends();
   }
 
   /// Runs `i`: what it acquires stays, what it was kept for goes.
   void run(const instruction& i) {
+    if (i.end != model_end::none) return run_end(i);
     if (i.pass == pass::forward) {
       live_ += size_of(i);
       kept_ += kept_by(i);
@@ -50,6 +52,7 @@ class stage_memory {
     if (i.weights_only || !splits(i)) live_ -= size_of(i);
     if (splits(i)) owed_ += i.weights_only ? -size_of(i) : size_of(i);
     if (i.weights_only) return;
+    if (is_turn(i)) turned_ -= size_of(i);
     kept_ -= kept_by(i);
     gradients_ += work_->gradient_before[i.pack.value + 1] - gradient_[i.chunk];
     gradient_[i.chunk] = work_->gradient_before[i.pack.value + 1];
@@ -65,11 +68,34 @@ class stage_memory {
       const std::int64_t open = gradients_ - gradient_[i.chunk] + c.gradient_running;
       const double held = rates.in_backward(share(live_ - (splits(i) ? 0 : tokens)), share(open), static_cast<double>(c.tokens)) +
                           share(kept_ - std::ceil(rates.other_token) * static_cast<double>(others)) +
-                          owed(splits(i) ? tokens + c.tokens : 0);
+                          owed(splits(i) ? tokens + c.tokens : 0) + ends();
       most = std::max(most, held);
       tokens += c.tokens, others += c.others;
     }
     return most;
+  }
+
+  /// Calls of the ends of the model, beside the live tokens of layers.
+  [[nodiscard]] double during_end(const instruction& i) const {
+    const memory_rates& rates = work_->rates[stage_];
+    const std::int64_t more = i.end == model_end::output && !i.weights_only ? size_of(i) : 0;
+    return rates.in_forward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends() +
+           rates.logit_token * static_cast<double>(more);
+  }
+  void run_end(const instruction& i) {
+    if (i.end != model_end::output) return;
+    logits_ += i.weights_only ? -size_of(i) : size_of(i);
+    if (!i.weights_only && is_last()) turned_ += size_of(i);
+  }
+  [[nodiscard]] bool is_last() const { return stage_ + 1 == static_cast<std::size_t>(work_->shape.stages); }
+  /// A B of the last part, which the gradients of a spread vocabulary have waited for.
+  [[nodiscard]] bool is_turn(const instruction& i) const {
+    return work_->shape.vocabulary == vocabulary::spread && is_last() && i.chunk + 1 == gradient_.size();
+  }
+  /// What a spread vocabulary holds between calls.
+  [[nodiscard]] double ends() const {
+    const memory_rates& rates = work_->rates[stage_];
+    return rates.logit_token * static_cast<double>(logits_) + rates.turned_token * static_cast<double>(turned_);
   }
 
   template <class Number>
@@ -93,6 +119,8 @@ class stage_memory {
   std::int64_t live_{};                 // in (token, chunk)
   std::int64_t gradients_{};            // sum over chunks
   std::int64_t owed_{};                 // (token, chunk) between B and W
+  std::int64_t logits_{};               // tokens between V and U
+  std::int64_t turned_{};               // tokens between V on the last stage and B on the last part
   double kept_{};                       // whole bytes, so sums are exact
 };
 

@@ -24,7 +24,7 @@ template <class Cost>
   if (!on.has_copies()) return std::nullopt;
   gradient_reduction found{{}, reduce_time_of(cost)};
   bool any = false;
-  for (int part = 0; part < on.parts(); ++part) {
+  for (int part = 0; part < on.reduced_parts(); ++part) {
     const std::span<const gradient_bucket> own = gradient_buckets_of(cost, part);
     found.parts.emplace_back(own.begin(), own.end());
     any = any || !own.empty();
@@ -38,12 +38,13 @@ template <class Cost>
 /// Complexity O(nodes)
 [[nodiscard]] inline std::vector<std::vector<gradient_span>> gradients_of(const task_graph& graph, std::span<const seconds> start,
                                                                           std::size_t replicas, const shape& on) {
-  std::vector<std::vector<gradient_span>> found(replicas, std::vector<gradient_span>(static_cast<std::size_t>(on.parts())));
+  std::vector<std::vector<gradient_span>> found(replicas, std::vector<gradient_span>(static_cast<std::size_t>(on.reduced_parts())));
   for (std::size_t n = 0; n < graph.size(); ++n) {
     const task& t = graph.tasks()[n];
     // A backward that leaves its weight gradients to a W ends before it.
-    if (!t.is_instruction() || t.what.pass == pass::forward) continue;
-    gradient_span& last = found[t.replica][t.what.chunk * static_cast<std::size_t>(on.stages) + t.stage];
+    if (!t.is_instruction() || (t.what.pass == pass::forward && !t.what.weights_only)) continue;
+    const auto chunk = static_cast<std::size_t>(t.what.end == model_end::none ? static_cast<int>(t.what.chunk) : on.chunks);
+    gradient_span& last = found[t.replica][chunk * static_cast<std::size_t>(on.stages) + t.stage];
     if (start[n] + t.duration >= last.end) last = {start[n], start[n] + t.duration};
   }
   return found;
@@ -64,13 +65,15 @@ struct stream_use {
 [[nodiscard]] inline std::vector<stream_use> gathered_buckets(const gradient_reduction& reduction, const shape& on, int stage) {
   std::vector<stream_use> gathers;
   seconds free{};
-  for (int part = stage; part < on.parts(); part += on.stages) {
+  const auto gather = [&](int part) {
     const std::vector<gradient_bucket>& buckets = reduction.parts[static_cast<std::size_t>(part)];
     for (std::size_t k = 0; k < buckets.size(); ++k) {
       gathers.push_back({part, k, free, free + buckets[k].gather});
       free = gathers.back().end;
     }
-  }
+  };
+  if (on.reduced_parts() > on.parts()) gather(on.parts() + stage);
+  for (int part = stage; part < on.parts(); part += on.stages) gather(part);
   return gathers;
 }
 
@@ -83,8 +86,7 @@ template <class GradientsOf>
                                                           const GradientsOf& gradients) {
   std::vector<stream_use> sums;
   seconds free{};
-  for (int chunk = on.chunks - 1; chunk >= 0; --chunk) {
-    const int part = chunk * on.stages + stage;
+  const auto sum = [&](int part) {
     const std::vector<gradient_bucket>& buckets = reduction.parts[static_cast<std::size_t>(part)];
     for (std::size_t k = buckets.size(); k-- > 0;) {
       seconds begin = free;
@@ -95,7 +97,9 @@ template <class GradientsOf>
       free = begin + buckets[k].scatter;
       sums.push_back({part, k, begin, free});
     }
-  }
+  };
+  for (int chunk = on.chunks - 1; chunk >= 0; --chunk) sum(chunk * on.stages + stage);
+  if (on.reduced_parts() > on.parts()) sum(on.parts() + stage);
   return sums;
 }
 

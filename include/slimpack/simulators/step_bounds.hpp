@@ -25,6 +25,7 @@ namespace slimpack::simulators {
 ///           first pack, which ends no earlier than the gather of its first bucket and then its own time. Whatever
 ///           instruction of a part computes its last weight gradients, the first bucket of that part is final at its end,
 ///           so that at least the shortest sum of a first bucket follows the last work.
+///           Stage 0 gathers its share of a spread vocabulary before.
 /// Complexity O(parts)
 template <class Cost>
 [[nodiscard]] seconds least_reduction(const Cost& cost, const shape& on) {
@@ -34,8 +35,9 @@ template <class Cost>
     return own.empty() ? gradient_bucket{} : own.front();
   };
   seconds last = first_of(0).scatter;
-  for (int part = 1; part < on.parts(); ++part) last = std::min(last, first_of(part).scatter);
-  return first_of(0).gather + last + reduce_time_of(cost);
+  for (int part = 1; part < on.reduced_parts(); ++part) last = std::min(last, first_of(part).scatter);
+  const seconds vocabulary = on.reduced_parts() > on.parts() ? first_of(on.parts()).gather : seconds{};
+  return vocabulary + first_of(0).gather + last + reduce_time_of(cost);
 }
 
 /// How much later than its first bucket a later stage gets its first pack, because part 0 waits for all its weights.
@@ -72,7 +74,7 @@ template <class Cost>
   for (int stage = 1; stage < on.stages; ++stage) bounds[static_cast<std::size_t>(stage)].time += late;
   for (int stage = 0; stage < on.stages; ++stage) {
     seconds all = reduction->after;
-    for (int part = stage; part < on.parts(); part += on.stages)
+    for (int part = stage; part < on.reduced_parts(); part += on.stages)
       for (const gradient_bucket& b : reduction->parts[static_cast<std::size_t>(part)]) all += b.gather + b.scatter;
     bounds.push_back({"stage " + std::to_string(stage) + ": weights and gradients", all});
   }

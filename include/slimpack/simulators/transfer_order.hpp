@@ -2,9 +2,11 @@
 #define SLIMPACK_SIMULATORS_TRANSFER_ORDER_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/vocabulary.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
@@ -24,18 +26,36 @@ namespace slimpack {
 
 namespace detail {
 
-/// The times of a pass, or none for packs of a plan that has none, which is written by hand.
-/// Errors    invalid_input: too many or too few, or no times
+/// Makes times of a plan that has none, which is written by hand, and checks those of any other.
+/// places: parts of the model, or stages            Errors    invalid_input: too many or too few, or no times
+inline result<void> complete_times(std::vector<seconds>& times, std::size_t packs, std::size_t places, const std::string& where) {
+  if (times.empty()) times.resize(packs * places);
+  if (times.size() != packs * places)
+    return error{errc::invalid_input, where + " has " + std::to_string(times.size()) + " times, its packs need " +
+                                          std::to_string(packs * places)};
+  if (!std::all_of(times.begin(), times.end(), [](seconds t) { return t >= seconds{} && t <= seconds{1e12}; }))
+    return error{errc::invalid_input, where + " has a time that is not from 0 to 1e12 s"};
+  return success();
+}
+
+/// The times of a pass.            Errors    as complete_times
 inline result<pass_timing> timing_in_plan(const pass_timing& from, std::size_t packs, std::size_t parts, const std::string& where) {
   pass_timing timing{from.time, from.message, std::vector<std::int64_t>(packs + 1)};
   std::iota(timing.before.begin(), timing.before.end(), std::int64_t{0});
-  for (std::vector<seconds>* const times : {&timing.time, &timing.message}) {
-    if (times->empty()) times->resize(packs * parts);
-    if (times->size() != packs * parts)
-      return error{errc::invalid_input, where + " has " + std::to_string(times->size()) + " times, its packs need " +
-                                            std::to_string(packs * parts)};
-    if (!std::all_of(times->begin(), times->end(), [](seconds t) { return t >= seconds{} && t <= seconds{1e12}; }))
-      return error{errc::invalid_input, where + " has a time that is not from 0 to 1e12 s"};
+  for (std::vector<seconds>* const times : {&timing.time, &timing.message})
+    if (result<void> whole = complete_times(*times, packs, parts, where); !whole) return std::move(whole).error();
+  return timing;
+}
+
+/// The times of the calls of a spread vocabulary.            Errors    as complete_times
+inline result<vocabulary_timing> vocabulary_in_plan(const replica_plan& r, std::size_t stages, const std::string& where) {
+  vocabulary_timing timing = r.vocabulary;
+  for (const auto& [name, column] : vocabulary_columns) {
+    const bool is_backward = column == &vocabulary_timing::embed_gradients || column == &vocabulary_timing::gradients;
+    if (result<void> whole = complete_times(timing.*column, r.partition.of(is_backward ? pass::backward : pass::forward).size(), stages,
+                                            where + " (" + name + ")");
+        !whole)
+      return std::move(whole).error();
   }
   return timing;
 }
@@ -76,6 +96,12 @@ inline result<workload> times_in_plan(const plan& p, std::uint32_t replica) {
     if (!timing) return std::move(timing).error();
     w.of(way) = std::move(timing).value();
   }
+  if (p.shape.vocabulary == vocabulary::spread) {
+    result<vocabulary_timing> timing = vocabulary_in_plan(r, static_cast<std::size_t>(p.shape.stages),
+                                                          "replica " + std::to_string(replica) + ", vocabulary");
+    if (!timing) return std::move(timing).error();
+    w.vocabulary = std::move(timing).value();
+  }
   w.weight = r.weight;
   if (!w.weight.apart.empty() && w.weight.apart.size() != w.backward.size())
     return error{errc::invalid_input, "replica " + std::to_string(replica) + " says of " + std::to_string(w.weight.apart.size()) +
@@ -90,7 +116,7 @@ inline result<workload> times_in_plan(const plan& p, std::uint32_t replica) {
 
 namespace simulators {
 
-/// Transfers of an instruction: the message that it sends, or what its pack's rows exchange with the other sharers. Or
+/// Transfers of an instruction: a message that it sends, or what its pack's rows exchange with the other sharers. Or
 /// those of a sharer with a row of which it has no tokens.
 struct transfer {
   instruction what;
@@ -100,6 +126,7 @@ struct transfer {
   bool is_absent{};  ///< of a sharer without tokens of the row that `what` names in place of a pack; behind those of the row
   std::uint32_t merge{};  ///< of that row: which of the plan's
   std::uint32_t gate{};   ///< rows that run together have one number
+  std::uint32_t receiver{};  ///< of a message: the stage
 
   friend bool operator==(const transfer&, const transfer&) = default;
 };
@@ -111,8 +138,8 @@ struct transfer {
 /// Law       a rank's transfers stand in the order of its program: an instruction's rows before its message, and both
 ///           after all that the instructions before it have; no message stands before one that its instruction waits for
 /// Source    derived: one order for all is what NCCL's maintainers ask for (nccl #784); starts, since transfers that come
-///           early in time keep nobody waiting; equal starts as the task graph is numbered, which is topologically, each message
-///           right behind its sender
+///           early in time keep nobody waiting; equal starts as the task graph is numbered, which is topologically, messages
+///           right behind their sender
 /// Requires  merges that name replicas there are
 /// Errors    invalid_input: programs or times that do not fit the packs; cyclic_schedule: programs that wait for each
 ///           other, of one replica or through rows, so that there is no such order
@@ -147,7 +174,7 @@ struct transfer {
   std::vector<transfer> order;
   for (const task_graph::node n : nodes) {
     const task& t = graph.tasks()[n];
-    if (t.is_message) order.push_back({t.what, t.stage, group[t.replica], false});
+    if (t.is_message) order.push_back({.what = t.what, .stage = t.stage, .replica = group[t.replica], .receiver = t.receiver});
     if (!t.is_gate) continue;
     std::vector<detail::absent_row> absent;  // from the rows that run here
     for (const task_graph::node of : graph.successors(n)) {

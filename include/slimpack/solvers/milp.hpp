@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_MILP_HPP
 #define SLIMPACK_SOLVERS_MILP_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>

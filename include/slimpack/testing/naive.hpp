@@ -71,22 +71,76 @@ using apart_packs = std::span<const std::uint8_t>;
   return pack < apart.size() && apart[pack] != 0;
 }
 
+/// A kind of instruction (letter_of) at a place: F, B and W on a part of the model, the others on a stage.
+struct spot {
+  char kind{};
+  std::size_t place{};
+};
+
+[[nodiscard]] inline std::size_t place_of(const instruction& i, std::size_t stage, const shape& on) {
+  return i.chunk * static_cast<std::size_t>(on.stages) + stage;  // an end of the model has chunk 0
+}
+
+/// A kind on the stages before the last.
+[[nodiscard]] inline std::vector<spot> all_but_last(char kind, const shape& on) {
+  std::vector<spot> found;
+  for (std::size_t r = 0; r + 1 < static_cast<std::size_t>(on.stages); ++r) found.push_back({kind, r});
+  return found;
+}
+
+/// What sends a pack here.
+[[nodiscard]] inline std::vector<spot> senders_to(spot here, const shape& on) {
+  const auto stages = static_cast<std::size_t>(on.stages), parts = static_cast<std::size_t>(on.parts());
+  switch (here.kind) {
+    case 'E': return here.place == 0 ? std::vector<spot>{} : std::vector<spot>{{'E', here.place - 1}};
+    case 'F':
+      if (here.place > 0) return {{'F', here.place - 1}};
+      return on.vocabulary == vocabulary::spread ? std::vector<spot>{{'E', stages - 1}} : std::vector<spot>{};
+    case 'V': return here.place + 1 == stages ? all_but_last('V', on) : std::vector<spot>{{'F', parts - 1}};
+    case 'B': return here.place + 1 == parts ? std::vector<spot>{} : std::vector<spot>{{'B', here.place + 1}};
+    case 'U': return here.place + 1 == stages ? std::vector<spot>{} : std::vector<spot>{{'V', stages - 1}};
+    case 'G': return {here.place + 1 == stages ? spot{'B', 0} : spot{'G', here.place + 1}};
+    default: return {};
+  }
+}
+
+/// Where a pack is sent from here.
+[[nodiscard]] inline std::vector<spot> receivers_of(spot here, const shape& on) {
+  const auto stages = static_cast<std::size_t>(on.stages), parts = static_cast<std::size_t>(on.parts());
+  const bool spread = on.vocabulary == vocabulary::spread;
+  switch (here.kind) {
+    case 'E': return {here.place + 1 == stages ? spot{'F', 0} : spot{'E', here.place + 1}};
+    case 'F':
+      if (here.place + 1 < parts) return {{'F', here.place + 1}};
+      return spread ? all_but_last('V', on) : std::vector<spot>{};
+    case 'V': return here.place + 1 == stages ? all_but_last('U', on) : std::vector<spot>{{'V', stages - 1}};
+    case 'B':
+      if (here.place > 0) return {{'B', here.place - 1}};
+      return spread ? std::vector<spot>{{'G', stages - 1}} : std::vector<spot>{};
+    case 'G': return here.place == 0 ? std::vector<spot>{} : std::vector<spot>{{'G', here.place - 1}};
+    default: return {};
+  }
+}
+
 /// Why a stage's program does not run each pack once per chunk, in run order; nothing if it does. And each W once per
-/// chunk, in run order and after its backward.
+/// chunk, in run order and after its backward. And each call of a spread vocabulary once, in run order, U after V.
 [[nodiscard]] inline std::optional<std::string> miscount(const program& code, const partition& packs, const shape& on,
                                                          apart_packs apart = {}) {
-  std::map<std::pair<pass, std::uint32_t>, std::size_t> done;
-  std::map<std::uint32_t, std::vector<std::size_t>> weights;  // per chunk, packs whose W has run
+  std::map<std::pair<char, std::uint32_t>, std::size_t> done;  // by kind and chunk
+  std::map<std::uint32_t, std::vector<std::size_t>> weights;   // per chunk, packs whose W has run
   for (const instruction& i : code) {
+    const bool is_end = i.end != model_end::none;
+    if (is_end && (on.vocabulary == vocabulary::last || i.chunk != 0)) return name_of(i, 2) + " of a vocabulary that is not spread";
     if (i.chunk >= static_cast<std::uint32_t>(on.chunks))
       return name_of(i, 2) + " of " + std::to_string(on.chunks) + " chunks";
-    if (i.weights_only) {
-      if (i.pass != pass::backward || i.pack.value >= done[{pass::backward, i.chunk}])
+    if (i.weights_only && !is_end) {
+      if (i.pass != pass::backward || i.pack.value >= done[{'B', i.chunk}])
         return name_of(i, 2) + " before its backward";
       weights[i.chunk].push_back(i.pack.value);
       continue;
     }
-    std::size_t& next = done[{i.pass, i.chunk}];
+    if (letter_of(i) == 'U' && i.pack.value >= done[{'V', 0}]) return name_of(i, 2) + " before its V";
+    std::size_t& next = done[{letter_of(i), i.chunk}];
     if (i.pack.value != next) return name_of(i, 2) + " where pack " + std::to_string(next) + " is next";
     ++next;
   }
@@ -97,10 +151,17 @@ using apart_packs = std::span<const std::uint8_t>;
     if (weights[c] != wanted)
       return "W of " + std::to_string(weights[c].size()) + " packs, or in another order, where " +
              std::to_string(wanted.size()) + " packs run theirs apart";
-  for (const pass p : {pass::forward, pass::backward})
-    for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(on.chunks); ++c)
-      if (done[{p, c}] != packs.of(p).size())
-        return std::to_string(done[{p, c}]) + " of " + std::to_string(packs.of(p).size()) + " packs";
+  const auto short_of = [&](char kind, std::uint32_t chunk, pass p) -> std::optional<std::string> {
+    const std::size_t ran = done[{kind, chunk}];
+    if (ran == packs.of(p).size()) return std::nullopt;
+    return kind + (" of " + std::to_string(ran)) + " of " + std::to_string(packs.of(p).size()) + " packs";
+  };
+  for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(on.chunks); ++c)
+    for (const char kind : {'F', 'B'})
+      if (const auto missing = short_of(kind, c, kind == 'F' ? pass::forward : pass::backward)) return missing;
+  for (const char kind : {'E', 'V', 'U', 'G'})
+    if (const auto missing = short_of(kind, 0, kind == 'G' ? pass::backward : pass::forward); missing && on.vocabulary == vocabulary::spread)
+      return missing;
   return std::nullopt;
 }
 
@@ -109,8 +170,8 @@ struct outcome {
   std::optional<std::string> stuck;  ///< which instruction each stage waits for, if they wait for ever
   seconds makespan;
   std::vector<seconds> busy;  ///< per stage
-  std::vector<seconds> first; ///< per part, the end of its first instruction
-  std::vector<gradient_span> gradients;  ///< per part, its last backward, or weight gradients
+  std::vector<seconds> first; ///< per reduced part (shape::reduced_parts), the end of its first instruction
+  std::vector<gradient_span> gradients;  ///< per reduced part, its last backward, or weight gradients
 };
 
 /// One replica to run.
@@ -122,8 +183,10 @@ struct running {
 /// Runs replicas slice by slice: an instruction runs when its tokens have arrived from the part
 /// before, its sequences' earlier (backward: later) tokens have run on its part, and, on the last part, a backward's
 /// sequences have run forward to their ends. A W waits for nothing but its stage. Of a sequence that replicas share,
-/// rows take the place of slices: the packs of a row start together and end together. `time` is asked
-/// (replica, instruction, part), `message` (replica, pass, pack, part).
+/// rows take the place of slices: the packs of a row start together and end together. Where the
+/// vocabulary is spread, its calls wait for messages alone, but for U, which follows V on its stage, and the last stage's V, which
+/// follows the last F there; and a backward on the last part waits until all its sequences have passed V on the last stage. `time`
+/// is asked (replica, instruction, place), `message` (replica, from, to, pack).
 /// Requires  miscount finds nothing; merges whose rows name each pack of their sequence
 /// Complexity O(instructions * stages * slices), with merges times replicas
 template <class Time, class Message>
@@ -131,19 +194,19 @@ class joint_run {
  public:
   joint_run(std::span<const running> replicas, std::span<const merge> merges, const shape& on, const Time& time,
             const Message& message)
-      : replicas_(replicas), parts_(static_cast<std::size_t>(on.parts())), time_(time), message_(message) {
+      : replicas_(replicas), on_(on), parts_(static_cast<std::size_t>(on.parts())), time_(time), message_(message) {
     for (std::size_t r = 0; r < replicas.size(); ++r) {
       state& own = states_.emplace_back();
       for (const slice& s : replicas[r].packs->forward.slices())
-        own.length[s.sequence] = std::max(own.length[s.sequence], s.end());
+        own.length[s.sequence] = std::max(own.length[s.sequence], s.end()), own.unturned[s.sequence] += s.length.value;
       for (const merge& m : merges) own.length.erase(m.sequence);
       own.front.resize(parts_);
       own.back.assign(parts_, own.length);
       own.next.assign(replicas[r].programs.size(), 0);
       own.free.resize(replicas[r].programs.size());
       own.found.busy.resize(replicas[r].programs.size());
-      own.found.first.resize(parts_);
-      own.found.gradients.resize(parts_);
+      own.found.first.resize(static_cast<std::size_t>(on.reduced_parts()));
+      own.found.gradients.resize(static_cast<std::size_t>(on.reduced_parts()));
     }
     for (std::size_t m = 0; m < merges.size(); ++m) {
       rows_run_.push_back({std::vector<std::size_t>(parts_, 0), std::vector<std::size_t>(parts_, 0)});
@@ -182,7 +245,9 @@ class joint_run {
     std::map<sequence_id, tokens> length;
     std::vector<std::map<sequence_id, tokens>> front;                         // tokens [0, front) have run forward
     std::vector<std::map<sequence_id, tokens>> back;                          // tokens [back, length) have run backward
-    std::map<std::tuple<pass, std::uint32_t, std::size_t>, seconds> arrival;  // of (pass, pack) at a part
+    std::map<sequence_id, std::int64_t> unturned;                             // tokens whose V has not run on the last stage
+    std::set<std::tuple<char, std::uint32_t, std::size_t>> done;              // (kind, pack, place)
+    std::map<std::tuple<char, std::uint32_t, std::size_t>, std::vector<seconds>> arrivals;  // of (kind, pack) at a place
     std::vector<std::size_t> next;                                            // per stage
     std::vector<seconds> free;
     outcome found;
@@ -212,16 +277,23 @@ class joint_run {
   [[nodiscard]] std::optional<seconds> ready(std::size_t r, std::size_t stage) {
     const instruction& i = next_of(r, stage);
     state& own = states_[r];
-    if (i.weights_only) return own.free[stage];
-    const std::size_t part = i.chunk * replicas_[r].programs.size() + stage;
+    if (i.is_weights()) return own.free[stage];
+    const std::size_t part = place_of(i, stage, on_);
     const bool forward = i.pass == pass::forward;
-    const bool first = forward ? part == 0 : part == parts_ - 1;
-    const auto sent = own.arrival.find({i.pass, i.pack.value, part});
-    if (!first && sent == own.arrival.end()) return std::nullopt;
+    const bool is_last_part = part == parts_ - 1;
+    const char kind = letter_of(i);
+    const std::vector<seconds>& arrived = own.arrivals[{kind, i.pack.value, part}];
+    if (arrived.size() < senders_to({kind, part}, on_).size()) return std::nullopt;
+    seconds start = own.free[stage];
+    for (const seconds at : arrived) start = std::max(start, at);
+    if (kind == 'U' && !own.done.contains({'V', i.pack.value, stage})) return std::nullopt;
+    if (kind == 'V' && stage + 1 == own.next.size() && !own.done.contains({'F', i.pack.value, parts_ - 1})) return std::nullopt;
+    if (!i.is_pass()) return start;
     std::map<sequence_id, tokens> border = forward ? own.front[part] : own.back[part];
     for (const slice& s : replicas_[r].packs->of(i.pass)[i.pack.value]) {
+      if (!forward && is_last_part && on_.vocabulary == vocabulary::spread && own.unturned[s.sequence] > 0) return std::nullopt;
       if (!own.length.contains(s.sequence)) continue;  // shared
-      if (!forward && first && own.front[part][s.sequence] != own.length[s.sequence]) return std::nullopt;
+      if (!forward && is_last_part && own.front[part][s.sequence] != own.length[s.sequence]) return std::nullopt;
       tokens& at = border[s.sequence];
       if (at != (forward ? s.begin : s.end())) return std::nullopt;
       at = forward ? s.end() : s.begin;
@@ -229,9 +301,9 @@ class joint_run {
     if (const auto rows = row_of_.find({i.pass, r, i.pack.value}); rows != row_of_.end())
       for (const row& one : rows->second) {
         if (rows_run_[one.merge][i.pass][part] != one.number) return std::nullopt;
-        if (!forward && first && rows_run_[one.merge].forward[part] != rows_[one.merge].forward) return std::nullopt;
+        if (!forward && is_last_part && rows_run_[one.merge].forward[part] != rows_[one.merge].forward) return std::nullopt;
       }
-    return first ? own.free[stage] : std::max(own.free[stage], sent->second);
+    return start;
   }
 
   /// Runs a replica's next instruction on a stage, and with it all that run together with it, if all can.
@@ -239,7 +311,7 @@ class joint_run {
     const instruction i = next_of(r, stage);
     std::vector<std::pair<std::size_t, std::uint32_t>> together{{r, i.pack.value}};
     std::set<std::pair<std::size_t, std::size_t>> rows_done;
-    for (std::size_t at = 0; at < together.size() && !i.weights_only; ++at)
+    for (std::size_t at = 0; at < together.size() && i.is_pass(); ++at)
       if (const auto rows = row_of_.find({i.pass, together[at].first, together[at].second}); rows != row_of_.end())
         for (const row& one : rows->second)
           if (rows_done.insert({one.merge, one.number}).second)
@@ -247,7 +319,7 @@ class joint_run {
               if (std::find(together.begin(), together.end(), each) == together.end()) together.push_back(each);
     seconds start{};
     seconds duration{};
-    const std::size_t part = i.chunk * replicas_[r].programs.size() + stage;
+    const std::size_t part = place_of(i, stage, on_);
     for (const auto& [other, pack] : together) {
       instruction same = i;
       same.pack = {pack};
@@ -274,19 +346,23 @@ class joint_run {
     own.found.busy[stage] += duration;
     own.found.makespan = std::max(own.found.makespan, own.free[stage]);
     ++own.next[stage];
-    if (i.pass == pass::forward && i.pack.value == 0) own.found.first[part] = own.free[stage];
-    if (i.pass == pass::backward) own.found.gradients[part] = {start, own.free[stage]};
-    if (i.weights_only) return;
+    const char kind = letter_of(i);
+    const std::size_t reduced = i.end == model_end::none ? part : parts_ + stage;
+    if ((kind == 'F' || kind == 'E') && i.pack.value == 0) own.found.first[reduced] = own.free[stage];
+    if (kind != 'F' && kind != 'E' && kind != 'V') own.found.gradients[reduced] = {start, own.free[stage]};
     const bool forward = i.pass == pass::forward;
-    for (const slice& s : replicas_[r].packs->of(i.pass)[i.pack.value])
-      if (own.length.contains(s.sequence))
+    for (const slice& s : replicas_[r].packs->of(i.pass)[i.pack.value]) {
+      if (i.is_pass() && own.length.contains(s.sequence))
         (forward ? own.front[part] : own.back[part])[s.sequence] = forward ? s.end() : s.begin;
-    if (part != (forward ? parts_ - 1 : 0))
-      own.arrival[{i.pass, i.pack.value, forward ? part + 1 : part - 1}] =
-          own.free[stage] + message_(r, i.pass, i.pack.value, part);
+      if (kind == 'V' && stage + 1 == own.next.size()) own.unturned[s.sequence] -= s.length.value;
+    }
+    own.done.insert({kind, i.pack.value, part});
+    for (const spot to : receivers_of({kind, part}, on_))
+      own.arrivals[{to.kind, i.pack.value, to.place}].push_back(own.free[stage] + message_(r, spot{kind, part}, to, i.pack.value));
   }
 
   std::span<const running> replicas_;
+  shape on_;
   std::size_t parts_;
   Time time_;
   Message message_;
@@ -297,13 +373,13 @@ class joint_run {
   std::vector<by_pass<std::vector<seconds>>> rows_end_;                             // when the last of those ended
 };
 
-/// Runs the programs of one replica that shares nothing. `time` is asked (instruction, part), `message` (pass, pack, part).
+/// Runs the programs of one replica that shares nothing. `time` is asked (instruction, place), `message` (from, to, pack).
 template <class Time, class Message>
 [[nodiscard]] outcome run(const partition& packs, std::span<const program> programs, const shape& on, const Time& time,
                           const Message& message) {
   const running one{&packs, programs};
   const auto time_of = [&](std::size_t, const instruction& i, std::size_t part) { return time(i, part); };
-  const auto message_of = [&](std::size_t, pass p, std::uint32_t pack, std::size_t part) { return message(p, pack, part); };
+  const auto message_of = [&](std::size_t, spot from, spot to, std::uint32_t pack) { return message(from, to, pack); };
   return joint_run(std::span(&one, 1), std::span<const merge>{}, on, time_of, message_of)().front();
 }
 
@@ -311,7 +387,7 @@ template <class Time, class Message>
 [[nodiscard]] inline std::vector<outcome> run(std::span<const running> replicas, std::span<const merge> merges,
                                               const shape& on) {
   const auto time = [](std::size_t, const instruction&, std::size_t) { return seconds{}; };
-  const auto message = [](std::size_t, pass, std::uint32_t, std::size_t) { return seconds{}; };
+  const auto message = [](std::size_t, spot, spot, std::uint32_t) { return seconds{}; };
   return joint_run(replicas, merges, on, time, message)();
 }
 
@@ -359,7 +435,8 @@ template <class PacksOf>
 
 /// The most a stage holds while it runs its program: what memory_rates says, counted per sequence, and what
 /// kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its backward ends; its
-/// tokens stay until its W ends, where it has one.
+/// tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there from V to U; on the last stage a
+/// token's gradient waits from V to the B on the last part.
 template <class Kept = nothing_kept>
 [[nodiscard]] double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
                                  const shape& on, int stage = 0, const Kept& kept = {},
@@ -397,15 +474,27 @@ template <class Kept = nothing_kept>
     for (const auto& [where, n] : held) sum += n;
     return static_cast<double>(sum) / on.chunks;
   };
+  std::int64_t logits = 0;   // tokens that have passed V and not U
+  std::int64_t waiting = 0;  // on the last stage: that have passed V, and not B on the last part
   const auto beside = [&] {
     double sum = 0;
     for (const auto& [where, n] : pieces) sum += n;
-    return sum / on.chunks + rates.weight_token * total(owed);
+    return sum / on.chunks + rates.weight_token * total(owed) + rates.logit_token * static_cast<double>(logits) +
+           rates.turned_token * static_cast<double>(waiting);
   };
+  const bool is_last = on.vocabulary == vocabulary::spread && stage + 1 == on.stages;
   double peak = rates.fixed;
   for (const instruction& i : code) {
     const std::span<const slice> pack = packs.of(i.pass)[i.pack.value];
     const auto running = static_cast<double>(size_of(pack).value);  // not shared: logits belong to one chunk
+    if (i.end != model_end::none) {
+      const char kind = letter_of(i);
+      if (kind == 'V') logits += size_of(pack).value;
+      peak = std::max(peak, rates.in_forward(total(live), total(opened), 0) + beside());
+      if (kind == 'U') logits -= size_of(pack).value;
+      if (kind == 'V' && is_last) waiting += size_of(pack).value;
+      continue;
+    }
     if (i.pass == pass::forward) {
       for (const slice& s : pack) live[{i.chunk, s.sequence}] += s.length.value;
       for (const slice& s : pack) pieces[{i.chunk, s.sequence}] += whole_bytes(s);
@@ -442,6 +531,7 @@ template <class Kept = nothing_kept>
       }
     }
     for (const slice& s : pack) pieces[{i.chunk, s.sequence}] -= whole_bytes(s);
+    if (is_last && static_cast<int>(i.chunk) + 1 == on.chunks) waiting -= size_of(pack).value;
   }
   return peak;
 }

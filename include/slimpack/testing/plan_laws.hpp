@@ -39,12 +39,43 @@ namespace detail {
   return t.time.size() == cells && t.message.size() == cells;
 }
 
+/// Whether the calls of a spread vocabulary have a time and a message on each stage.
+[[nodiscard]] inline bool is_priced(const vocabulary_timing& t, const replica_plan& replica, const shape& on) {
+  return std::all_of(std::begin(vocabulary_columns), std::end(vocabulary_columns), [&](const auto& named) {
+    const bool is_backward = named.second == &vocabulary_timing::embed_gradients || named.second == &vocabulary_timing::gradients;
+    const micropacks& packs = replica.partition.of(is_backward ? pass::backward : pass::forward);
+    return (t.*named.second).size() == packs.size() * static_cast<std::size_t>(on.stages);
+  });
+}
+
+/// What a pack's call takes on a stage.
+template <class Timings>
+[[nodiscard]] seconds call_time(const Timings& t, const instruction& i, std::size_t stage, const shape& on) {
+  const vocabulary_timing& v = t.vocabulary;
+  const char kind = letter_of(i);
+  const std::vector<seconds>& column = kind == 'E' ? v.embed : kind == 'V' ? v.output : kind == 'U' ? v.output_weights : v.embed_gradients;
+  return column[i.pack.value * static_cast<std::size_t>(on.stages) + stage];
+}
+
+/// What a pack's message takes from one place to another.
+template <class Timings>
+[[nodiscard]] seconds way_time(const Timings& t, naive::spot from, naive::spot to, std::uint32_t pack, const shape& on) {
+  const vocabulary_timing& v = t.vocabulary;
+  const auto on_stage = [&](const std::vector<seconds>& column, std::size_t stage) { return column[pack * static_cast<std::size_t>(on.stages) + stage]; };
+  if (to.kind == 'V') return from.kind == 'F' ? on_stage(v.hidden, to.place) : on_stage(v.partial, from.place);
+  if (to.kind == 'U') return on_stage(v.statistics, to.place);
+  if (from.kind == 'E') return on_stage(v.embedded, from.place);
+  if (from.kind == 'G') return on_stage(v.gradients, from.place);
+  return t.of(from.kind == 'F' ? pass::forward : pass::backward).message[pack * static_cast<std::size_t>(on.parts()) + from.place];
+}
+
 /// Whether each pack of a replica has a time and a message on each part.
 [[nodiscard]] inline bool is_priced(const replica_plan& replica, const shape& on) {
   return is_priced(replica.forward, replica.partition.forward, on) &&
          is_priced(replica.backward, replica.partition.backward, on) &&
          (replica.weight.count() == 0 || (replica.weight.apart.size() == replica.partition.backward.size() &&
-                                          replica.weight.time.size() == replica.backward.time.size()));
+                                          replica.weight.time.size() == replica.backward.time.size())) &&
+         (on.vocabulary == vocabulary::last || is_priced(replica.vocabulary, replica, on));
 }
 
 /// Law 4, memory as written, and law 5, times as a replay finds them.
@@ -87,12 +118,12 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
   return naive::joint_run(
       std::span<const naive::running>(running), p.merges, p.shape,
       [&](std::size_t replica, const instruction& i, std::size_t part) {
+        if (i.end != model_end::none) return call_time(p.replicas[replica], i, part, p.shape);
         const pack_view pack = views::pack(p, replica, i.pass, i.pack);
         return (i.weights_only ? pack.weight_times : pack.times)[part];
       },
-      [&](std::size_t replica, pass d, std::uint32_t pack, std::size_t part) {
-        const std::size_t boundary = d == pass::forward ? part : part - 1;
-        return views::pack(p, replica, d, {pack}).messages[boundary];
+      [&](std::size_t replica, naive::spot from, naive::spot to, std::uint32_t pack) {
+        return way_time(p.replicas[replica], from, to, pack, p.shape);
       })();
 }
 
@@ -128,8 +159,11 @@ inline void check_reduction(report& r, const plan& p, std::span<const naive::out
   seconds slowest{};
   for (const naive::outcome& one : found) slowest = std::max(slowest, one.makespan);
   for (int stage = 0; stage < p.shape.stages; ++stage) {
+    std::vector<int> parts;  // in the order of gathers
+    if (p.shape.vocabulary == vocabulary::spread) parts.push_back(p.shape.parts() + stage);
+    for (int part = stage; part < p.shape.parts(); part += p.shape.stages) parts.push_back(part);
     seconds gathered{};
-    for (int part = stage; part < p.shape.parts(); part += p.shape.stages) {
+    for (const int part : parts) {
       const auto at = static_cast<std::size_t>(part);
       for (const gradient_bucket& b : p.reduction->parts[at]) gathered += b.gather;
       for (std::size_t i = 0; i < found.size(); ++i)
@@ -137,8 +171,12 @@ inline void check_reduction(report& r, const plan& p, std::span<const naive::out
                 "a first pack ends no earlier than its weights are gathered", "replica", i, "part", part, "ends", found[i].first[at],
                 "gathered", gathered);
     }
+    // Sums come in reverse, but a share of the vocabulary at the end.
+    parts.clear();
+    for (int part = p.shape.parts() - p.shape.stages + stage; part >= 0; part -= p.shape.stages) parts.push_back(part);
+    if (p.shape.vocabulary == vocabulary::spread) parts.push_back(p.shape.parts() + stage);
     seconds stream{};
-    for (int part = p.shape.parts() - p.shape.stages + stage; part >= 0; part -= p.shape.stages) {
+    for (const int part : parts) {
       const auto at = static_cast<std::size_t>(part);
       const std::vector<gradient_bucket>& buckets = p.reduction->parts[at];
       for (auto b = buckets.rbegin(); b != buckets.rend(); ++b) {
@@ -181,7 +219,7 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
         check_replica(r, p, p.replicas[i], replicas[i], found[i], kept);
         for (const seconds stage : found[i].busy) *busy += stage;
       }
-      if (p.reduction && p.reduction->parts.size() == static_cast<std::size_t>(p.shape.parts())) check_reduction(r, p, found);
+      if (p.reduction && p.reduction->parts.size() == static_cast<std::size_t>(p.shape.reduced_parts())) check_reduction(r, p, found);
       check_transfers(r, p);
     }
   }
@@ -237,6 +275,12 @@ template <cost_model Cost>
     for (int part = 0; part < p.shape.parts(); ++part)
       for (const pass d : {pass::forward, pass::backward})
         useful += useful_time(cost, {{static_cast<std::uint32_t>(s)}, {0}, p.lengths[s]}, d, part);
+  if (p.shape.vocabulary == vocabulary::spread)
+    for (const tokens length : p.lengths)
+      for (int stage = 0; stage < p.shape.stages; ++stage)
+        for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
+                                           vocabulary_call::embed_gradients})
+          useful += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {}, call, stage);
   if (p.step_time > seconds{})
     r.check(6, std::abs(p.bubble - (1 - useful / detail::stage_seconds(p))) <= 1e-9,
             "the bubble is what useful work leaves", "bubble", p.bubble, "useful", useful, "of",

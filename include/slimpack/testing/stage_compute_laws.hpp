@@ -267,13 +267,20 @@ class compute_trial {
 ///   };
 ///   std::cout << slimpack::testing::stage_compute_laws(my_model{}, {.stages = 2});
 ///
+/// A compute whose vocabulary is spread over two stages or more (vocabulary_rows) has it in one place on one. So that its
+/// gradients can be compared, `gradients` gives those of layers alone, and a fifth member the others:
+///
+///     std::vector<double> vocabulary_gradients(const my_stage&) const;  // word after word, those of both ends together
+///
 /// Every stage takes any sequence of up to `longest` tokens. With more than one stage, the gradients of the stages, one
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model).
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
 ///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a compute
 ///           that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or twice. Of one
 ///           that shares rows: keys and values that are not given as they are, or not used where they are taken; gradients
-///           that are not owed, or not added once where they are due. The line names layer and replica
+///           that are not owed, or not added once where they are due. The line names layer and replica. Of one that spreads
+///           its vocabulary: words that no stage has, or several; a softmax that is not that of all words; logits that are
+///           left of a step that failed
 /// Errors    none; what the compute throws passes through
 /// Complexity  cases * stages * 8 steps of a few sequences; of 16 more where replicas share
 template <class Model>

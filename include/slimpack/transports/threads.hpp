@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TRANSPORTS_THREADS_HPP
 #define SLIMPACK_TRANSPORTS_THREADS_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/detail/threads_world.hpp>

@@ -108,7 +108,9 @@ struct stage_states {
     for (int r = 0; r < on.stages; ++r) {
       const bool last = r == on.stages - 1;
       // A tied head is a copy on the last stage, unless that is the first stage too.
-      const int embeddings = on.stages == 1 ? (model.tied ? 1 : 2) : (r == 0 || last ? 1 : 0);
+      const double embeddings = on.vocabulary == vocabulary::spread ? (model.tied ? 1.0 : 2.0) / on.stages
+                                : on.stages == 1                    ? (model.tied ? 1 : 2)
+                                                                    : (r == 0 || last ? 1 : 0);
       const std::vector<costs::layer>& own = on_stage[static_cast<std::size_t>(r)];
       made.memory.push_back(rule.of(model, on, own, embeddings, last));
       made.pair_bytes.push_back(rule.pair_bytes(on, own));

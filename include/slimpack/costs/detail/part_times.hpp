@@ -19,7 +19,7 @@
 namespace slimpack::detail {
 
 /// What one rank takes for a part of the model: layers of some kinds, the embedding on the first part, logits and loss
-/// on the last.
+/// on the last. Where the vocabulary is spread over the stages, the last part has the last norm alone.
 ///
 ///   embedding   forward one read and one write, and half a layer's traffic, which sums over shards of the vocabulary;
 ///               backward two reads and a write
@@ -34,6 +34,7 @@ class part_times {
     std::vector<double> layers{};  ///< of each kind
     bool embedding{};
     bool head{};
+    bool norm{};  ///< the last one, where logits are on all stages
   };
 
   part_times(const costs::model_shape& model, const shape& on, std::span<const layer_times> kinds,
@@ -48,6 +49,7 @@ class part_times {
       sum += spent(work::elementwise, kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 6)), from);
       if (p == pass::forward) sum += half_traffic(all, p, from);
     }
+    if (own_.norm) sum += spent(work::elementwise, kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 8)), from);
     if (own_.head) {
       const double moved = hidden() * (p == pass::forward ? 4 : 8) +
                            static_cast<double>(vocabulary()) * (p == pass::forward ? 14 : 10);

@@ -25,6 +25,7 @@ struct weight_bucket {
 
 /// The buckets of each part: embedding, layers and logits in order, cut before a bucket that has 40 million parameters,
 /// or a million for each copy, would take another. A head that is tied to the embedding of its own part is reduced with it.
+/// A share of a spread vocabulary is a part of its own, with one bucket (shape::reduced_parts).
 /// Source    Megatron Core's default, max(40000000, 1000000 * data-parallel size), the buckets of each chunk of layers apart
 /// Shapes    layers: of each part, from layers_on_parts            Complexity  O(layers)
 [[nodiscard]] inline std::vector<std::vector<weight_bucket>> weight_buckets(const costs::model_shape& model, const shape& on,
@@ -37,17 +38,18 @@ struct weight_bucket {
     double flops{};
   };
   const double matrix = static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
+  const bool spread = on.vocabulary == vocabulary::spread;
   std::vector<std::vector<weight_bucket>> parts;
   const std::vector<costs::layer> model_layers = layers_of(model, on, how);
   std::size_t next = 0;
   for (std::size_t part = 0; part < layers.size(); ++part) {
     std::vector<item> items;
-    if (part == 0) items.push_back({matrix, 0, 0});
+    if (part == 0 && !spread) items.push_back({matrix, 0, 0});
     for (int i = 0; i < layers[part]; ++i, ++next) {
       const costs::layer& one = model_layers[next];
       items.push_back({one.weights, one.expert_weights, one.linear_flops});
     }
-    if (part + 1 == layers.size()) items.push_back({model.tied && part == 0 ? 0 : matrix, 0, 2 * matrix});
+    if (part + 1 == layers.size() && !spread) items.push_back({model.tied && part == 0 ? 0 : matrix, 0, 2 * matrix});
     double all = 0;
     for (const item& one : items) all += one.flops;
     std::vector<weight_bucket>& buckets = parts.emplace_back();
@@ -60,6 +62,8 @@ struct weight_bucket {
     }
     if (buckets.back().all() == 0) buckets.pop_back();
   }
+  for (int stage = 0; spread && stage < on.stages; ++stage)
+    parts.push_back({{0, (model.tied ? 1 : 2) * matrix / on.stages, 0}});
   return parts;
 }
 

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_COSTS_KERNELS_TIME_TABLE_HPP
 #define SLIMPACK_COSTS_KERNELS_TIME_TABLE_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/kernels/detail/measured_times.hpp>

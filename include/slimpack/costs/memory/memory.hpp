@@ -29,6 +29,8 @@ namespace slimpack::costs {
 ///           Experts that ranks divide, derived: their states are those of this rank's experts, whose optimizer states the
 ///           copies of them share (dp cp tp / ep); the rows that it got for them are kept in bf16 but under full
 ///           recomputation
+///           Of a vocabulary that is spread over p stages, a p-th of its matrices, and from V to U (core/vocabulary.hpp)
+///           4 B a logit and the hidden row of each token; on the last stage the gradient of that row, from V to B
 /// Limits    of those two phases, packs of few tokens may have more in the other. Dense attention that is computed
 ///           again holds one layer's scores for a moment: not counted
 struct memory {
@@ -37,15 +39,17 @@ struct memory {
   bool sequence_parallel{true};  ///< norms and what is between layers sharded over tensor-parallel ranks
   saved_tensors tensors{saved_tensors::flash_attention()};
 
-  /// `layers`: those of the stage; `embeddings`: vocabulary matrices on it (0, 1 or 2); `has_head`: it computes logits.
-  [[nodiscard]] memory_rates of(const model_shape& m, const shape& on, std::span<const layer> layers, int embeddings,
+  /// `layers`: those of the stage; `embeddings`: vocabulary matrices on it (0, 1 or 2, or a share of them where the vocabulary is
+  /// spread over the stages); `has_head`: it has the last layer, and computes logits where the vocabulary is not spread.
+  [[nodiscard]] memory_rates of(const model_shape& m, const shape& on, std::span<const layer> layers, double embeddings,
                                 bool has_head) const {
+    const bool spread = on.vocabulary == vocabulary::spread;
     const double c = on.context;
     const double vocabulary = static_cast<double>(m.vocabulary) / on.tensor;
     const double matrix = vocabulary * static_cast<double>(m.hidden);
     double weights = embeddings * matrix;
     double experts = 0;
-    double largest = embeddings > 0 ? matrix : 0;
+    double largest = embeddings > 0 ? matrix * std::min(1.0, embeddings) : 0;
     memory_rates rates{.fixed = 0, .live_token = 0};
     double live_layer = 0;  // of one layer while its backward runs: what is computed again, gradients
     double repeated = 0;    // of that, what is computed again
@@ -71,7 +75,7 @@ struct memory {
       const double sent = on.chunks - (has_head ? 1 : 0);  // by parts of the stage
       rates.live_token += sent * tensors.boundary_bytes(layer::of(m, false, on.tensor), sequence_parallel) / c;
     }
-    const double logits = has_head ? tensors.logit_backward * vocabulary : 0;
+    const double logits = has_head && !spread ? tensors.logit_backward * vocabulary : 0;
     if (tensors.gathered_weight > 0 && tensors.gathered_gradient > 0) {
       const bool of_logits = logits > repeated;
       rates.fixed = sharded(weights, copies_of(on)) + sharded(experts, expert_copies_of(on)) +
@@ -85,7 +89,12 @@ struct memory {
     }
     if (has_head) {
       rates.live_token += tensors.head_bytes(layer::of(m, false, on.tensor), sequence_parallel) / c;
-      rates.forward_token += tensors.logit_forward * vocabulary / c;
+      if (!spread) rates.forward_token += tensors.logit_forward * vocabulary / c;
+    }
+    if (spread) {
+      const double hidden = 2 * static_cast<double>(m.hidden) / (on.tensor * c);
+      rates.logit_token = tensors.logit_backward * vocabulary / on.stages / c + hidden;
+      if (has_head) rates.turned_token = hidden;
     }
     return rates;
   }

@@ -77,6 +77,15 @@ struct placement {
     }
     return worst;
   }
+  /// Both ends of a message from a stage to the last, or back.
+  [[nodiscard]] constexpr rank_group to_last(const shape& s, int stage) const {
+    rank_group worst;
+    for (int i = 0; i < of_a_stage(s); ++i) {
+      const int from = of_stage(s, stage, i), to = of_stage(s, s.stages - 1, i);
+      spread(worst, group(2, [=](int end) { return end == 0 ? from : to; }));
+    }
+    return worst;
+  }
   /// One rank each of the first and the last of some replicas, on a stage.
   /// Requires  replicas of the shape, ascending
   [[nodiscard]] constexpr rank_group between(const shape& s, std::span<const std::uint32_t> replicas, int stage) const {

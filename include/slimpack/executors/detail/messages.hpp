@@ -1,15 +1,22 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_MESSAGES_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_MESSAGES_HPP
 
+#include <slimpack/core/detail/assert.hpp>
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/executors/detail/call_messages.hpp>
 #include <slimpack/executors/detail/row_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/detail/stand_by.hpp>
+#include <slimpack/executors/detail/turned_rows.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/transports/hooks.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -30,58 +37,94 @@ template <class Tensor>
 }
 
 /// The messages of one stage in a step, in the plan's order of all transfers: receives are posted as early as that lets
-/// them be. Sends under way, and the memory of both. Every buffer holds the largest message, so that each can be used again
-/// for any.
+/// them be. Sends under way, and the memory of both. Every buffer holds the largest message of its content, so that each
+/// can be used again for any: when all that were sent from it are through, and nothing on this stage will read it. What the
+/// calls of a spread vocabulary give others on their own stage is handed on here, as if by messages.
 template <class Compute, class Transport>
 class messages {
  public:
   messages(Compute& compute, Transport& transport, const stage_script& script, row_exchange<Transport>& exchange)
-      : compute_(&compute), transport_(&transport), script_(&script), exchange_(&exchange), width_(compute.format().bytes_per_token()) {}
-
-  /// What instruction `at` of the program reads, valid until `finish`; empty at the ends of the pipeline.
-  /// Instructions are asked about in order.
-  result<std::span<const std::byte>> input(std::size_t at) {
-    if (result<void> posted = post(); !posted) return std::move(posted).error();
-    if (!script_->source(script_->code[at]).exists()) return std::span<const std::byte>{};
-    const auto next = std::find_if(expected_.begin(), expected_.end(), [&](const transfer& t) { return t.at == at; });
-    SLIMPACK_ASSERT(next != expected_.end(), "a message stands before all that its reader has of its own");
-    if (result<void> came = transport_->wait(*next->under_way); !came) return std::move(came).error();
-    input_ = std::move(next->memory);
-    expected_.erase(next);
-    return std::span<const std::byte>(bytes(*input_, at));
+      : compute_(&compute), transport_(&transport), script_(&script), exchange_(&exchange),
+        turned_(script.ids(), compute.format().bytes_per_token()) {
+    const vocabulary_format ends = vocabulary_format_of(compute);
+    width_ = {compute.format().bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()};
   }
 
-  /// Memory for what instruction `at` writes; empty at the ends of the pipeline.
-  result<std::span<std::byte>> output(std::size_t at) {
-    if (!script_->target(script_->code[at]).exists()) return std::span<std::byte>{};
-    if (result<void> taken = take(output_); !taken) return std::move(taken).error();
-    return bytes(*output_, at);
+  /// What instruction `at` of the program reads, and memory for what it writes, valid until `finish`. Instructions are asked
+  /// about in order.
+  result<call_messages> open(std::size_t at) {
+    if (result<void> posted = post(); !posted) return std::move(posted).error();
+    const instruction& i = script_->code[at];
+    if (result<void> came = receive(at); !came) return std::move(came).error();
+    call_messages with;
+    if (script_->gathers(i)) {
+      with.in = bytes_of(i, hidden_rows_.front(), message_content::hidden);
+      if (result<void> taken = take(statistics_made_, message_content::statistics); !taken) return std::move(taken).error();
+      with.statistics = bytes_of(i, statistics_made_, message_content::statistics);
+      if (result<void> made = make(gradients_made_, script_->of(i.pass).size[i.pack.value], message_content::hidden); !made)
+        return std::move(made).error();
+      with.rows = bytes_of(i, gradients_made_, message_content::hidden);
+    } else if (script_->takes_statistics(i)) {
+      with.in = bytes_of(i, statistics_.front(), message_content::statistics);
+    } else if (script_->takes_gradients(i)) {
+      if (result<void> taken = take(inputs_.emplace_back(), message_content::hidden); !taken) return std::move(taken).error();
+      const std::span<std::byte> rows = bytes_of(i, inputs_.back(), message_content::hidden);
+      turned_.take(pieces_of(i), rows, [](tensor& t) { return writable_bytes(t); },
+                   [this](std::span<const std::byte> from, std::span<std::byte> to) { copy_rows(*compute_, from, to); });
+      with.in = rows;
+    } else if (!inputs_.empty()) {
+      with.in = bytes_of(i, inputs_.front(), script_->content_in(i));
+    }
+    if (!script_->targets(i).empty() || script_->gathers(i)) {
+      const message_content content = script_->content_out(i);
+      if (result<void> taken = take(output_, content); !taken) return std::move(taken).error();
+      with.out = bytes_of(i, output_, content);
+    }
+    if (script_->gathers(i)) {
+      partials_.clear();
+      for (const buffer& one : inputs_) partials_.push_back(bytes_of(i, one, message_content::partial));
+      partials_.push_back(with.out);
+      with.partials = partials_;
+    }
+    return with;
   }
 
   /// Sends what was written, and takes back the memory of what was read. The rows of the instruction are exchanged.
   result<void> finish(std::size_t at) {
     const instruction& i = script_->code[at];
+    if (script_->gathers(i)) {  // what it sends are statistics; its own partial rows are read
+      turned_.keep(pieces_of(i), std::exchange(gradients_made_, nullptr));
+      give_back(message_content::partial, std::exchange(output_, std::move(statistics_made_)));
+      give_back(message_content::hidden, taken_from(hidden_rows_));
+      statistics_.push_back(output_);
+    }
+    if (script_->gives_hidden_rows(i)) hidden_rows_.push_back(output_);
+    if (script_->takes_statistics(i)) give_back(message_content::statistics, taken_from(statistics_));
     if (is_next(transfer_script::kind::rows, at)) ++next_;
     if (result<void> posted = post(); !posted) return posted;
-    if (output_) {
-      SLIMPACK_ASSERT(is_next(transfer_script::kind::send, at), "a message stands after all that its sender waited for");
-      ++next_;
-      const message_end to = script_->target(i);
-      transfer& sending = sent_[i.pass == pass::forward ? 0 : 1].emplace_back();
-      sending.memory = std::move(output_);
-      auto posted = transport_->send(to.rank, to.channel, bytes(*sending.memory, at));
+    const message_content content = script_->gathers(i) ? message_content::statistics : script_->content_out(i);
+    std::uint32_t number = 0;
+    for (const message_end& to : script_->targets(i)) {
+      SLIMPACK_ASSERT(is_next(transfer_script::kind::send, at, number), "a message stands after all that its sender waited for");
+      ++next_, ++number;
+      transfer& sending = sent_[static_cast<std::size_t>(flow_of(i))].emplace_back();
+      sending.content = content;
+      sending.memory = output_;
+      auto posted = transport_->send(to.rank, to.channel, bytes_of(i, sending.memory, content));
       if (!posted) return std::move(posted).error();
       sending.under_way.emplace(std::move(posted).value());
       // After the last instruction there may be rows of which this rank has none.
       if (result<void> more = post(); !more) return more;
     }
-    if (input_) free_.push_back(std::move(input_));
+    output_ = nullptr;
+    for (buffer& one : inputs_) give_back(script_->takes_gradients(i) ? message_content::hidden : script_->content_in(i), std::move(one));
+    inputs_.clear();
     for (std::deque<transfer>& way : sent_) {
       while (!way.empty()) {
         result<bool> through = transport_->test(*way.front().under_way);
         if (!through) return std::move(through).error();
         if (!through.value()) break;
-        free_.push_back(std::move(way.front().memory));
+        give_back(way.front().content, std::move(way.front().memory));
         way.pop_front();
       }
     }
@@ -98,38 +141,70 @@ class messages {
 
  private:
   using tensor = decltype(make_tensor(std::declval<Compute&>(), tokens{}));
-  using buffer = std::unique_ptr<tensor>;  // tensors stay where they are made: their bytes may lie within them
+  using buffer = std::shared_ptr<tensor>;  // tensors stay where they are made: their bytes may lie within them
   struct transfer {
     buffer memory;
     std::optional<typename Transport::handle> under_way;
-    std::size_t at{};  // instruction that reads it
+    std::size_t at{};           // instruction that reads it
+    std::uint32_t number{};     // of those that it reads
+    message_content content{};  // of one that is sent
   };
 
-  [[nodiscard]] bool is_next(transfer_script::kind what, std::size_t at) const {
+  [[nodiscard]] bool is_next(transfer_script::kind what, std::size_t at, std::uint32_t number = 0) const {
     const std::vector<transfer_script::step>& steps = script_->transfers.steps;
-    return next_ < steps.size() && steps[next_] == transfer_script::step{what, static_cast<std::uint32_t>(at)};
+    return next_ < steps.size() && steps[next_] == transfer_script::step{what, static_cast<std::uint32_t>(at), number};
   }
 
-  [[nodiscard]] std::size_t size(std::size_t at) const {
-    const instruction& i = script_->code[at];
-    return static_cast<std::size_t>(script_->of(i.pass).size[i.pack.value].value) * width_;
+  [[nodiscard]] std::size_t width(message_content content) const { return width_[static_cast<std::size_t>(content)]; }
+  [[nodiscard]] std::vector<buffer>& free_of(message_content content) { return free_[static_cast<std::size_t>(content)]; }
+  [[nodiscard]] std::span<std::byte> bytes_of(const instruction& i, const buffer& memory, message_content content) const {
+    return writable_bytes(*memory).first(static_cast<std::size_t>(script_->of(i.pass).size[i.pack.value].value) * width(content));
   }
-  [[nodiscard]] std::span<std::byte> bytes(tensor& memory, std::size_t at) const {
-    return writable_bytes(memory).first(size(at));
+  [[nodiscard]] std::span<const piece> pieces_of(const instruction& i) const {
+    const piece_list& list = script_->of(i.pass);
+    const auto [first, end] = list.range(i.pack.value);
+    return std::span(list.pieces).subspan(first, end - first);
   }
 
-  result<void> take(buffer& memory) {
-    if (!free_.empty()) {
-      memory = std::move(free_.back());
-      free_.pop_back();
-      return success();
+  /// Waits for all that an instruction reads from others.
+  result<void> receive(std::size_t at) {
+    const std::size_t sources = script_->sources(script_->code[at]).size();
+    for (std::uint32_t number = 0; number < sources; ++number) {
+      const auto next = std::find_if(expected_.begin(), expected_.end(), [&](const transfer& t) { return t.at == at && t.number == number; });
+      SLIMPACK_ASSERT(next != expected_.end(), "a message stands before all that its reader has of its own");
+      if (result<void> came = transport_->wait(*next->under_way); !came) return came;
+      inputs_.push_back(std::move(next->memory));
+      expected_.erase(next);
     }
-    memory.reset(new tensor(make_tensor(*compute_, script_->outline.largest_pack)));
-    const std::size_t needed = static_cast<std::size_t>(script_->outline.largest_pack.value) * width_;
+    return success();
+  }
+
+  /// Memory that nothing here reads any more: free once all messages that read it are through.
+  void give_back(message_content content, buffer memory) {
+    if (memory.use_count() == 1) free_of(content).push_back(std::move(memory));
+  }
+  [[nodiscard]] static buffer taken_from(std::deque<buffer>& all) {
+    buffer first = std::move(all.front());
+    all.pop_front();
+    return first;
+  }
+
+  /// Memory for the largest message of its content, used before or made now.
+  result<void> take(buffer& memory, message_content content) {
+    std::vector<buffer>& free = free_of(content);
+    if (free.empty()) return make(memory, script_->outline.largest_pack, content);
+    memory = std::move(free.back());
+    free.pop_back();
+    return success();
+  }
+  /// Tensors are asked for by tokens of hidden rows, of which wider rows take several.
+  result<void> make(buffer& memory, tokens pack, message_content content) {
+    const std::size_t needed = static_cast<std::size_t>(pack.value) * width(content), row = width(message_content::hidden);
+    const tokens asked{static_cast<std::int64_t>((needed + row - 1) / row)};
+    memory = buffer(new tensor(make_tensor(*compute_, asked)));
     if (writable_bytes(*memory).size() < needed)
       return error{errc::wrong_message, "make_tensor gave " + std::to_string(writable_bytes(*memory).size()) + " bytes for " +
-                                            std::to_string(script_->outline.largest_pack.value) + " tokens, which need " +
-                                            std::to_string(needed)};
+                                            std::to_string(asked.value) + " tokens, which need " + std::to_string(needed)};
     return success();
   }
 
@@ -144,11 +219,13 @@ class messages {
         continue;
       }
       if (steps[next_].what != transfer_script::kind::receive) break;
-      const message_end from = script_->source(script_->code[at]);
+      const instruction& i = script_->code[at];
+      const message_end from = script_->sources(i)[steps[next_].number];
+      const message_content content = script_->content_in(i);
       transfer& receiving = expected_.emplace_back();
-      receiving.at = at;
-      if (result<void> taken = take(receiving.memory); !taken) return taken;
-      auto posted = transport_->receive(from.rank, from.channel, bytes(*receiving.memory, at));
+      receiving.at = at, receiving.number = steps[next_].number;
+      if (result<void> taken = take(receiving.memory, content); !taken) return taken;
+      auto posted = transport_->receive(from.rank, from.channel, bytes_of(i, receiving.memory, content));
       if (!posted) return std::move(posted).error();
       receiving.under_way.emplace(std::move(posted).value());
     }
@@ -159,13 +236,20 @@ class messages {
   Transport* transport_;
   const stage_script* script_;
   row_exchange<Transport>* exchange_;
-  std::size_t width_;
+  std::array<std::size_t, message_contents> width_{};  // bytes of a token, by content
   std::size_t next_{};            // of the script's transfers
   std::vector<transfer> expected_;
-  buffer input_;                  // of the running instruction
+  // Of the running instruction:
+  std::vector<buffer> inputs_;
   buffer output_;
-  std::deque<transfer> sent_[2];  // per pass
-  std::vector<buffer> free_;
+  buffer gradients_made_, statistics_made_;  // of V on the last stage
+  std::vector<std::span<const std::byte>> partials_;
+  // On the last stage, where the vocabulary is spread, by pack in run order:
+  std::deque<buffer> hidden_rows_;  // from the last part's F to V
+  std::deque<buffer> statistics_;   // from V to U
+  turned_rows<tensor> turned_;
+  std::array<std::deque<transfer>, flows> sent_;
+  std::array<std::vector<buffer>, message_contents> free_;  // by content
 };
 
 }  // namespace slimpack::detail

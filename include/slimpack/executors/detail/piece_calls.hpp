@@ -2,6 +2,8 @@
 #define SLIMPACK_EXECUTORS_DETAIL_PIECE_CALLS_HPP
 
 #include <slimpack/concepts.hpp>
+#include <slimpack/core/detail/flow.hpp>
+#include <slimpack/executors/detail/call_messages.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/detail/stand_by.hpp>
@@ -53,7 +55,7 @@ class piece_calls {
  public:
   piece_calls(Compute& compute, const stage_script& script, Exchange& exchange)
       : compute_(&compute), script_(&script), exchange_(&exchange), width_(compute.format().bytes_per_token()),
-        chunks_(static_cast<std::size_t>(script.chunks)), last_(script.last_of_chunks()) {
+        chunks_(static_cast<std::size_t>(script.on.chunks)), last_(script.last_of_chunks()) {
     for (chunk_state& c : chunks_) {
       if constexpr (any_cuts) {
         c.live.resize(script.ids());
@@ -78,15 +80,20 @@ class piece_calls {
 
   /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
   /// number: the instruction's place in the program
-  result<void> run(std::size_t number, std::span<const std::byte> in, std::span<std::byte> out) {
+  result<void> run(std::size_t number, const call_messages& with) {
+    std::span<const std::byte> in = with.in;
+    const std::span<std::byte> out = with.out;
     const instruction& i = script_->code[number];
     const piece_list& list = script_->of(i.pass);
     const auto [first, end] = list.range(i.pack.value);
     pack_.assign(list.pieces.begin() + first, list.pieces.begin() + end);
-    for (piece& one : pack_) one.chunk = i.chunk;
-    if (!pack_.empty()) pack_.back().last_of_chunk = number == last_[i.chunk];
+    const std::uint32_t chunk = script_->chunk_of(i);
+    for (piece& one : pack_) one.chunk = chunk;
+    if (!pack_.empty()) pack_.back().last_of_chunk = number == last_[chunk];
     if constexpr (has_member_reductions<Compute>)
-      if (number == 0) watch_.begin(*compute_, script_->chunks);
+      if (number == 0) watch_.begin(*compute_, script_->reduced_chunks());
+    if constexpr (computes_vocabulary<Compute>)
+      if (i.end != model_end::none) return run_end(i, with);
     if constexpr (splits_weight_gradients<Compute>)
       if (i.weights_only) return weights(first);
     std::size_t offset = 0;
@@ -124,6 +131,34 @@ class piece_calls {
       if (!done) return named(of_compute(std::move(done).error()));
       for (const piece& one : pack_) tell(i.pass, one);
     }
+    running_ = {};
+    return success();
+  }
+
+  /// Runs a call of a spread vocabulary, which takes a pack, on this stage's share of the words; on the last stage V is two.
+  result<void> run_end(const instruction& i, const call_messages& with)
+    requires(computes_vocabulary<Compute>)
+  {
+    if (pack_.empty()) return success();
+    const std::span<const piece> pack = running_ = pack_;
+    const tokens size = script_->of(i.pass).size[i.pack.value];
+    outgoing to = with.out.empty() ? outgoing{} : outgoing{with.out};
+    result<void> done = success();
+    switch (flow_of(i)) {
+      case flow::embedding: done = result_of([&] { return compute_->embed(pack, with.in, to); }); break;
+      case flow::output: done = result_of([&] { return compute_->output(pack, with.in, to); }); break;
+      case flow::output_weights: done = result_of([&] { return compute_->output_weights(pack, with.in); }); break;
+      default: done = result_of([&] { return compute_->embed_gradients(pack, with.in, to); });
+    }
+    if (done) done = check(to, size, format_of(script_->content_out(i)));
+    if (done && script_->gathers(i)) {
+      outgoing rows{with.rows}, statistics{with.statistics};
+      done = result_of([&] { return compute_->gather_output(pack, with.partials, rows, statistics); });
+      if (done) done = check(rows, size);
+      if (done) done = check(statistics, size, format_of(message_content::statistics));
+    }
+    if (done) done = reduced_in_time(pack.back());
+    if (!done) return named(of_compute(std::move(done).error()));
     running_ = {};
     return success();
   }
@@ -379,18 +414,26 @@ class piece_calls {
     }
   }
 
-  [[nodiscard]] result<void> check(const outgoing& out, tokens size) const {
+  [[nodiscard]] result<void> check(const outgoing& out, tokens size) const { return check(out, size, compute_->format()); }
+  [[nodiscard]] static result<void> check(const outgoing& out, tokens size, const message_format& format) {
     if (!out.wanted()) return success();
     if (!out.written())
-      return error{errc::wrong_message, "nothing was written, although a peer waits for " + expectation(size)};
+      return error{errc::wrong_message, "nothing was written, although a peer waits for " + expectation(size, format)};
     if (out.given() != out.size())
-      return error{errc::wrong_message, std::to_string(out.given()) + " bytes were given, where a peer waits for " + expectation(size)};
+      return error{errc::wrong_message, std::to_string(out.given()) + " bytes were given, where a peer waits for " + expectation(size, format)};
     return success();
   }
-  [[nodiscard]] std::string expectation(tokens size) const {
-    const message_format format = compute_->format();
+  [[nodiscard]] static std::string expectation(tokens size, const message_format& format) {
     return std::to_string(size.value) + " tokens x " + std::to_string(format.width) + " " + to_string(format.element) + " = " +
-           std::to_string(static_cast<std::size_t>(size.value) * width_) + " bytes";
+           std::to_string(static_cast<std::size_t>(size.value) * format.bytes_per_token()) + " bytes";
+  }
+  [[nodiscard]] message_format format_of(message_content content) const {
+    const vocabulary_format ends = vocabulary_format_of(*compute_);
+    switch (content) {
+      case message_content::partial: return ends.partial;
+      case message_content::statistics: return ends.statistics;
+      default: return compute_->format();
+    }
   }
 
   /// last: the last piece of the call

@@ -1,8 +1,10 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SCRIPT_WALK_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_WALK_HPP
 
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -10,6 +12,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,8 +25,9 @@ namespace slimpack::detail {
 class script_walk {
  public:
   /// ids: one past the largest id of a sequence            Requires  lists that outlive it
-  script_walk(int stages, int chunks, std::size_t ids, const piece_list& forward, const piece_list& backward)
-      : stages_(stages), forward_(forward), backward_(backward), chunks_(static_cast<std::size_t>(chunks)) {
+  script_walk(const shape& on, int stage, std::size_t ids, const piece_list& forward, const piece_list& backward)
+      : on_(on), is_last_(stage + 1 == on.stages), forward_(forward), backward_(backward),
+        chunks_(static_cast<std::size_t>(on.chunks)), turned_(ids) {
     for (chunk_state& c : chunks_) {
       c.open.resize(ids);
       c.live.resize(forward.ends.size());
@@ -35,6 +39,7 @@ class script_walk {
   /// Errors    out_of_order: it may not stand here
   result<void> take(const instruction& i) {
     if (i.chunk >= chunks_.size()) return wrong(i, "is of a chunk that the plan has not");
+    if (i.end != model_end::none) return take_end(i);
     if (i.weights_only) return take_weights(i);
     if (result<void> next = take_pack(i); !next) return next;
     return i.pass == pass::forward ? open(i) : close(i);
@@ -49,6 +54,9 @@ class script_walk {
     for (std::uint32_t c = 0; c < chunks_.size(); ++c)
       for (const pass p : {pass::forward, pass::backward})
         if (chunks_[c].next(p) != of(p).ends.size()) return left({p, {chunks_[c].next(p)}, c});
+    for (const flow f : {flow::embedding, flow::output, flow::output_weights, flow::embedding_gradients})
+      if (spreads() && ends_[static_cast<std::size_t>(f)] != of(pass_of(f)).ends.size())
+        return left(instruction_at({f, 0}, {ends_[static_cast<std::size_t>(f)]}, on_));
     return success();
   }
 
@@ -76,12 +84,32 @@ class script_walk {
   };
 
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward_ : backward_; }
+  [[nodiscard]] bool spreads() const noexcept { return on_.vocabulary == vocabulary::spread; }
 
   [[nodiscard]] error wrong(const instruction& i, const std::string& why) const {
     return {errc::out_of_order, name_of(i, static_cast<int>(chunks_.size())) + ' ' + why};
   }
   [[nodiscard]] error left(const instruction& i) const {
     return {errc::out_of_order, "the program ends before " + name_of(i, static_cast<int>(chunks_.size()))};
+  }
+
+  /// Calls of a spread vocabulary run in run order, U after V, and V on the last stage after the last part's F. What else they
+  /// wait for comes in messages.
+  result<void> take_end(const instruction& i) {
+    if (!spreads()) return wrong(i, "is of a vocabulary that is spread over the stages, which the plan's is not");
+    const flow f = flow_of(i);
+    std::uint32_t& next = ends_[static_cast<std::size_t>(f)];
+    const std::size_t packs = of(i.pass).ends.size();
+    if (i.pack.value != next || next >= packs)
+      return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(packs) + " comes next");
+    if (f == flow::output_weights && next >= ends_[static_cast<std::size_t>(flow::output)])
+      return wrong(i, "would run before its V");
+    if (f == flow::output && is_last_ && next >= chunks_.back().forwards) return wrong(i, "would run before its F");
+    ++next;
+    if (f == flow::output && is_last_)
+      for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at)
+        turned_[forward_.pieces[at].slice.sequence.value] += forward_.pieces[at].slice.length.value;
+    return success();
   }
 
   /// Weight gradients come after their backward, pack by pack; then its tokens are no longer live.
@@ -104,7 +132,7 @@ class script_walk {
       return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
                           " comes next");
     const auto first = static_cast<std::uint32_t>(is_forward ? 0 : chunks_.size() - 1);
-    if (stages_ == 1 && i.chunk != first && chunks_[is_forward ? i.chunk - 1 : i.chunk + 1].next(i.pass) <= next)
+    if (on_.stages == 1 && i.chunk != first && chunks_[is_forward ? i.chunk - 1 : i.chunk + 1].next(i.pass) <= next)
       return wrong(i, "would run before the chunk that it follows");
     ++(is_forward ? c.forwards : c.backwards);
     return success();
@@ -136,6 +164,12 @@ class script_walk {
       if (open.live != backward_.held[at])
         return wrong(i, (one.is_own_last() ? "would run before the forward of sequence " : "would run before later tokens of sequence ") +
                             std::to_string(one.slice.sequence.value) + (one.is_own_last() ? " has ended" : ""));
+      if (spreads() && is_last_ && i.chunk + 1 == chunks_.size()) {
+        std::int64_t& turned = turned_[one.slice.sequence.value];
+        if (turned != backward_.held[at])
+          return wrong(i, "would run before the output layer (V) of sequence " + std::to_string(one.slice.sequence.value) + " has ended");
+        turned -= one.slice.length.value;
+      }
       open.live -= one.slice.length.value;
       for (std::int64_t left = one.slice.length.value; left > 0;) {
         auto& [pack, tokens_left] = open.packs.back();
@@ -149,10 +183,13 @@ class script_walk {
     return success();
   }
 
-  int stages_;
+  shape on_;
+  bool is_last_;  // stage
   const piece_list& forward_;
   const piece_list& backward_;
   std::vector<chunk_state> chunks_;
+  std::array<std::uint32_t, flows> ends_{};  // of a spread vocabulary: packs that have run, by flow
+  std::vector<std::int64_t> turned_;         // on the last stage, per sequence: tokens between V and the last part's B
   std::int64_t live_{};  // tokens, of all chunks
   std::int64_t peak_{};
   std::size_t in_flight_{};  // forward packs that hold live tokens

@@ -53,6 +53,7 @@ struct greeting {
   std::int64_t step{};          // as the trainer counts them
   std::int64_t cuts{};          // a backward message's pieces lie in the order in which they run
   row_sizes rows;               // of what it sends to those that share rows with it
+  vocabulary_format vocabulary;
   std::uint64_t transfers{};    // the order of all that run together with its replica
   std::int64_t together{};      // the first replica of these
 };
@@ -134,7 +135,7 @@ class stage_run {
       const int stages = std::max(plan_->shape.stages, 1);
       std::string where = "rank " + number_of(rank) + " (replica " + std::to_string(rank / stages) + ", stage " +
                           std::to_string(rank % stages);
-      if (running_ && plan_->shape.chunks > 1) where += ", chunk " + std::to_string(running_->chunk);
+      if (running_ && running_->end == model_end::none && plan_->shape.chunks > 1) where += ", chunk " + std::to_string(running_->chunk);
       where += ')';
       where += running_ ? ", " + name_of(*running_, plan_->shape.chunks) : std::string(", ") + doing_;
       if (why.code != errc::disagreement) why.detail = where + ": " + why.detail;  // that all ranks see alike
@@ -180,6 +181,7 @@ class stage_run {
     if (const std::optional<int> chunks = chunks_of(*compute_); chunks.value_or(1) != plan_->shape.chunks)
       return error{errc::invalid_input, "the plan has " + std::to_string(plan_->shape.chunks) + " chunks a stage, the compute " +
                                             (chunks ? std::to_string(*chunks) : std::string("says nothing of chunks: it has 1"))};
+    if (result<void> fits = fits_vocabulary(); !fits) return fits;
     const int ranks = plan_->shape.stages * plan_->shape.replicas;
     if (transport_->size() != ranks || transport_->rank() < 0 || transport_->rank() >= ranks)
       return error{errc::invalid_input, "the plan is for " + std::to_string(ranks) + " ranks (" +
@@ -200,12 +202,29 @@ class stage_run {
     if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
       return error{errc::invalid_input, "the plan runs weight gradients apart from input gradients (W instructions), the compute "
                                         "does not say splits_weight_gradients = true: plan with planner_for<its type> (planner_for.hpp)"};
-    exchange_.emplace(*transport_, script_->stage, script_->stages, script_->row_channel());
+    exchange_.emplace(*transport_, script_->stage, script_->on.stages, script_->row_channel());
     pieces_.emplace(*compute_, *script_, *exchange_);
     copies_ = copies();
     sums_.emplace(*transport_, copies_, script_->sums_channel());
     final_ = script_->gradients_final();
     return success();
+  }
+
+  /// The vocabulary is where the compute has it.
+  result<void> fits_vocabulary() const {
+    const vocabulary_format has = vocabulary_format_of(*compute_);
+    if (plan_->shape.vocabulary == vocabulary::last) {
+      if (has.partial.width == 0) return success();
+      return error{errc::invalid_input, "the plan has the vocabulary in one place, the compute has it spread over the stages "
+                                        "(vocabulary_rows): plan with shape.vocabulary = vocabulary::spread"};
+    }
+    if (!computes_vocabulary<Compute>)
+      return error{errc::invalid_input, "the plan spreads the vocabulary over the stages, the compute does not offer vocabulary_rows "
+                                        "and the calls that go with it (executors/hooks.hpp): plan with shape.vocabulary = vocabulary::last"};
+    if (has.partial.width > 0 && has.statistics.width > 0) return success();
+    return error{errc::invalid_input, "the plan spreads the vocabulary over the stages, the compute has it in one place: its "
+                                      "vocabulary_rows have " + std::to_string(has.partial.width) + " partial elements a token, and " +
+                                          std::to_string(has.statistics.width) + " of statistics: plan with shape.vocabulary = vocabulary::last"};
   }
 
   /// Ranks must hold one plan, or parts of one division and the same part within a group, and one message format; then all
@@ -218,10 +237,11 @@ class stage_run {
       for (const piece& one : script_->forward.pieces) valid += valid_tokens_of(*compute_, one.slice).value;
     const greeting own{part_ ? part_->division : 0, part_ ? part_->group.front() : 0, hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
                        static_cast<std::int64_t>(format.element), valid, step_,
-                       static_cast<std::int64_t>(cuts_of<Compute>()), sizes_of_rows(), script_->transfers.hash, script_->transfers.together};
+                       static_cast<std::int64_t>(cuts_of<Compute>()), sizes_of_rows(),
+                       vocabulary_format_of(*compute_), script_->transfers.hash, script_->transfers.together};
     if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
     const std::span<const greeting> all = greetings_;
-    const auto stages = static_cast<std::size_t>(script_->stages);
+    const auto stages = static_cast<std::size_t>(script_->on.stages);
     std::int64_t batch = 0;
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       const greeting& one = all[rank];
@@ -247,6 +267,8 @@ class stage_run {
         return error{errc::disagreement, numbers_of(first, rank) +
                                              " send rows that replicas share in different sizes: " + text_of(all[first].rows) +
                                              " and " + text_of(one.rows)};
+      if (one.vocabulary != all[0].vocabulary)
+        return differs("rows of the vocabulary", text_of(all[0].vocabulary), text_of(one.vocabulary));
       // Plans are alike; their arithmetic may not be, on another processor or by another compiler.
       if (const std::size_t first = static_cast<std::size_t>(one.together) * stages; one.transfers != all[first].transfers)
         return error{errc::disagreement, numbers_of(first, rank) +
@@ -295,6 +317,11 @@ class stage_run {
     return text + ", layers " + std::to_string(s.layers);
   }
 
+  static std::string text_of(const vocabulary_format& f) {
+    return std::to_string(f.partial.width) + " " + to_string(f.partial.element) + " partial, " + std::to_string(f.statistics.width) +
+           " " + to_string(f.statistics.element) + " of statistics";
+  }
+
   result<void> run() {
     messages<Compute, Transport>& mail = mail_.emplace(*compute_, *transport_, *script_, *exchange_);
     const auto begin = clock::now();
@@ -302,12 +329,10 @@ class stage_run {
     for (std::size_t at = 0; at < script_->code.size(); ++at) {
       const instruction& i = script_->code[at];
       running_ = &i;
-      result<std::span<const std::byte>> in = mail.input(at);
-      if (!in) return std::move(in).error();
-      result<std::span<std::byte>> out = mail.output(at);
-      if (!out) return std::move(out).error();
+      result<call_messages> with = mail.open(at);
+      if (!with) return std::move(with).error();
       const seconds started = since(begin);
-      if (result<void> done = pieces_->run(at, in.value(), out.value()); !done) return done;
+      if (result<void> done = pieces_->run(at, with.value()); !done) return done;
       if (result<void> sent = mail.finish(at); !sent) return sent;
       report_.timeline.push_back({i, started, since(begin)});
       if (plan_->reduction)
@@ -331,9 +356,8 @@ class stage_run {
   /// Starts the sums of chunks whose gradients are final when so many instructions have run.
   result<void> reduce_parts(std::size_t ran) {
     executors::gradient_sums<Transport> sums{*sums_, copies_, [this](error e) { return end(std::move(e)); }};
-    for (; reduced_ < final_.size() && final_[reduced_] < ran; ++reduced_) {
-      const auto chunk = static_cast<std::uint32_t>(final_.size() - 1 - reduced_);
-      if (result<void> begun = slimpack::reduce_part(*compute_, chunk, sums); !begun) return begun;
+    for (; reduced_ < final_.size() && final_[reduced_].after < ran; ++reduced_) {
+      if (result<void> begun = slimpack::reduce_part(*compute_, final_[reduced_].chunk, sums); !begun) return begun;
       if (ended_) return *ended_;  // whatever the compute made of it
     }
     return success();
@@ -361,7 +385,7 @@ class stage_run {
   /// The ranks that hold the same stage.
   [[nodiscard]] std::vector<int> copies() const {
     std::vector<int> ranks;
-    for (int replica = 0; replica < plan_->shape.replicas; ++replica) ranks.push_back(replica * script_->stages + script_->stage);
+    for (int replica = 0; replica < plan_->shape.replicas; ++replica) ranks.push_back(replica * script_->on.stages + script_->stage);
     return ranks;
   }
 
@@ -380,7 +404,7 @@ class stage_run {
   std::optional<row_exchange<Transport>> exchange_;
   std::optional<running_sums<Transport>> sums_;
   std::vector<int> copies_;          // ranks that hold the same stage
-  std::vector<std::size_t> final_;   // stage_script::gradients_final
+  std::vector<stage_script::final_gradients> final_;
   std::size_t reduced_{};            // of these, whose sums have begun
   std::vector<greeting> greetings_;
   std::vector<farewell> farewells_;

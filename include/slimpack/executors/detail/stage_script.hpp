@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,22 +28,29 @@
 
 namespace slimpack::detail {
 
-/// One end of a message: a rank and a channel; no rank at the ends of the pipeline.
+/// One end of a message: a rank and a channel.
 struct message_end {
-  int rank{-1};
+  int rank{};
   int channel{};
-  [[nodiscard]] bool exists() const noexcept { return rank >= 0; }
 };
 
+/// What a message has for a token (executors/message_format.hpp).
+enum class message_content : std::uint8_t {
+  hidden,      ///< a hidden row or its gradient, an embedded row or its gradient
+  partial,     ///< of the output layer, over the words of a stage
+  statistics,  ///< of the output layer, over all words
+};
+inline constexpr std::size_t message_contents = 3;
+
 /// What one stage does in a step, checked before anything runs: its pieces, whom it hears and tells, how much is live.
-/// Packs travel from part to part of the model; the channel of a message is that of the chunk and the pass that it goes
-/// to, so that messages on a channel come in run order whatever order a stage gives its chunks.
+/// Packs travel from part to part of the model, and where its vocabulary is spread over the stages, from stage to stage at
+/// its ends; the channel of a message is that of the place that it goes to, so that messages on a channel from one rank come in
+/// run order whatever order a stage gives its chunks.
 class stage_script {
  public:
   int replica{};
   int stage{};
-  int stages{};
-  int chunks{};
+  shape on;
   program code;
   piece_list forward;
   piece_list backward;
@@ -60,41 +69,83 @@ class stage_script {
     return most;
   }
 
-  [[nodiscard]] message_end source(const instruction& i) const {
-    if (i.weights_only) return {};
-    const int part = part_of(i);
-    const bool none = i.pass == pass::forward ? part == 0 : part == stages * chunks - 1;
-    if (none) return {};
-    return {rank_of(i.pass == pass::forward ? part - 1 : part + 1), channel(i.pass, part)};
+  using message_ends = boost::container::small_vector<message_end, 4>;
+  /// Of each message that it waits for, in order of the stages that they come from.
+  [[nodiscard]] message_ends sources(const instruction& i) const {
+    message_ends all;
+    if (!i.is_weights()) each_before(place(i), on, [&](flow_place from) { all.push_back({rank_of(from), channel(place(i))}); });
+    return all;
   }
-  [[nodiscard]] message_end target(const instruction& i) const {
-    if (i.weights_only) return {};
-    const int part = part_of(i) + (i.pass == pass::forward ? 1 : -1);
-    if (part < 0 || part == stages * chunks) return {};
-    return {rank_of(part), channel(i.pass, part)};
+  /// Of each message that it sends, in order of the stages that they go to. All have one content.
+  [[nodiscard]] message_ends targets(const instruction& i) const {
+    message_ends all;
+    if (!i.is_weights()) each_after(place(i), on, [&](flow_place to) { all.push_back({rank_of(to), channel(to)}); });
+    return all;
   }
 
+  [[nodiscard]] bool spreads_vocabulary() const noexcept { return on.vocabulary == vocabulary::spread; }
+  /// Whether the instruction puts the parts of all stages together: V on the last stage. It reads the hidden rows of this stage's
+  /// F, and makes gradients of hidden rows, which wait on this stage for the B that takes them.
+  [[nodiscard]] bool gathers(const instruction& i) const {
+    return spreads_vocabulary() && flow_of(i) == flow::output && stage + 1 == on.stages;
+  }
+  /// Whether it is the F whose hidden rows this stage's V reads.
+  [[nodiscard]] bool gives_hidden_rows(const instruction& i) const { return is_on_last_part(i) && i.pass == pass::forward; }
+  /// Whether it is a B that takes gradients of hidden rows.
+  [[nodiscard]] bool takes_gradients(const instruction& i) const { return is_on_last_part(i) && i.pass == pass::backward; }
+  /// Whether it is a U that reads the statistics of this stage's V.
+  [[nodiscard]] bool takes_statistics(const instruction& i) const {
+    return spreads_vocabulary() && flow_of(i) == flow::output_weights && stage + 1 == on.stages;
+  }
+
+  /// What its messages in have for a token.
+  [[nodiscard]] message_content content_in(const instruction& i) const {
+    if (flow_of(i) == flow::output_weights) return message_content::statistics;
+    return gathers(i) ? message_content::partial : message_content::hidden;
+  }
+  /// What its call writes for a token: V on the last stage partial rows as on any other, though they go nowhere.
+  [[nodiscard]] message_content content_out(const instruction& i) const {
+    return flow_of(i) == flow::output ? message_content::partial : message_content::hidden;
+  }
+
+  /// The number by which chunks are told apart, in pieces and reductions: a spread vocabulary counts as one chunk more.
+  [[nodiscard]] std::uint32_t chunk_of(const instruction& i) const noexcept {
+    return i.end == model_end::none ? i.chunk : static_cast<std::uint32_t>(on.chunks);
+  }
+  /// Chunks, with that of a spread vocabulary.
+  [[nodiscard]] int reduced_chunks() const noexcept { return on.chunks + (spreads_vocabulary() ? 1 : 0); }
+
   /// The channel on which ranks that share rows send them to each other: the one after those of the chunks.
-  [[nodiscard]] int row_channel() const noexcept { return 1 + 2 * chunks; }
+  [[nodiscard]] int row_channel() const noexcept { return 1 + 2 * on.chunks; }
 
   /// The first of two channels on which copies of a stage add up gradients beside the program.
   [[nodiscard]] int sums_channel() const noexcept { return row_channel() + 1; }
 
-  /// The last instruction that adds to the gradients of each chunk.
+  /// The last instruction that adds to the gradients of each chunk, that of a spread vocabulary last.
   [[nodiscard]] std::vector<std::size_t> last_of_chunks() const {
-    std::vector<std::size_t> last(static_cast<std::size_t>(chunks), 0);
+    std::vector<std::size_t> last(static_cast<std::size_t>(reduced_chunks()), 0);
     for (std::size_t at = 0; at < code.size(); ++at)
-      if (code[at].pass == pass::backward) last[code[at].chunk] = at;
+      if (code[at].pass == pass::backward || code[at].weights_only) last[chunk_of(code[at])] = at;
     return last;
   }
 
-  /// Instructions after which the gradients of each chunk are final, last chunk first; a chunk whose own are final before
-  /// those of a later one waits for these, so that all copies of the stage have one order.
-  [[nodiscard]] std::vector<std::size_t> gradients_final() const {
-    std::vector<std::size_t> last = last_of_chunks();
-    std::reverse(last.begin(), last.end());
-    for (std::size_t k = 1; k < last.size(); ++k) last[k] = std::max(last[k], last[k - 1]);
-    return last;
+  /// A chunk, and the instruction after which its gradients are reduced.
+  struct final_gradients {
+    std::uint32_t chunk{};
+    std::size_t after{};
+  };
+  /// Of all chunks in the order of their reductions: last chunk first, a spread vocabulary at the end. A chunk whose
+  /// gradients are final before those of one that it follows waits for these, so that all copies of the stage have one order.
+  [[nodiscard]] std::vector<final_gradients> gradients_final() const {
+    const std::vector<std::size_t> last = last_of_chunks();
+    std::vector<final_gradients> order;
+    const auto add = [&](int chunk) {
+      const std::size_t own = last[static_cast<std::size_t>(chunk)];
+      order.push_back({static_cast<std::uint32_t>(chunk), order.empty() ? own : std::max(own, order.back().after)});
+    };
+    for (int chunk = on.chunks; chunk-- > 0;) add(chunk);
+    if (spreads_vocabulary()) add(on.chunks);
+    return order;
   }
 
   /// shares: how the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
@@ -109,9 +160,10 @@ class stage_script {
       return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
     if (p.shape.quantum < tokens{1})
       return error{errc::invalid_input, "the plan has a quantum of " + std::to_string(p.shape.quantum.value) + " tokens"};
+    if (p.shape.vocabulary == vocabulary::spread && p.shape.stages < 2)
+      return error{errc::invalid_input, "the plan spreads the vocabulary over one stage: it needs 2 or more, or vocabulary::last"};
     stage_script s;
-    s.stages = p.shape.stages;
-    s.chunks = p.shape.chunks;
+    s.on = p.shape;
     s.replica = rank / p.shape.stages;
     s.stage = rank % p.shape.stages;
     if (p.replicas.size() != static_cast<std::size_t>(p.shape.replicas))
@@ -127,9 +179,9 @@ class stage_script {
     const replica_plan& own = p.replicas[static_cast<std::size_t>(s.replica)];
     if (own.sequences.empty())
       s.idle(p);
-    else if (own.programs.size() != static_cast<std::size_t>(s.stages))
+    else if (own.programs.size() != static_cast<std::size_t>(s.on.stages))
       return error{errc::invalid_input, "the plan has " + std::to_string(own.programs.size()) + " programs for " +
-                                            std::to_string(s.stages) + " stages"};
+                                            std::to_string(s.on.stages) + " stages"};
     else {
       for (const sequence_id id : own.sequences) s.sequences.push_back({id, p.lengths[id.value]});
       s.code = own.programs[static_cast<std::size_t>(s.stage)];
@@ -154,9 +206,17 @@ class stage_script {
   }
 
  private:
-  [[nodiscard]] int part_of(const instruction& i) const { return static_cast<int>(i.chunk) * stages + stage; }
-  [[nodiscard]] int rank_of(int part) const { return replica * stages + part % stages; }
-  [[nodiscard]] int channel(pass p, int part) const { return 1 + 2 * (part / stages) + (p == pass::forward ? 0 : 1); }
+  [[nodiscard]] flow_place place(const instruction& i) const { return place_of(i, static_cast<std::uint32_t>(stage), on); }
+  [[nodiscard]] int rank_of(flow_place p) const { return replica * on.stages + static_cast<int>(stage_of(p, on)); }
+  /// Of messages to a place: those of the ends of the model come behind the channels of sums.
+  [[nodiscard]] int channel(flow_place p) const {
+    if (is_of_layers(p.flow)) return 1 + 2 * (static_cast<int>(p.at) / on.stages) + (p.flow == flow::forward ? 0 : 1);
+    return sums_channel() + 2 + static_cast<int>(p.flow) - static_cast<int>(flow::embedding);
+  }
+  /// Of a spread vocabulary.
+  [[nodiscard]] bool is_on_last_part(const instruction& i) const {
+    return spreads_vocabulary() && i.is_pass() && place(i).at + 1 == static_cast<std::uint32_t>(on.parts());
+  }
 
   static error not_shared(const merge& m, exchange_set shares) {
     std::string says;
@@ -229,9 +289,17 @@ class stage_script {
       list->size.push_back(length);
     }
     forward_of.push_back(0);
-    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(chunks); ++chunk)
+    // Each flow after the one that it follows on all stages, so that no transfer waits for one behind it.
+    const auto end = [&](flow f) {
+      if (spreads_vocabulary()) code.push_back(instruction_at({f, static_cast<std::uint32_t>(stage)}, {0}, on));
+    };
+    end(flow::embedding);
+    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
       code.push_back({pass::forward, {0}, chunk});
-    for (auto chunk = static_cast<std::uint32_t>(chunks); chunk-- > 0;) code.push_back({pass::backward, {0}, chunk});
+    end(flow::output);
+    end(flow::output_weights);
+    for (auto chunk = static_cast<std::uint32_t>(on.chunks); chunk-- > 0;) code.push_back({pass::backward, {0}, chunk});
+    end(flow::embedding_gradients);
   }
 
   /// Lists the pieces of both passes. Slices must run in order forward and in reverse order backward.
@@ -351,7 +419,7 @@ class stage_script {
 
   /// Walks through the program: checks its order and counts what is live.
   result<void> follow() {
-    script_walk walk(stages, chunks, ids(), forward, backward);
+    script_walk walk(on, stage, ids(), forward, backward);
     for (const instruction& i : code)
       if (result<void> sound = walk.take(i); !sound) return sound;
     if (result<void> whole = walk.ended(); !whole) return whole;

@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_TRANSFER_SCRIPT_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
@@ -9,6 +10,7 @@
 #include <slimpack/simulators/transfer_order.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -25,6 +27,7 @@ struct transfer_script {
   struct step {
     kind what{};
     std::uint32_t at{};  // instruction of the rank's program that reads the message, has the rows, or sends; or of `absent`
+    std::uint32_t number{};  // of the messages that the instruction reads, or of those that it sends
     friend bool operator==(const step&, const step&) = default;
   };
   /// Transfers with a row of which this rank has no tokens.
@@ -47,15 +50,24 @@ struct transfer_script {
     const result<std::vector<simulators::transfer>> order = simulators::transfer_order(p, replica);
     if (!order) return order.error();
     constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
-    const auto stages = static_cast<std::uint32_t>(p.shape.stages);
-    const auto parts = static_cast<std::size_t>(p.shape.parts());
     const replica_plan& own = p.replicas[replica];
-    // Of this replica, by pack and part: where its message stands, and where its rows do.
-    by_pass<std::vector<std::uint32_t>> message, rows;
-    for (const pass way : both_passes) {
-      message[way].assign(own.partition.of(way).size() * parts, never);
-      rows[way].assign(own.partition.of(way).size() * parts, never);
+    const bool spread = p.shape.vocabulary == vocabulary::spread;
+    // Of this replica, by flow, pack and place: where its messages stand, by receiver, and where its rows do.
+    const std::size_t receivers = spread ? static_cast<std::size_t>(p.shape.stages) : 1;
+    std::array<std::vector<std::uint32_t>, flows> message, rows;
+    for (std::size_t f = 0; f < (spread ? flows : 2); ++f) {
+      const auto way = static_cast<flow>(f);
+      const std::size_t places = own.partition.of(pass_of(way)).size() * width_of(way, p.shape);
+      message[f].assign(places * receivers, never);
+      if (is_of_layers(way)) rows[f].assign(places, never);
     }
+    const auto rows_of = [&](flow_place place, pack_id pack) -> std::uint32_t& {
+      return rows[static_cast<std::size_t>(place.flow)][std::size_t{pack.value} * width_of(place.flow, p.shape) + place.at];
+    };
+    const auto message_of = [&](flow_place place, pack_id pack, std::uint32_t receiver) -> std::uint32_t& {
+      return message[static_cast<std::size_t>(place.flow)]
+                    [(std::size_t{pack.value} * width_of(place.flow, p.shape) + place.at) * receivers + (spread ? receiver : 0)];
+    };
     std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> own_rows;  // by gate and stage: where they stand
     std::vector<std::uint32_t> away;                                            // where the transfers of absent rows stand
     transfer_script script;
@@ -64,30 +76,37 @@ struct transfer_script {
     for (std::uint32_t n = 0; n < order.value().size(); ++n) {
       const simulators::transfer& t = order.value()[n];
       hash.add(t.replica), hash.add(t.stage), hash.add(t.what.chunk), hash.add(t.what.pack.value);
-      hash.add(std::uint32_t{t.what.pass == pass::forward ? 0u : 1u} + (t.is_rows ? 2u : 0u) + (t.is_absent ? 4u : 0u));
+      hash.add(static_cast<std::uint32_t>(flow_of(t.what)) + (t.is_rows ? 8u : 0u) + (t.is_absent ? 16u : 0u));
       hash.add(t.merge);
+      if (spread) hash.add(t.receiver);
       script.together = std::min(script.together, t.replica);
       if (t.replica != replica) continue;
       if (t.is_absent) {
         if (t.stage == stage) away.push_back(n);
         continue;
       }
-      if (t.is_rows) own_rows[{t.gate, t.stage}] = n;
-      (t.is_rows ? rows : message)[t.what.pass][t.what.pack.value * parts + t.what.chunk * stages + t.stage] = n;
+      const flow_place place = place_of(t.what, t.stage, p.shape);
+      if (t.is_rows)
+        own_rows[{t.gate, t.stage}] = rows_of(place, t.what.pack) = n;
+      else
+        message_of(place, t.what.pack, t.receiver) = n;
     }
     script.hash = hash.value();
     std::vector<std::pair<std::uint32_t, step>> placed;  // in the order
     const program& code = own.programs[stage];
     for (std::uint32_t at = 0; at < code.size(); ++at) {
       const instruction& i = code[at];
-      if (i.weights_only) continue;
-      const std::size_t cell = i.pack.value * parts + i.chunk * stages + stage;
-      const bool is_forward = i.pass == pass::forward;
-      const std::size_t part = cell % parts;
-      if (is_forward ? part > 0 : part + 1 < parts)
-        placed.push_back({message[i.pass][is_forward ? cell - 1 : cell + 1], {kind::receive, at}});
-      if (rows[i.pass][cell] != never) placed.push_back({rows[i.pass][cell], {kind::rows, at}});
-      if (message[i.pass][cell] != never) placed.push_back({message[i.pass][cell], {kind::send, at}});
+      if (i.is_weights()) continue;
+      const flow_place place = place_of(i, stage, p.shape);
+      std::uint32_t number = 0;
+      each_before(place, p.shape, [&](flow_place from) {
+        placed.push_back({message_of(from, i.pack, stage), {kind::receive, at, number++}});
+      });
+      if (i.is_pass() && rows_of(place, i.pack) != never) placed.push_back({rows_of(place, i.pack), {kind::rows, at}});
+      number = 0;
+      each_after(place, p.shape, [&](flow_place to) {
+        placed.push_back({message_of(place, i.pack, stage_of(to, p.shape)), {kind::send, at, number++}});
+      });
     }
     for (const std::uint32_t n : away) {
       const simulators::transfer& t = order.value()[n];
@@ -116,13 +135,12 @@ struct transfer_script {
   static transfer_script idle(const program& code, std::uint32_t replica, std::uint32_t stage, const shape& on) {
     transfer_script script;
     script.together = replica;
-    const auto stages = static_cast<std::uint32_t>(on.stages);
-    const auto parts = static_cast<std::size_t>(on.parts());
     for (std::uint32_t at = 0; at < code.size(); ++at) {
-      const std::size_t part = code[at].chunk * stages + stage;
-      const bool is_forward = code[at].pass == pass::forward;
-      if (is_forward ? part > 0 : part + 1 < parts) script.steps.push_back({kind::receive, at});
-      if (is_forward ? part + 1 < parts : part > 0) script.steps.push_back({kind::send, at});
+      const flow_place place = place_of(code[at], stage, on);
+      std::uint32_t number = 0;
+      each_before(place, on, [&](flow_place) { script.steps.push_back({kind::receive, at, number++}); });
+      number = 0;
+      each_after(place, on, [&](flow_place) { script.steps.push_back({kind::send, at, number++}); });
     }
     return script;
   }

@@ -12,7 +12,7 @@ let left = 66, colour = {}, rows = [], hover = null, journey = [];
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ['text', 'muted', 'card', 'accent', 'lane', 'grid', 'forward', 'forward2', 'backward', 'backward2', 'weights', 'weights2',
-                      'ink', 'halo', 'reduce', 'memory', 'memory-fill', 'limit'])
+                      'output', 'output2', 'embedding', 'embedding2', 'ink', 'halo', 'reduce', 'memory', 'memory-fill', 'limit'])
     colour[name] = style.getPropertyValue('--' + name).trim();
 }
 function context(canvas, height) {
@@ -39,34 +39,37 @@ function cover(share, x0, x1) {
   for (let column = Math.max(0, Math.floor(x0)); column <= last; ++column)
     share[column] += Math.min(x1, column + 1) - Math.max(x0, column);
 }
-// Forward from the top, backward from below, weight gradients over it; what stays free between them is idle.
-const noShares = columns => [0, 1, 2].map(() => new Float32Array(columns));
-function drawShares(c, [forward, backward, weights], x, y, h) {
+// Forward from the top, a spread vocabulary under it, backward from below, weight gradients over it; what stays free between
+// them is idle.
+const noShares = columns => [0, 1, 2, 3].map(() => new Float32Array(columns)), shareOf = unit => Math.min(E, kindOf(unit));
+function drawShares(c, [forward, backward, weights, words], x, y, h) {
   const draw = (share, name, above) => {
     c.fillStyle = colour[name];
     for (let k = 0; k < share.length; ++k) if (share[k] > 0) c.fillRect(x + k, y + h * above(k), 1, h * share[k]);
   };
   draw(forward, 'forward2', () => 0);
+  draw(words, 'output2', k => forward[k]);
   draw(backward, 'backward2', k => 1 - backward[k]);
   draw(weights, 'weights2', k => 1 - backward[k] - weights[k]);
 }
 function drawPacks(c, lane, y, h) {
   const width = plotWidth(), scale = width / (show.t1 - show.t0);
   const shares = noShares(Math.ceil(width));
-  const fills = [colour.forward, colour.backward, colour.weights, colour.forward2, colour.backward2, colour.weights2];
+  const names = ['forward', 'backward', 'weights', 'embedding', 'output', 'output', 'embedding'];
   c.textAlign = 'center';
   for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
     const x0 = Math.max(0, (lane.start[i] - show.t0) * scale), x1 = Math.min(width, (lane.end[i] - show.t0) * scale);
     if (x1 - x0 < 1.5) {
-      cover(shares[kindOf(lane.unit[i])], x0, x1);
+      cover(shares[shareOf(lane.unit[i])], x0, x1);
       continue;
     }
-    c.fillStyle = fills[kindOf(lane.unit[i]) + 3 * (lane.pack[i] & 1)];
+    const fill = names[kindOf(lane.unit[i])];
+    c.fillStyle = colour[lane.pack[i] & 1 ? fill + '2' : fill];
     c.fillRect(left + x0, y, x1 - x0, h);
     if (x1 - x0 < 24 || h < 12) continue;
     const name = packName(lane, i);
     if (x1 - x0 < 7 * name.length + 6) continue;
-    c.fillStyle = lane.pack[i] & 1 ? '#ffffff' : '#10161d';
+    c.fillStyle = lane.pack[i] & 1 && fill !== 'embedding' ? '#ffffff' : '#10161d';
     c.fillText(name, left + (x0 + x1) / 2, y + h / 2 + .5);
   }
   drawShares(c, shares, left, y, h);
@@ -134,7 +137,7 @@ function drawOverview(lanes) {
       const shares = noShares(columns);
       const part = lanes.filter(lane => lane.measured === measured);
       for (const lane of part)
-        for (let i = 0; i < lane.n; ++i) cover(shares[kindOf(lane.unit[i])], lane.start[i] * scale, lane.end[i] * scale);
+        for (let i = 0; i < lane.n; ++i) cover(shares[shareOf(lane.unit[i])], lane.start[i] * scale, lane.end[i] * scale);
       return {step: part[0].step, shares: shares.map(s => s.map(x => x / part.length))};
     })};
   }

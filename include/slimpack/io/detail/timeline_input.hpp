@@ -6,20 +6,49 @@ namespace slimpack::io::detail {
 /// The page's script, last part: details of a pack, mouse, keyboard and the controls.
 inline constexpr char timeline_input[] = R"js(
 // ---- details of a pack
+// Whose messages a kind waits for at a place: kinds with their places, parts of the model or, of a vocabulary, stages.
+function sendersTo(plan, kind, place) {
+  const {stages} = plan, parts = stages * plan.chunks, last = place === stages - 1;
+  if (kind === 0) return place > 0 ? [[0, place - 1]] : plan.vocabulary ? [[E, stages - 1]] : [];
+  if (kind === 1) return place + 1 < parts ? [[1, place + 1]] : [];
+  if (kind === E) return place > 0 ? [[E, place - 1]] : [];
+  if (kind === V) return last ? Array.from({length: stages - 1}, (_, r) => [V, r]) : [[0, parts - 1]];
+  if (kind === U) return last ? [] : [[V, stages - 1]];
+  return kind === 2 ? [] : [last ? [1, 0] : [G, place + 1]];
+}
+// One of the places that get its message.
+function receiverOf(plan, kind, place) {
+  const {stages} = plan, parts = stages * plan.chunks;
+  if (kind === 0) return place + 1 < parts ? [0, place + 1] : plan.vocabulary ? [V, 0] : null;
+  if (kind === 1) return place > 0 ? [1, place - 1] : plan.vocabulary ? [G, stages - 1] : null;
+  if (kind === E) return place + 1 < stages ? [E, place + 1] : [0, 0];
+  if (kind === V) return place + 1 < stages ? [V, stages - 1] : [U, 0];
+  return kind === G && place > 0 ? [G, place - 1] : null;
+}
+function messageTime(plan, r, [kind, place], [to, at], pack) {
+  const {passes, vocabulary} = plan.replicas[r];
+  if (to === V) return kind === 0 ? cell(vocabulary.hidden, at, pack) : cell(vocabulary.partial, place, pack);
+  if (to === U) return cell(vocabulary.statistics, at, pack);
+  if (kind >= E) return cell(kind === E ? vocabulary.embedded : vocabulary.gradients, place, pack);
+  return cell(passes[kind].message, place, pack);
+}
+const placeOf = (plan, lane, i) => chunkOf(lane.unit[i]) * plan.stages + lane.stage;
 function waitedFor(plan, lane, i) {
-  const unit = lane.unit[i], pass = passOf(unit), pack = lane.pack[i], parts = plan.stages * plan.chunks;
-  const part = chunkOf(unit) * plan.stages + lane.stage, source = pass === 0 ? part - 1 : part + 1;
+  const kind = kindOf(lane.unit[i]), pack = lane.pack[i], place = placeOf(plan, lane, i);
   const free = i > 0 ? lane.end[i - 1] : 0, idle = lane.start[i] - free;
   const after = i > 0 ? packName(lane, i - 1) + ' on this stage' : 'the start';
-  if (source < 0 || source >= parts || kindOf(unit) === 2) return [idle, after, null];
-  const chunk = Math.floor(source / plan.stages);
-  const sender = lanesOf(plan).find(l => l.r === lane.r && l.stage === source % plan.stages);
-  const from = lane.measured ? sender.twin : sender, k = indexOf(from, unitNumber(pass, chunk), pack);
-  const input = packName(from, k) + ' from stage ' + from.stage;
-  if (lane.measured)  // a run tells when packs began and ended, not when messages arrived
-    return [idle, from.end[k] > free ? input : after, input + ' ended at ' + instantText(from.end[k])];
-  const arrival = from.end[k] + cell(plan.replicas[lane.r].passes[pass].message, source, pack);
-  return [idle, arrival > free + 2 ? input : after, input + ' arrived at ' + instantText(arrival)];
+  let last = null;  // of several messages the last to come
+  for (const [from, at] of sendersTo(plan, kind, place)) {
+    const sender = lanesOf(plan).find(l => l.r === lane.r && l.stage === at % plan.stages);
+    const ran = lane.measured ? sender.twin : sender;
+    const k = indexOf(ran, unitNumber(from, from < E ? Math.floor(at / plan.stages) : 0), pack);
+    // A run tells when packs began and ended, not when messages arrived.
+    const time = ran.end[k] + (lane.measured ? 0 : messageTime(plan, lane.r, [from, at], [kind, place], pack));
+    if (!last || time > last.time) last = {time, input: packName(ran, k) + ' from stage ' + ran.stage};
+  }
+  if (!last) return [idle, after, null];
+  return [idle, last.time > free + (lane.measured ? 0 : 2) ? last.input : after,
+          last.input + (lane.measured ? ' ended at ' : ' arrived at ') + instantText(last.time)];
 }
 function comparison(lane, i) {
   const duration = l => l.end[i] - l.start[i], {twin} = lane;
@@ -39,8 +68,7 @@ function details(lane, i) {
     const sharers = shared ? ', shared by replicas ' + shared.replicas.join(', ') : '';
     slices.push(element('span', 'sequence ' + sequence), element('span', range + whole + sharers));
   }
-  const part = chunkOf(lane.unit[i]) * plan.stages + lane.stage;
-  const last = kind === 2 || part === (pass === 0 ? plan.stages * plan.chunks - 1 : 0);
+  const place = placeOf(plan, lane, i), to = receiverOf(plan, kind, place);
   const [idle, waited, input] = waitedFor(plan, lane, i);
   const lines = [
     ['start', instantText(lane.start[i])], ['end', instantText(lane.end[i])],
@@ -48,13 +76,15 @@ function details(lane, i) {
     ...(lane.twin ? comparison(lane, i) : []),
     ['waited', idle > 2 ? timeText(idle) + ' for ' + waited : 'not at all, after ' + waited],
     ...(input ? [['input', input]] : []),
-    ...(last || lane.measured ? [] : [['output', 'on its way for ' + timeText(cell(all.message, part, pack))]]),
+    ...(!to || lane.measured ? [] : [['output', 'on its way for ' + timeText(messageTime(plan, lane.r, [kind, place], to, pack))]]),
     ...(lane.memory ? [['memory', memoryText(plan, lane.memory[i])]] : []),
     ['tokens', count(all.tokens[pack]) + ' in ' + several(all.counts[pack], 'slice')],
   ];
   const more = all.counts[pack] - slices.length / 2;
   if (more > 0) slices.push(element('span'), element('span', 'and ' + count(more) + ' more'));
-  const title = [packName(lane, i), ['forward', 'backward', 'weight gradients of backward'][kind] + ' pack ' + pack,
+  const does = ['forward', 'backward', 'weight gradients of backward', 'embedding of forward', 'output layer of forward',
+                'weight gradients of the output layer of forward', 'gradients of the embedding of backward'];
+  const title = [packName(lane, i), does[kind] + ' pack ' + pack,
                  'stage ' + lane.stage + (plan.replicas.length > 1 ? ' of replica ' + lane.r : ''),
                  ...(lane.twin ? [nameOf(lane.measured)] : [])];
   const words = lines.flatMap(([name, text]) => [element('span', name), element('span', text)]);

@@ -5,7 +5,7 @@ namespace slimpack::io::detail {
 
 /// What a timeline page shows before its data: style and elements. Its content policy forbids every request, so that
 /// the page loads nothing wherever it is opened. Colours are told apart by readers with any colour vision: blue and
-/// orange differ in hue and in lightness (after Okabe and Ito, 2008).
+/// orange differ in hue and in lightness, as does their reddish purple (after Okabe and Ito, 2008).
 inline constexpr char timeline_head[] = R"html(<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -21,6 +21,7 @@ inline constexpr char timeline_head[] = R"html(<!DOCTYPE html>
   --lane: #e9ecf0; --grid: rgba(20, 30, 45, .10);
   --forward: #5aa5dc; --forward2: #2f7fbe; --backward: #f2ae49; --backward2: #d98a1c;
   --weights: #83c37f; --weights2: #4f9a4b;
+  --output: #cc79a7; --output2: #a9558a; --embedding: #ebc3d9; --embedding2: #dca6c6;
   --ink: #10161d; --halo: #ffffff; --reduce: #98a2ad;
   --memory: #7b62b3; --memory-fill: rgba(123, 98, 179, .26); --limit: #b01e5f;
 }
@@ -30,6 +31,7 @@ inline constexpr char timeline_head[] = R"html(<!DOCTYPE html>
     --lane: #262c35; --grid: rgba(230, 238, 250, .10);
     --forward: #56a3dd; --forward2: #2d77b3; --backward: #efa843; --backward2: #bf771a;
     --weights: #7dbb79; --weights2: #47853f;
+    --output: #d084b0; --output2: #9f5183; --embedding: #e9c0d8; --embedding2: #d3a0bf;
     --ink: #ffffff; --halo: #0b0e12; --reduce: #707a86;
     --memory: #b49ae6; --memory-fill: rgba(180, 154, 230, .28); --limit: #ff6aa9;
   }
@@ -70,6 +72,8 @@ dd small { font-size: 13px; font-weight: 500; }
 .key .forward { background: linear-gradient(90deg, var(--forward) 50%, var(--forward2) 50%); }
 .key .backward { background: linear-gradient(90deg, var(--backward) 50%, var(--backward2) 50%); }
 .key .weights { background: linear-gradient(90deg, var(--weights) 50%, var(--weights2) 50%); }
+.key .output { background: linear-gradient(90deg, var(--output) 50%, var(--output2) 50%); }
+.key .embedding { background: linear-gradient(90deg, var(--embedding) 50%, var(--embedding2) 50%); }
 .key .idle { background: var(--lane); border: 1px solid var(--line); }
 .key .path { background: var(--ink); height: 3px; }
 .key .held { background: var(--memory-fill); border-top: 2px solid var(--memory); }
@@ -118,6 +122,8 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
     <span class="key"><i class="forward"></i>forward</span>
     <span class="key"><i class="backward"></i>backward</span>
     <span class="key weights"><i class="weights"></i>weight gradients</span>
+    <span class="key vocabulary"><i class="output"></i>output layer (V, U)</span>
+    <span class="key vocabulary"><i class="embedding"></i>embedding (E, G)</span>
     <span class="key"><i class="idle"></i>idle</span>
     <span class="key critical"><i class="path"></i>critical path</span>
     <span class="key memory"><i class="held"></i>memory</span>
@@ -150,8 +156,8 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
     <p><kbd>C</kbd> critical path, <kbd>M</kbd> memory, <kbd>1</kbd> to <kbd>9</kbd> tabs,
        <kbd>Shift</kbd> + wheel scrolls the lanes.</p>
     <p>Click a pack to keep its details, <kbd>Esc</kbd> to let go. The address holds the view: copy it to share.</p>
-    <p class="muted">Packs thinner than a pixel share it: forward from the top, backward from below, weight gradients
-      over it, idle between.</p>
+    <p class="muted">Packs thinner than a pixel share it: forward from the top, a spread vocabulary under it, backward from
+      below, weight gradients over it, idle between.</p>
   </article>
 </section>
 <noscript>This page draws with JavaScript; it loads nothing from anywhere.</noscript>

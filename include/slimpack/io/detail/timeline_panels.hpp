@@ -42,6 +42,7 @@ function showFigures({plan, kind}) {
     ['Batch', several(data.lengths.length, 'sequence'), count(total) + ' tokens, longest ' + count(longest)],
     ['Shape', 'pp ' + plan.stages + ' \u00d7 dp ' + plan.replicas.length,
      'tp ' + plan.tensor + ', cp ' + plan.context + ', vpp ' + plan.chunks + (plan.expert ? ', ep ' + plan.expert : '') +
+     (plan.vocabulary ? ', vocabulary ' + plan.vocabulary : '') +
      (plan.layers ? ', layers ' + plan.layers.join(' ') : '')],
     ['Packs', count(packs(0) + packs(1)), count(packs(0)) + ' forward, ' + count(packs(1)) + ' backward'],
   ];
@@ -72,19 +73,21 @@ function showFigures({plan, kind}) {
 }
 // Where the mean stage spent the step; the rows add up to it.
 const backwardName = plan => plan.replicas.some(r => r.weights) ? 'backward, weight gradients' : 'backward';
+const withCalls = (plan, name, calls) => plan.vocabulary ? name + ', ' + calls : name;
 function showMeasured({plan, kind}) {
   $('measured').hidden = kind === 'predicted';
   if (kind === 'predicted') return;
   const lanes = lanesOf(plan).filter(ofReplica);
-  const spent = pass => lane => {
+  const spent = (...shares) => lane => {
     let sum = 0;
-    for (let i = 0; i < lane.n; ++i) if (passOf(lane.unit[i]) === pass) sum += lane.end[i] - lane.start[i];
+    for (let i = 0; i < lane.n; ++i) if (shares.includes(shareOf(lane.unit[i]))) sum += lane.end[i] - lane.start[i];
     return sum;
   };
   const mean = f => [lanes, lanes.map(lane => lane.twin)].map(all => all.reduce((a, l) => a + f(l), 0) / all.length);
-  const forward = mean(spent(0)), backward = mean(spent(1)), reduce = mean(lane => lane.reduce[1] - lane.reduce[0]);
-  const step = mean(lane => lane.step), idle = step.map((s, k) => s - forward[k] - backward[k] - reduce[k]);
-  const rows = [['forward', forward, 'forward'], [backwardName(plan), backward, 'backward'], ['idle', idle, 'lane'],
+  const forward = mean(spent(0)), backward = mean(spent(1, 2)), words = mean(spent(E)), reduce = mean(lane => lane.reduce[1] - lane.reduce[0]);
+  const step = mean(lane => lane.step), idle = step.map((s, k) => s - forward[k] - backward[k] - words[k] - reduce[k]);
+  const rows = [['forward', forward, 'forward'], [backwardName(plan), backward, 'backward'],
+                ...(plan.vocabulary ? [['vocabulary', words, 'output']] : []), ['idle', idle, 'lane'],
                 ...(Math.max(...reduce) > 0 ? [['gradient reduction', reduce, 'reduce']] : []), ['step', step]];
   $('measured').replaceChildren(element('h2', 'Where a stage spent the step, on average'),
       table(['', 'predicted', 'measured', 'ratio', 'of step'], rows.map(([name, [p, m], colour]) =>
@@ -95,7 +98,8 @@ function showMeasured({plan, kind}) {
 function showCards({plan, kind}) {
   showMeasured({plan, kind});
   const r = pathReplica(), replica = plan.replicas[r], c = replica.critical;
-  const parts = [['forward', c.forward], [backwardName(plan), c.backward, 'backward'], ['messages', c.messages, 'ink']];
+  const parts = [[withCalls(plan, 'forward', 'E, V'), c.forward, 'forward'],
+                 [withCalls(plan, backwardName(plan), 'U, G'), c.backward, 'backward'], ['messages', c.messages, 'ink']];
   if (plan.reduce > 0 && show.replica < 0) parts.push(['gradient reduction', plan.reduce, 'reduce']);
   const sum = Math.max(1, parts.reduce((a, part) => a + part[1], 0));
   const share = element('div', parts.map(([name, time, colour]) => {
@@ -146,7 +150,7 @@ function showControls({plan, kind}) {
   const strips = known && kind !== 'both', path = kind !== 'measured';
   const visible = {planned: path, critical: path && show.critical, memory: strips,
                    limit: strips && show.memory && limited, several: views.length > 1,
-                   weights: plan.replicas.some(r => r.weights),
+                   weights: plan.replicas.some(r => r.weights), vocabulary: plan.vocabulary,
                    reduce: shownLanes().some(lane => lane.reduce[1] > lane.reduce[0] || lane.stream.length > 0)};
   for (const [name, yes] of Object.entries(visible))
     for (const e of document.querySelectorAll('.bar .' + name)) e.style.display = yes ? '' : 'none';

@@ -29,12 +29,15 @@ function memoryText(plan, held) {
   return held >= 2 ** 30 ? digits(held / 2 ** 30, 2) + ' GiB' : digits(held / 2 ** 20, 1) + ' MiB';
 }
 const ratioText = x => digits(x, 3) + ' \u00d7';
-// What an instruction runs: forward 0, backward 1 or weight gradients 2, of a chunk.
-const unitNumber = (kind, chunk) => 4 * chunk + kind, kindOf = unit => unit & 3, chunkOf = unit => unit >> 2;
-const passOf = unit => Math.min(1, kindOf(unit));
+// What an instruction runs: forward 0, backward 1 or weight gradients 2, of a chunk; or of a spread vocabulary the embedding 3,
+// the output layer 4, its weight gradients 5, or the gradients of the embedding 6.
+const letters = 'FBWEVUG', E = 3, V = 4, U = 5, G = 6;
+const unitNumber = (kind, chunk) => 8 * chunk + kind, kindOf = unit => unit & 7, chunkOf = unit => unit >> 3;
+const passOf = unit => [1, 2, G].includes(kindOf(unit)) ? 1 : 0;
+const callNames = ['embed', 'output', 'output_weights', 'embed_gradients'];  // from kind 3 on
 const several = (n, word) => count(n) + ' ' + word + (n === 1 ? '' : 's');
 const packName = (lane, i) =>
-    'FBW'[kindOf(lane.unit[i])] + lane.pack[i] + (planShown().chunks > 1 ? '.' + chunkOf(lane.unit[i]) : '');
+    letters[kindOf(lane.unit[i])] + lane.pack[i] + (planShown().chunks > 1 && kindOf(lane.unit[i]) < E ? '.' + chunkOf(lane.unit[i]) : '');
 
 // ---- views: each plan, and where its step was measured the run and both, lane under lane
 const views = plans.flatMap(plan => (plan.measured ? ['predicted', 'measured', 'both'] : ['predicted'])
@@ -66,7 +69,7 @@ function unpackPass(pass) {
   });
 }
 function unpackLane(plan, replica, r, s, stage) {
-  const n = s.code.length, next = new Uint32Array(4 * plan.chunks);
+  const n = s.code.length, next = new Uint32Array(8 * plan.chunks);
   const lane = {r, stage, n, busy: 0, start: new Float64Array(n), end: new Float64Array(n), pack: new Uint32Array(n),
                 unit: new Uint32Array(n), memory: s.memory && new Float64Array(n), measured: false, twin: null,
                 step: plan.step, reduce: [plan.step - plan.reduce, plan.step], peak: replica.peak[stage],
@@ -79,9 +82,9 @@ function unpackLane(plan, replica, r, s, stage) {
       gap += 2;
       due = gap < s.gaps.length ? i + s.gaps[gap] : -1;
     }
-    const kind = 'FBW'.indexOf(s.code[i]), chunk = s.chunks ? s.chunks[i] : 0, unit = unitNumber(kind, chunk);
+    const kind = letters.indexOf(s.code[i]), chunk = s.chunks ? s.chunks[i] : 0, unit = unitNumber(kind, chunk);
     const pack = kind === 2 ? replica.weights.packs[next[unit]++] : next[unit]++;
-    const times = kind === 2 ? replica.weights.time : replica.passes[kind].time;
+    const times = kind >= E ? replica.vocabulary[callNames[kind - E]] : kind === 2 ? replica.weights.time : replica.passes[kind].time;
     const time = cell(times, chunk * plan.stages + stage, pack);
     lane.start[i] = t;
     lane.end[i] = t += time;
@@ -141,11 +144,11 @@ function readAddress() {
   wholeStep();
   setRange(1e9 * number('t0', 0), 1e9 * number('t1', show.t1 / 1e9));
   show.pick = null;
-  const pick = /^([FBW])(\d+)(?:\.(\d+))?@(\d+)\.(\d+)(m?)$/.exec(at.get('pick') || '');
+  const pick = /^([FBWEVUG])(\d+)(?:\.(\d+))?@(\d+)\.(\d+)(m?)$/.exec(at.get('pick') || '');
   if (!pick) return;
   const lane = lanesIn(views[show.tab]).find(l =>
       l.r === Number(pick[4]) && l.stage === Number(pick[5]) && l.measured === (pick[6] === 'm'));
-  const i = lane ? indexOf(lane, unitNumber('FBW'.indexOf(pick[1]), Number(pick[3] || 0)), Number(pick[2])) : -1;
+  const i = lane ? indexOf(lane, unitNumber(letters.indexOf(pick[1]), Number(pick[3] || 0)), Number(pick[2])) : -1;
   if (i >= 0) show.pick = {lane, i};
 }
 function writeAddress() {

@@ -4,14 +4,17 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/micropack.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
+#include <slimpack/pricing/detail/vocabulary_turn.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -38,20 +41,28 @@ template <class Cost, bool EachSlice>
 class checked_times {
  public:
   using wraps = Cost;
+  static constexpr bool folds = !EachSlice && spreads_vocabulary<Cost>();
 
   /// Requires  both outlive it
   checked_times(const Cost& cost, time_faults& faults) noexcept : kept_(keep(cost)), faults_(&faults) {}
+  /// For a search over a shape whose vocabulary may be spread: the times of its ends are counted to those of layers.
+  checked_times(const Cost& cost, time_faults& faults, const shape& on) : kept_(keep(cost)), faults_(&faults), turn_(cost, on) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     if constexpr (EachSlice)
       return sound(model().time(s, p, part), question::time, s, p, part);
     else
-      return model().time(s, p, part);
+      return at(part, [&](int own) { return with_ends(model().time(s, p, own), s.length, p, own); });
   }
   [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const
     requires(prices_packs<Cost>)
   {
-    const seconds all = model().time(pack, p, part);
+    const seconds all = at(part, [&](int own) {
+      const seconds layers = model().time(pack, p, own);
+      if constexpr (folds)
+        if (!turn_.empty()) return layers + turn_.of_pack(p, own) + turn_.of_tokens(size_of(pack), p, own);
+      return layers;
+    });
     return is_time(all) ? all : blamed(all, pack, p, part);
   }
   /// Of a model that prices packs by their slices.
@@ -63,45 +74,93 @@ class checked_times {
     return is_time(sum) ? sum : c.blamed(sum, pack, p, part);
   }
   [[nodiscard]] seconds overhead(pass p, int part) const {
-    return sound(pack_overhead(model(), p, part), question::overhead, {}, p, part);
+    const seconds all = at(part, [&](int own) {
+      const seconds layers = pack_overhead(model(), p, own);
+      if constexpr (folds)
+        if (!turn_.empty()) return layers + turn_.of_pack(p, own);
+      return layers;
+    });
+    return sound(all, question::overhead, {}, p, part);
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
-    return sound(useful_time(model(), s, p, part), question::useful, s, p, part);
+    return at(part, [&](int own) {
+      return with_ends(sound(useful_time(model(), s, p, own), question::useful, s, p, own), s.length, p, own);
+    });
   }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
-    return sound(least_time(model(), s, p, part), question::least, s, p, part);
+    return at(part, [&](int own) {
+      return with_ends(sound(least_time(model(), s, p, own), question::least, s, p, own), s.length, p, own);
+    });
   }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {
-    return sound(message_time(model(), size, p, part), question::message, {{}, {0}, size}, p, part);
+    seconds all;
+    if constexpr (folds)
+      all = turn_.empty() ? message_time(model(), size, p, part) : turn_.message(model(), size, p, part);
+    else
+      all = message_time(model(), size, p, part);
+    return sound(all, question::message, {{}, {0}, size}, p, part);
   }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     const slice first = mine.empty() ? slice{row.sequence, {0}, row.end} : mine.front();
-    return sound(exchange_time(model(), row, mine, p, part), question::exchange, first, p, part, row.sharers.size());
+    return at(part, [&](int own) {
+      return sound(exchange_time(model(), row, mine, p, own), question::exchange, first, p, own, row.sharers.size());
+    });
   }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const
     requires(prices_weights<Cost>)
   {
-    return sound(model().weight_time(s, part), question::weight_time, s, pass::backward, part);
+    return at(part, [&](int own) {
+      return with_ends(sound(model().weight_time(s, own), question::weight_time, s, pass::backward, own), s.length, pass::backward, own);
+    });
+  }
+  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const
+    requires(spreads_vocabulary<Cost>())
+  {
+    return sound(model().vocabulary_time(size, call, stage), question::vocabulary, {{}, {0}, size}, pass_of(call), stage);
+  }
+  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const {
+    const pass p = rows == vocabulary_rows::gradients ? pass::backward : pass::forward;
+    return sound(slimpack::vocabulary_message(model(), size, rows, stage), question::message, {{}, {0}, size}, p, stage);
+  }
+  /// Of each forward pack's message to where packs turn.
+  [[nodiscard]] seconds turn_wait(const workload& w) const
+    requires(folds)
+  {
+    return turn_.wait(w);
   }
   [[nodiscard]] seconds reduce_time() const {
     return sound(reduce_time_of(model()), question::reduce_time, {}, pass::backward, 0);
   }
   /// Looked at once, by check_longest.
-  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const { return gradient_buckets_of(model(), part); }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
+    if constexpr (folds)
+      if (!turn_.empty()) return turn_.turns(part) ? std::span<const gradient_bucket>{} : gradient_buckets_of(model(), turn_.part_of(part));
+    return gradient_buckets_of(model(), part);
+  }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
+    if constexpr (folds)
+      if (!turn_.empty() && turn_.turns_on(stage)) {
+        const bool known = memory_of(model(), 0).has_value();
+        return known ? std::optional(memory_rates{.fixed = 0, .live_token = 0}) : std::nullopt;
+      }
     std::optional<memory_rates> held = memory_of(model(), stage);
     if (!held) return held;
     for (double* const rate : {&held->fixed, &held->live_token, &held->gradient_token, &held->forward_token,
-                               &held->backward_token, &held->other_token, &held->weight_token}) {
+                               &held->backward_token, &held->other_token, &held->weight_token, &held->logit_token,
+                               &held->turned_token}) {
       if (is_memory(*rate)) continue;
       faults_->add({question::memory, *rate, {}, {}, stage});
       *rate = 0;
     }
+    if constexpr (folds)
+      if (!turn_.empty()) return turn_.roomy(*held);
     return held;
   }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const
     requires(keeps_by_piece<Cost>)
   {
+    if constexpr (folds)
+      if (!turn_.empty() && turn_.turns_on(stage)) return {};
     const bytes amount = model().kept(piece, stage);
     if (is_memory(amount.value)) [[likely]]
       return amount;
@@ -111,10 +170,28 @@ class checked_times {
   [[nodiscard]] int parts() const
     requires requires(const Cost& cost) { { cost.parts() } -> std::same_as<int>; }
   {
+    if constexpr (folds)
+      if (!turn_.empty()) return turn_.parts();
     return model().parts();
   }
 
  private:
+  [[nodiscard]] static pass pass_of(vocabulary_call call) noexcept {
+    return call == vocabulary_call::embed_gradients ? pass::backward : pass::forward;
+  }
+  /// What is asked of a part, by the model's own number; nothing where packs turn.
+  template <class Ask>
+  [[nodiscard]] seconds at(int part, const Ask& ask) const {
+    if constexpr (folds)
+      if (!turn_.empty()) return turn_.turns(part) ? seconds{} : ask(turn_.part_of(part));
+    return ask(part);
+  }
+  /// Layers, and what the ends of the model add for tokens.
+  [[nodiscard]] seconds with_ends(seconds layers, tokens n, pass p, int part) const {
+    if constexpr (folds)
+      if (!turn_.empty()) return layers + turn_.of_tokens(n, p, part);
+    return layers;
+  }
   [[nodiscard]] seconds sound(seconds t, question asked, const slice& of, pass p, int part, std::size_t count = 0) const {
     return is_time(t) ? t : refused(t, asked, of, p, part, count);
   }
@@ -151,8 +228,14 @@ class checked_times {
       return *kept_;
   }
 
+  struct no_turn {
+    no_turn() = default;
+    no_turn(const Cost&, const shape&) noexcept {}
+  };
+
   kept_model kept_;
   time_faults* faults_;
+  [[no_unique_address]] std::conditional_t<folds, vocabulary_turn, no_turn> turn_{};
 };
 
 /// Whether the model gives times for the longest sequence, which takes the longest (cost_model law 3), and for sharing it
@@ -206,6 +289,25 @@ result<void> check_longest(const Cost& cost, const shape& on, tokens longest, we
                                               " of a pack comes after one at " + std::to_string(before)};
       before = b.at;
     }
+  }
+  if (on.vocabulary == vocabulary::spread) {
+    const auto wrong = [&](seconds t, int stage) {
+      const std::string where = "a spread vocabulary and " + sequence + " on stage " + std::to_string(stage);
+      return std::isnan(t.value)
+                 ? error{errc::invalid_input, "the cost model has no times for " + where + ": make it for a shape with vocabulary::spread"}
+                 : error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for " + where +
+                                                  "; times must be from 0 to 1e12 s"};
+    };
+    for (int stage = 0; stage < on.stages; ++stage) {
+      for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
+                                         vocabulary_call::embed_gradients})
+        if (const seconds t = vocabulary_time(cost, longest, call, stage); !is_time(t)) return wrong(t, stage);
+      for (const vocabulary_rows rows : {vocabulary_rows::embedded, vocabulary_rows::hidden, vocabulary_rows::partial,
+                                         vocabulary_rows::statistics, vocabulary_rows::gradients})
+        if (const seconds t = sends(rows, stage, on) ? vocabulary_message(cost, longest, rows, stage) : seconds{}; !is_time(t))
+          return wrong(t, stage);
+    }
+    if (const seconds t = message_time(cost, longest, pass::backward, 0); !is_time(t)) return wrong(t, 0);
   }
   const seconds reduce = reduce_time_of(cost);
   if (!is_time(reduce))

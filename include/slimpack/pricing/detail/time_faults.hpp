@@ -24,7 +24,7 @@ namespace slimpack::detail {
 
 /// Which question of costs/hooks.hpp an answer was to.
 enum class question : unsigned char {
-  time, pack, overhead, useful, least, message, exchange, weight_time, reduce_time, memory, kept
+  time, pack, overhead, useful, least, message, exchange, weight_time, reduce_time, memory, kept, vocabulary
 };
 
 /// An answer of a cost model that is no time, or no amount of memory, and the question.
@@ -78,6 +78,7 @@ class time_faults {
       case question::reduce_time: text += "the reduction of gradients"; break;
       case question::memory: text += "a rate of memory_rates"; break;
       case question::kept: text += "what is kept of "; break;
+      case question::vocabulary: text += "a spread vocabulary and a pack of " + std::to_string(f.of.length.value) + " tokens"; break;
     }
     if (is_about_slice(f.asked)) {
       text += "slice [" + std::to_string(f.of.begin.value) + ", " + std::to_string(f.of.end().value) + ") of ";
@@ -89,6 +90,8 @@ class time_faults {
       text += ", on stage " + std::to_string(f.part) + "; amounts of memory must be from 0 to 1e24 bytes";
     else if (f.asked == question::reduce_time)
       text += "; times must be from 0 to 1e12 s";
+    else if (f.asked == question::vocabulary)
+      text += ", on stage " + std::to_string(f.part) + "; times must be from 0 to 1e12 s";
     else
       text += std::string(", ") + name_of(f.pass) + " on part " + std::to_string(f.part) +
               "; times must be from 0 to 1e12 s";
@@ -103,7 +106,7 @@ class time_faults {
 
   [[nodiscard]] static bool is_about_slice(question asked) noexcept {
     return asked != question::overhead && asked != question::message && asked != question::reduce_time &&
-           asked != question::memory;
+           asked != question::memory && asked != question::vocabulary;
   }
 
   [[nodiscard]] static std::optional<std::size_t> owner_of(const slice& s, std::span<const tokens> lengths,

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SCHEDULES_DETAIL_GREEDY_CHUNKS_HPP
 #define SLIMPACK_SCHEDULES_DETAIL_GREEDY_CHUNKS_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/greedy.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SCHEDULES_DETAIL_ZERO_BUBBLE_FILL_HPP
 #define SLIMPACK_SCHEDULES_DETAIL_ZERO_BUBBLE_FILL_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>

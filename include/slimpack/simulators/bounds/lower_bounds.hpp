@@ -39,6 +39,10 @@ template <class Cost>
 [[nodiscard]] seconds fill_time(const Cost& cost, const shape& shape, const sequence& s, int part) {
   const slice first = first_slice(s, shape.quantum);
   seconds sum{};
+  // Where the vocabulary is spread, all stages embed some token first.
+  if (shape.vocabulary == vocabulary::spread)
+    for (int stage = 0; stage < shape.stages; ++stage)
+      sum += vocabulary_time(cost, {1}, vocabulary_call::embed, stage) + vocabulary_message(cost, {1}, vocabulary_rows::embedded, stage);
   for (int q = 0; q < part; ++q)
     sum += pack_overhead(cost, pass::forward, q) + cost.time(first, pass::forward, q) +
            message_time(cost, first.length, pass::forward, q);
@@ -65,6 +69,8 @@ template <class Cost>
 ///           is faster than that of the shortest sequence (law 3). It ends with everything done: fill + F + B + W.
 ///           And after the last backward that feeds the stage before, which comes after all its F and B, a drain
 ///           must follow: fill + F + B + drain. Its first forward and its last backward are of chunk 0, part r.
+///           Of a spread vocabulary, what the stage embeds may fall into the fill, and what U and G do after its last
+///           backward, as weight gradients. V does not: no token runs backward on any stage before its V.
 template <class Cost>
 [[nodiscard]] seconds stage_bound(const Cost& cost, const shape& shape, std::span<const sequence> batch, int stage) {
   seconds all{};
@@ -77,6 +83,14 @@ template <class Cost>
       weights += least_weight_time(cost, whole, part);
     }
     overhead += pack_overhead(cost, pass::forward, part) + pack_overhead(cost, pass::backward, part);
+  }
+  if (shape.vocabulary == vocabulary::spread) {
+    tokens size{};
+    for (const sequence& s : batch) size += s.length;
+    const seconds late = vocabulary_time(cost, size, vocabulary_call::output_weights, stage) +
+                         vocabulary_time(cost, size, vocabulary_call::embed_gradients, stage);
+    all += vocabulary_time(cost, size, vocabulary_call::output, stage) + late;
+    weights += late;
   }
   const sequence& shortest = *std::min_element(batch.begin(), batch.end(), [](const sequence& a, const sequence& b) {
     return a.length < b.length;
@@ -97,7 +111,14 @@ template <class Cost>
   const slice whole{s.id, {0}, s.length};
   const seconds there = least_time(cost, whole, pass::forward, last);
   const seconds back = least_time(cost, whole, pass::backward, last) - least_weight_time(cost, whole, last);
-  return fill_time(cost, shape, s, last) + pack_overhead(cost, pass::forward, last) +
+  seconds turn{};  // of a spread vocabulary: the slowest way of a part to the last stage, and V there
+  if (shape.vocabulary == vocabulary::spread) {
+    for (int stage = 0; stage + 1 < shape.stages; ++stage)
+      turn = std::max(turn, vocabulary_message(cost, {1}, vocabulary_rows::hidden, stage) + vocabulary_time(cost, {1}, vocabulary_call::output, stage) +
+                                vocabulary_message(cost, {1}, vocabulary_rows::partial, stage));
+    turn += vocabulary_time(cost, {1}, vocabulary_call::output, shape.stages - 1);
+  }
+  return fill_time(cost, shape, s, last) + turn + pack_overhead(cost, pass::forward, last) +
          pack_overhead(cost, pass::backward, last) + (there + back) * (1.0 / sharers) +
          drain_time(cost, shape, s, last);
 }
@@ -116,7 +137,8 @@ template <class Cost>
     bounds.push_back({"stage " + std::to_string(r) + ": fill + work + drain", stage_bound(cost, shape, batch, r)});
     if (bounds.back().time > bounds[static_cast<std::size_t>(busiest)].time) busiest = r;
   }
-  if (shape.stages > 1) {
+  // Calls of a spread vocabulary can fill what packs would lose.
+  if (shape.stages > 1 && shape.vocabulary == vocabulary::last) {
     const seconds least = bounds[static_cast<std::size_t>(busiest)].time;
     const batch_quanta all(batch, shape.quantum);
     const residence memory(cost, shape, batch, all, rates);

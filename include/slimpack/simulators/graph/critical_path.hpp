@@ -56,8 +56,10 @@ struct critical_seconds {
 
 [[nodiscard]] inline critical_seconds seconds_on(std::span<const critical_task> path) {
   critical_seconds sum;
-  for (const critical_task& c : path)
-    (c.what.is_message ? sum.messages : c.what.what.pass == pass::forward ? sum.forward : sum.backward) += c.what.duration;
+  for (const critical_task& c : path) {
+    const bool forward = c.what.what.pass == pass::forward && !c.what.what.weights_only;
+    (c.what.is_message ? sum.messages : forward ? sum.forward : sum.backward) += c.what.duration;
+  }
   return sum;
 }
 

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_MAKESPAN_HPP
 #define SLIMPACK_SIMULATORS_GRAPH_MAKESPAN_HPP
 
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -21,16 +22,18 @@ namespace slimpack::detail {
 template <class Tell>
 result<seconds> run_in_time(const workload& work, std::span<const program> programs, Tell&& tell) {
   std::vector<seconds> free(programs.size());
-  std::vector<seconds> arrival[2] = {std::vector<seconds>(work.forward.time.size()),
-                                     std::vector<seconds>(work.backward.time.size())};
+  const shape& on = work.shape;
+  const messages_under_way number(work);
+  std::vector<seconds> arrival(number.size());
   seconds makespan{};
   result<void> walked = walk(work, programs, [&](const step_of_walk& s) {
     const instruction& i = s.instruction;
-    const pass_timing& timing = work.of(i.pass);
-    std::vector<seconds>& arrives = arrival[i.pass == pass::backward];
-    const seconds begin = s.has_input ? std::max(free[s.stage], arrives[s.cell]) : free[s.stage];
-    const seconds end = begin + (i.weights_only ? work.weight.time[s.cell] : timing.time[s.cell]);
-    if (s.has_output()) arrives[s.feeds] = end + timing.message[s.cell];
+    seconds begin = free[s.stage];
+    if (!i.is_weights())
+      each_before(s.place, on, [&](flow_place from) { begin = std::max(begin, arrival[number(from, s.place, i.pack)]); });
+    const seconds end = begin + time_of(work, i, s.stage, on);
+    if (!i.is_weights())
+      each_after(s.place, on, [&](flow_place to) { arrival[number(s.place, to, i.pack)] = end + message_of(work, s.place, to, i.pack, on); });
     free[s.stage] = end;
     makespan = std::max(makespan, end);
     tell(s.stage, timed_instruction{i, begin, end});

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_TASK_GRAPH_HPP
 #define SLIMPACK_SIMULATORS_GRAPH_TASK_GRAPH_HPP
 
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -25,6 +26,7 @@ struct task {
   seconds duration;
   std::uint32_t replica{};  ///< that runs it, where several run together (simulators/graph/joint.hpp); of a gate, one of them
   bool is_gate{};
+  std::uint32_t receiver{};  ///< of a message: the stage
 
   [[nodiscard]] bool is_instruction() const noexcept { return !is_message && !is_gate; }
 };
@@ -35,7 +37,9 @@ struct task {
 /// Edges     program order on a stage; instruction -> its message -> the instruction that waits for it.
 ///           A backward on the last part also waits for all forwards of its sequences; program order
 ///           implies it, since a program that runs them later would wait for itself and is rejected. Weight
-///           gradients (W) come after their backward by program order too, and nothing waits for them.
+///           gradients (W) come after their backward by program order too, and nothing waits for them. The ends of a
+///           model whose vocabulary is spread are flows of their own (core/vocabulary.hpp); a backward on the last
+///           part then waits, by program order, for the output layer's last call (V) of its sequences there.
 /// Source    derived; SlimPack (arXiv:2509.26246) describes its simulator as a DAG solved by its critical path
 /// Messages neither occupy a stage nor delay each other.
 class task_graph {
@@ -96,7 +100,7 @@ class task_graph {
   std::vector<node> targets_;
   // Scratch of assign, kept for its capacity.
   std::vector<std::uint32_t> previous_;  // per stage, slot in targets_ that waits for its next node
-  std::vector<std::uint32_t> inbox_[2];  // per pack and part, slot that the consumer fills, by pass
+  std::vector<std::uint32_t> inbox_;     // per message, slot that the consumer fills
 };
 
 inline result<void> task_graph::assign(const workload& work, std::span<const program> programs) {
@@ -109,24 +113,22 @@ inline result<void> task_graph::assign(const workload& work, std::span<const pro
   rows_.reserve(2 * instructions + 1);
   targets_.reserve(3 * instructions);
   previous_.assign(programs.size(), unknown);
-  inbox_[0].resize(work.forward.time.size());
-  inbox_[1].resize(work.backward.time.size());
-  result<void> walked = detail::walk(work, programs, [this, &work](const detail::step_of_walk& s) {
+  const shape& on = work.shape;
+  const detail::messages_under_way number(work);
+  inbox_.resize(number.size());
+  result<void> walked = detail::walk(work, programs, [&](const detail::step_of_walk& s) {
     const instruction& i = s.instruction;
-    if (i.weights_only) {
-      append(i, s.stage, work.weight.time[s.cell], s.is_followed);
-      return;
-    }
-    const pass_timing& timing = work.of(i.pass);
-    std::vector<std::uint32_t>& inbox = inbox_[i.pass == pass::backward];
-    const node self = append(i, s.stage, timing.time[s.cell], s.is_followed);
-    if (s.has_input) targets_[inbox[s.cell]] = self;
-    if (!s.has_output()) return;
-    targets_.push_back(self + 1);
-    tasks_.push_back({i, s.stage, true, timing.message[s.cell]});
-    rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
-    inbox[s.feeds] = static_cast<std::uint32_t>(targets_.size());
-    targets_.push_back(unknown);
+    const node self = append(i, s.stage, slimpack::time_of(work, i, s.stage, on), s.is_followed);
+    if (i.is_weights()) return;
+    detail::each_before(s.place, on, [&](detail::flow_place from) { targets_[inbox_[number(from, s.place, i.pack)]] = self; });
+    node message = self;
+    detail::each_after(s.place, on, [&](detail::flow_place) { targets_.push_back(++message); });
+    detail::each_after(s.place, on, [&](detail::flow_place to) {
+      tasks_.push_back({i, s.stage, true, detail::message_of(work, s.place, to, i.pack, on), 0, false, detail::stage_of(to, on)});
+      rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
+      inbox_[number(s.place, to, i.pack)] = static_cast<std::uint32_t>(targets_.size());
+      targets_.push_back(unknown);
+    });
   });
   rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
   return walked;

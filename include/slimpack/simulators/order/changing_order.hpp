@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SIMULATORS_ORDER_CHANGING_ORDER_HPP
 #define SLIMPACK_SIMULATORS_ORDER_CHANGING_ORDER_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,14 +13,14 @@ namespace slimpack::detail {
 /// Largest differencing (Karmarkar and Karp, 1982) into `bins` subsets: the two partial solutions with the widest
 /// spread are merged, heaviest subset with lightest, until one is left. Empty subsets are not stored.
 /// Shapes    returns at most `bins` subsets of item indices, heaviest first
-/// Complexity O(n log^2 n), n items: of two partial solutions, and of two subsets, the smaller moves into the larger
+/// Complexity O(n (log^2 n + bins)), n items: of two partial solutions, and of two subsets, the smaller moves into the larger
 inline std::vector<std::vector<std::uint32_t>> largest_differencing(std::span<const double> weight, std::size_t bins) {
   struct subset {
     double sum;
     std::vector<std::uint32_t> items;
     bool operator<(const subset& lighter) const { return sum > lighter.sum; }
   };
-  using partial = std::multiset<subset>;  // heaviest first
+  using partial = std::vector<subset>;  // heaviest first
   std::vector<partial> pool(weight.size());
   using key = std::pair<double, std::int64_t>;  // widest first, then the one that holds the earliest item
   std::vector<key> widest;  // a heap
@@ -31,7 +29,7 @@ inline std::vector<std::vector<std::uint32_t>> largest_differencing(std::span<co
     std::push_heap(widest.begin(), widest.end());
   };
   for (std::uint32_t i = 0; i < weight.size(); ++i) {
-    pool[i].insert({weight[i], {i}});
+    pool[i].push_back({weight[i], {i}});
     push({weight[i], -std::int64_t{i}});
   }
   if (pool.empty()) return {};
@@ -48,26 +46,25 @@ inline std::vector<std::vector<std::uint32_t>> largest_differencing(std::span<co
     partial& b = pool[std::max(kept, gone)];
     if (a.size() < b.size()) std::swap(a, b);
     // a[k] meets b[bins - 1 - k], so only the lighter ends meet; the heavier subsets of b stay as they are.
-    std::vector<partial::node_type> met;
-    for (std::size_t free = bins - a.size(); !b.empty();) {
-      partial::node_type other = b.extract(b.begin());
+    std::size_t free = bins - a.size();
+    for (subset& other : b) {
       if (free > 0) {
         --free;
-      } else {
-        partial::node_type own = a.extract(std::prev(a.end()));
-        if (own.value().items.size() > other.value().items.size()) std::swap(own.value().items, other.value().items);
-        other.value().sum += own.value().sum;
-        other.value().items.insert(other.value().items.end(), own.value().items.begin(), own.value().items.end());
+        continue;
       }
-      met.push_back(std::move(other));
+      subset& own = a.back();
+      if (own.items.size() > other.items.size()) std::swap(own.items, other.items);
+      other.sum += own.sum;
+      other.items.insert(other.items.end(), own.items.begin(), own.items.end());
+      a.pop_back();
     }
-    for (partial::node_type& n : met) a.insert(std::move(n));
-    const double spread = a.begin()->sum - (a.size() < bins ? 0.0 : std::prev(a.end())->sum);
+    for (subset& met : b) a.insert(std::upper_bound(a.begin(), a.end(), met), std::move(met));
+    b.clear();
+    const double spread = a.front().sum - (a.size() < bins ? 0.0 : a.back().sum);
     push({spread, -static_cast<std::int64_t>(std::min(kept, gone))});
   }
   std::vector<std::vector<std::uint32_t>> out;
-  for (partial& whole = pool.front(); !whole.empty();)
-    out.push_back(std::move(whole.extract(whole.begin()).value().items));
+  for (subset& one : pool.front()) out.push_back(std::move(one.items));
   return out;
 }
 

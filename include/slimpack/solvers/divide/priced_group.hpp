@@ -7,6 +7,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/spread_vocabulary.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/solvers/solution.hpp>
@@ -23,7 +24,8 @@ namespace slimpack::simulators {
 /// Replicas that run together, priced.
 struct priced_group {
   std::vector<workload> works;  ///< one per replica of the group
-  task_graph graph;             ///< of all of them (joint_graph)
+  std::vector<std::vector<program>> programs{};  ///< of each, with the calls of a spread vocabulary; empty: the solution's
+  task_graph graph{};           ///< of all of them (joint_graph)
 
   /// When the last of them ends.
   [[nodiscard]] seconds end() const {
@@ -45,12 +47,22 @@ template <class Cost>
     priced.works.push_back(settled(price(solved.replicas[r].partition, cost, on, rates, weights,
                                          shared_rows(solved.merges, packs_of, r)),
                                    solved.replicas[r].programs));
+  if (on.vocabulary == vocabulary::spread) {
+    std::vector<std::vector<program>> layers;
+    for (const std::uint32_t r : group) layers.push_back(solved.replicas[r].programs);
+    result<std::vector<std::vector<program>>> made = schedules::spread_vocabulary(group, priced.works, layers, solved.merges);
+    if (!made) return std::move(made).error();
+    priced.programs = std::move(made).value();
+  }
   const auto position = [&](std::uint32_t r) {
     return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), r) - group.begin());
   };
   result<task_graph> graph = joint_graph(
       group, [&](std::uint32_t r) -> const workload& { return priced.works[position(r)]; },
-      [&](std::uint32_t r) -> std::span<const program> { return solved.replicas[r].programs; }, solved.merges);
+      [&](std::uint32_t r) -> std::span<const program> {
+        return priced.programs.empty() ? solved.replicas[r].programs : priced.programs[position(r)];
+      },
+      solved.merges);
   if (!graph) return std::move(graph).error();
   priced.graph = std::move(graph).value();
   return priced;

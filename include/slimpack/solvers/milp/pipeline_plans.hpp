@@ -76,7 +76,8 @@ inline std::vector<double> milp_pipeline::values_of(const replica_solution& plan
   set(end_, run.value().makespan.value);
   for (std::size_t r = 0; r < of_.stages; ++r) {
     for (const timed_instruction& t : run.value().stages[r]) {
-      const auto [p, pack, chunk, weights] = t.instruction;
+      const pass p = t.instruction.pass;
+      const pack_id pack = t.instruction.pack;
       const bool back = p == pass::backward;
       set(start(p, r, pack.value + (back ? empty : 0)), t.begin.value);
       if (back && pack.value == 0)

@@ -121,6 +121,7 @@ struct state_type_of<Compute> {
 template <class Compute>
 class audited_compute : public state_type_of<Compute> {
  public:
+  using wraps = Compute;  // detail/has_member.hpp
   static constexpr backward_cuts cuts = cuts_of<Compute>();
   static constexpr exchange_set shares_rows = slimpack::detail::exchanges_of<Compute>();
   static constexpr bool splits_weight_gradients = slimpack::detail::splits_weight_gradients<Compute>;
@@ -153,6 +154,37 @@ class audited_compute : public state_type_of<Compute> {
     compute_->discard(std::forward<Arguments>(all)...);
   }
 
+  [[nodiscard]] vocabulary_format vocabulary_rows() const
+    requires slimpack::detail::says_vocabulary<Compute>
+  {
+    return compute_->vocabulary_rows();
+  }
+  template <class... Arguments>
+    requires requires(Compute& c, Arguments&&... all) { c.embed(std::forward<Arguments>(all)...); }
+  decltype(auto) embed(Arguments&&... all) {
+    return compute_->embed(std::forward<Arguments>(all)...);
+  }
+  template <class... Arguments>
+    requires requires(Compute& c, Arguments&&... all) { c.output(std::forward<Arguments>(all)...); }
+  decltype(auto) output(Arguments&&... all) {
+    return compute_->output(std::forward<Arguments>(all)...);
+  }
+  template <class... Arguments>
+    requires requires(Compute& c, Arguments&&... all) { c.gather_output(std::forward<Arguments>(all)...); }
+  decltype(auto) gather_output(Arguments&&... all) {
+    return compute_->gather_output(std::forward<Arguments>(all)...);
+  }
+  template <class... Arguments>
+    requires requires(Compute& c, Arguments&&... all) { c.output_weights(std::forward<Arguments>(all)...); }
+  decltype(auto) output_weights(Arguments&&... all) {
+    return compute_->output_weights(std::forward<Arguments>(all)...);
+  }
+  template <class... Arguments>
+    requires requires(Compute& c, Arguments&&... all) { c.embed_gradients(std::forward<Arguments>(all)...); }
+  decltype(auto) embed_gradients(Arguments&&... all) {
+    return compute_->embed_gradients(std::forward<Arguments>(all)...);
+  }
+
   [[nodiscard]] int chunks() const { return chunks_of(*compute_).value_or(1); }
   [[nodiscard]] tokens valid_tokens(const slice& s) const { return valid_tokens_of(*compute_, s); }
   result<void> begin_step(const step_outline& outline) { return slimpack::begin_step(*compute_, outline); }
@@ -160,6 +192,8 @@ class audited_compute : public state_type_of<Compute> {
   void sequence_done(sequence_id s, std::uint32_t chunk) { slimpack::sequence_done(*compute_, s, chunk); }
   result<void> reduce(auto& group) { return slimpack::reduce(*compute_, group); }
   result<void> reduce_part(std::uint32_t chunk, auto& sums) { return slimpack::reduce_part(*compute_, chunk, sums); }
+  [[nodiscard]] int reductions(int chunk) const { return reductions_of(*compute_, chunk); }
+  void copy_rows(std::span<const std::byte> from, std::span<std::byte> to) { slimpack::copy_rows(*compute_, from, to); }
   [[nodiscard]] double loss() { return loss_of(*compute_); }
   [[nodiscard]] bytes held() const { return held_by(*compute_); }
   void abort_step() { slimpack::abort_step(*compute_); }

@@ -2,6 +2,9 @@
 #define SLIMPACK_TESTING_DETAIL_COMPUTE_STEPS_HPP
 
 #include <slimpack/concepts.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/with_vocabulary.hpp>
+#include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/testing/detail/compute_options.hpp>
@@ -10,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -134,6 +138,7 @@ class compute_steps {
     return step(all, p, batch, fails, message, [](std::size_t, compute& c) -> compute& { return c; });
   }
 
+  /// Of layers: plans have the vocabulary where the stages have it.
   [[nodiscard]] shape shape_of(int stages, int replicas) const {
     return {.stages = stages, .replicas = replicas, .quantum = o_.quantum};
   }
@@ -143,18 +148,25 @@ class compute_steps {
     return lengths;
   }
   [[nodiscard]] plan planned(std::span<const document> batch, int stages, int replicas, const solution& given) const {
-    const planner make{shape_of(stages, replicas), slicers::equal_cost{}, costs::quadratic{}, solution_as_given{&given}};
+    shape on = shape_of(stages, replicas);
+    if (vocabulary_format_of(std::as_const(*model_.make(0, stages))).partial.width > 0) on.vocabulary = vocabulary::spread;
+    const costs::with_vocabulary<costs::quadratic> cost{{}, {.output = {.token = 1e-7}, .output_weights = {.token = 1e-7}}};
+    const planner make{on, slicers::equal_cost{}, cost, solution_as_given{&given}};
     return make(lengths_of(batch)).value();
   }
 
-  /// Gradients over the stages of one copy of the model.
+  /// Gradients over the stages of one copy of the model: those of layers, then those of a vocabulary that can be spread.
   [[nodiscard]] std::vector<double> gradients(ranks& all, int stages, int replica = 0) const {
     std::vector<double> sum;
-    for (int stage = 0; stage < stages; ++stage) {
-      const auto rank = static_cast<std::size_t>(replica * stages + stage);
-      const std::vector<double> own = model_.gradients(*all.computes[rank]);
-      sum.insert(sum.end(), own.begin(), own.end());
-    }
+    const auto add = [&](const auto& gradients_of) {
+      for (int stage = 0; stage < stages; ++stage) {
+        const std::vector<double> own = gradients_of(*all.computes[static_cast<std::size_t>(replica * stages + stage)]);
+        sum.insert(sum.end(), own.begin(), own.end());
+      }
+    };
+    add([&](compute& c) { return std::vector<double>(model_.gradients(c)); });
+    if constexpr (requires(compute& c) { { model_.vocabulary_gradients(c) } -> std::convertible_to<std::vector<double>>; })
+      add([&](compute& c) { return std::vector<double>(model_.vocabulary_gradients(c)); });
     return sum;
   }
 

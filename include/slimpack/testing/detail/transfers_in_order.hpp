@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
 #define SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
 
+#include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
@@ -26,12 +27,16 @@ namespace slimpack::testing::detail {
 /// Requires  programs that run each pack once            Returns   what stands where it may not, or is missing
 [[nodiscard]] inline std::optional<std::string> out_of_order(const plan& p, std::span<const std::uint32_t> replicas,
                                                              std::span<const simulators::transfer> order) {
-  using rank = std::pair<std::uint32_t, std::uint32_t>;                                       // replica, stage
-  using place = std::tuple<std::uint32_t, std::uint32_t, pass, std::uint32_t, std::uint32_t>;  // with pack and chunk
+  using rank = std::pair<std::uint32_t, std::uint32_t>;  // replica, stage
+  using place = std::tuple<std::uint32_t, slimpack::detail::flow, std::uint32_t, std::uint32_t>;  // replica, flow, where, pack
   const auto stages = static_cast<std::uint32_t>(p.shape.stages);
   const auto parts = static_cast<std::uint32_t>(p.shape.parts());
-  const auto place_of = [](std::uint32_t replica, std::uint32_t stage, const instruction& i) {
-    return place{replica, stage, i.pass, i.pack.value, i.chunk};
+  const auto flow_place_of = [&](std::uint32_t stage, const instruction& i) { return slimpack::detail::place_of(i, stage, p.shape); };
+  const auto named_place = [](std::uint32_t replica, slimpack::detail::flow_place at, pack_id pack) {
+    return place{replica, at.flow, at.at, pack.value};
+  };
+  const auto place_of = [&](std::uint32_t replica, std::uint32_t stage, const instruction& i) {
+    return named_place(replica, flow_place_of(stage, i), i.pack);
   };
   std::set<place> rowed;  // that exchange rows
   for (const merge& m : p.merges)
@@ -39,8 +44,9 @@ namespace slimpack::testing::detail {
       for (const pass way : {pass::forward, pass::backward})
         for (const std::vector<pack_id>& row : m.of(way))
           for (std::uint32_t part = 0; part < parts && row[k] != merge::none; ++part)
-            rowed.insert({m.replicas[k], part % stages, way, row[k].value, part / stages});
-  std::set<place> moved, exchanged;
+            rowed.insert(place_of(m.replicas[k], part % stages, {way, row[k], part / stages}));
+  std::set<std::pair<place, std::uint32_t>> moved;  // by receiver
+  std::set<place> exchanged;
   std::set<std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>> of_absent;  // merge, pass, row, part, replica
   std::map<rank, std::size_t> at;  // how far each rank has run its program
   const auto name = [&](std::uint32_t replica, std::uint32_t stage, const instruction& i) {
@@ -51,21 +57,24 @@ namespace slimpack::testing::detail {
     const program& code = p.replicas[replica].programs[stage];
     for (std::size_t& next = at[{replica, stage}]; next < code.size(); ++next) {
       const instruction& own = code[next];
-      const std::uint32_t part = own.chunk * stages + stage;
-      const bool is_first = own.pass == pass::forward ? part == 0 : part + 1 == parts;
-      const bool is_last = own.pass == pass::forward ? part + 1 == parts : part == 0;
+      const bool moves = !own.is_weights();
       const place self = place_of(replica, stage, own);
-      if (!own.weights_only && !is_first) {
-        const std::uint32_t from = own.pass == pass::forward ? part - 1 : part + 1;
-        if (!moved.contains({replica, from % stages, own.pass, own.pack.value, from / stages})) return false;
-      }
+      bool has_all = true, sent_all = true;
+      if (moves) slimpack::detail::each_before(flow_place_of(stage, own), p.shape, [&](slimpack::detail::flow_place from) {
+        has_all = has_all && moved.contains({named_place(replica, from, own.pack), stage});
+      });
+      if (!has_all) return false;
       if (own == i && !after_rows) return true;
-      if (!own.weights_only && rowed.contains(self) && !exchanged.contains(self)) return false;
+      if (moves && rowed.contains(self) && !exchanged.contains(self)) return false;
       if (own == i) return true;
-      if (!own.weights_only && !is_last && !moved.contains(self)) return false;
+      if (moves) slimpack::detail::each_after(flow_place_of(stage, own), p.shape, [&](slimpack::detail::flow_place to) {
+        sent_all = sent_all && moved.contains({self, slimpack::detail::stage_of(to, p.shape)});
+      });
+      if (!sent_all) return false;
     }
     return false;
   };
+  std::size_t messages = 0, expected = 0;
   for (const simulators::transfer& t : order) {
     if (t.is_absent) {
       if (!of_absent.insert({t.merge, t.what.pass, t.what.pack.value, t.what.chunk * stages + t.stage, t.replica}).second)
@@ -75,19 +84,28 @@ namespace slimpack::testing::detail {
     }
     const place self = place_of(t.replica, t.stage, t.what);
     if (!std::binary_search(replicas.begin(), replicas.end(), t.replica)) return name(t.replica, t.stage, t.what) + " is of no replica of the group";
-    if ((t.is_rows ? exchanged : moved).contains(self)) return name(t.replica, t.stage, t.what) + " stands twice";
+    if (t.is_rows ? exchanged.contains(self) : moved.contains({self, t.receiver})) return name(t.replica, t.stage, t.what) + " stands twice";
     if (!reaches(t.replica, t.stage, t.what, !t.is_rows)) return name(t.replica, t.stage, t.what) + " stands before what it waits for";
-    (t.is_rows ? exchanged : moved).insert(self);
+    if (t.is_rows)
+      exchanged.insert(self);
+    else
+      moved.insert({self, t.receiver});
+    messages += !t.is_rows;
   }
   for (const std::uint32_t r : replicas)
     for (std::uint32_t stage = 0; stage < stages; ++stage)
       for (const instruction& i : p.replicas[r].programs[stage]) {
-        const std::uint32_t part = i.chunk * stages + stage;
-        const bool sends = !i.weights_only && (i.pass == pass::forward ? part + 1 < parts : part > 0);
+        if (i.is_weights()) continue;
         const place self = place_of(r, stage, i);
-        if (sends != moved.contains(self) && !i.weights_only) return name(r, stage, i) + " sends what has no place";
-        if (!i.weights_only && rowed.contains(self) != exchanged.contains(self)) return name(r, stage, i) + " has rows without a place";
+        bool sent_all = true;
+        slimpack::detail::each_after(flow_place_of(stage, i), p.shape, [&](slimpack::detail::flow_place to) {
+          ++expected;
+          sent_all = sent_all && moved.contains({self, slimpack::detail::stage_of(to, p.shape)});
+        });
+        if (!sent_all) return name(r, stage, i) + " sends what has no place";
+        if (rowed.contains(self) != exchanged.contains(self)) return name(r, stage, i) + " has rows without a place";
       }
+  if (messages != expected) return std::to_string(messages) + " messages where the programs send " + std::to_string(expected);
   return std::nullopt;
 }
 

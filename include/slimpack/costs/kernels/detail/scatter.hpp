@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_COSTS_KERNELS_DETAIL_SCATTER_HPP
 #define SLIMPACK_COSTS_KERNELS_DETAIL_SCATTER_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/costs/kernels/origin.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_COSTS_KERNELS_DETAIL_TIME_CURVE_HPP
 #define SLIMPACK_COSTS_KERNELS_DETAIL_TIME_CURVE_HPP
 
-#include <slimpack/core/assert.hpp>
+#include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/kernels/detail/measured_times.hpp>
 #include <slimpack/costs/kernels/origin.hpp>

@@ -127,7 +127,7 @@ class tied_packs {
   for (std::size_t g = 0; g < alone.size(); ++g)
     for (const simulators::task& t : alone[g].tasks()) {
       const std::size_t part = t.what.chunk * static_cast<std::size_t>(on.stages) + t.stage;
-      if (t.is_instruction() && !t.what.weights_only) at[packs.number(g, t.what.pass, t.what.pack) * parts + part] = n;
+      if (t.is_instruction() && t.what.is_pass()) at[packs.number(g, t.what.pass, t.what.pack) * parts + part] = n;
       ++n;
     }
   for (const auto& [from, to] : apart)
@@ -148,7 +148,7 @@ class tied_packs {
   for (std::size_t g = 0; g < alone.size(); ++g)
     for (const simulators::task& t : alone[g].tasks()) {
       const simulators::task_graph::node self = n++;
-      if (!t.is_instruction() || t.what.weights_only) continue;
+      if (!t.is_instruction() || !t.what.is_pass()) continue;
       const std::optional<std::uint32_t> pack = packs.stand_in(g, t.what.pass, t.what.pack);
       if (!pack) continue;
       std::uint32_t& set = set_at[*pack * parts + t.what.chunk * static_cast<std::size_t>(on.stages) + t.stage];

@@ -48,7 +48,7 @@ class order_search {
   order_search(const partition& packs, std::span<const program> programs, const workload& work,
                std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
                splitmix& random, const solvers::search_options& options = solvers::default_search_options)
-      : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()),
+      : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()), turn_wait_(work.turn_wait.value),
         ends_(ends_of(packs.forward, sequences.size())),
         order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), random_(random),
         options_(options) {
@@ -213,6 +213,9 @@ class order_search {
     for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after}) list->clear();
     for (const seconds t : timing.time) change_.time.push_back(t.value);
     for (const seconds t : timing.message) change_.message.push_back(t.value);
+    if (p == pass::forward && turn_wait_ > 0)
+      for (auto cell = static_cast<std::size_t>(parts_) - 2; cell < change_.message.size(); cell += static_cast<std::size_t>(parts_))
+        change_.message[cell] += turn_wait_;
     for (std::size_t i = 0; i < made_.size(); ++i) {
       const std::span<const slice> pack = made_[i];
       change_.size.push_back(size_of(pack).value);
@@ -234,6 +237,7 @@ class order_search {
   const Cost& cost_;
   cut_budget base_;
   int parts_;
+  double turn_wait_;  // workload::turn_wait
   std::vector<std::int64_t> ends_;
   simulators::changing_order order_;
   by_pass<std::vector<std::vector<slice>>> slices_;  // by place

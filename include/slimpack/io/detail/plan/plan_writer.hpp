@@ -1,9 +1,10 @@
-#ifndef SLIMPACK_IO_DETAIL_PLAN_WRITER_HPP
-#define SLIMPACK_IO_DETAIL_PLAN_WRITER_HPP
+#ifndef SLIMPACK_IO_DETAIL_PLAN_PLAN_WRITER_HPP
+#define SLIMPACK_IO_DETAIL_PLAN_PLAN_WRITER_HPP
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 #include <slimpack/views.hpp>
 
 #include <algorithm>
@@ -24,7 +25,8 @@ class plan_writer {
  public:
   plan_writer(std::ostream& out, const plan& p, bool explained)
       : json_(out), plan_(p),
-        is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || (explained && p.rank_time)) {}
+        is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || spreads() ||
+                   (explained && p.rank_time)) {}
 
   void write() {
     json_.open('{').field("format", is_second_ ? plan_format_2 : plan_format).field("hash", hash_text(plan_.hash));
@@ -37,6 +39,7 @@ class plan_writer {
     json_.field("stages", s.stages).field("dp", s.replicas).field("tp", s.tensor).field("cp", s.context);
     json_.field("vpp", s.chunks).field("quantum", s.quantum.value);
     if (s.expert > 1) json_.field("ep", s.expert);
+    if (spreads()) json_.field("vocabulary", name_of(s.vocabulary));
     json_.line();
     if (!plan_.layers.empty()) {
       list("layers", plan_.layers, [](int count) { return count; });
@@ -67,6 +70,8 @@ class plan_writer {
   }
 
  private:
+  [[nodiscard]] bool spreads() const noexcept { return plan_.shape.vocabulary == vocabulary::spread; }
+
   template <class Range, class Value>
   void list(std::string_view name, const Range& range, Value value) {
     json_.key(name).open('[');
@@ -83,8 +88,10 @@ class plan_writer {
     packs("backward", views::packs(plan_, index, pass::backward));
     json_.line();
     json_.key("message").open('{');
-    messages("forward", views::packs(plan_, index, pass::forward));
-    messages("backward", views::packs(plan_, index, pass::backward));
+    for (const pass p : {pass::forward, pass::backward})
+      messages(p == pass::forward ? "forward" : "backward", r.partition.of(p).size(),
+               [&](std::size_t pack) { return views::pack(plan_, index, p, {static_cast<std::uint32_t>(pack)}).messages; });
+    if (spreads()) messages_of_calls(r);
     json_.close('}');
     json_.line();
     json_.key("programs").open('[');
@@ -140,6 +147,7 @@ class plan_writer {
         json_.key("weight_time");
         times(pack.weight_times);
       }
+      if (spreads()) times_of_calls(pack);
       json_.close('}');
     }
     json_.close(']');
@@ -157,12 +165,31 @@ class plan_writer {
     json_.close(']');
   }
 
+  /// The calls of a spread vocabulary, [stage].
+  void times_of_calls(const pack_view& pack) {
+    const auto stages = static_cast<std::size_t>(plan_.shape.stages);
+    for (const auto& [name, column] : vocabulary_columns)
+      if (is_call(column) && pass_of(column) == pack.pass)
+        list(name, std::span(plan_.replicas[pack.replica].vocabulary.*column).subspan(pack.pack.value * stages, stages),
+             [](seconds time) { return time.value; });
+  }
+  /// What they send and are sent.
+  void messages_of_calls(const replica_plan& r) {
+    const auto stages = static_cast<std::size_t>(plan_.shape.stages), parts = static_cast<std::size_t>(plan_.shape.parts());
+    for (const auto& [name, column] : vocabulary_columns)
+      if (!is_call(column))
+        messages(name, r.of(pass_of(column)).size(),
+                 [&, which = column](std::size_t pack) { return sent_in(which, std::span(r.vocabulary.*which).subspan(pack * stages, stages)); });
+    messages(to_gradients, r.backward.size(), [&](std::size_t pack) { return std::span(r.backward.message).subspan(pack * parts, 1); });
+  }
+
   /// A number per pack where every boundary has the same, else a list of boundaries.
-  template <class Packs>
-  void messages(std::string_view name, const Packs& packs) {
+  /// sent_of(pack): its messages
+  template <class SentOf>
+  void messages(std::string_view name, std::size_t packs, const SentOf& sent_of) {
     json_.key(name).open('[');
-    for (const pack_view& pack : packs) {
-      const std::span<const seconds> sent = pack.messages;
+    for (std::size_t pack = 0; pack < packs; ++pack) {
+      const std::span<const seconds> sent = sent_of(pack);
       const auto differs = [&](seconds time) { return time != sent.front(); };
       if (sent.empty()) {
         json_.value(0);

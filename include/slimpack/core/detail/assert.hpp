@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_CORE_ASSERT_HPP
-#define SLIMPACK_CORE_ASSERT_HPP
+#ifndef SLIMPACK_CORE_DETAIL_ASSERT_HPP
+#define SLIMPACK_CORE_DETAIL_ASSERT_HPP
 
 /// A broken contract in the caller. Active in Debug; define it before the first include to replace it.
 #ifndef SLIMPACK_ASSERT

@@ -1,0 +1,1 @@
+#include <slimpack/core/detail/assert.hpp>

@@ -1,0 +1,55 @@
+#ifndef SLIMPACK_COSTS_VOCABULARY_RATES_HPP
+#define SLIMPACK_COSTS_VOCABULARY_RATES_HPP
+
+#include <slimpack/core/units.hpp>
+#include <slimpack/core/vocabulary.hpp>
+
+namespace slimpack::costs {
+
+/// What a call for a share of a spread vocabulary takes, or a message, for a pack of n tokens: call + token n.
+/// Units     seconds
+struct vocabulary_rate {
+  double call{};
+  double token{};
+
+  [[nodiscard]] constexpr seconds operator()(tokens n) const noexcept { return {call + token * static_cast<double>(n.value)}; }
+  friend constexpr bool operator==(const vocabulary_rate&, const vocabulary_rate&) = default;
+};
+
+/// The rates of all calls and messages of a spread vocabulary (core/vocabulary.hpp), on every stage.
+/// Law       a pack of all tokens takes no longer than several of them, and no less than one of fewer
+/// Requires  rates not negative
+struct vocabulary_rates {
+  vocabulary_rate embed{};
+  vocabulary_rate output{};
+  vocabulary_rate output_weights{};
+  vocabulary_rate embed_gradients{};
+  vocabulary_rate embedded{};  ///< and messages
+  vocabulary_rate hidden{};
+  vocabulary_rate partial{};
+  vocabulary_rate statistics{};
+  vocabulary_rate gradients{};
+
+  [[nodiscard]] constexpr const vocabulary_rate& of(vocabulary_call call) const noexcept {
+    switch (call) {
+      case vocabulary_call::embed: return embed;
+      case vocabulary_call::output: return output;
+      case vocabulary_call::output_weights: return output_weights;
+      default: return embed_gradients;
+    }
+  }
+  [[nodiscard]] constexpr const vocabulary_rate& of(vocabulary_rows rows) const noexcept {
+    switch (rows) {
+      case vocabulary_rows::embedded: return embedded;
+      case vocabulary_rows::hidden: return hidden;
+      case vocabulary_rows::partial: return partial;
+      case vocabulary_rows::statistics: return statistics;
+      default: return gradients;
+    }
+  }
+  friend constexpr bool operator==(const vocabulary_rates&, const vocabulary_rates&) = default;
+};
+
+}  // namespace slimpack::costs
+
+#endif

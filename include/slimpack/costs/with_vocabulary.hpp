@@ -1,0 +1,36 @@
+#ifndef SLIMPACK_COSTS_WITH_VOCABULARY_HPP
+#define SLIMPACK_COSTS_WITH_VOCABULARY_HPP
+
+#include <slimpack/core/units.hpp>
+#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/costs/vocabulary_rates.hpp>
+
+#include <utility>
+
+namespace slimpack::costs {
+
+/// A cost model of layers, with rates for a vocabulary that is spread over the stages: for models that do not price one, such
+/// as costs::quadratic.
+///
+///   using cost = costs::with_vocabulary<costs::quadratic>;
+///   cost{costs::quadratic{...}, {.output = {.call = 1e-5, .token = 2e-7}, .output_weights = {.token = 1e-7}, .hidden = {2e-5}}};
+///
+/// It answers everything else as the model does. Where the model offers `memory`, its rates should have logit_token and
+/// turned_token (core/memory_rates.hpp).
+/// Errors    none            Complexity  that of the model; O(1)
+template <class Cost>
+class with_vocabulary : public Cost {
+ public:
+  with_vocabulary() = default;
+  with_vocabulary(Cost layers, const vocabulary_rates& ends) : Cost(std::move(layers)), ends_(ends) {}
+
+  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int /*stage*/) const noexcept { return ends_.of(call)(size); }
+  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int /*stage*/) const noexcept { return ends_.of(rows)(size); }
+
+ private:
+  vocabulary_rates ends_;
+};
+
+}  // namespace slimpack::costs
+
+#endif

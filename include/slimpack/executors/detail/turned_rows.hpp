@@ -1,0 +1,75 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_TURNED_ROWS_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_TURNED_ROWS_HPP
+
+#include <slimpack/core/detail/assert.hpp>
+#include <slimpack/executors/detail/piece_list.hpp>
+#include <slimpack/executors/piece.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Gradients of hidden rows on the last stage, where the vocabulary is spread over the stages: from V there, which gives
+/// them for a forward pack, to the B of the last part that takes them for a backward pack, which is cut otherwise. Backward
+/// takes each sequence from its end, so the rows of a sequence are a stack. A pack's memory is freed with its last row.
+/// Tensor: what make_tensor makes
+template <class Tensor>
+class turned_rows {
+ public:
+  /// ids: one past the largest id of a sequence; bytes_of_row: of a token
+  turned_rows(std::size_t ids, std::size_t bytes_of_row) : stacks_(ids), row_(bytes_of_row) {}
+
+  /// Keeps the rows of a forward pack, piece after piece.
+  void keep(std::span<const piece> pack, const std::shared_ptr<Tensor>& rows) {
+    std::size_t first = 0;
+    for (const piece& one : pack) {
+      const auto length = static_cast<std::size_t>(one.slice.length.value);
+      stacks_[one.slice.sequence.value].push_back({rows, first, length});
+      first += length;
+    }
+  }
+
+  /// Hands out the rows of a backward pack, piece after piece: copy(rows, where they go), which lie in one piece each.
+  /// bytes_of(tensor): its bytes            Requires  that they were kept
+  template <class BytesOf, class Copy>
+  void take(std::span<const piece> pack, std::span<std::byte> to, const BytesOf& bytes_of, const Copy& copy) {
+    std::size_t first = 0;
+    for (const piece& one : pack) {
+      const auto length = static_cast<std::size_t>(one.slice.length.value);
+      for (std::size_t left = length; left > 0;) {
+        stack& rows = stacks_[one.slice.sequence.value];
+        SLIMPACK_ASSERT(!rows.empty(), "a backward comes after the output layer of its sequences");
+        run& last = rows.back();
+        const std::size_t n = std::min(left, last.length);
+        left -= n, last.length -= n;
+        copy(std::span<const std::byte>(bytes_of(*last.rows)).subspan((last.first + last.length) * row_, n * row_),
+             to.subspan((first + left) * row_, n * row_));
+        if (last.length == 0) rows.pop_back();
+      }
+      first += length;
+    }
+  }
+
+ private:
+  /// Neighbouring tokens of a sequence.
+  struct run {
+    std::shared_ptr<Tensor> rows;  // of a pack
+    std::size_t first{};           // row of it
+    std::size_t length{};
+  };
+  using stack = boost::container::small_vector<run, few_pieces>;
+
+  std::vector<stack> stacks_;  // per sequence, tokens ascending
+  std::size_t row_;
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,275 @@
+#ifndef SLIMPACK_SCHEDULES_DETAIL_VOCABULARY_FILL_HPP
+#define SLIMPACK_SCHEDULES_DETAIL_VOCABULARY_FILL_HPP
+
+#include <slimpack/core/detail/flow.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/simulators/graph/detail/tied_packs.hpp>
+#include <slimpack/simulators/graph/detail/walk.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Puts the calls of a vocabulary that is spread over the stages (E, V, U and G, core/vocabulary.hpp) between the
+/// forwards and backwards of programs, whatever schedule these come from.
+///
+/// The programs run in simulated time, those of all replicas of a group together, with the packs of a row tied. A stage that is
+/// free runs the first of these that is ready:
+///   V, since the backward of its pack waits for it
+///   E, of a pack that stage 0 runs soon
+///   the next instruction of its program
+///   U and G, where the stage would wait, or where more packs than `late` are owed: nobody waits for them
+/// Forwards and backwards keep their order.
+/// Law       each call runs once on each stage, packs in order; what the calls are put between keeps its order; programs that
+///           run to their end, do so with these calls
+/// Source    derived; waits filled by what nobody waits for are those of zero bubble (arXiv:2401.10241, section 3.1)
+/// Errors    cyclic_schedule: the programs wait for each other
+/// Complexity O(instructions * stages * replicas of the group)
+class vocabulary_fill {
+ public:
+  /// works: one per replica of the group, priced for a shape that spreads the vocabulary; programs: of layers alone
+  /// late: packs of which a stage may owe U, and as many of which G
+  /// Requires  that all outlive it
+  vocabulary_fill(std::span<const std::uint32_t> group, std::span<const workload> works,
+                    std::span<const std::vector<program>> programs, std::span<const merge> merges, std::uint32_t late)
+      : group_(group), works_(works), programs_(programs), on_(works.front().shape), stages_(static_cast<std::size_t>(on_.stages)),
+        late_(late), packs_(group.size(), [&](std::size_t g, pass p) { return works[g].of(p).size(); }) {
+    tied_ = group.size() == 1 ? result<void>(success()) : tie_rows(packs_, group, merges);
+  }
+
+  /// Programs of each replica.
+  [[nodiscard]] result<std::vector<std::vector<program>>> programs() {
+    if (!tied_) return std::move(tied_).error();
+    begin();
+    std::size_t left = 0;
+    for (std::size_t g = 0; g < works_.size(); ++g)
+      for (const program& code : programs_[g]) left += code.size() + 3 * works_[g].forward.size() + works_[g].backward.size();
+    for (std::size_t s = 0; s < states_.size(); ++s) look(s);
+    for (; left > 0; --left) {
+      const auto first = static_cast<std::size_t>(
+          std::min_element(states_.begin(), states_.end(), [](const state& a, const state& b) { return a.start < b.start; }) -
+          states_.begin());
+      if (states_[first].start == never) return stuck();
+      const std::size_t ran = run(first);
+      left -= ran - 1;
+    }
+    std::vector<std::vector<program>> made(works_.size());
+    for (std::size_t s = 0; s < states_.size(); ++s) made[s / stages_].push_back(std::move(states_[s].code));
+    return made;
+  }
+
+  /// When the last stage ended.            Requires  programs() gave some
+  [[nodiscard]] seconds makespan() const noexcept { return {makespan_}; }
+
+ private:
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  static constexpr std::array ends{flow::output, flow::embedding, flow::output_weights, flow::embedding_gradients};
+
+  /// One stage of one replica.
+  struct state {
+    program code{};
+    std::size_t at{};                                       // in its program of layers
+    std::array<std::uint32_t, flows> ran{};  // packs, of the ends
+    std::uint32_t forwards{};               // packs, of its last chunk
+    double free{};
+    double start{};  // of what it runs next; never: nothing is known that it could
+    instruction next{};
+  };
+
+  void begin() {
+    states_.resize(works_.size() * stages_);
+    for (const workload& work : works_) {
+      number_.emplace_back(work);
+      arrival_.emplace_back(number_.back().size(), never);
+    }
+  }
+
+  /// When an instruction can begin on its stage, as far as is known.
+  [[nodiscard]] double ready(std::size_t s, const instruction& i) {
+    const std::size_t g = s / stages_;
+    const auto stage = static_cast<std::uint32_t>(s % stages_);
+    double at = states_[s].free;
+    if (i.is_weights()) return at;
+    const flow_place place = place_of(i, stage, on_);
+    each_before(place, on_, [&](flow_place from) { at = std::max(at, arrival_[g][number_[g](from, place, i.pack)]); });
+    if (const std::optional<flow_place> own = waits_on_stage(place, on_)) {
+      const std::uint32_t pack = place.flow == flow::backward ? works_[g].turn[i.pack.value] : i.pack.value;
+      if (ran(s, *own) <= pack) return never;
+    }
+    return at;
+  }
+  /// How many packs a place of the stage has run.
+  [[nodiscard]] std::uint32_t ran(std::size_t s, flow_place p) const {
+    return p.flow == flow::forward ? states_[s].forwards : states_[s].ran[static_cast<std::size_t>(p.flow)];
+  }
+
+  /// The same where sharers wait for each other: never, if one of them has not come to the row.
+  [[nodiscard]] double ready_together(std::size_t s, const instruction& i, std::vector<std::size_t>* with = nullptr) {
+    const std::size_t g = s / stages_;
+    const std::optional<std::uint32_t> row =
+        works_.size() == 1 || !i.is_pass() ? std::nullopt : packs_.stand_in(g, i.pass, i.pack);
+    if (!row) return ready(s, i);
+    double at = 0;
+    for (std::size_t other = 0; other < works_.size(); ++other) {
+      const std::size_t o = other * stages_ + s % stages_;
+      const std::vector<instruction>& code = programs_[other][s % stages_];
+      if (!sharers(*row)[other]) continue;
+      if (states_[o].at == code.size()) return never;
+      const instruction& its = code[states_[o].at];
+      if (!its.is_pass() || its.pass != i.pass || its.chunk != i.chunk || packs_.stand_in(other, its.pass, its.pack) != row) return never;
+      at = std::max(at, ready(o, its));
+      if (with) with->push_back(o);
+    }
+    return at;
+  }
+
+  /// Which replicas of the group run packs of a row.
+  [[nodiscard]] const std::vector<bool>& sharers(std::uint32_t row) {
+    if (sharers_.empty()) {
+      sharers_.resize(packs_.size());
+      for (std::size_t g = 0; g < works_.size(); ++g)
+        for (const pass p : both_passes)
+          for (std::uint32_t pack = 0; pack < works_[g].of(p).size(); ++pack)
+            if (const std::optional<std::uint32_t> of = packs_.stand_in(g, p, {pack})) {
+              std::vector<bool>& who = sharers_[*of];
+              who.resize(works_.size());
+              who[g] = true;
+            }
+    }
+    return sharers_[row];
+  }
+
+  /// Decides what a stage runs next, as far as its inputs are known.
+  void look(std::size_t s) {
+    state& own = states_[s];
+    const std::size_t g = s / stages_;
+    const program& code = programs_[g][s % stages_];
+    const double next = own.at < code.size() ? ready_together(s, code[own.at]) : never;
+    own.start = next;
+    if (next < never) own.next = code[own.at];
+    for (const flow f : ends) {
+      const std::uint32_t pack = own.ran[static_cast<std::size_t>(f)];
+      if (pack >= works_[g].of(pass_of(f)).size()) continue;
+      const instruction call = instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_);
+      if (f == flow::embedding && pack >= embedded(g) + stages_ + 2) continue;
+      const double at = ready(s, call);
+      if (at == never) continue;
+      const bool is_urgent = f == flow::output || f == flow::embedding || owed(s, f) > late_;
+      // What nobody waits for may run on for half its time into what comes next.
+      const bool takes = is_urgent ? at <= own.start : at < own.start && (next == never || at + time_of(g, call, s % stages_) / 2 <= next);
+      if (takes && (at < own.start || is_first(f, own.next, own.start == never))) own.start = at, own.next = call;
+    }
+  }
+
+  /// Of two that are ready at the same time.
+  [[nodiscard]] static bool is_first(flow f, const instruction& other, bool none) {
+    if (none || other.end == model_end::none) return true;
+    return f == flow::output && !(other.end == model_end::output && !other.weights_only);
+  }
+
+  /// Forward packs that stage 0 has run on part 0.
+  [[nodiscard]] std::uint32_t embedded(std::size_t g) const { return forwards_.empty() ? 0 : forwards_[g]; }
+
+  /// Packs whose call could run.
+  [[nodiscard]] std::uint32_t owed(std::size_t s, flow f) {
+    const std::size_t g = s / stages_;
+    const std::size_t packs = works_[g].of(pass_of(f)).size();
+    std::uint32_t count = 0;
+    for (std::uint32_t pack = states_[s].ran[static_cast<std::size_t>(f)]; pack < packs && count <= late_; ++pack, ++count)
+      if (ready(s, instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_)) > states_[s].free) break;
+    return count;
+  }
+
+  [[nodiscard]] double time_of(std::size_t g, const instruction& i, std::size_t stage) const {
+    return slimpack::time_of(works_[g], i, stage, on_).value;
+  }
+
+  /// Runs what a stage, or all stages of a row, are about to. Returns how many ran.
+  std::size_t run(std::size_t s) {
+    std::vector<std::size_t> with;
+    const instruction next = states_[s].next;
+    const double start = states_[s].start;
+    if (next.is_pass()) static_cast<void>(ready_together(s, next, &with));
+    if (with.empty()) with.push_back(s);
+    std::vector<instruction> what;
+    double longest = 0;
+    for (const std::size_t o : with) {
+      what.push_back(with.size() == 1 ? next : programs_[o / stages_][o % stages_][states_[o].at]);
+      longest = std::max(longest, time_of(o / stages_, what.back(), o % stages_));
+    }
+    for (std::size_t k = 0; k < with.size(); ++k) end(with[k], what[k], start + longest);
+    // What was waited for may be there now: on the stages beside, and on all where V, or a row, or another pack to embed is waited for.
+    const std::size_t stage = s % stages_;
+    const flow_place place = place_of(next, static_cast<std::uint32_t>(stage), on_);
+    const bool is_end = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1};
+    const bool of_all = works_.size() > 1 || next.end == model_end::output || is_end;
+    for (std::size_t o = 0; o < states_.size(); ++o)
+      if (of_all || o == stage || o == (stage + 1) % stages_ || o == (stage + stages_ - 1) % stages_) look(o);
+    return with.size();
+  }
+
+  void end(std::size_t s, const instruction& i, double at) {
+    state& own = states_[s];
+    const std::size_t g = s / stages_, stage = s % stages_;
+    own.code.push_back(i);
+    own.free = at;
+    makespan_ = std::max(makespan_, at);
+    if (i.end == model_end::none)
+      ++own.at;
+    else
+      ++own.ran[static_cast<std::size_t>(flow_of(i))];
+    if (i.is_weights()) return;
+    const flow_place place = place_of(i, static_cast<std::uint32_t>(stage), on_);
+    if (place == flow_place{flow::forward, 0}) {
+      forwards_.resize(works_.size());
+      forwards_[g] = i.pack.value + 1;
+    }
+    if (place.flow == flow::forward && i.chunk + 1 == static_cast<std::uint32_t>(on_.chunks)) own.forwards = i.pack.value + 1;
+    each_after(place, on_, [&](flow_place to) {
+      arrival_[g][number_[g](place, to, i.pack)] = at + message_of(works_[g], place, to, i.pack, on_).value;
+    });
+  }
+
+  [[nodiscard]] error stuck() const {
+    std::string detail = "with a spread vocabulary the programs wait for each other; stuck:";
+    for (std::size_t s = 0; s < states_.size(); ++s) {
+      const program& code = programs_[s / stages_][s % stages_];
+      if (states_[s].at < code.size())
+        detail += " replica " + std::to_string(group_[s / stages_]) + " stage " + std::to_string(s % stages_) + " at " +
+                  name_of(code[states_[s].at], on_.chunks) + ",";
+    }
+    detail.back() = '.';
+    return {errc::cyclic_schedule, detail};
+  }
+
+  std::span<const std::uint32_t> group_;
+  std::span<const workload> works_;
+  std::span<const std::vector<program>> programs_;
+  shape on_;
+  std::size_t stages_;
+  std::uint32_t late_;
+  tied_packs packs_;
+  result<void> tied_{success()};
+  std::vector<std::vector<bool>> sharers_;  // by the pack that stands for a row
+  std::vector<state> states_;  // [replica * stages + stage]
+  std::vector<messages_under_way> number_;     // by replica
+  std::vector<std::vector<double>> arrival_;   // by replica: of each message
+  std::vector<std::uint32_t> forwards_;        // by replica: that part 0 has run
+  double makespan_{};
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,48 @@
+#ifndef SLIMPACK_TESTS_EXECUTORS_SPREAD_PLAN_HPP
+#define SLIMPACK_TESTS_EXECUTORS_SPREAD_PLAN_HPP
+
+#include <slimpack/basic_planner.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/with_vocabulary.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/simulators/sweep.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/testing/detail/compute_steps.hpp>
+
+#include <span>
+#include <vector>
+
+namespace slimpack::tests {
+
+/// Makes no programs: says that those there are may run weight gradients apart.
+struct splitting_schedule {
+  static constexpr bool splits_weight_gradients = true;
+  [[nodiscard]] result<std::vector<program>> programs(const workload&) const { return std::vector<program>{}; }
+};
+
+/// That of planned.hpp, with times of a spread vocabulary.
+[[nodiscard]] inline costs::with_vocabulary<costs::quadratic> vocabulary_cost() {
+  return {{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}},
+          {.embed = {1e-6, 1e-8}, .output = {2e-6, 2e-7}, .output_weights = {1e-6, 1e-7}, .embed_gradients = {1e-6, 1e-8},
+           .embedded = {1e-5, 1e-9}, .hidden = {1e-5, 1e-9}, .partial = {1e-5, 2e-9}, .statistics = {1e-5}, .gradients = {1e-5, 1e-9}}};
+}
+
+/// The plan of a solution for a vocabulary that is spread over the stages: whatever programs of layers it has, the calls of
+/// the vocabulary are put between them.
+[[nodiscard]] inline result<plan> spread(shape on, std::span<const tokens> lengths, const solution& given) {
+  on.vocabulary = vocabulary::spread;
+  return basic_planner{on, slicers::equal_cost{}, vocabulary_cost(), testing::detail::solution_as_given{&given}, splitting_schedule{},
+                       simulators::sweep{}}(lengths);
+}
+
+/// The packs and the programs of a plan, with its vocabulary spread over the stages.
+[[nodiscard]] inline result<plan> spread(const plan& p) {
+  solution given{{}, p.merges};
+  for (const replica_plan& r : p.replicas) given.replicas.push_back({r.sequences, r.partition, r.programs});
+  return spread(p.shape, p.lengths, given);
+}
+
+}  // namespace slimpack::tests
+
+#endif
