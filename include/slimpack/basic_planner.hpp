@@ -95,6 +95,9 @@ class basic_planner {
     if (shape_.vocabulary == vocabulary::spread && !spreads_vocabulary<Cost>())
       return error{errc::invalid_input, "shape.vocabulary is spread, but the cost model has no vocabulary_time (costs/hooks.hpp): "
                                         "use costs::transformer, profiled_of or with_vocabulary"};
+    if (shape_.vocabulary == vocabulary::spread && !solver_for<Solver, Slicer, searched_cost, Schedule>)
+      return error{errc::invalid_input, "shape.vocabulary is spread, but the solver is for one cost model alone: its solve must take any, "
+                                        "since a search asks for a stage more than the model has"};
     if (const std::optional<int> parts = parts_of(cost_); parts && *parts != shape_.parts())
       return error{errc::invalid_input, "the cost model prices " + std::to_string(*parts) + " parts, the shape has " +
                                             std::to_string(shape_.parts())};
@@ -308,14 +311,14 @@ result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator(
   shape on = detail::vocabulary_turn::searched(shape_);
   result<plan> made = error{};
   // A search leaves room for what a spread vocabulary holds between calls. Where it was not enough, it gets less to fill.
-  for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1; tries > 0; --tries) {
+  for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
     result<solution> solved = solution_of(problem{lengths, on, faults.token()}, searched);
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
     made = assembled(lengths, of_layers(std::move(solved).value()), checked_cost(cost_, faults));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
-    if (made || made.error().code != errc::out_of_memory) break;
-    if (on.memory) on.memory->amount *= 0.97;
+    if (made || made.error().code != errc::out_of_memory || tries == 1) break;
+    on.memory->amount *= 0.97;
   }
   if (!made) return made;
   plan& p = made.value();
@@ -337,7 +340,8 @@ result<rank_plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_r
     const auto begin = std::chrono::steady_clock::now();
     if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
     detail::time_faults faults(stop);
-    result<group_solution> solved = group_of(problem{lengths, detail::vocabulary_turn::searched(shape_), faults.token()}, searched_cost(cost_, faults, shape_), replica);
+    const problem asked{lengths, detail::vocabulary_turn::searched(shape_), faults.token()};
+    result<group_solution> solved = group_of(asked, searched_cost(cost_, faults, shape_), replica);
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
     rank_plan made{solved.value().division, solved.value().replicas, {}};

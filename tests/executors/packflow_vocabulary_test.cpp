@@ -191,7 +191,6 @@ TEST(PackflowVocabularyPlan, RunsWhatASearchWithASpreadVocabularyFinds) {
 // Rows of which some sharers have nothing, in random packs, by all exchanges.
 TEST(PackflowVocabularyPlan, RunsRandomPacksOfSharedSequences) {
   tally seen;
-  int cyclic = 0;
   for (int seed = 1; seed <= tests::cases(40); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const shape on{.stages = static_cast<int>(random.between(2, 4)), .replicas = static_cast<int>(random.between(2, 3)), .quantum = {random.between(1, 4)}};
@@ -200,14 +199,11 @@ TEST(PackflowVocabularyPlan, RunsRandomPacksOfSharedSequences) {
     solution given = testing::random_sharers(lengths, on, random);
     random.shuffle(given.merges);
     const result<plan> p = tests::spread(on, lengths, given);
-    // Calls are put between layers without regard to rows that have no sharer in common.
-    if (!p && p.error().code == errc::cyclic_schedule && ++cyclic > 0) continue;
     ASSERT_TRUE(p) << p.error().detail << ", seed " << seed;
     run_both_ways<vocabulary_stage<shared_prefix_stage<backward_cuts::any>>>(p.value(), seed, seen, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
   seen.print("random packs");
-  EXPECT_LT(cyclic, tests::cases(40) / 5);
   EXPECT_GT(seen.absent, seen.steps);
 }
 

@@ -102,6 +102,20 @@ TEST(PlannerVocabulary, IsRefusedWhereThereIsNothingToSpreadItOver) {
   EXPECT_NE(refusal(planner{shape{.vocabulary = vocabulary::spread}, slicers::equal_cost{}, cost}).find("at least 2 stages"), std::string::npos);
 }
 
+/// Asks its one cost model about the parts of the problem.
+struct for_one_model {
+  result<solution> solve(const problem&, const slicers::equal_cost&, const costs::with_vocabulary<costs::quadratic>&, const schedules::list&) const {
+    return error{errc::invalid_input, "was asked"};
+  }
+};
+
+// A search asks for a stage more than there is, which only the cost model that it is given knows.
+TEST(PlannerVocabulary, IsRefusedWhereTheSolverTakesOneCostModelAlone) {
+  const shape on{.stages = 2, .vocabulary = vocabulary::spread};
+  const costs::with_vocabulary<costs::quadratic> cost;
+  EXPECT_NE(refusal(planner{on, slicers::equal_cost{}, cost, for_one_model{}}).find("one cost model alone"), std::string::npos);
+}
+
 TEST(PlannerVocabulary, IsRefusedWhereTheCostModelHasNoTimesForIt) {
   const shape on{.stages = 2, .vocabulary = vocabulary::spread};
   EXPECT_NE(refusal(planner{on, slicers::equal_cost{}, costs::quadratic{}}).find("no vocabulary_time"), std::string::npos);

@@ -43,10 +43,12 @@ class vocabulary_fill {
   /// late: packs of which a stage may owe U, and as many of which G
   /// Requires  that all outlive it
   vocabulary_fill(std::span<const std::uint32_t> group, std::span<const workload> works,
-                    std::span<const std::vector<program>> programs, std::span<const merge> merges, std::uint32_t late)
+                  std::span<const std::vector<program>> programs, std::span<const merge> merges, std::uint32_t late)
       : group_(group), works_(works), programs_(programs), on_(works.front().shape), stages_(static_cast<std::size_t>(on_.stages)),
         late_(late), packs_(group.size(), [&](std::size_t g, pass p) { return works[g].of(p).size(); }) {
-    tied_ = group.size() == 1 ? result<void>(success()) : tie_rows(packs_, group, merges);
+    if (group.size() == 1) return;
+    tied_ = tie_rows(packs_, group, merges);
+    if (tied_) apart_ = rows_apart(packs_, group, merges);
   }
 
   /// Programs of each replica.
@@ -80,9 +82,9 @@ class vocabulary_fill {
   /// One stage of one replica.
   struct state {
     program code{};
-    std::size_t at{};                                       // in its program of layers
+    std::size_t at{};                        // in its program of layers
     std::array<std::uint32_t, flows> ran{};  // packs, of the ends
-    std::uint32_t forwards{};               // packs, of its last chunk
+    std::uint32_t forwards{};                // packs, of its last chunk
     double free{};
     double start{};  // of what it runs next; never: nothing is known that it could
     instruction next{};
@@ -94,6 +96,7 @@ class vocabulary_fill {
       number_.emplace_back(work);
       arrival_.emplace_back(number_.back().size(), never);
     }
+    if (!apart_.empty()) ended_.assign(packs_.size() * static_cast<std::size_t>(on_.parts()), never);
   }
 
   /// When an instruction can begin on its stage, as far as is known.
@@ -129,10 +132,22 @@ class vocabulary_fill {
       if (states_[o].at == code.size()) return never;
       const instruction& its = code[states_[o].at];
       if (!its.is_pass() || its.pass != i.pass || its.chunk != i.chunk || packs_.stand_in(other, its.pass, its.pack) != row) return never;
-      at = std::max(at, ready(o, its));
+      at = std::max({at, ready(o, its), row_before(other, its, s % stages_)});
       if (with) with->push_back(o);
     }
     return at;
+  }
+
+  /// When the row before a pack's own has ended on the same part, where no sharer runs both.
+  [[nodiscard]] double row_before(std::size_t g, const instruction& i, std::size_t stage) const {
+    double at = 0;
+    for (const auto& [from, to] : apart_)
+      if (to == packs_.number(g, i.pass, i.pack)) at = std::max(at, ended_[ended_at(from, i, stage)]);
+    return at;
+  }
+  /// Of a pack, by its number, and the part that an instruction runs on.
+  [[nodiscard]] std::size_t ended_at(std::uint32_t pack, const instruction& i, std::size_t stage) const {
+    return pack * static_cast<std::size_t>(on_.parts()) + i.chunk * stages_ + stage;
   }
 
   /// Which replicas of the group run packs of a row.
@@ -231,6 +246,7 @@ class vocabulary_fill {
     else
       ++own.ran[static_cast<std::size_t>(flow_of(i))];
     if (i.is_weights()) return;
+    if (i.is_pass() && !ended_.empty()) ended_[ended_at(packs_.number(g, i.pass, i.pack), i, stage)] = at;
     const flow_place place = place_of(i, static_cast<std::uint32_t>(stage), on_);
     if (place == flow_place{flow::forward, 0}) {
       forwards_.resize(works_.size());
@@ -262,6 +278,8 @@ class vocabulary_fill {
   std::uint32_t late_;
   tied_packs packs_;
   result<void> tied_{success()};
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> apart_;  // rows_apart
+  std::vector<double> ended_;               // by pack and part, where rows are apart; never: it has not run
   std::vector<std::vector<bool>> sharers_;  // by the pack that stands for a row
   std::vector<state> states_;  // [replica * stages + stage]
   std::vector<messages_under_way> number_;     // by replica

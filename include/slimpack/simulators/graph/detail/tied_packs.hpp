@@ -94,13 +94,13 @@ class tied_packs {
   return success();
 }
 
-/// Edges between rows of which no sharer runs both, from one to the next on each part: other rows follow each other by
-/// program order. Tasks of all graphs are counted through.
-/// Requires  merges that tie_rows has taken            Complexity  O(rows * sharers), and O(nodes) where there are such rows
-[[nodiscard]] inline std::vector<std::pair<simulators::task_graph::node, simulators::task_graph::node>> edges_between_rows(
-    std::span<const simulators::task_graph> alone, const tied_packs& packs, std::span<const std::uint32_t> group,
-    std::span<const merge> merges, const shape& on) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> apart;  // numbers of packs
+/// Rows that follow each other without a sharer that runs both: the number of a pack of the first, and of one of the second. Other
+/// rows follow each other by program order.
+/// Requires  merges that tie_rows has taken            Complexity  O(rows * sharers)
+[[nodiscard]] inline std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_apart(const tied_packs& packs,
+                                                                                     std::span<const std::uint32_t> group,
+                                                                                     std::span<const merge> merges) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> apart;
   for (const merge& m : merges)
     for (const pass p : {pass::forward, pass::backward})
       for (std::size_t row = 1; row < m.of(p).size(); ++row) {
@@ -119,6 +119,15 @@ class tied_packs {
         if (position(0) == group.size() || group[position(0)] != m.replicas[0]) continue;  // of another group
         apart.emplace_back(packs.number(position(from), p, before[from]), packs.number(position(to), p, after[to]));
       }
+  return apart;
+}
+
+/// Edges between such rows, from one to the next on each part. Tasks of all graphs are counted through.
+/// Requires  merges that tie_rows has taken            Complexity  O(rows * sharers), and O(nodes) where there are such rows
+[[nodiscard]] inline std::vector<std::pair<simulators::task_graph::node, simulators::task_graph::node>> edges_between_rows(
+    std::span<const simulators::task_graph> alone, const tied_packs& packs, std::span<const std::uint32_t> group,
+    std::span<const merge> merges, const shape& on) {
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> apart = rows_apart(packs, group, merges);
   std::vector<std::pair<simulators::task_graph::node, simulators::task_graph::node>> edges;
   if (apart.empty()) return edges;
   const auto parts = static_cast<std::size_t>(on.parts());
