@@ -7,31 +7,22 @@ nine tenths of the work, with and without sharing, each rank a process (mpirun) 
 Rounds take turns with all settings, so that a busy machine slows all of them; printed are medians over rounds and steps.
 """
 import argparse
-import csv
 import os
 import pathlib
 import random
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 
+from trained_steps import measured
+
 LONG, SHORT, SHORTS = 4096, 200, 15  # bytes; attention makes the long one nine tenths of a step's work
-MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+COLUMNS = ("measured_s", "predicted_s", "exchanged_bytes", "predicted_exchanged_bytes", "peak_bytes", "loss")
 
 
 def steps_of(program, documents, folder, shape, sharing, steps):
-    ranks = shape[0] * shape[1]
-    launcher = ["mpirun", "-np", str(ranks)] if shutil.which("mpirun") else []
-    log = folder / "log.csv"
-    command = [*launcher, program, "--documents", documents, "--batch", SHORTS + 1, "--max-context", LONG, "--steps", steps,
-               "--dp", shape[0], "--pp", shape[1], "--effort", "fast", "--log", log, *sharing]
-    subprocess.run([str(c) for c in command], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **MPI})
-    with open(log) as file:
-        rows = list(csv.DictReader(file))[1:]  # the first step warms up
-    return [(float(r["measured_s"]), float(r["predicted_s"]), float(r["exchanged_bytes"]), float(r["predicted_exchanged_bytes"]),
-             float(r["peak_bytes"]), float(r["loss"])) for r in rows]
+    options = ["--documents", documents, "--batch", SHORTS + 1, "--max-context", LONG, "--steps", steps, "--dp", shape[0], "--pp", shape[1]]
+    return measured(program, folder, shape[0] * shape[1], [*options, *sharing], COLUMNS)
 
 
 def main():

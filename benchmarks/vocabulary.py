@@ -8,29 +8,23 @@ layers, whose output layer is a third of the work, with the vocabulary on the la
 Rounds take turns with both settings, so that a busy machine slows both; printed are medians over rounds and steps.
 """
 import argparse
-import csv
 import os
 import pathlib
 import random
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 
+from trained_steps import measured
+
 DOCUMENTS, LENGTH, WORDS = 24, 256, 3072  # three products of a word, 6 h a token; a third of the work beside 4 layers
-MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+COLUMNS = ("measured_s", "predicted_s", "peak_bytes", "loss")
 
 
 def steps_of(program, documents, folder, where, words, steps):
-    launcher = ["mpirun", "-np", "2"] if shutil.which("mpirun") else []
-    log = folder / "log.csv"
-    command = [*launcher, program, "--documents", documents, "--batch", DOCUMENTS, "--max-context", LENGTH, "--steps", steps,
-               "--pp", 2, "--words", words, "--vocabulary", where, "--effort", "fast", "--log", log]
-    subprocess.run([str(c) for c in command], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **MPI})
-    with open(log) as file:
-        rows = list(csv.DictReader(file))[1:]  # the first step warms up
-    return [(float(r["measured_s"]), float(r["predicted_s"]), float(r["peak_bytes"]), float(r["loss"])) for r in rows]
+    options = ["--documents", documents, "--batch", DOCUMENTS, "--max-context", LENGTH, "--steps", steps, "--pp", 2, "--words", words,
+               "--vocabulary", where]
+    return measured(program, folder, 2, options, COLUMNS)
 
 
 def main():
@@ -62,8 +56,8 @@ def main():
         for where, (step, predicted, peak, _) in of.items():
             print(f"  {where:9} {step * 1e3:8.1f} ms {predicted * 1e3:8.1f} ms {predicted / step - 1:+6.1%}  {of['last'][0] / step:5.2f} x  "
                   f"{peak / 2**20:8.2f} MiB", flush=True)
-        measured, simulated = (of["last"][i] / of["spread"][i] for i in (0, 1))
-        print(f"\n spread is {measured:.2f} times as fast, {simulated:.2f} times in simulation ({simulated / measured - 1:+.1%})")
+        real, simulated = (of["last"][i] / of["spread"][i] for i in (0, 1))
+        print(f"\n spread is {real:.2f} times as fast, {simulated:.2f} times in simulation ({simulated / real - 1:+.1%})")
         worst = max(abs(a[3] / b[3] - 1) for a, b in zip(found["last"], found["spread"]))
         print(f" losses differ by {worst:.1e} at most (float)")
 
