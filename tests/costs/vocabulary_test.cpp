@@ -3,10 +3,7 @@
 #include <slimpack/costs/kernels/wave_model.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled_of.hpp>
-#include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
-#include <slimpack/costs/with_vocabulary.hpp>
-#include <slimpack/testing/cost_model_laws.hpp>
 
 #include "models.hpp"
 
@@ -99,14 +96,6 @@ TEST(SpreadVocabularyCost, OfKernelsIsNearThatOfTheAnalyticModel) {
     EXPECT_GT(b, a / 2) << static_cast<int>(call);
     EXPECT_LT(b, a * 2) << static_cast<int>(call);
   }
-}
-
-TEST(SpreadVocabularyCost, MayBeAddedToAnyModel) {
-  const costs::with_vocabulary<costs::quadratic> cost{costs::quadratic{}, {.output = {.call = 2, .token = 0.5}, .partial = {.call = 3}}};
-  EXPECT_EQ(cost.vocabulary_time({10}, vocabulary_call::output, 1), seconds{7});
-  EXPECT_EQ(cost.vocabulary_message({10}, vocabulary_rows::partial, 0), seconds{3});
-  EXPECT_EQ(cost.vocabulary_time({10}, vocabulary_call::embed, 0), seconds{});
-  EXPECT_TRUE(testing::cost_model_laws(cost));
 }
 
 }  // namespace

@@ -26,6 +26,14 @@ void on_every_rank(int ranks, What what) {
 
 [[nodiscard]] inline int ranks_of(const plan& p) { return p.shape.stages * p.shape.replicas; }
 
+/// A compute for each rank, made of its stage, the stages and the chunks.
+template <class Compute>
+[[nodiscard]] std::vector<Compute> one_per_rank(const plan& p) {
+  std::vector<Compute> stages;
+  for (int rank = 0; rank < ranks_of(p); ++rank) stages.emplace_back(rank % p.shape.stages, p.shape.stages, p.shape.chunks);
+  return stages;
+}
+
 /// Runs a plan on threads, rank r with computes[r]. Plans may differ between ranks.
 template <class Compute, class World>
 std::vector<result<step_report>> run_everywhere(World& world, const std::vector<const plan*>& plans,

@@ -34,14 +34,6 @@
 namespace slimpack::packflow_sharing_test {
 namespace {
 
-template <class Compute>
-std::vector<Compute> stages_of(const plan& p) {
-  std::vector<Compute> stages;
-  for (int rank = 0; rank < tests::ranks_of(p); ++rank)
-    stages.emplace_back(rank % p.shape.stages, p.shape.stages, p.shape.chunks);
-  return stages;
-}
-
 result<plan> shared_plan(const shape& on, std::span<const tokens> lengths, std::uint32_t sharers,
                          exchange how = exchange::keep) {
   return tests::planned(on, lengths, slicers::equal_cost{},
@@ -77,7 +69,7 @@ TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
       ASSERT_TRUE(made) << made.error().detail;
       const plan& p = made.value();
       shared[how] += static_cast<int>(p.merges.size());
-      std::vector<TypeParam> stages = stages_of<TypeParam>(p);
+      std::vector<TypeParam> stages = tests::one_per_rank<TypeParam>(p);
       const auto reports = tests::run_everywhere(p, stages);
       const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
       for (std::size_t rank = 0; rank < reports.size(); ++rank) {
@@ -110,7 +102,7 @@ TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
     ASSERT_TRUE(made) << made.error().detail;
     const plan& p = made.value();
     shared[how] += !p.merges.empty();
-    std::vector<TypeParam> stages = stages_of<TypeParam>(p);
+    std::vector<TypeParam> stages = tests::one_per_rank<TypeParam>(p);
     tests::one_at_a_time world(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
     const auto reports = tests::run_everywhere(world, std::vector<const plan*>(stages.size(), &p), stages);
     const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
@@ -142,7 +134,7 @@ TYPED_TEST(PackflowSharing, RunsRowsOfWhichSharersHaveNothing) {
     for (const merge& m : p.merges)
       for (const pass way : both_passes)
         for (const auto& row : m.of(way)) absent += static_cast<int>(std::count(row.begin(), row.end(), merge::none));
-    std::vector<TypeParam> stages = stages_of<TypeParam>(p);
+    std::vector<TypeParam> stages = tests::one_per_rank<TypeParam>(p);
     tests::one_at_a_time world(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
     const auto reports = tests::run_everywhere(world, std::vector<const plan*>(stages.size(), &p), stages);
     const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
@@ -194,7 +186,7 @@ TEST(RowTraffic, IsWhatTravelsToTheByte) {
       const plan p = random.once_in(2) ? shared_plan(on, lengths, static_cast<std::uint32_t>(on.replicas), how).value()
                                        : planner{on, slicers::equal_cost{}, costs::quadratic{}, testing::detail::solution_as_given{&given}}(lengths).value();
       shared[how] += static_cast<int>(p.merges.size());
-      auto stages = stages_of<shared_prefix_stage<backward_cuts::any>>(p);
+      auto stages = tests::one_per_rank<shared_prefix_stage<backward_cuts::any>>(p);
       transports::threads world{tests::ranks_of(p), {.time_out = {20}}};
       tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
         counting_port port(world.endpoint(rank), 1 + 2 * on.chunks);
@@ -303,7 +295,7 @@ TEST(PackflowSharingFailures, EndOnEveryRankWithOneLine) {
       const auto ranks = static_cast<std::size_t>(tests::ranks_of(p));
       const std::size_t failing = ranks / 2;
       transports::threads world{tests::ranks_of(p), {.time_out = {0.3}}};
-      std::vector<failing_sharer> stages = stages_of<failing_sharer>(p);
+      std::vector<failing_sharer> stages = tests::one_per_rank<failing_sharer>(p);
       stages[failing].wrong = wrong;
       std::vector<std::string> lines(ranks);
       tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
@@ -374,7 +366,7 @@ TYPED_TEST(PackflowSharedStates, ComeBackOnceWhereverARowBreaksOff) {
   const auto rows = static_cast<int>(p.merges[0].forward.size() + p.merges[0].backward.size());
   ASSERT_GT(rows, 4);
   for (int row = 0; row <= rows; ++row) {  // the last of them never comes
-    std::vector<TypeParam> stages = stages_of<TypeParam>(p);
+    std::vector<TypeParam> stages = tests::one_per_rank<TypeParam>(p);
     stages[2].left = row;
     const auto reports = tests::run_everywhere(p, stages);
     for (std::size_t rank = 0; rank < stages.size(); ++rank) {
@@ -399,7 +391,7 @@ class wide_sharer : public shared_prefix_stage<backward_cuts::any> {
 TEST(PackflowSharingFailures, RanksWithRowsOfDifferentSizesDoNotBegin) {
   const std::vector<tokens> lengths{{160}, {12}, {7}};
   const plan p = shared_plan({.stages = 1, .replicas = 2, .quantum = {4}}, lengths, 2).value();
-  std::vector<wide_sharer> stages = stages_of<wide_sharer>(p);
+  std::vector<wide_sharer> stages = tests::one_per_rank<wide_sharer>(p);
   stages[1].width = 3;
   for (const result<step_report>& step : tests::run_everywhere(p, stages)) {
     ASSERT_FALSE(step);

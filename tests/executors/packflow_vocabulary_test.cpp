@@ -27,14 +27,6 @@
 namespace slimpack::packflow_vocabulary_test {
 namespace {
 
-template <class Compute>
-std::vector<Compute> stages_of(const plan& p) {
-  std::vector<Compute> stages;
-  for (int rank = 0; rank < tests::ranks_of(p); ++rank)
-    stages.emplace_back(rank % p.shape.stages, p.shape.stages, p.shape.chunks);
-  return stages;
-}
-
 /// Gradients and loss of a rank, one after the other.
 template <class Compute>
 std::vector<double> found_by(const Compute& stage) {
@@ -92,7 +84,7 @@ struct tally {
 /// Runs a plan over a transport, and compares with whole sequences and a whole vocabulary. Gives what each rank found.
 template <class Compute, class World>
 std::vector<std::vector<double>> run(const plan& p, World&& world, tally& seen, const std::string& what) {
-  std::vector<Compute> stages = stages_of<Compute>(p);
+  std::vector<Compute> stages = tests::one_per_rank<Compute>(p);
   const auto reports = tests::run_everywhere(world, std::vector<const plan*>(stages.size(), &p), stages);
   const vocabulary_model::gradients whole = vocabulary_model::whole(p.lengths, p.shape.parts() * Compute::layers);
   std::vector<std::vector<double>> found;
@@ -240,7 +232,7 @@ TEST(PackflowVocabularyPlan, RunsWithoutTimes) {
 // Each call runs once a pack, and the last one that adds to the vocabulary's gradients says so.
 TEST(PackflowVocabularyPlan, CallsOnceAPackAndSaysWhenGradientsAreFinal) {
   const plan p = small_plan({.stages = 3, .replicas = 2, .chunks = 2, .quantum = {4}});
-  std::vector<plain> stages = stages_of<plain>(p);
+  std::vector<plain> stages = tests::one_per_rank<plain>(p);
   for (const result<step_report>& one : tests::run_everywhere(p, stages)) ASSERT_TRUE(one) << one.error().detail;
   for (std::size_t rank = 0; rank < stages.size(); ++rank) {
     const replica_plan& own = p.replicas[rank / 3];
@@ -284,7 +276,7 @@ TEST(PackflowVocabularyPlan, ReducesItsShareOfTheVocabularyLast) {
     for (const bool beside : {false, true}) {
       plan p = small_plan({.stages = 2, .replicas = 3, .chunks = chunks, .quantum = {4}});
       if (beside) p.reduction.emplace();
-      std::vector<reducing_stage> stages = stages_of<reducing_stage>(p);
+      std::vector<reducing_stage> stages = tests::one_per_rank<reducing_stage>(p);
       const auto reports = tests::run_everywhere(p, stages);
       const vocabulary_model::gradients whole = vocabulary_model::whole(p.lengths, p.shape.parts());
       for (std::size_t rank = 0; rank < stages.size(); ++rank) {
@@ -320,7 +312,7 @@ TEST_P(PackflowVocabularyFailure, StopsEveryRankAndLeavesNothingBehind) {
   int failed = 0;
   for (std::size_t rank = 0; rank < 6; ++rank) {
     transports::threads world{6, {.time_out = {5}}};
-    std::vector<plain> stages = stages_of<plain>(p);
+    std::vector<plain> stages = tests::one_per_rank<plain>(p);
     stages[rank].fault = f.fault, stages[rank].fails = f.letter, stages[rank].after = f.after;
     std::vector<std::string> messages(6);
     tests::on_every_rank(6, [&](int r) {
@@ -385,16 +377,16 @@ class told_stage : public plain {
 
 TEST(PackflowVocabularyPlan, IsRefusedWhereTheComputeHasItElsewhere) {
   const plan p = small_plan({.stages = 2, .quantum = {4}});
-  refused(p, stages_of<prefix_in_arena<backward_cuts::any>>(p),
+  refused(p, tests::one_per_rank<prefix_in_arena<backward_cuts::any>>(p),
           "the plan spreads the vocabulary over the stages, the compute does not offer vocabulary_rows and the calls that go with it "
           "(executors/hooks.hpp): plan with shape.vocabulary = vocabulary::last");
-  std::vector<told_stage> in_one_place = stages_of<told_stage>(p);
+  std::vector<told_stage> in_one_place = tests::one_per_rank<told_stage>(p);
   for (told_stage& stage : in_one_place) stage.says = {};
   refused(p, in_one_place, "the compute has it in one place: its vocabulary_rows have 0 partial elements a token");
   plan last = p;
   last.shape.vocabulary = vocabulary::last;
-  refused(last, stages_of<plain>(p), "the compute has it spread over the stages (vocabulary_rows): plan with shape.vocabulary = vocabulary::spread");
-  std::vector<told_stage> other = stages_of<told_stage>(p);
+  refused(last, tests::one_per_rank<plain>(p), "the compute has it spread over the stages (vocabulary_rows): plan with shape.vocabulary = vocabulary::spread");
+  std::vector<told_stage> other = tests::one_per_rank<told_stage>(p);
   other[1].says.statistics.width = 2;
   refused(p, other, "ranks 0 and 1 hold different rows of the vocabulary: 5 float64 partial, 1 float64 of statistics and 5 float64 "
                     "partial, 2 float64 of statistics");
@@ -406,7 +398,7 @@ std::string why(int rank, const Change& change) {
   plan p = small_plan({.stages = 2, .quantum = {4}});
   change(p.replicas[0].programs[static_cast<std::size_t>(rank)]);
   p.hash = hash_of(p);
-  std::vector<plain> stages = stages_of<plain>(p);
+  std::vector<plain> stages = tests::one_per_rank<plain>(p);
   const auto reports = tests::run_everywhere(p, stages);
   return reports[static_cast<std::size_t>(rank)] ? "no error" : reports[static_cast<std::size_t>(rank)].error().detail;
 }
@@ -449,7 +441,7 @@ TEST(PackflowVocabularyPlan, IsOutOfOrderWhereACallIsMissingOrEarly) {
   plan last = small_plan({.stages = 2, .quantum = {4}});
   last.shape.vocabulary = vocabulary::last;
   last.hash = hash_of(last);
-  refused(last, stages_of<prefix_in_arena<backward_cuts::any>>(last), "E0 is of a vocabulary that is spread over the stages, which the plan's is not");
+  refused(last, tests::one_per_rank<prefix_in_arena<backward_cuts::any>>(last), "E0 is of a vocabulary that is spread over the stages, which the plan's is not");
 }
 
 }  // namespace

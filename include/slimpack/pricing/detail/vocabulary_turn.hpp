@@ -7,6 +7,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/vocabulary.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/costs/vocabulary_rates.hpp>
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>
@@ -36,21 +37,21 @@ class vocabulary_turn {
       stages_ = 0;
       return;
     }
-    const line last = line::of([&](tokens n) { return vocabulary_time(cost, n, vocabulary_call::output, on.stages - 1); });
+    const rate last = line_of([&](tokens n) { return vocabulary_time(cost, n, vocabulary_call::output, on.stages - 1); });
     for (int stage = 0; stage < on.stages; ++stage) {
       const auto call = [&](vocabulary_call one) {
-        return line::of([&](tokens n) { return vocabulary_time(cost, n, one, stage) * (1.0 / on.chunks); });
+        return line_of([&](tokens n) { return vocabulary_time(cost, n, one, stage) * (1.0 / on.chunks); });
       };
-      share_.forward.push_back(call(vocabulary_call::embed) + call(vocabulary_call::output));
-      share_.backward.push_back(call(vocabulary_call::output_weights) + call(vocabulary_call::embed_gradients));
+      share_.forward.push_back(sum_of(call(vocabulary_call::embed), call(vocabulary_call::output)));
+      share_.backward.push_back(sum_of(call(vocabulary_call::output_weights), call(vocabulary_call::embed_gradients)));
       if (stage + 1 == on.stages) continue;
-      const line way = line::of([&](tokens n) {
+      const rate way = line_of([&](tokens n) {
         return vocabulary_message(cost, n, vocabulary_rows::hidden, stage) + vocabulary_time(cost, n, vocabulary_call::output, stage) +
                vocabulary_message(cost, n, vocabulary_rows::partial, stage);
       });
-      way_ = {std::max(way_.empty, way.empty), std::max(way_.token, way.token)};
+      way_ = {std::max(way_.call, way.call), std::max(way_.token, way.token)};
     }
-    way_ = way_ + last;
+    way_ = sum_of(way_, last);
   }
 
   [[nodiscard]] bool empty() const noexcept { return stages_ == 0; }
@@ -73,7 +74,7 @@ class vocabulary_turn {
   }
 
   /// What a call's overhead, and its tokens, add to a pack of layers.            Requires  the model's part
-  [[nodiscard]] seconds of_pack(pass p, int part) const noexcept { return {share_[p][stage(part)].empty}; }
+  [[nodiscard]] seconds of_pack(pass p, int part) const noexcept { return {share_[p][stage(part)].call}; }
   [[nodiscard]] seconds of_tokens(tokens n, pass p, int part) const noexcept {
     return {share_[p][stage(part)].token * static_cast<double>(n.value)};
   }
@@ -108,20 +109,16 @@ class vocabulary_turn {
   }
 
  private:
-  /// Seconds of a pack: empty + token n.
-  struct line {
-    double empty{};
-    double token{};
+  using rate = costs::vocabulary_rate;
 
-    template <class Time>
-    static line of(const Time& time) {
-      constexpr std::int64_t many = 16384;
-      const double none = time(tokens{0}).value;
-      return {none, (time(tokens{many}).value - none) / many};
-    }
-    [[nodiscard]] seconds operator()(tokens n) const noexcept { return {empty + token * static_cast<double>(n.value)}; }
-    friend line operator+(const line& a, const line& b) noexcept { return {a.empty + b.empty, a.token + b.token}; }
-  };
+  /// The straight line through packs of no tokens and of many.
+  template <class Time>
+  static rate line_of(const Time& time) {
+    constexpr std::int64_t many = 16384;
+    const double none = time(tokens{0}).value;
+    return {none, (time(tokens{many}).value - none) / many};
+  }
+  static rate sum_of(const rate& a, const rate& b) noexcept { return {a.call + b.call, a.token + b.token}; }
 
   /// About a backward, two thirds of both: of several stages, the slowest has just begun one. Measured on five lists of lengths, 4 and 8
   /// stages: of 0.3, 0.5, 0.7, 0.94, 1.2 and 1.5 the steps are shortest at 0.7.
@@ -133,8 +130,8 @@ class vocabulary_turn {
 
   int stages_{};
   int chunks_{1};
-  by_pass<std::vector<line>> share_{};  // by stage
-  line way_{};                          // of hidden rows, V, its part and V on the last stage, without waiting
+  by_pass<std::vector<rate>> share_{};  // by stage
+  rate way_{};                          // of hidden rows, V, its part and V on the last stage, without waiting
 };
 
 }  // namespace slimpack::detail
