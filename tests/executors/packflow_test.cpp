@@ -164,6 +164,21 @@ TEST(Packflow, MarksTheCallThatMakesTheGradientsOfAChunkFinal) {
   }
 }
 
+TEST(Packflow, MarksTheCallThatEndsAPack) {
+  for (const shape& on : {shape{.stages = 3, .quantum = {4}}, shape{.stages = 2, .chunks = 2, .quantum = {4}}}) {
+    const plan p = tests::small_plan(on);
+    std::vector<diary> stages = tests::stages_of<diary>(p);
+    for (const auto& report : tests::run_everywhere(p, stages)) ASSERT_TRUE(report) << report.error().detail;
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+      auto entry = stages[stage].entries.begin();
+      for (const instruction& i : p.replicas[0].programs[stage])
+        for (std::size_t left = p.replicas[0].partition.of(i.pass)[i.pack.value].slices.size(); left-- > 0; ++entry)
+          EXPECT_EQ(entry->what.last_of_pack, left == 0) << "stage " << stage;
+      EXPECT_EQ(entry, stages[stage].entries.end());
+    }
+  }
+}
+
 TEST(Packflow, WeighsPiecesByTheirValidTokens) {
   const noted_step step;
   double batch = 0;  // counted by piece: half of each, rounded up

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,23 @@ struct held_count {
   int apart{};  ///< of plans whose weight gradients run apart
 };
 
+/// A stage whose messages lie one behind the other in memory: that one begins where another ends says nothing of either.
+class adjoining_messages : public train::model_stage<double> {
+ public:
+  using model_stage::model_stage;
+  std::span<double> make_tensor(tokens size) {
+    const std::size_t elements = static_cast<std::size_t>(size.value * format().width);
+    if (left_.size() < elements) left_ = all_.emplace_back(std::max<std::size_t>(elements, 1 << 14));
+    const std::span<double> made = left_.first(elements);
+    left_ = left_.subspan(elements);
+    return made;
+  }
+
+ private:
+  std::vector<std::vector<double>> all_;
+  std::span<double> left_;
+};
+
 /// Runs the plan, and compares what each rank's store held at most: keys and values of the others' tokens, their
 /// accumulators, and what waits for weight gradients included.
 void compare_held(const exact_batch& batch, const plan& p, const std::string& named, held_count& seen) {
@@ -140,7 +158,7 @@ void compare_held(const exact_batch& batch, const plan& p, const std::string& na
   std::vector<double> held(static_cast<std::size_t>(tests::ranks_of(p)));
   tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
     auto endpoint = world.endpoint(rank);
-    train::model_stage<double> stage(batch.model, p.shape, rank % stages, batch.documents(), 7);
+    adjoining_messages stage(batch.model, p.shape, rank % stages, batch.documents(), 7);
     executors::packflow<>{}.execute(p, stage, endpoint).value();
     held[static_cast<std::size_t>(rank)] = stage.peak().value;
   });

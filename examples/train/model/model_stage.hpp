@@ -125,7 +125,6 @@ class model_stage {
 
   /// The weight gradients that the pack's backward left, all of them: of matrices, gains and embedding.
   slimpack::result<void> weights(std::span<const slimpack::piece> pack) {
-    let_go({});
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> admitted = store_.begin_weights(p); !admitted) return admitted;
     pack_rows<T> rows(store_, pack);
@@ -138,13 +137,11 @@ class model_stage {
 
   // A spread vocabulary.
   slimpack::result<void> embed(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
-    begin_vocabulary();
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> fine = check(p); !fine) return fine;
     return out.put(span_of(share_->embed(pack, view(in, size_of(pack)))));
   }
   slimpack::result<void> output(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
-    begin_vocabulary();
     const matrix<T> made = share_->output(pack, view(in, size_of(pack)));
     count();
     return out.put(span_of(made));
@@ -156,15 +153,14 @@ class model_stage {
       all.push_back({slimpack::as<T>(one).data(), size_of(pack), vocabulary_rows().partial.width});
     const auto made = share_->gather(pack, all, loss_);
     turned_ += made.gradients.size() * static_cast<Index>(sizeof(T));
+    count();
     if (slimpack::result<void> put = statistics.put(made.log_sums); !put) return put;
     return rows.put(span_of(made.gradients));
   }
   slimpack::result<void> output_weights(std::span<const slimpack::piece> pack, std::span<const std::byte> in) {
-    begin_vocabulary();
     return share_->output_weights(pack, slimpack::as<T>(in));
   }
   slimpack::result<void> embed_gradients(std::span<const slimpack::piece> pack, std::span<const std::byte> in, slimpack::outgoing& out) {
-    begin_vocabulary();
     const const_matrix_view<T> rows = view(in, size_of(pack));
     share_->embed_gradients(pack, rows);
     return out.put(slimpack::as<T>(in));
@@ -237,7 +233,6 @@ class model_stage {
 
   slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                      slimpack::outgoing& out, slimpack::sharing* with) {
-    let_go({});
     for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> fine = check(p); !fine) return fine;
       if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
@@ -252,7 +247,6 @@ class model_stage {
 
   slimpack::result<void> run_backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                       slimpack::outgoing& out, slimpack::sharing* with) {
-    let_go(in);
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
     pack_rows<T> rows(store_, pack, with);
@@ -264,7 +258,7 @@ class model_stage {
     count();
     if (share_ && is_last_ && pack.front().chunk + 1 == ranges_.size()) {
       taken_ += static_cast<std::int64_t>(in.size());
-      read_to_ = in.data() + in.size();
+      if (pack.back().last_of_pack) turned_ -= std::exchange(taken_, 0);
     }
     return out.put(span_of(dx));
   }
@@ -274,18 +268,6 @@ class model_stage {
     const std::int64_t vocabulary = turned_ + (share_ ? share_->held() : 0);
     peak_ = std::max(peak_, store_.peak().value + static_cast<double>(vocabulary));
     store_.restart_peak();
-  }
-  /// What is held while a call of the vocabulary runs is what the call before has left, such as completed gradients.
-  void begin_vocabulary() {
-    let_go({});
-    count();
-  }
-  /// Before a call: gradients that the pack before has taken are gone, unless the call is of the same pack. A pack's rows lie
-  /// one after the other in its message.
-  void let_go(std::span<const std::byte> in) {
-    if (taken_ == 0 || (!in.empty() && in.data() == read_to_)) return;
-    turned_ -= taken_;
-    taken_ = 0;
   }
 
   [[nodiscard]] slimpack::result<void> check(const slimpack::piece& p) const {
@@ -327,8 +309,7 @@ class model_stage {
   bool is_last_;                      // stage
   std::optional<vocabulary_share<T>> share_;
   std::int64_t turned_{};             // bytes of gradients of hidden rows that the runtime keeps
-  std::int64_t taken_{};              // of these, those that the running backward pack has taken
-  const std::byte* read_to_{};        // in that pack's message
+  std::int64_t taken_{};              // of these, those that calls of the running backward pack have taken
   double peak_{};                     // bytes
   double loss_{};
 };

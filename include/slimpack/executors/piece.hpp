@@ -26,6 +26,8 @@ struct piece {
   tokens own_begin{};               ///< this replica's first token of the sequence, 0 unless it is shared
   tokens own_end{sequence_length};  ///< one past its last one, the sequence's length unless it is shared
   bool last_of_chunk{};  ///< the call whose last piece this is makes the chunk's gradients final
+  bool last_of_pack{};   ///< the call whose last piece this is ends its pack: then what came in is let go, and what was
+                         ///< written is sent
 
   [[nodiscard]] constexpr bool is_first() const noexcept { return slice.begin == tokens{}; }
   [[nodiscard]] constexpr bool is_last() const noexcept { return slice.end() == sequence_length; }

@@ -89,7 +89,10 @@ class piece_calls {
     pack_.assign(list.pieces.begin() + first, list.pieces.begin() + end);
     const std::uint32_t chunk = script_->chunk_of(i);
     for (piece& one : pack_) one.chunk = chunk;
-    if (!pack_.empty()) pack_.back().last_of_chunk = number == last_[chunk];
+    if (!pack_.empty()) {
+      pack_.back().last_of_pack = true;
+      pack_.back().last_of_chunk = number == last_[chunk];
+    }
     if constexpr (has_member_reductions<Compute>)
       if (number == 0) watch_.begin(*compute_, script_->reduced_chunks());
     if constexpr (computes_vocabulary<Compute>)
