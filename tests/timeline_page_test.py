@@ -168,9 +168,11 @@ class TimelinePage(unittest.TestCase):
 
     @on_each_page
     def test_lanes_end_with_the_makespan_of_their_replica(self, page):
-        late = self.browser.evaluate("""plans.flatMap(p => p.replicas.map((r, k) => Math.abs(r.makespan -
-            Math.max(...lanesOf(p).filter(l => l.r === k).map(l => l.end[l.n - 1])))))""")
-        self.assertLess(max(late), 5, "nanoseconds")
+        early = self.browser.evaluate("""plans.flatMap(p => p.replicas.map((r, k) => [p.merges.length > 0, r.makespan -
+            Math.max(...lanesOf(p).filter(l => l.r === k).map(l => l.end[l.n - 1]))]))""")
+        for shares, left in early:  # a pack of a shared row may wait there for the longest of the row
+            self.assertGreater(left, -5, "nanoseconds")
+            self.assertTrue(shares or left < 5, left)
 
     @on_each_page
     def test_hovering_a_pack_tells_about_it(self, page):
@@ -339,6 +341,232 @@ class TimelinePage(unittest.TestCase):
                         self.assertTrue(red > green and blue > green, (red, green, blue))
         if found == 0:
             self.skipTest("no page has a spread vocabulary")
+
+    def tip(self):
+        return self.browser.evaluate("$('tip').hidden ? '' : $('tip').textContent")
+
+    def point_at(self, row, time, below=0.5):
+        """Points at a time, in nanoseconds, of a row's lane, or below it at its memory."""
+        x, y = self.browser.evaluate(f"""(() => {{
+            const {{y, h, memory, strip}} = rows[{row}], box = $('lanes').getBoundingClientRect();
+            return [box.left + xOf({time}), box.top - $('scroller').scrollTop + ({below} < 1 ? y + {below} * h : memory + strip / 2)];
+        }})()""")
+        self.browser.mouse("mouseMoved", x, y)
+
+    @on_each_page
+    def test_idle_time_says_what_the_stage_waits_for(self, page):
+        # The last stage's first instruction waits for a message from the stage before.
+        found = self.browser.evaluate("""(() => {
+            const k = rows.findIndex(({lane}) => lane.stage === planShown().stages - 1);
+            const {lane} = rows[k];
+            move(0, 4 * lane.end[0]);
+            return [k, lane.start[0], packName(lane, 0)];
+        })()""")
+        self.browser.settle()
+        row, start, name = found
+        if start < 1000:
+            return  # a page whose last stage begins at once
+        self.point_at(row, start / 2)
+        text = self.tip()
+        for words in ("idle \u00b7 stage", "next" + name, "from stage", "arrived at"):
+            self.assertIn(words, text)
+
+    @on_each_page
+    def test_memory_says_what_is_held(self, page):
+        if not self.browser.evaluate("rows.some(row => row.strip > 0)"):
+            return
+        row, time, held, name = self.browser.evaluate("""(() => {
+            const {lane} = rows[0], i = Math.min(3, lane.n - 1);
+            move(Math.max(0, lane.start[i] - (lane.end[i] - lane.start[i])), lane.end[i] + (lane.end[i] - lane.start[i]));
+            return [0, (lane.start[i] + lane.end[i]) / 2, memoryText(planShown(), lane.memory[i]), packName(lane, i)];
+        })()""")
+        self.browser.settle()
+        self.point_at(row, time, below=2)
+        text = self.tip()
+        for words in ("memory \u00b7 stage 0", "holds" + held, name + " runs", "live tokens", "sequence"):
+            self.assertIn(words, text)
+
+    @on_each_page
+    def test_live_tokens_of_every_sequence_add_up_and_end_at_none(self, page):
+        left = self.browser.evaluate("""planShown().bytes ? [] : lanesOf(planShown()).slice(0, 2).map(lane => {
+            const live = i => Number(memoryDetails(lane, i, lane.start[i])[1].find(([name]) => name === 'live tokens')[1].replace(/,/g, '').split(' ')[0]);
+            const runs = i => Math.abs(live(i) - lane.memory[i]) < 1;
+            return [runs(0), runs(Math.floor(lane.n / 2)), runs(lane.n - 1)].join();
+        })""")
+        for lane in left:
+            self.assertEqual(lane, "true,true,true")
+
+    def test_memory_is_drawn_in_a_gap_whose_next_instruction_is_out_of_view(self):
+        found = 0
+        for page in self.pages:
+            self.browser.open(page.as_uri())
+            gap = self.browser.evaluate("""(() => {
+                for (const [k, {lane, strip}] of rows.entries())
+                    for (let i = 1; strip && i < lane.n; ++i)
+                        if (lane.start[i] - lane.end[i - 1] > 2000 && Math.min(lane.memory[i - 1], lane.memory[i]) > 0)
+                            return [k, lane.end[i - 1], lane.start[i]];
+                return null;
+            })()""")
+            if gap is None:
+                continue
+            found += 1
+            row, begin, end = gap
+            self.browser.evaluate(f"move({begin + 0.3 * (end - begin)}, {begin + 0.6 * (end - begin)})")
+            self.browser.settle()
+            drawn = self.browser.evaluate(f"""(() => {{
+                const {{memory, strip}} = rows[{row}], ratio = devicePixelRatio;
+                const data = $('lanes').getContext('2d').getImageData((left + plotWidth() / 2) * ratio,
+                    (memory - $('scroller').scrollTop) * ratio, 1, strip * ratio).data;
+                return data.some((x, k) => k % 4 === 3 && x > 0);
+            }})()""")
+            self.assertTrue(drawn, page.name)
+        self.assertGreater(found, 0)
+
+    @on_each_page
+    def test_details_hide_no_lane(self, page):
+        self.browser.evaluate("move(0, 4 * rows[0].lane.end[0])")
+        self.browser.settle()
+        self.browser.mouse("mouseMoved", *self.pack_centre())
+        tip, lanes = self.browser.evaluate("[$('tip').getBoundingClientRect().top, $('scroller').getBoundingClientRect().bottom]")
+        self.assertGreaterEqual(tip, lanes)
+
+    @on_each_page
+    def test_a_range_has_totals_that_add_up(self, page):
+        x0, x1, y, lanes = self.browser.evaluate("""(() => {
+            const box = $('lanes').getBoundingClientRect();
+            return [box.left + left + plotWidth() * .2, box.left + left + plotWidth() * .5, box.top + rows[0].y + 4, rows.length];
+        })()""")
+        shift = 8
+        self.browser.mouse("mousePressed", x0, y, button="left", clickCount=1, modifiers=shift)
+        self.browser.mouse("mouseMoved", x1, y, button="left", buttons=1, modifiers=shift)
+        self.browser.mouse("mouseReleased", x1, y, button="left", clickCount=1, modifiers=shift)
+        length, text = self.browser.evaluate("[show.range[1] - show.range[0], $('range').textContent]")
+        self.assertIn(f"of {lanes} lane", text)
+        expected, shown = self.browser.evaluate("""[
+            timeText(shownLanes().reduce((sum, l) => sum + Math.max(0, Math.min(show.range[1], l.step) - show.range[0]), 0)),
+            $('range').querySelector('tbody tr:last-child td:nth-child(2)').textContent]""")
+        self.assertEqual(shown, expected)
+        self.assertGreater(length, 0)
+        address = self.browser.evaluate("location.hash")
+        self.assertIn("range=", address)
+        self.browser.key("Escape")
+        self.assertTrue(self.browser.evaluate("$('range').hidden"))
+        self.browser.open(page.as_uri() + address)
+        self.assertFalse(self.browser.evaluate("$('range').hidden"))
+
+    @on_each_page
+    def test_a_sequence_is_found_and_followed(self, page):
+        self.browser.key("/")
+        self.browser.call("Input.insertText", text="1")
+        self.browser.settle()
+        self.assertIn("forward and", self.browser.evaluate("$('found').textContent"))
+        self.assertTrue(self.browser.evaluate("""followed.length > 0 && followed.every(({lane, i}) => {
+            const pass = lane.plan.replicas[lane.r].passes[passOf(lane.unit[i])];
+            for (let k = pass.first[lane.pack[i]]; k < pass.first[lane.pack[i] + 1]; ++k) if (pass.slices[3 * k] === 1) return true;
+            return false;
+        })"""))
+        self.browser.key("Escape")
+        for k in range(3):
+            self.browser.key("n")
+            self.assertTrue(self.browser.evaluate(f"show.pick.lane === followed[{k}].lane && show.pick.i === followed[{k}].i"))
+            self.assertIn("sequence 1[", self.tip())
+        self.assertIn("sequence=1", self.browser.evaluate("location.hash"))
+        self.browser.evaluate("$('sequence').value = '987654321', $('sequence').oninput({target: $('sequence')})")
+        self.assertIn("sequences are 0 to", self.browser.evaluate("$('found').textContent"))
+
+    @on_each_page
+    def test_arrows_lead_from_a_picked_pack(self, page):
+        self.browser.evaluate("pick({lane: rows[0].lane, i: 0})")
+        self.browser.key("ArrowRight")
+        self.assertEqual(self.browser.evaluate("show.pick.i"), 1)
+        self.browser.key("ArrowLeft")
+        self.assertEqual(self.browser.evaluate("show.pick.i"), 0)
+        if self.browser.evaluate("planShown().stages") > 1:
+            name = self.browser.evaluate("packName(show.pick.lane, show.pick.i)")
+            self.browser.key("ArrowDown")
+            self.assertEqual(self.browser.evaluate("[show.pick.lane.stage, packName(show.pick.lane, show.pick.i)]"), [1, name])
+            self.browser.key("ArrowUp")
+            self.assertEqual(self.browser.evaluate("show.pick.lane.stage"), 0)
+
+    @on_each_page
+    def test_two_plans_stand_one_above_the_other(self, page):
+        others = self.browser.evaluate("views.flatMap((v, k) => canBeBelow(k) ? [k] : [])")
+        self.assertEqual(self.browser.evaluate("$('below').hidden"), not others)
+        if not others:
+            return
+        above = self.browser.evaluate("rows.length")
+        self.browser.evaluate(f"choose({{below: {others[-1]}}})")
+        self.browser.settle()
+        rows, of_other = self.browser.evaluate(f"[rows.length, lanesIn(views[{others[-1]}]).length]")
+        self.assertEqual(rows, above + of_other)
+        # Their times are locked: a moment is at one place in both.
+        self.browser.evaluate("move(fullEnd() / 4, fullEnd() / 2)")
+        self.browser.settle()
+        self.assertTrue(self.browser.evaluate("rows.every(({lane}) => xOf(lane.start[0]) === xOf(0) + lane.start[0] * plotWidth() / (show.t1 - show.t0) || "
+                                              "Math.abs(xOf(lane.start[0]) - xOf(0) - lane.start[0] * plotWidth() / (show.t1 - show.t0)) < 1e-6)"))
+        self.browser.evaluate(f"pick({{lane: rows[rows.length - 1].lane, i: 0}})")
+        address = self.browser.evaluate("location.hash")
+        self.browser.open(page.as_uri() + address)
+        self.assertEqual(self.browser.evaluate("[show.below, show.pick.lane === rows[rows.length - 1].lane, show.pick.i]"), [others[-1], True, 0])
+
+    def test_exchanges_of_a_shared_sequence_are_drawn(self):
+        found = 0
+        for page in self.pages:
+            self.browser.open(page.as_uri())
+            for sequence in self.browser.evaluate("planShown().merges.map(m => m.sequence)"):
+                found += 1
+                drawn = self.browser.evaluate(f"""(() => {{
+                    follow({sequence});
+                    let exchanges = 0, messages = 0;
+                    const real = arrow;
+                    arrow = (c, x0, y0, x1, y1, both) => {{ both ? ++exchanges : ++messages; real(c, x0, y0, x1, y1, both); }};
+                    draw();
+                    arrow = real;
+                    return [exchanges, messages];
+                }})()""")
+                rows = self.browser.evaluate(f"""planShown().stages * planShown().chunks * planShown().merges.find(m => m.sequence === {sequence})
+                    .rows.flat().filter(row => row.filter(pack => pack >= 0).length === 2).length""")
+                self.assertEqual(drawn[0], rows)
+                self.assertGreater(drawn[1], 0)
+        if found == 0:
+            self.skipTest("no page has a shared sequence")
+
+    def test_fits_wide_and_narrow_windows_in_both_schemes(self):
+        try:
+            for width, height in ((1280, 900), (390, 844)):
+                for scheme in ("light", "dark"):
+                    self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+                    self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                    for page in self.pages:
+                        with self.subTest(page=page.name, width=width, scheme=scheme):
+                            self.browser.open(page.as_uri())
+                            wide, plot, room = self.browser.evaluate("[document.documentElement.scrollWidth, plotWidth(), $('lanes').clientWidth]")
+                            self.assertLessEqual(wide, width)
+                            self.assertGreater(plot, 0.75 * room)
+        finally:
+            self.browser.call("Emulation.clearDeviceMetricsOverride")
+            self.browser.call("Emulation.setEmulatedMedia", features=[])
+
+    def test_thousands_of_packs_are_drawn_in_time(self):
+        """The median of several frames, each a draw of a view moved a little: at most 100 ms."""
+        slowest, most = 0, 0
+        for page in self.pages:
+            self.browser.open(page.as_uri())
+            packs = self.browser.evaluate("plans[0].replicas.reduce((sum, r) => sum + r.passes[0].counts.length + r.passes[1].counts.length, 0)")
+            for zoomed in (1, 0.2):
+                times = self.browser.evaluate(f"""(() => {{
+                    follow(1);
+                    return Array.from({{length: 15}}, (_, k) => {{
+                        setRange(k * 1000, k * 1000 + {zoomed} * fullEnd());
+                        const begin = performance.now();
+                        draw();
+                        $('lanes').getContext('2d').getImageData(0, 0, 1, 1);  // so that it has been drawn
+                        return performance.now() - begin;
+                    }}).sort((a, b) => a - b);
+                }})()""")
+                slowest, most = max(slowest, times[len(times) // 2]), max(most, packs)
+        print(f"{most} packs, a frame takes {slowest:.1f} ms")
+        self.assertLess(slowest, 100)
 
     @on_each_page
     def test_follows_the_colour_scheme(self, page):

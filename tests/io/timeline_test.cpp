@@ -6,9 +6,12 @@
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/file.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/spread_vocabulary.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/timeline.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/baselines/megatron.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -433,6 +436,43 @@ TEST(MeasuredTimelinePage, IsWrittenForTheBrowser) {
   const std::vector plans{p, other, apart, words};
   const std::vector<std::vector<step_report>> measured{noisy_run(p, 3, 1.03, {2e-3}), {}, noisy_run(apart, 4), {}};
   ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return write_timeline(out, plans, measured); }));
+}
+
+/// A sequence that two replicas share: one is most of the batch.
+plan plan_with_sharers() {
+  const planner plan_batch{shape{.stages = 2, .replicas = 2}, slicers::equal_cost{}, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}}};
+  return plan_batch(std::vector<tokens>{{20000}, {700}, {128}, {900}}).value();
+}
+
+TEST(TimelinePage, HasTheRowsOfSharedSequences) {
+  const plan p = plan_with_sharers();
+  ASSERT_EQ(p.merges.size(), 1u);
+  const nlohmann::json rows = data_of(page_of({p}))["plans"][0]["merges"][0]["rows"];
+  for (const pass d : both_passes) {
+    const nlohmann::json& of_pass = rows[d == pass::forward ? 0 : 1];
+    ASSERT_EQ(of_pass.size(), p.merges[0].of(d).size());
+    for (std::size_t row = 0; row < of_pass.size(); ++row)
+      for (std::size_t k = 0; k < p.merges[0].replicas.size(); ++k) {
+        const pack_id pack = p.merges[0].of(d)[row][k];
+        EXPECT_EQ(of_pass[row][k].get<std::int64_t>(), pack == merge::none ? -1 : std::int64_t{pack.value});
+      }
+  }
+}
+
+// Pages that timeline_page_test.py opens, too: one with a shared sequence, one with 24,000 packs.
+TEST(SharedTimelinePage, IsWrittenForTheBrowser) {
+  const char* path = std::getenv("SLIMPACK_SHARED_PAGE");
+  if (path == nullptr) GTEST_SKIP() << "SLIMPACK_SHARED_PAGE names no file";
+  ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return write_timeline(out, std::vector{plan_with_sharers()}); }));
+}
+TEST(LargeTimelinePage, IsWrittenForTheBrowser) {
+  const char* path = std::getenv("SLIMPACK_LARGE_PAGE");
+  if (path == nullptr) GTEST_SKIP() << "SLIMPACK_LARGE_PAGE names no file";
+  const planner each_alone{shape{.stages = 4}, slicers::whole{}, costs::quadratic{.hop = {1e-4}}, solvers::megatron{{1000}},
+                           schedules::one_f_one_b{}};
+  const plan p = each_alone(std::vector<tokens>(12000, tokens{1000})).value();
+  ASSERT_EQ(p.replicas[0].partition.forward.size() + p.replicas[0].partition.backward.size(), 24000u);
+  ASSERT_TRUE(io::write_file(path, [&](std::ostream& out) { return write_timeline(out, std::vector{p}); }));
 }
 
 TEST(TimelinePage, NeedsAPlan) {

@@ -7,6 +7,7 @@
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/io/detail/timeline_details.hpp>
 #include <slimpack/io/detail/timeline_drawing.hpp>
 #include <slimpack/io/detail/timeline_input.hpp>
 #include <slimpack/io/detail/timeline_page.hpp>
@@ -90,7 +91,14 @@ class timeline_writer {
     for (const merge& m : p.merges) {
       json_.open('{').field("sequence", m.sequence.value).key("replicas");
       list(m.replicas, [](std::uint32_t replica) { return replica; });
-      json_.close('}');
+      json_.key("rows").open('[');
+      for (const pass d : both_passes) {
+        json_.open('[');
+        for (const std::vector<pack_id>& row : m.of(d))
+          list(row, [](pack_id pack) { return pack == merge::none ? std::int64_t{-1} : std::int64_t{pack.value}; });
+        json_.close(']');
+      }
+      json_.close(']').close('}');
     }
     json_.close(']').key("replicas").open('[');
     simulators::plan_graphs graphs(p);
@@ -322,7 +330,7 @@ class timeline_writer {
   out << "<script id=\"data\" type=\"application/json\">";
   if (result<void> written = detail::timeline_writer(out).write(plans, measured); !written) return written;
   out << "</script>\n<script>\n";
-  out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_input;
+  out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details << detail::timeline_input;
   out << "</script>\n</body>\n</html>\n";
   if (!out) return error{errc::unwritable, "the timeline page could not be written: the output stream failed"};
   return success();

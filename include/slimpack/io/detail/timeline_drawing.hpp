@@ -7,8 +7,8 @@ namespace slimpack::io::detail {
 /// it that they fill, so that a step of 20,000 packs stays fluid.
 inline constexpr char timeline_drawing[] = R"js(
 // ---- drawing
-const right = 104, small = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif';
-let left = 66, colour = {}, rows = [], hover = null, journey = [];
+const small = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif';
+let left = 66, right = 104, colour = {}, rows = [], hover = null, journey = [], followed = [];
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ['text', 'muted', 'card', 'accent', 'lane', 'grid', 'forward', 'forward2', 'backward', 'backward2', 'weights', 'weights2',
@@ -81,9 +81,10 @@ function drawMemory(c, plan, lane, y, h, top) {
     const end = Math.min(most.length - 1, Math.floor(x1));
     for (let column = Math.max(0, Math.floor(x0)); column <= end; ++column) most[column] = Math.max(most[column], held);
   };
-  for (let i = firstAfter(lane, show.t0); i < lane.n && lane.start[i] < show.t1; ++i) {
+  for (let i = firstAfter(lane, show.t0); i < lane.n; ++i) {  // one beyond the right edge, for the gap before it
     const x0 = (lane.start[i] - show.t0) * scale;
     if (i > 0) raise((lane.end[i - 1] - show.t0) * scale, x0, Math.min(lane.memory[i - 1], lane.memory[i]));
+    if (lane.start[i] >= show.t1) break;
     raise(x0, (lane.end[i] - show.t0) * scale, lane.memory[i]);
   }
   const known = held => held >= 0, first = most.findIndex(known);
@@ -127,10 +128,11 @@ function axisTicks() {
 // The whole step in one strip, or one predicted and one measured: how busy the shown stages are together, and the part
 // of it in view.
 let overviewShares = {};
-function drawOverview(lanes) {
+function drawOverview() {
+  const lanes = lanesIn(views[show.tab]).filter(ofReplica);
   const [c, width] = context($('overview'), 72), h = 40, columns = Math.ceil(plotWidth()), end = fullEnd();
   const kinds = kindShown() === 'both' ? [false, true] : [lanes[0].measured];
-  const key = [show.tab, show.replica, show.same, columns].join();
+  const key = [show.tab, show.replica, show.same, show.below, columns].join();
   if (overviewShares.key !== key) {
     const scale = plotWidth() / end;
     overviewShares = {key, strips: kinds.map(measured => {
@@ -171,22 +173,24 @@ function drawOverview(lanes) {
     c.fillRect(xOf(t), 67, 1, 5);
   }
 }
+// Whether a lane is the first of its replica, or of the view below.
+const isTitled = (lanes, k) => k === 0 || lanes[k].r !== lanes[k - 1].r ||
+    (kindShown() !== 'both' && (lanes[k].plan !== lanes[k - 1].plan || lanes[k].measured !== lanes[k - 1].measured));
 // Heights of the lanes follow from their number: a few fill the window, hundreds scroll.
 function layout(lanes, plan) {
-  const titled = plan.replicas.length > 1, pairs = kindShown() === 'both';
+  const titled = plan.replicas.length > 1 || show.below >= 0, pairs = kindShown() === 'both';
   const memory = show.memory && !pairs && lanes.some(lane => lane.memory);
   const above = $('scroller').getBoundingClientRect().top + window.scrollY;
-  const room = Math.max(280, Math.min(.75 * window.innerHeight, window.innerHeight - above - 26));
-  const titles = titled ? 24 * new Set(lanes.map(lane => lane.r)).size : 0;
+  const room = Math.max(280, Math.min(.75 * window.innerHeight, window.innerHeight - above - 26 - $('dock').offsetHeight));
+  const titles = titled ? 24 * lanes.filter((lane, k) => isTitled(lanes, k)).length : 0;
   const each = Math.max(memory ? 36 : 24, Math.min(96, (room - titles - 4) / lanes.length));
   const strip = memory ? Math.floor(Math.min(30, .36 * each)) : 0, gap = memory ? 9 : pairs ? 7 : 6;
   const h = Math.floor(Math.min(46, each - strip - gap));
-  let y = 4, r = -1;
-  rows = lanes.map(lane => {
-    const title = titled && lane.r !== r;
+  let y = 4;
+  rows = lanes.map((lane, k) => {
+    const title = titled && isTitled(lanes, k);
     if (title) y += 24;
     const row = {lane, title: title ? y - 12 : -1, y, h, memory: y + h + 3, strip};
-    r = lane.r;
     y += h + strip + (!pairs ? gap : lane.measured ? 2 * gap - 2 : 2);
     return row;
   });
@@ -195,9 +199,9 @@ function layout(lanes, plan) {
   $('scroller').style.height = height + 'px';
   return height;
 }
-function drawPath(c, replica, r, from) {
-  const row = new Map(rows.filter(x => x.lane.r === r && !x.lane.measured).map(x => [x.lane.stage, x]));
-  const runs = replica.critical.runs;
+function drawPath(c, plan, r, from) {
+  const row = new Map(rows.filter(x => x.lane.plan === plan && x.lane.r === r && !x.lane.measured).map(x => [x.lane.stage, x]));
+  const {runs} = plan.replicas[r].critical;
   c.beginPath();
   for (let k = 0; k < runs.length; k += 3) {
     const {lane, y, h} = row.get(runs[k]), at = y - from + h - 2;
@@ -213,6 +217,51 @@ function drawPath(c, replica, r, from) {
   }
 }
 const nameOf = measured => measured ? 'measured' : 'predicted';
+// From a place of one lane to a place of another, with a head at each end that it leads to.
+function arrow(c, x0, y0, x1, y1, both) {
+  const bend = Math.min(60, Math.max(12, Math.abs(x1 - x0) / 2));
+  c.beginPath();
+  c.moveTo(x0, y0);
+  if (both) c.lineTo(x1, y1); else c.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+  const head = (x, y, dx, dy) => { c.moveTo(x + dx, y + dy); c.lineTo(x, y); c.lineTo(x + (dy ? -dx : dx), y + (dy ? dy : -3)); };
+  const down = y1 > y0 ? 1 : -1;
+  if (both) { head(x1, y1, 3, -5 * down); head(x0, y0, 3, 5 * down); } else { head(x1, y1, -5, 3); }
+  for (const [width, ink] of [[3.5, colour.halo], [1.4, colour.ink]]) {
+    c.lineWidth = width;
+    c.strokeStyle = ink;
+    c.stroke();
+  }
+}
+// The messages that lead from marked instructions to marked ones, and the exchanges between marked packs of a row.
+function drawArrows(c, marked, from) {
+  const rowOf = new Map(rows.map(row => [row.lane, row]));
+  const key = (lane, kind, place, pack) => [plans.indexOf(lane.plan), lane.measured, lane.r, kind, place, pack].join();
+  const at = new Map(marked.map(m => [key(m.lane, kindOf(m.lane.unit[m.i]), placeOf(m.lane.plan, m.lane, m.i), m.lane.pack[m.i]), m]));
+  const inView = ({lane, i}) => lane.end[i] >= show.t0 && lane.start[i] <= show.t1 && rowOf.has(lane);
+  for (const {lane, i} of marked) {
+    const to = receiverOf(lane.plan, kindOf(lane.unit[i]), placeOf(lane.plan, lane, i));
+    const there = to && at.get(key(lane, to[0], to[1], lane.pack[i]));
+    if (!there || !(inView({lane, i}) || inView(there)) || !rowOf.has(lane) || !rowOf.has(there.lane)) continue;
+    const a = rowOf.get(lane), b = rowOf.get(there.lane);
+    arrow(c, xOf(lane.end[i]), a.y - from + a.h / 2, xOf(there.lane.start[there.i]), b.y - from + b.h / 2, false);
+  }
+  for (const {lane, i} of marked) {
+    const kind = kindOf(lane.unit[i]), place = placeOf(lane.plan, lane, i);
+    if (kind > 1 || !inView({lane, i})) continue;
+    for (const {replicas, rows: shared} of lane.plan.merges)
+      for (const packs of shared[kind]) {
+        const k = replicas.indexOf(lane.r);
+        if (k < 0 || packs[k] !== lane.pack[i]) continue;
+        for (let other = k + 1; other < packs.length; ++other) {
+          const there = at.get(key({...lane, r: replicas[other]}, kind, place, packs[other]));
+          if (!there || !rowOf.has(there.lane)) continue;
+          const a = rowOf.get(lane), b = rowOf.get(there.lane), x = (Math.max(lane.start[i], there.lane.start[there.i]) +
+              Math.min(lane.end[i], there.lane.end[there.i])) / 2;
+          arrow(c, xOf(x), a.y - from + a.h, xOf(x), b.y - from, true);
+        }
+      }
+  }
+}
 // How long a replica took, in words, as predicted, as measured or both.
 function makespans({plan, kind}, r) {
   const predicted = timeText(plan.replicas[r].makespan);
@@ -222,19 +271,22 @@ function makespans({plan, kind}, r) {
   return kind === 'measured' ? [measured] : [predicted + ' predicted', measured + ' measured'];
 }
 function draw() {
-  const plan = planShown(), kind = kindShown(), pairs = kind === 'both', lanes = shownLanes();
-  left = pairs ? 128 : 66;
-  const height = layout(lanes, plan);
+  const kind = kindShown(), pairs = kind === 'both', lanes = shownLanes();
+  const narrow = $('lanes').clientWidth < 560;  // then lanes keep the room of what stands at their right
+  left = pairs ? 128 : narrow ? 54 : 66;
+  right = narrow ? 4 : 104;
+  const height = layout(lanes, planShown());
   const [c, width] = context($('lanes'), height), from = $('scroller').scrollTop, w = plotWidth();
-  const top = memoryTop(plan);
   const inView = rows.filter(row => row.y - 30 < from + height && row.memory + row.strip > from);
   const ticks = axisTicks();
   for (const {lane, title, y, h, memory, strip} of inView) {
-    const at = y - from, replica = plan.replicas[lane.r];
+    const {plan} = lane, at = y - from, replica = plan.replicas[lane.r], top = memoryTop(plan);
     c.textAlign = 'left';
     if (title >= 0) {
       c.fillStyle = colour.text;
-      const words = ['replica ' + lane.r, several(replica.sequences, 'sequence'), ...makespans({plan, kind}, lane.r)];
+      const view = pairs ? {plan, kind} : lane.view;
+      const words = [...(show.below >= 0 ? [plan.planner + (plan.measured ? ', ' + view.kind : '')] : []), 'replica ' + lane.r,
+                     several(replica.sequences, 'sequence'), ...makespans(view, lane.r)];
       c.fillText(words.join(' \u00b7 '), 0, title - from);
     }
     c.fillStyle = colour.muted;
@@ -242,7 +294,7 @@ function draw() {
     c.fillStyle = colour.text;
     if (!pairs || !lane.measured) c.fillText('stage ' + lane.stage, 0, at + h / 2);
     c.textAlign = 'right';
-    c.fillText('idle ' + percent(1 - lane.busy / lane.step), width, at + h / 2);
+    if (!narrow) c.fillText('idle ' + percent(1 - lane.busy / lane.step), width, at + h / 2);
     c.save();
     c.beginPath();
     c.rect(left, 0, w, height);
@@ -262,22 +314,43 @@ function draw() {
     if (strip && lane.memory) {
       c.fillStyle = colour.muted;
       c.textAlign = 'right';
-      c.fillText(memoryText(plan, lane.peak), width, memory - from + strip / 2);
+      if (!narrow) c.fillText('peak ' + memoryText(plan, lane.peak), width, memory - from + strip / 2);
+      if (strip >= 22) {
+        c.fillText(memoryText(plan, top).replace(' tokens', ''), left - 4, memory - from + 5);
+        c.fillText('0', left - 4, memory - from + strip - 4);
+      }
     }
   }
   c.save();
   c.beginPath();
   c.rect(left, 0, w, height);
   c.clip();
-  if (show.critical && kind !== 'measured') drawPath(c, plan.replicas[pathReplica()], pathReplica(), from);
-  c.strokeStyle = colour.ink;
-  c.lineWidth = 2;
-  for (const {lane, i} of journey) {
-    const row = rows.find(x => x.lane === lane);
-    if (row) c.strokeRect(xOf(lane.start[i]), row.y - from, Math.max(2, xOf(lane.end[i]) - xOf(lane.start[i])), row.h);
+  if (show.range) {
+    c.fillStyle = colour['memory-fill'];
+    c.fillRect(xOf(show.range[0]), 0, Math.max(1, xOf(show.range[1]) - xOf(show.range[0])), height);
+  }
+  if (show.critical)
+    for (const plan of new Set(lanes.filter(lane => !lane.measured).map(lane => lane.plan))) drawPath(c, plan, pathReplica(plan), from);
+  const rowOf = new Map(rows.map(row => [row.lane, row]));
+  for (const [marks, width] of [[followed, 1.5], [journey, 2]]) {
+    c.strokeStyle = colour.ink;
+    c.lineWidth = width;
+    for (const {lane, i} of marks) {
+      const row = rowOf.get(lane);
+      if (!row || lane.end[i] < show.t0 || lane.start[i] > show.t1) continue;
+      c.strokeRect(xOf(lane.start[i]), row.y - from, Math.max(2, xOf(lane.end[i]) - xOf(lane.start[i])), row.h);
+    }
+  }
+  drawArrows(c, followed.length > 0 ? followed : journey, from);
+  if (hover && hover.what === 'idle') {
+    const {lane, i} = hover, row = rowOf.get(lane), from0 = i > 0 ? lane.end[i - 1] : 0, to = i < lane.n ? lane.start[i] : lane.step;
+    c.strokeStyle = colour.accent;
+    c.setLineDash([4, 3]);
+    if (row) c.strokeRect(xOf(from0), row.y - from + .5, xOf(to) - xOf(from0), row.h - 1);
+    c.setLineDash([]);
   }
   c.restore();
-  drawOverview(lanes);
+  drawOverview();
   $('lanes').setAttribute('aria-label', 'Timeline of ' + several(lanes.length / (pairs ? 2 : 1), 'stage') +
       (pairs ? ', predicted and measured,' : '') + ' with ' +
       several(lanes.reduce((sum, lane) => sum + lane.n, 0), 'instruction'));
@@ -289,7 +362,6 @@ function redraw() {
   requestAnimationFrame(() => {
     due = false;
     draw();
-    placeTip();
   });
 }
 )js";

@@ -84,7 +84,7 @@ canvas { display: block; width: 100%; touch-action: pan-y; }
 #scroller { overflow-y: auto; position: relative; }
 #lanes { position: sticky; top: 0; cursor: grab; }
 #lanes:active { cursor: grabbing; }
-#cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(390px, 1fr)); gap: 10px; margin-top: 12px;
+#cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(390px, 100%), 1fr)); gap: 10px; margin-top: 12px;
          background: none; border: 0; }
 article { padding: 11px 14px 12px; overflow-x: auto; }
 #compared { grid-column: 1 / -1; }
@@ -92,7 +92,7 @@ table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-nu
 th { text-align: right; color: var(--muted); font-weight: 400; }
 td { text-align: right; padding: 3px 0 3px 12px; border-top: 1px solid var(--line); white-space: nowrap; }
 th { padding: 0 0 3px 12px; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; white-space: normal; overflow-wrap: anywhere; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; white-space: normal; min-width: 84px; }
 tr.main td { font-weight: 620; }
 td.over { color: var(--limit); }
 .share { display: flex; height: 14px; border-radius: 4px; overflow: hidden; margin-bottom: 8px; gap: 1px; }
@@ -100,12 +100,17 @@ td i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; mar
 kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var(--line); border-radius: 4px;
       padding: 0 5px; background: var(--page); }
 #keys p { margin: 0 0 5px; font-size: 13px; }
-#tip { position: absolute; z-index: 2; max-width: 370px; padding: 8px 11px 9px; font-size: 12.5px; pointer-events: none;
-       background: var(--card); border: 1px solid var(--line); border-radius: 8px;
-       box-shadow: 0 4px 18px rgba(0, 0, 0, .22); font-variant-numeric: tabular-nums; }
+#dock { border-top: 1px solid var(--line); margin-top: 8px; padding-top: 8px; height: 152px; overflow-y: auto;
+        font-size: 12.5px; font-variant-numeric: tabular-nums; }
+#hint { margin: 0; }
+#tip:not([hidden]) ~ #hint, #dock:has(#tip:not([hidden])) #hint { display: none; }
 #tip b { display: block; font-size: 13.5px; }
-#tip div { display: grid; grid-template-columns: auto 1fr; gap: 1px 10px; margin-top: 4px; }
-#tip span:nth-child(odd) { color: var(--muted); }
+#tip div { columns: 350px; column-gap: 26px; margin-top: 4px; }
+#tip p { display: grid; grid-template-columns: 92px 1fr; gap: 0 10px; margin: 0; break-inside: avoid; }
+#tip p span:first-child { color: var(--muted); overflow-wrap: anywhere; }
+input[type=search] { font: inherit; font-size: 13px; width: 84px; color: var(--text); background: var(--card);
+                     border: 1px solid var(--line); border-radius: 6px; padding: 3px 7px; }
+#range button { margin-top: 8px; }
 @media print {
   body { padding: 0; background: none; }
   .bar .group, .bar label, #keys { display: none; }
@@ -130,7 +135,11 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
     <span class="key limit"><i class="dashes"></i>limit</span>
     <span class="key reduce"><i class="sum"></i>weights and gradients between replicas</span>
     <span class="space"></span>
+    <label>sequence <input type="search" id="sequence" inputmode="numeric" size="6" aria-label="Sequence to follow"
+           title="Follow a sequence (/), Enter and n: its next pack"></label>
+    <span class="muted" id="found" role="status"></span>
     <select id="replica" aria-label="Replicas shown"></select>
+    <select id="below" aria-label="Plan shown below"></select>
     <label class="planned"><input type="checkbox" id="critical"> critical path</label>
     <label class="memory"><input type="checkbox" id="memory"> memory</label>
     <label class="several"><input type="checkbox" id="same"> same scale</label>
@@ -142,20 +151,25 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
   </div>
   <canvas id="overview" role="img"></canvas>
   <div id="scroller"><canvas id="lanes" role="img"></canvas><div id="spacer"></div></div>
-  <div id="tip" role="status" hidden></div>
+  <div id="dock"><p class="muted" id="hint">Point at a pack, at idle time or at memory. Shift and drag: totals of a range.</p>
+    <div id="tip" role="status" hidden></div></div>
 </section>
 <section id="cards">
+  <article id="range" hidden></article>
   <article id="compared"></article>
   <article id="measured"></article>
   <article id="spent"></article>
   <article id="path"></article>
   <article id="bounds"></article>
   <article id="keys"><h2>Finding your way</h2>
-    <p>Wheel or <kbd>+</kbd> <kbd>&minus;</kbd> zooms, drag or <kbd>&larr;</kbd> <kbd>&rarr;</kbd> moves,
-       <kbd>0</kbd> shows the whole step.</p>
+    <p>Wheel, <kbd>+</kbd> <kbd>&minus;</kbd> or <kbd>W</kbd> <kbd>S</kbd> zooms, drag, <kbd>&larr;</kbd> <kbd>&rarr;</kbd> or
+       <kbd>A</kbd> <kbd>D</kbd> moves, <kbd>0</kbd> shows the whole step.</p>
     <p><kbd>C</kbd> critical path, <kbd>M</kbd> memory, <kbd>1</kbd> to <kbd>9</kbd> tabs,
-       <kbd>Shift</kbd> + wheel scrolls the lanes.</p>
-    <p>Click a pack to keep its details, <kbd>Esc</kbd> to let go. The address holds the view: copy it to share.</p>
+       <kbd>Shift</kbd> + wheel, <kbd>&uarr;</kbd> <kbd>&darr;</kbd> scroll the lanes.</p>
+    <p>Click a pack to keep its details. Then <kbd>&larr;</kbd> <kbd>&rarr;</kbd> go to what its stage runs before and after,
+       <kbd>&uarr;</kbd> <kbd>&darr;</kbd> to where its message comes from and goes; <kbd>Esc</kbd> lets go.</p>
+    <p><kbd>/</kbd> asks for a sequence to follow, <kbd>N</kbd> goes to its next pack. <kbd>Shift</kbd> + drag counts a range of
+       time. The address holds the view: copy it to share.</p>
     <p class="muted">Packs thinner than a pixel share it: forward from the top, a spread vocabulary under it, backward from
       below, weight gradients over it, idle between.</p>
   </article>

@@ -145,6 +145,11 @@ function showControls({plan, kind}) {
       element('option', 'replica ' + k + ', ' + timeText(r.makespan), {value: k})));
   $('replica').value = show.replica;
   for (const name of ['critical', 'memory', 'same']) $(name).checked = show[name];
+  const others = views.flatMap((v, k) => canBeBelow(k) ? [[v, k]] : []);
+  $('below').hidden = others.length === 0;
+  $('below').replaceChildren(element('option', 'nothing below', {value: -1}), ...others.map(([v, k]) =>
+      element('option', 'below: ' + v.plan.planner + (v.plan.measured ? ', ' + v.kind : ''), {value: k})));
+  $('below').value = show.below;
   const known = plan.replicas.some(r => r.stages.some(s => s.memory));
   const limited = plan.limit !== null && plan.limit < memoryTop(plan);
   const strips = known && kind !== 'both', path = kind !== 'measured';

@@ -37,7 +37,7 @@ const passOf = unit => [1, 2, G].includes(kindOf(unit)) ? 1 : 0;
 const callNames = ['embed', 'output', 'output_weights', 'embed_gradients'];  // from kind 3 on
 const several = (n, word) => count(n) + ' ' + word + (n === 1 ? '' : 's');
 const packName = (lane, i) =>
-    letters[kindOf(lane.unit[i])] + lane.pack[i] + (planShown().chunks > 1 && kindOf(lane.unit[i]) < E ? '.' + chunkOf(lane.unit[i]) : '');
+    letters[kindOf(lane.unit[i])] + lane.pack[i] + (lane.plan.chunks > 1 && kindOf(lane.unit[i]) < E ? '.' + chunkOf(lane.unit[i]) : '');
 
 // ---- views: each plan, and where its step was measured the run and both, lane under lane
 const views = plans.flatMap(plan => (plan.measured ? ['predicted', 'measured', 'both'] : ['predicted'])
@@ -70,7 +70,7 @@ function unpackPass(pass) {
 }
 function unpackLane(plan, replica, r, s, stage) {
   const n = s.code.length, next = new Uint32Array(8 * plan.chunks);
-  const lane = {r, stage, n, busy: 0, start: new Float64Array(n), end: new Float64Array(n), pack: new Uint32Array(n),
+  const lane = {plan, view: {plan, kind: 'predicted'}, r, stage, n, busy: 0, start: new Float64Array(n), end: new Float64Array(n), pack: new Uint32Array(n),
                 unit: new Uint32Array(n), memory: s.memory && new Float64Array(n), measured: false, twin: null,
                 step: plan.step, reduce: [plan.step - plan.reduce, plan.step], peak: replica.peak[stage],
                 stream: plan.streams ? plan.streams[stage] : []};
@@ -98,7 +98,7 @@ function unpackLane(plan, replica, r, s, stage) {
 // The same program as it ran. What it holds follows from its order, not from its times.
 function unpackMeasured(plan, lane, rank) {
   const {run, reduce, peak} = plan.measured.ranks[rank], n = lane.n;
-  const twin = {...lane, busy: 0, start: new Float64Array(n), end: new Float64Array(n), measured: true, twin: lane,
+  const twin = {...lane, view: {plan, kind: 'measured'}, busy: 0, start: new Float64Array(n), end: new Float64Array(n), measured: true, twin: lane,
                 step: plan.measured.step, reduce, stream: []};
   for (let i = 0, t = 0; i < n; ++i) {
     twin.start[i] = t += run[2 * i];
@@ -111,7 +111,10 @@ function unpackMeasured(plan, lane, rank) {
 const ofReplica = lane => show.replica < 0 || lane.r === show.replica;
 const lanesIn = ({plan, kind}) => kind === 'predicted' ? lanesOf(plan) :
     lanesOf(plan).flatMap(lane => kind === 'both' ? [lane, lane.twin] : [lane.twin]);
-const shownLanes = () => lanesIn(views[show.tab]).filter(ofReplica);
+// The lanes of the tab, and those of the view that is shown below it.
+const shownLanes = () => [show.tab, ...(show.below >= 0 ? [show.below] : [])].flatMap(k => lanesIn(views[k]).filter(ofReplica));
+// Another view than the tab's, each with one lane a stage.
+const canBeBelow = k => k >= 0 && k < views.length && k !== show.tab && views[k].kind !== 'both' && kindShown() !== 'both';
 const indexOf = (lane, unit, pack) => lane.pack.findIndex((p, i) => p === pack && lane.unit[i] === unit);
 // First instruction that ends after t.
 function firstAfter(lane, t) {
@@ -123,15 +126,17 @@ function firstAfter(lane, t) {
   return low;
 }
 // The replica whose critical path is shown: the one chosen, else the slowest, which sets the step time.
-function pathReplica() {
-  if (show.replica >= 0) return show.replica;
-  const makespans = planShown().replicas.map(r => r.makespan);
+function pathReplica(plan = planShown()) {
+  if (show.replica >= 0) return Math.min(show.replica, plan.replicas.length - 1);
+  const makespans = plan.replicas.map(r => r.makespan);
   return makespans.indexOf(Math.max(...makespans));
 }
 
 // ---- what is shown, and its address
-const show = {tab: 0, replica: -1, critical: false, memory: true, same: true, t0: 0, t1: 0, pick: null};
-const fullEnd = () => Math.max(1, show.same ? Math.max(...views.map(stepOf)) : stepOf(views[show.tab]));
+const show = {tab: 0, replica: -1, critical: false, memory: true, same: true, t0: 0, t1: 0, pick: null,
+              below: -1, sequence: -1, range: null};
+const fullEnd = () => Math.max(1, show.same ? Math.max(...views.map(stepOf)) : stepOf(views[show.tab]),
+                              show.below >= 0 ? stepOf(views[show.below]) : 0);
 const wholeStep = () => { show.t0 = 0; show.t1 = fullEnd(); };
 function readAddress() {
   const at = new URLSearchParams(location.hash.slice(1));
@@ -141,15 +146,22 @@ function readAddress() {
   show.critical = number('critical', 0) > 0;
   show.memory = number('memory', 1) > 0;
   show.same = number('same', 1) > 0;
+  show.below = Math.floor(number('below', -1));
+  if (!canBeBelow(show.below)) show.below = -1;
+  show.sequence = number('sequence', -1);
+  $('sequence').value = at.has('sequence') ? at.get('sequence') : '';
+  const range = (at.get('range') || '').split(',').map(t => 1e9 * Number(t));
+  show.range = range.length === 2 && range[0] < range[1] ? range : null;
   wholeStep();
   setRange(1e9 * number('t0', 0), 1e9 * number('t1', show.t1 / 1e9));
   show.pick = null;
-  const pick = /^([FBWEVUG])(\d+)(?:\.(\d+))?@(\d+)\.(\d+)(m?)$/.exec(at.get('pick') || '');
+  const pick = /^([FBWEVUG])(\d+)(?:\.(\d+))?@(\d+)\.(\d+)(m?)(b?)$/.exec(at.get('pick') || '');
   if (!pick) return;
-  const lane = lanesIn(views[show.tab]).find(l =>
+  if (pick[7] && show.below < 0) return;
+  const lane = lanesIn(views[pick[7] ? show.below : show.tab]).find(l =>
       l.r === Number(pick[4]) && l.stage === Number(pick[5]) && l.measured === (pick[6] === 'm'));
   const i = lane ? indexOf(lane, unitNumber(letters.indexOf(pick[1]), Number(pick[3] || 0)), Number(pick[2])) : -1;
-  if (i >= 0) show.pick = {lane, i};
+  if (i >= 0) show.pick = {lane, i, what: 'pack'};
 }
 function writeAddress() {
   const at = [];
@@ -159,9 +171,13 @@ function writeAddress() {
   if (show.critical) at.push('critical=1');
   if (!show.memory) at.push('memory=0');
   if (!show.same) at.push('same=0');
+  if (show.below >= 0) at.push('below=' + show.below);
+  if (show.sequence >= 0) at.push('sequence=' + show.sequence);
+  if (show.range) at.push('range=' + show.range.map(t => t / 1e9).join());
   if (show.pick) {
     const {lane, i} = show.pick;
-    at.push('pick=' + packName(lane, i) + '@' + lane.r + '.' + lane.stage + (lane.measured ? 'm' : ''));
+    at.push('pick=' + packName(lane, i) + '@' + lane.r + '.' + lane.stage + (lane.measured ? 'm' : '') +
+            (lanesIn(views[show.tab]).includes(lane) ? '' : 'b'));
   }
   history.replaceState(null, '', '#' + at.join('&'));
 }
