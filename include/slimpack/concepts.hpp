@@ -56,10 +56,6 @@ concept orders_packs = requires(const S& s, const W& w) {
   { s.programs(w) } -> std::same_as<result<std::vector<program>>>;
 };
 
-/// What may change an order moves whole backwards: a W instruction would have to follow the backward that it belongs to.
-template <class S>
-concept changes_whole_backwards = !(orders_may_change_of<S> && splits_weight_gradients<S>);
-
 template <class S, class Slicer, class Cost, class Schedule>
 concept solves = requires(const S& s, const problem& p, const Slicer& slicer, const Cost& c, const Schedule& o) {
   { s.solve(p, slicer, c, o) } -> std::same_as<result<solution>>;
@@ -294,8 +290,7 @@ concept cost_model = std::copyable<C> &&
 ///  3. the workload's memory limit holds, or the answer is errc::out_of_memory
 ///  4. one that also offers result<timed_programs> timed(const W&) const tells the same programs, and the makespan
 ///     that the task graph tells, to the bit: so that a search need not build the graph (schedules/timed.hpp)
-/// testing/schedule_laws.hpp checks them. A constant orders_may_change = true lets solvers go on from its order, where
-/// stages have one chunk; it goes together with splits_weight_gradients = true in no schedule;
+/// testing/schedule_laws.hpp checks them. orders_may_change, a constant or a question, lets solvers go on from its order;
 /// longer() is itself at more effort, which long searches take.
 /// Shipped   schedules::list (default) event-driven under the memory limit; schedules::one_f_one_b any lead, where the
 ///           trainer's order is fixed; schedules::zero_bubble where the trainer can run weight
@@ -303,9 +298,7 @@ concept cost_model = std::copyable<C> &&
 template <class S, class W = workload>
 concept schedule_for = std::copyable<S> &&
     (detail::orders_packs<S, W> ||
-     detail::unmet<"a schedule offers result<vector<program>> programs(const workload&) const">()) &&
-    (detail::changes_whole_backwards<S> ||
-     detail::unmet<"a schedule whose orders may change runs weight gradients with those of inputs: leave out orders_may_change, or splits_weight_gradients">());
+     detail::unmet<"a schedule offers result<vector<program>> programs(const workload&) const">());
 
 /// A solver turns a batch into packs and programs for every replica.
 ///  1. every token of every sequence is once in a forward pack and once in a backward pack of one replica

@@ -1,14 +1,14 @@
 #include <slimpack/planner.hpp>
 
-// A schedule that runs weight gradients apart, and says that solvers may change its order.
-struct apart {
-  static constexpr bool orders_may_change = true;
-#ifndef SLIMPACK_REPAIRED
-  static constexpr bool splits_weight_gradients = true;
+// A schedule that says for each of its objects whether solvers may change its order.
+struct stubborn {
+#ifdef SLIMPACK_REPAIRED
+  bool orders_may_change() const;
+#else
+  bool orders_may_change = false;
 #endif
   slimpack::result<std::vector<slimpack::program>> programs(const slimpack::workload&) const;
 };
 
-// expected-diagnostic: a schedule whose orders may change runs weight gradients with those of inputs
-using planner = slimpack::planner<slimpack::slicers::equal_cost, slimpack::costs::quadratic,
-                                  slimpack::solvers::two_phase, apart>;
+// expected-diagnostic: a schedule's orders_may_change is a public static constexpr bool, or a const function that gives a bool
+constexpr bool may = slimpack::orders_may_change_of<stubborn>;

@@ -1,5 +1,6 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
@@ -28,7 +29,8 @@ namespace {
 /// Bytes that are no whole numbers, accumulators among them.
 struct with_bytes : costs::quadratic {
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
-    return memory_rates{1e9 / 3, 100.0 / 3 + stage, 10.0 / 3, 5.0 / 3, 7.0 / 3};
+    return memory_rates{.fixed = 1e9 / 3, .live_token = 100.0 / 3 + stage, .gradient_token = 10.0 / 3, .forward_token = 5.0 / 3,
+                        .backward_token = 7.0 / 3, .weight_token = 8.0 / 3};
   }
 };
 
@@ -45,15 +47,15 @@ bool complete(const micropacks& packs, pass p, const std::vector<sequence>& own)
 
 /// What a search makes of packs of equal work, checked by the task graph and the memory account.
 /// most: of the time of the steps before
-template <class Slicer>
-void improve(const Slicer& slicer, std::uint64_t seed, double most) {
+template <class Slicer, class Schedule = schedules::list>
+void improve(const Slicer& slicer, std::uint64_t seed, double most, int chunks = 1, const Schedule& schedule = {}) {
   testing::generator random(seed);
   detail::splitmix choices;
   double before = 0, after = 0;
   for (int i = 0; i < 30; ++i) {
     const with_bytes cost{{.per_pack = {6e-5}, .hop = {2e-5}}};
     const std::vector<sequence> own = solvers::sequences_of(tests::random_lengths(random, 40, {6000}));
-    shape on{.stages = static_cast<int>(random.between(1, 6))};
+    shape on{.stages = static_cast<int>(random.between(1, 6)), .chunks = chunks};
     const cut_budget base{{}, {7000}, on.quantum, 0, true};
     partition packs;
     for (const pass p : {pass::forward, pass::backward}) {
@@ -62,12 +64,14 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most) {
                                [&](seconds) { return size; }, [](const sequence&) { return false; }));
     }
     const std::vector<memory_rates> rates = rates_of(cost, on).value();
-    const auto priced = [&](const partition& of) { return price(of, cost, on, rates); };
-    const timed_programs start = schedules::list{}.timed(priced(packs)).value();
-    const std::vector<double> held = simulators::peak_memory(priced(packs), start.programs);
+    const auto priced = [&](const partition& of, std::span<const program> programs) {
+      return settled(price(of, cost, on, rates, weight_gradients_of<Schedule>), programs);
+    };
+    const timed_programs start = schedule.timed(price(packs, cost, on, rates, weight_gradients_of<Schedule>)).value();
+    const std::vector<double> held = simulators::peak_memory(priced(packs, start.programs), start.programs);
     on.memory = {memory_unit::byte, 1.02 * *std::max_element(held.begin(), held.end())};
 
-    detail::order_search search(packs, start.programs, priced(packs), std::span<const sequence>(own), slicer, cost, base,
+    detail::order_search search(packs, start.programs, priced(packs, start.programs), std::span<const sequence>(own), slicer, cost, base,
                                 choices);
     search.run(200'000, std::stop_token{});
     const partition made = search.packs();
@@ -75,8 +79,8 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most) {
     EXPECT_TRUE(complete(made.backward, pass::backward, own)) << "seed " << seed << ", batch " << i;
     for (const micropacks* side : {&made.forward, &made.backward})
       for (std::size_t pack = 0; pack < side->size(); ++pack) EXPECT_LE(size_of((*side)[pack]), base.size);
-    const workload work = priced(made);
     const std::vector<program> programs = search.programs();
+    const workload work = priced(made, programs);
     simulators::task_graph graph;
     const result<void> built = graph.assign(work, programs);
     ASSERT_TRUE(built) << built.error().detail << ", seed " << seed << ", batch " << i;
@@ -94,6 +98,14 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most) {
 TEST(OrderSearch, ShortensStepsWithinMemoryWhereSlicesAreOfEqualCost) { improve(slicers::equal_cost{}, 3, 0.99); }
 TEST(OrderSearch, ShortensStepsWithinMemoryWhereSlicesAreOfOneLength) { improve(slicers::uniform{{512}}, 4, 0.99); }
 TEST(OrderSearch, ShortensStepsWithinMemoryWhereNothingIsCut) { improve(slicers::whole{}, 5, 0.999); }
+TEST(OrderSearch, ShortensStepsWithinMemoryWithChunks) {
+  improve(slicers::equal_cost{}, 6, 0.995, 2);
+  improve(slicers::uniform{{512}}, 7, 0.995, 3);
+}
+TEST(OrderSearch, ShortensStepsWithinMemoryWhereWeightGradientsRunApart) {
+  improve(slicers::equal_cost{}, 8, 0.995, 1, schedules::zero_bubble{});
+  improve(slicers::equal_cost{}, 9, 0.995, 2, schedules::zero_bubble{});
+}
 
 }  // namespace
 }  // namespace slimpack::order_search_test

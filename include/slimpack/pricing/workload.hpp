@@ -43,11 +43,36 @@ template <class Schedule>
 inline constexpr weight_gradients weight_gradients_of =
     detail::splits_weight_gradients<Schedule> ? weight_gradients::apart : weight_gradients::with_inputs;
 
-/// Whether solvers may change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps it. Orders
-/// that leave weight gradients to W instructions are never changed (schedule_for refuses to compile a schedule that says
-/// both), nor are those of several chunks (simulators::changing_order::takes asks the workload).
+namespace detail {
+SLIMPACK_DETAIL_HAS_MEMBER(orders_may_change);
 template <class Schedule>
-inline constexpr bool orders_may_change_of = requires { requires Schedule::orders_may_change; };
+concept asks_whether_orders_change = requires(const Schedule& s) { { s.orders_may_change() } -> std::same_as<bool>; };
+
+template <class Schedule>
+consteval bool says_orders_may_change() {
+  if constexpr (requires { { Schedule::orders_may_change } -> std::same_as<const bool&>;
+                           typename std::bool_constant<Schedule::orders_may_change>; }) {
+    return Schedule::orders_may_change;
+  } else {
+    static_assert(asks_whether_orders_change<Schedule> || !has_member_orders_may_change<Schedule>,
+                  "a schedule's orders_may_change is a public static constexpr bool, or a const function that gives a bool");
+    return asks_whether_orders_change<Schedule>;
+  }
+}
+}  // namespace detail
+
+/// Whether solvers may ever change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps it.
+template <class Schedule>
+inline constexpr bool orders_may_change_of = detail::says_orders_may_change<Schedule>();
+
+/// Whether they may change what this one orders.
+template <class Schedule>
+[[nodiscard]] constexpr bool orders_may_change([[maybe_unused]] const Schedule& s) {
+  if constexpr (detail::asks_whether_orders_change<Schedule>)
+    return s.orders_may_change();
+  else
+    return orders_may_change_of<Schedule>;
+}
 
 /// What backward packs take in two parts, for schedules that may run the weight gradients of some apart.
 /// Shapes    both empty, or both [pack * parts + part]; per-pack overhead included in each

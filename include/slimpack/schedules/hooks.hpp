@@ -11,8 +11,8 @@
 ///   member a schedule may offer                       what it says                                       default
 ///   static constexpr bool splits_weight_gradients     its programs may run weight gradients apart        false
 ///                                                     (pricing/workload.hpp)
-///   static constexpr bool orders_may_change           solvers may go on from its order                   false
-///                                                     (pricing/workload.hpp)
+///   static constexpr bool orders_may_change, or       solvers may go on from its order                   false
+///   bool orders_may_change() const                    (pricing/workload.hpp)
 ///   Schedule longer() const                           itself at more effort, which long searches take    itself
 ///   result<timed_programs> timed(const workload&)     its programs and their makespan, to the bit        the simulator's
 ///     const                                           (schedules/timed.hpp)

@@ -39,7 +39,7 @@ namespace slimpack::schedules {
 /// Errors    out_of_memory: the packs themselves do not fit; the detail has the shortfall
 /// Complexity O(passes * packs * stages); with virtual stages O(passes * packs * parts (stages + chunks))
 struct list {
-  static constexpr bool orders_may_change = true;  ///< solvers may improve what it found (orders_may_change_of)
+  static constexpr bool orders_may_change = true;  ///< solvers may improve what it found
 
   int passes{2};  ///< runs of the rule; 1: the plain rule, once
 

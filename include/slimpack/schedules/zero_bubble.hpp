@@ -58,6 +58,9 @@ struct zero_bubble {
 
   zero_bubble_order order{zero_bubble_order::automatic};
 
+  /// Solvers may improve what automatic found; the others are orders by rule.
+  [[nodiscard]] constexpr bool orders_may_change() const noexcept { return order == zero_bubble_order::automatic; }
+
   [[nodiscard]] result<std::vector<program>> programs(const workload& work) const {
     result<timed_programs> found = timed(work);
     if (!found) return std::move(found).error();
@@ -99,8 +102,12 @@ struct zero_bubble {
       if (best && work.shape.chunks == 1) try_or_say_why(list{}.longer());
     }
     if (!best) return *std::move(why);
-    const double most = work.shape.chunks == 1 ? 12 : 3;  // orders of virtual stages take longer to find
-    for (double share = 3; share <= most; share *= 2) try_last(best, work, last_of(packs, last_packs(work, share)), limit);
+    if (work.shape.chunks == 1) {
+      for (double share = 3; share <= 12; share *= 2) try_last(best, work, last_of(packs, last_packs(work, share)), limit);
+    } else {  // whose orders take longer to find, and are best where all packs are apart, or few
+      try_last(best, work, last_of(packs, packs), limit);
+      try_last(best, work, last_of(packs, last_packs(work, 3)), limit);
+    }
     return timed_programs{std::move(best->programs), {best->makespan}};
   }
 

@@ -75,6 +75,9 @@ struct search_options {
                                     ///< measured: 1.28: +0.01 +- 0.03, 2: +0.01 +- 0.03
   double even_ramp{0.3};            ///< [0.01, 10] of even packs' ramps, tried
                                     ///< measured: 0.24: -0.06 +- 0.02, 0.375: -0.03 +- 0.02
+  std::uint32_t alike_sizes{6};     ///< [0, 64] sizes of packs of as many tokens in both passes, tried where weight gradients
+                                    ///< run apart
+  double alike_step{1.2};          ///< [1.01, 4] from one of them to the next
 
   // The walk over pack sizes (improve/detail/evolve.hpp).
   std::uint32_t long_candidates{5000};  ///< [1, 1e9] candidates of a search that is long: it begins anew, and spares nothing
@@ -192,6 +195,7 @@ inline constexpr auto search_constants = [] {
       c("even_below", 0.01, 1, &o::even_below),
 
       c("larger_backward", 0.1, 10, &o::larger_backward), c("even_ramp", 0.01, 10, &o::even_ramp),
+      c("alike_sizes", 0, 64, &o::alike_sizes), c("alike_step", 1.01, 4, &o::alike_step),
 
       c("long_candidates", 1, 1e9, &o::long_candidates), c("restarts", 0, 20, &o::restarts),
       c("restart_twentieths", 0, 20, &o::restart_twentieths), c("walk_step", 0.001, 1, &o::walk_step),

@@ -33,10 +33,8 @@ class changing_order {
   using node = detail::stage_chains::node;
   static constexpr node none = detail::stage_chains::none;
 
-  /// Whether the order of this workload may change at all: one chunk, whole backwards, and tokens alone in memory.
-  [[nodiscard]] static bool takes(const workload& work) noexcept {
-    return work.shape.chunks == 1 && work.weight.apart.empty() && work.forward.kept.empty();
-  }
+  /// Whether the order of this workload may change at all: tokens alone in memory.
+  [[nodiscard]] static bool takes(const workload& work) noexcept { return work.forward.kept.empty(); }
 
   /// Shapes    tokens: per forward pack, above 0; needs: per backward pack, how many of those tokens, in run order,
   ///           must have run before it            Requires  takes(work)
@@ -60,29 +58,33 @@ class changing_order {
   /// The instructions in a topological order, which swaps change; until a sweep begins, those of dropped packs too.
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
   [[nodiscard]] instruction operator[](std::size_t rank) const { return order_.chains().instruction_of(order_[rank]); }
-  [[nodiscard]] std::size_t stage(std::size_t rank) const { return order_.chains()[order_[rank]].stage; }
+  /// The part of the model that it runs.
+  [[nodiscard]] std::size_t part(std::size_t rank) const { return order_.chains()[order_[rank]].part; }
 
   /// The next pack of a pass; none past the last.
   [[nodiscard]] node next_pack(pass p, node pack) const { return order_.chains().next_pack(p, pack); }
   [[nodiscard]] bool has(pass p, node pack) const { return order_.chains().has(p, pack); }
 
   /// Lets the instruction at `rank` change places with the one that follows it on its stage, if that is of the other
-  /// pass.
+  /// pass or another chunk, or weight gradients.
   /// Returns   whether the change stays            Requires  no smaller rank was changed in this sweep
-  /// Complexity O(1); O(instructions that run meanwhile) if it stays
+  /// Complexity O(1); O(instructions that run meanwhile) if it stays, or with several chunks may do so
   bool swap(std::size_t rank) {
     const detail::stage_chains& chains = order_.chains();
     const node x = order_[rank];
     const node y = chains[x].next;
-    if (y == none || chains[x].backward == chains[y].backward) return false;
+    if (y == none || stays_behind(chains[x], chains[y])) return false;
     if (order_.waits(y, x) || !needs_.allow_swap(chains, x, y)) return false;
-    if (!order_.allows_swap(x, y) || !room_.swap(chains, x, y)) return false;
+    if (!order_.allows_swap(x, y) || order_.waits_on_the_way(y, x) || !room_.swap(chains, x, y)) return false;
     order_.swap(x, y);
     return true;
   }
 
+  /// Whether the weight gradients of a backward pack run apart: such packs cannot be cut anew.
+  [[nodiscard]] bool splits(node pack) const { return order_.chains().splits(pack); }
+
   /// Changes neighbouring packs.
-  /// Returns   whether the change stays            Requires  no place earlier in the step was changed in this sweep;
+  /// Returns   whether the change stays            Requires  none `splits`;  no place earlier in the step was changed in this sweep;
   ///           every pack counts as memory all the tokens it runs
   /// Complexity O(instructions that run meanwhile)
   bool recut(const window_change& change) {
@@ -97,9 +99,14 @@ class changing_order {
   [[nodiscard]] std::vector<program> programs() const { return order_.chains().programs(); }
 
  private:
+  /// Packs pass each part in one order, and weight gradients pass a stage in one.
+  static bool stays_behind(const detail::stage_chains::entry& x, const detail::stage_chains::entry& y) {
+    return x.backward == y.backward && x.weights == y.weights && (x.weights || x.part == y.part);
+  }
+
   /// Asked before anything is built on it.
   static const workload& taken(const workload& work) {
-    SLIMPACK_ASSERT(takes(work), "orders change for one chunk, whole backwards and tokens alone");
+    SLIMPACK_ASSERT(takes(work), "orders change for tokens alone");
     return work;
   }
 

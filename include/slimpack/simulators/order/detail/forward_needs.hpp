@@ -13,9 +13,9 @@
 
 namespace slimpack::detail {
 
-/// Says which changes keep each backward after all forwards of its sequences. Only the last stage is checked. On the
-/// other stages it follows: a backward reaches them from the last stage, so the forwards have passed them before.
-/// Requires  forward packs run in the order of their numbers, on every stage
+/// Says which changes keep each backward after all forwards of its sequences. Only the last part is checked. On the
+/// other parts it follows: a backward reaches them from the last part, so the forwards have passed them before.
+/// Requires  forward packs run in the order of their numbers, on every part
 /// Errors    none
 class forward_needs {
  public:
@@ -36,8 +36,8 @@ class forward_needs {
 
   /// Whether y, which follows x on its stage, may run before it.            Complexity  O(1)
   [[nodiscard]] bool allow_swap(const stage_chains& chains, node x, node y) const {
-    const bool last = chains[x].stage + 1 == chains.stages();
-    return chains[x].backward || !last || needs_[chains[y].pack] <= before_[chains[x].pack];
+    const bool turns = !chains[x].backward && chains[y].backward && is_last(chains, x) && is_last(chains, y);
+    return !turns || needs_[chains[y].pack] <= before_[chains[x].pack];
   }
 
   /// Whether packs may change.            Complexity  O(instructions of the last stage meanwhile)
@@ -60,9 +60,14 @@ class forward_needs {
   }
 
  private:
+  /// Whether it is a forward or a backward of the last part.
+  [[nodiscard]] static bool is_last(const stage_chains& chains, node n) {
+    return chains[n].part + 1 == chains.parts() && !chains[n].weights;
+  }
+
   /// Between two places fewer tokens may have run than did: enough for the backwards there?
   [[nodiscard]] bool forwards_suffice(const stage_chains& chains, const simulators::window_change& change) const {
-    const std::size_t last = chains.stages() - 1;
+    const std::size_t last = chains.parts() - 1;
     std::int64_t now = before_[change.places.front()];
     std::int64_t then = now;
     for (std::size_t i = 0; i + 1 < change.places.size(); ++i) {
@@ -71,7 +76,7 @@ class forward_needs {
       if (then >= now) continue;
       const node until = chains.at(pass::forward, change.places[i + 1], last);
       for (node n = chains[chains.at(pass::forward, change.places[i], last)].next; n != until; n = chains[n].next)
-        if (needs_[chains[n].pack] > then) return false;
+        if (chains[n].backward && is_last(chains, n) && needs_[chains[n].pack] > then) return false;
     }
     return true;
   }
@@ -80,8 +85,8 @@ class forward_needs {
   [[nodiscard]] bool backwards_wait(const stage_chains& chains, const simulators::window_change& change) const {
     for (std::size_t i = 0; i < change.needs.size(); ++i) {
       const node place = change.places[change.first_left() + i];
-      node n = chains[chains.at(pass::backward, place, chains.stages() - 1)].previous;
-      while (n != stage_chains::none && chains[n].backward) n = chains[n].previous;
+      node n = chains[chains.at(pass::backward, place, chains.parts() - 1)].previous;
+      while (n != stage_chains::none && (chains[n].backward || !is_last(chains, n))) n = chains[n].previous;
       const std::int64_t ran = n == stage_chains::none ? 0 : before_[chains[n].pack] + tokens_[chains[n].pack];
       if (change.needs[i] > ran) return false;
     }

@@ -18,7 +18,7 @@ namespace slimpack::detail {
 
 /// One replica's instructions as linked lists: who follows whom on a stage, and which pack follows which in its pass.
 /// A pack that is dropped leaves the lists and may come back; it keeps its number and still knows its neighbours.
-/// Requires  one chunk, no weight gradients apart
+/// Weight gradients that run apart (W) send no message; each belongs to the backward pack of its number.
 /// Errors    none            Complexity  O(1) each, or what is said
 class stage_chains {
  public:
@@ -32,20 +32,23 @@ class stage_chains {
     node previous{none}, next{none};  ///< on its stage
     node rank{};
     node pack{};
-    node stage{};
-    bool backward{}, gone{};
+    node part{};   ///< of the model
+    node stage{};  ///< that has this part
+    bool backward{}, weights{}, gone{};  ///< of a W, the first two
   };
 
   /// Complexity O(instructions)
   stage_chains(const workload& work, std::span<const program> programs)
-      : stages_(programs.size()), first_(programs.size(), none) {
-    base_[1] = static_cast<node>(work.forward.size() * stages_);
-    entries_.resize(base_[1] + work.backward.size() * stages_);
+      : stages_(programs.size()), parts_(static_cast<std::size_t>(work.shape.parts())), first_(programs.size(), none) {
+    base_[1] = static_cast<node>(work.forward.size() * parts_);
+    weights_ = base_[1] + static_cast<node>(work.backward.size() * parts_);
+    entries_.resize(weights_ + (work.weight.count() > 0 ? work.backward.size() * parts_ : 0));
     for (const pass p : {pass::forward, pass::backward}) gather(work, p);
+    gather_weights(work);
     for (std::size_t stage = 0; stage < stages_; ++stage) {
       node last = none;
       for (const instruction& i : programs[stage]) {
-        const node n = at(i.pass, i.pack.value, stage);
+        const node n = at(i, i.chunk * stages_ + stage);
         entries_[n].previous = last;
         (last == none ? first_[stage] : entries_[last].next) = n;
         last = n;
@@ -54,29 +57,38 @@ class stage_chains {
   }
 
   [[nodiscard]] std::size_t stages() const noexcept { return stages_; }
+  [[nodiscard]] std::size_t parts() const noexcept { return parts_; }
   /// Of all instructions, also those that are gone.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] entry& operator[](node n) { return entries_[n]; }
   [[nodiscard]] const entry& operator[](node n) const { return entries_[n]; }
-  [[nodiscard]] node at(pass p, node pack, std::size_t stage) const {
-    return static_cast<node>(base_[p == pass::backward] + pack * stages_ + stage);
+  [[nodiscard]] node at(pass p, node pack, std::size_t part) const {
+    return static_cast<node>(base_[p == pass::backward] + pack * parts_ + part);
+  }
+  [[nodiscard]] node at(const instruction& i, std::size_t part) const {
+    return at(i.pass, i.pack.value, part) + (i.weights_only ? weights_ - base_[1] : 0);
   }
   [[nodiscard]] instruction instruction_of(node n) const {
-    return {entries_[n].backward ? pass::backward : pass::forward, {entries_[n].pack}};
+    const entry& t = entries_[n];
+    return {t.backward ? pass::backward : pass::forward, {t.pack}, t.part / static_cast<node>(stages_), t.weights};
   }
+  /// Whether the weight gradients of a backward pack run apart.
+  [[nodiscard]] bool splits(node pack) const { return weights_ < entries_.size() && !entries_[weights_ + pack * parts_].gone; }
+  /// Whether n is the W of this backward.
+  [[nodiscard]] bool is_weights_of(node n, node backward) const { return entries_[n].weights && n - weights_ + base_[1] == backward; }
 
   [[nodiscard]] node first_of(std::size_t stage) const { return first_[stage]; }
   /// What runs after n on its stage; what runs first there, where n is none.
   [[nodiscard]] node after(node n, std::size_t stage) const { return n == none ? first_[stage] : entries_[n].next; }
   /// Whose message it waits for.
   [[nodiscard]] node fed_from(node n) const {
-    if (entries_[n].backward) return entries_[n].stage + 1 == stages_ ? none : n + 1;
-    return entries_[n].stage == 0 ? none : n - 1;
+    if (entries_[n].backward) return entries_[n].part + 1 == parts_ || entries_[n].weights ? none : n + 1;
+    return entries_[n].part == 0 ? none : n - 1;
   }
   /// Who waits for its message.
   [[nodiscard]] node fed_by(node n) const {
-    if (entries_[n].backward) return entries_[n].stage == 0 ? none : n - 1;
-    return entries_[n].stage + 1 == stages_ ? none : n + 1;
+    if (entries_[n].backward) return entries_[n].part == 0 || entries_[n].weights ? none : n - 1;
+    return entries_[n].part + 1 == parts_ ? none : n + 1;
   }
 
   [[nodiscard]] bool has(pass p, node pack) const { return !entries_[at(p, pack, 0)].gone; }
@@ -95,12 +107,12 @@ class stage_chains {
     if (next != none) entries_[next].previous = x;
   }
 
-  /// Takes a pack out.            Complexity  O(stages)
+  /// Takes a pack out.            Requires  its weight gradients do not run apart            Complexity  O(parts)
   void drop(pass p, node pack) {
-    for (std::size_t stage = 0; stage < stages_; ++stage) {
-      entry& t = entries_[at(p, pack, stage)];
+    for (std::size_t part = 0; part < parts_; ++part) {
+      entry& t = entries_[at(p, pack, part)];
       t.gone = true;
-      (t.previous == none ? first_[stage] : entries_[t.previous].next) = t.next;
+      (t.previous == none ? first_[t.stage] : entries_[t.previous].next) = t.next;
       if (t.next != none) entries_[t.next].previous = t.previous;
     }
     std::vector<neighbours>& packs = packs_[p == pass::backward];
@@ -109,13 +121,13 @@ class stage_chains {
     if (next != none) packs[next].previous = previous;
   }
 
-  /// Puts a pack back.            Requires  it was dropped last            Complexity  O(stages)
+  /// Puts a pack back.            Requires  it was dropped last            Complexity  O(parts)
   void restore(pass p, node pack) {
-    for (std::size_t stage = 0; stage < stages_; ++stage) {
-      const node n = at(p, pack, stage);
+    for (std::size_t part = parts_; part-- > 0;) {
+      const node n = at(p, pack, part);
       entry& t = entries_[n];
       t.gone = false;
-      (t.previous == none ? first_[stage] : entries_[t.previous].next) = n;
+      (t.previous == none ? first_[t.stage] : entries_[t.previous].next) = n;
       if (t.next != none) entries_[t.next].previous = n;
     }
     std::vector<neighbours>& packs = packs_[p == pass::backward];
@@ -124,11 +136,11 @@ class stage_chains {
     if (next != none) packs[next].previous = pack;
   }
 
-  /// Gives the places that are left these times, which become those they had.            Complexity  O(n * stages)
+  /// Gives the places that are left these times, which become those they had.            Complexity  O(n * parts)
   void swap_times(const simulators::window_change& change, std::vector<double>& time, std::vector<double>& message) {
     const std::size_t first = change.first_left();
     for (std::size_t cell = 0; cell < time.size(); ++cell) {
-      entry& t = entries_[at(change.pass, change.places[first + cell / stages_], cell % stages_)];
+      entry& t = entries_[at(change.pass, change.places[first + cell / parts_], cell % parts_)];
       std::swap(t.duration, time[cell]);
       std::swap(t.message, message[cell]);
     }
@@ -166,8 +178,9 @@ class stage_chains {
       entry& t = entries_[base_[p == pass::backward] + cell];
       t.duration = timing.time[cell].value;
       t.message = timing.message[cell].value;
-      t.pack = static_cast<node>(cell / stages_);
-      t.stage = static_cast<node>(cell % stages_);
+      t.pack = static_cast<node>(cell / parts_);
+      t.part = static_cast<node>(cell % parts_);
+      t.stage = t.part % static_cast<node>(stages_);
       t.backward = p == pass::backward;
     }
     for (std::size_t i = 0; i < timing.size(); ++i)
@@ -175,9 +188,22 @@ class stage_chains {
                                              i + 1 == timing.size() ? none : static_cast<node>(i + 1)});
   }
 
+  void gather_weights(const workload& work) {
+    for (node n = weights_; n < entries_.size(); ++n) {
+      const node cell = n - weights_;
+      entry& t = entries_[n] = entries_[base_[1] + cell];
+      t.duration = work.weight.time[cell].value;
+      t.message = 0;
+      t.weights = true;
+      t.gone = !work.weight.splits(t.pack);
+    }
+  }
+
   std::size_t stages_;
+  std::size_t parts_;
   std::array<node, 2> base_{};  // the first node of each pass
-  std::vector<entry> entries_;     // [pass][pack][stage]
+  node weights_{};              // the first W
+  std::vector<entry> entries_;  // [pass][pack][part], then W
   std::array<std::vector<neighbours>, 2> packs_;
   std::vector<node> first_;  // per stage
 };

@@ -22,7 +22,7 @@ namespace slimpack::detail {
 
 /// How much more each stage could hold while each of its instructions runs. It is kept up to date while the order, or
 /// the packs, change.
-/// Law       the account of simulators::stage_memory, for one chunk, whole backwards and tokens alone
+/// Law       the account of simulators::stage_memory, for tokens alone
 /// Units     those of the memory limit; without one there is always room
 /// Errors    none
 class stage_room {
@@ -31,7 +31,7 @@ class stage_room {
 
   /// Complexity O(instructions)
   stage_room(const workload& work, std::span<const program> programs, const stage_chains& chains)
-      : rates_(work.rates), room_(chains.size()), gradient_running_(work.gradient_running),
+      : chunks_(work.shape.chunks), rates_(work.rates), room_(chains.size()), gradient_running_(work.gradient_running),
         gradient_after_(work.gradient_before.begin() + 1, work.gradient_before.end()) {
     for (const pass p : {pass::forward, pass::backward}) {
       const std::vector<std::int64_t>& before = work.of(p).before;
@@ -43,46 +43,52 @@ class stage_room {
       limit = work.shape.memory->amount;
       // Sums of whole numbers are exact. Other sums are rounded: they must stay so far below the limit that no rounding
       // can carry them over it.
-      if (!std::all_of(rates_.begin(), rates_.end(), is_whole)) margin_ = 1e-9 * limit;
+      if (chunks_ > 1 || !std::all_of(rates_.begin(), rates_.end(), is_whole)) margin_ = 1e-9 * limit;
     }
     for (std::size_t stage = 0; stage < programs.size(); ++stage)
       simulators::follow_memory(work, programs[stage], static_cast<int>(stage), [&](const instruction& i, double held) {
-        room_[chains.at(i.pass, i.pack.value, stage)] = limit - held;
+        room_[chains.at(i, i.chunk * chains.stages() + stage)] = limit - held;
       });
   }
 
-  /// Lets x and the y of the other pass that follows it on its stage change places, if there is room.
+  /// Lets x and the y that follows it on its stage change places, if there is room: y then does not find what x takes, and
+  /// x finds what y takes. A backward that opens more gradients than it releases is better run later.
   /// Returns   whether there is            Complexity  O(1)
   bool swap(const stage_chains& chains, node x, node y) {
-    // A forward that runs before a backward finds what this releases held, and the other way about; a backward that
-    // opens more gradients than it releases is better run later.
-    const bool backward_first = chains[x].backward;
-    const node forward = backward_first ? y : x;
-    const node backward = backward_first ? x : y;
-    const std::size_t stage = chains[x].stage;
-    const double of_backward = released(chains, stage, chains[backward].pack);
-    const double of_forward = rates_[stage].live_token * static_cast<double>(size_[0][chains[forward].pack]);
-    const double forward_more = backward_first ? of_backward : -of_backward;
-    const double backward_more = backward_first ? of_forward : -of_forward;
-    if (!has(forward, forward_more) || !has(backward, backward_more)) return false;
-    room_[forward] -= forward_more;
-    room_[backward] -= backward_more;
+    const double x_more = taken(chains, y), y_more = -taken(chains, x);
+    if (!has(x, x_more) || !has(y, y_more)) return false;
+    room_[x] -= x_more;
+    room_[y] -= y_more;
     return true;
   }
 
   /// Whether there is room if packs change.            Complexity  O(instructions that run meanwhile)
   [[nodiscard]] bool allows(const stage_chains& chains, const simulators::window_change& change) {
     add_up(chains, change);
-    for (std::size_t stage = 0; stage < chains.stages(); ++stage)
-      if (!each_held(chains, change, stage, [this](node n, double more) { return has(n, more); })) return false;
-    return true;
+    if (chunks_ == 1) {
+      for (std::size_t stage = 0; stage < chains.stages(); ++stage)
+        if (!each_held(chains, change, stage, [this](node n, double more) { return has(n, more); })) return false;
+      return true;
+    }
+    // What several chunks take of an instruction's room adds up.
+    more_.resize(room_.size());
+    touched_.clear();
+    for (std::size_t part = 0; part < chains.parts(); ++part)
+      each_held(chains, change, part, [this](node n, double more) {
+        if (more_[n] == 0) touched_.push_back(n);
+        more_[n] += more;
+        return true;
+      });
+    bool fits = true;
+    for (const node n : touched_) fits = fits && has(n, more_[n]), more_[n] = 0;
+    return fits;
   }
 
   /// Changes packs.
   /// Requires  `allows` was asked of this change last            Complexity  O(instructions that run meanwhile)
   void recut(const stage_chains& chains, const simulators::window_change& change) {
-    for (std::size_t stage = 0; stage < chains.stages(); ++stage)
-      each_held(chains, change, stage, [this](node n, double more) {
+    for (std::size_t part = 0; part < chains.parts(); ++part)
+      each_held(chains, change, part, [this](node n, double more) {
         room_[n] -= more;
         return true;
       });
@@ -105,16 +111,22 @@ class stage_room {
   static bool is_whole(const memory_rates& r) {
     const auto whole = [](double rate) { return std::floor(rate) == rate; };
     return whole(r.fixed) && whole(r.live_token) && whole(r.gradient_token) && whole(r.forward_token) &&
-           whole(r.backward_token);
+           whole(r.backward_token) && whole(r.weight_token);
   }
   [[nodiscard]] bool has(node n, double more) const { return more <= 0 || more + margin_ <= room_[n]; }
 
-  /// What a backward releases: its tokens, and gradients, or less than nothing where it leaves gradients behind.
-  [[nodiscard]] double released(const stage_chains& chains, std::size_t stage, node pack) const {
-    const node previous = chains.previous_pack(pass::backward, pack);
+  /// What is held more after an instruction than before it: the tokens of a forward; less those of a backward, and what
+  /// gradients it leaves behind. Where weight gradients run apart, tokens stay until these have run, and hold more.
+  [[nodiscard]] double taken(const stage_chains& chains, node n) const {
+    const stage_chains::entry& t = chains[n];
+    const memory_rates& rates = rates_[t.stage];
+    const auto size = static_cast<double>(size_[t.backward][t.pack]);
+    if (!t.backward) return rates.live_token * size / chunks_;
+    if (t.weights) return -(rates.live_token + rates.weight_token) * size / chunks_;
+    const node previous = chains.previous_pack(pass::backward, t.pack);
     const std::int64_t before = previous == stage_chains::none ? 0 : gradient_after_[previous];
-    return rates_[stage].live_token * static_cast<double>(size_[1][pack]) +
-           rates_[stage].gradient_token * static_cast<double>(before - gradient_after_[pack]);
+    const double tokens = (chains.splits(t.pack) ? rates.weight_token : -rates.live_token) * size;
+    return (rates.gradient_token * static_cast<double>(gradient_after_[t.pack] - before) + tokens) / chunks_;
   }
 
   /// Sums after each place, as they are and as they would be.
@@ -135,47 +147,48 @@ class stage_room {
     }
   }
 
-  /// What a stage holds more while it runs the i-th place, which is left.
+  /// What a stage holds more of a part while it runs the i-th place there, which is left. What runs counts whole.
   [[nodiscard]] double more_at(const simulators::window_change& change, std::size_t i,
                                const memory_rates& rates) const {
     const bool backward = change.pass == pass::backward;
     const std::size_t left = i - change.first_left();
     const auto running = static_cast<double>(change.size[left] - size_[backward][change.places[i]]);
     if (!backward)
-      return rates.live_token * static_cast<double>(then_[i].tokens - now_[i].tokens) + rates.forward_token * running;
+      return rates.live_token * static_cast<double>(then_[i].tokens - now_[i].tokens) / chunks_ + rates.forward_token * running;
     const std::int64_t gradient = change.gradient_running[left] - gradient_running_[change.places[i]];
-    return rates.live_token * static_cast<double>(i == 0 ? 0 : now_[i - 1].tokens - then_[i - 1].tokens) +
-           rates.gradient_token * static_cast<double>(gradient) + rates.backward_token * running;
+    return (rates.live_token * static_cast<double>(i == 0 ? 0 : now_[i - 1].tokens - then_[i - 1].tokens) +
+            rates.gradient_token * static_cast<double>(gradient)) / chunks_ + rates.backward_token * running;
   }
 
   /// What it holds more between the i-th place and the next.
   [[nodiscard]] double more_after(const simulators::window_change& change, std::size_t i,
                                   const memory_rates& rates) const {
     const std::int64_t tokens = then_[i].tokens - now_[i].tokens;
-    return rates.live_token * static_cast<double>(change.pass == pass::forward ? tokens : -tokens) +
-           rates.gradient_token * static_cast<double>(then_[i].gradient - now_[i].gradient);
+    return (rates.live_token * static_cast<double>(change.pass == pass::forward ? tokens : -tokens) +
+            rates.gradient_token * static_cast<double>(then_[i].gradient - now_[i].gradient)) / chunks_;
   }
 
-  /// Visits what a stage holds more while it runs each instruction from the first place to the last, until one says
-  /// no.
+  /// Visits what a stage holds more of a part while it runs each instruction from the first place there to the last, until
+  /// one says no.
   template <class Visit>
-  bool each_held(const stage_chains& chains, const simulators::window_change& change, std::size_t stage,
+  bool each_held(const stage_chains& chains, const simulators::window_change& change, std::size_t part,
                  Visit&& visit) {
-    const memory_rates& rates = rates_[stage];
+    const memory_rates& rates = rates_[part % chains.stages()];
     for (std::size_t i = 0; i < change.places.size(); ++i) {
-      const node place = chains.at(change.pass, change.places[i], stage);
+      const node place = chains.at(change.pass, change.places[i], part);
       if (change.is_left(i) && !visit(place, more_at(change, i, rates))) return false;
       if (i + 1 == change.places.size()) break;
       const double more = more_after(change, i, rates);
       if (more == 0) continue;
       // A place that was dropped still knows who came after it.
-      const node until = chains[chains.at(change.pass, change.places[i + 1], stage)].rank;
+      const node until = chains[chains.at(change.pass, change.places[i + 1], part)].rank;
       for (node n = chains[place].next; n != stage_chains::none && chains[n].rank < until; n = chains[n].next)
         if (!visit(n, more)) return false;
     }
     return true;
   }
 
+  int chunks_;
   std::vector<memory_rates> rates_;                // per stage
   std::vector<double> room_;                       // per instruction
   std::array<std::vector<std::int64_t>, 2> size_;  // tokens of each pack, by pass
@@ -184,6 +197,8 @@ class stage_room {
   double margin_{};
   // Scratch, kept for its capacity.
   std::vector<sums> now_, then_;
+  std::vector<double> more_;  // per instruction, 0 between
+  std::vector<node> touched_;
 };
 
 }  // namespace slimpack::detail

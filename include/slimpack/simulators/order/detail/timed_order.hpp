@@ -66,17 +66,29 @@ class timed_order {
     }
     shortest_ = std::min(shortest_, makespan_);
     up_to_date_ = passed_ = 0;
-    const std::vector<node> nobody(chains_.stages(), none);
-    front_ = {nobody, {nobody, nobody}};
+    const std::vector<node> nobody(chains_.parts(), none);
+    front_ = {std::vector<node>(chains_.stages(), none), {nobody, nobody}};
     visited_ += order_.size();
   }
 
-  /// Whether y, which follows x on its stage, waits for x by way of another stage: there x's message is awaited by what
-  /// runs before the one that sends y's.
+  /// Whether y, which follows x on its stage, waits for x, as far as a look tells: it does if it is its W, if it takes its
+  /// message, or if on another stage that message is awaited by what runs before the one that sends y's.
+  /// Complexity O(1)
   [[nodiscard]] bool waits(node y, node x) const {
+    if (chains_.is_weights_of(y, x)) return true;
+    const node from = chains_.fed_from(y);
+    return from != none && (from == x || (may_wait(from, chains_.fed_by(x)) && is_beside(from, chains_.fed_by(x))));
+  }
+  /// Whether it waits for x by way of several other stages, as it may with several chunks.
+  /// Complexity O(1); O(instructions that run meanwhile) where ranks leave it open
+  [[nodiscard]] bool waits_on_the_way(node y, node x) {
     const node from = chains_.fed_from(y);
     const node to = chains_.fed_by(x);
-    return to != none && from != none && chains_[to].rank < chains_[from].rank;
+    if (from == none || !may_wait(from, to) || is_beside(from, to)) return false;
+    mark_waiting(to, chains_[from].rank);
+    const bool found = marked_[from];
+    for (const node n : waiting_) marked_[n] = false;
+    return found;
   }
 
   /// Whether the step takes no longer if x and the y that follows it on its stage change places.
@@ -105,7 +117,7 @@ class timed_order {
   /// Complexity O(instructions that run meanwhile)
   bool recut(const simulators::window_change& change) {
     const pass p = change.pass;
-    const std::size_t last = chains_.stages() - 1;
+    const std::size_t last = chains_.parts() - 1;
     const node begin = chains_[chains_.at(p, change.places.front(), p == pass::forward ? 0 : last)].rank;
     const node end = chains_[chains_.at(p, change.places.back(), p == pass::forward ? last : 0)].rank;
     bring_up_to_date(begin);
@@ -127,11 +139,14 @@ class timed_order {
   }
 
  private:
-  /// How far a part of the order has come: the last instruction of each stage, and its last pack of each pass.
+  /// How far a part of the order has come: the last instruction of each stage, and the last pack of each part and pass.
   struct front {
     std::vector<node> last;
     std::array<std::vector<node>, 2> packs;
   };
+
+  [[nodiscard]] bool may_wait(node from, node to) const { return to != none && chains_[to].rank <= chains_[from].rank; }
+  [[nodiscard]] bool is_beside(node from, node to) const { return chains_[to].stage == chains_[from].stage; }
 
   /// Sums in another order round differently; of the shortest, so that roundings do not add up.
   [[nodiscard]] double limit() const { return shortest_ * (1 + 1e-12); }
@@ -188,7 +203,7 @@ class timed_order {
   void pass_by(front& of, node n) const {
     const stage_chains::entry& t = chains_[n];
     of.last[t.stage] = n;
-    of.packs[t.backward][t.stage] = t.pack;
+    if (!t.weights) of.packs[t.backward][t.part] = t.pack;
   }
   /// Brings the front to this rank.
   void pass_by(node rank) {
@@ -223,7 +238,7 @@ class timed_order {
       longest = std::max(longest, end_of(at.last[stage]) + tail_of(chains_.after(at.last[stage], stage)));
     for (const pass p : {pass::forward, pass::backward}) {
       const std::vector<node>& packs = at.packs[p == pass::backward];
-      for (std::size_t i = 0; i + 1 < chains_.stages() && longest <= most; ++i) {
+      for (std::size_t i = 0; i + 1 < chains_.parts() && longest <= most; ++i) {
         const std::size_t from = p == pass::forward ? i : i + 1;
         const std::size_t to = p == pass::forward ? i + 1 : i;
         for (node pack = packs[from]; pack != none && pack != packs[to]; pack = chains_.previous_pack(p, pack))
@@ -233,40 +248,43 @@ class timed_order {
     return longest;
   }
 
-  /// On a path over all stages: what packs that become shorter save, or all of them by being fewer.
+  /// On a path over all parts: what packs that become shorter save, or all of them by being fewer.
   [[nodiscard]] double time_saved(const simulators::window_change& change) const {
     double most = 0;
     double sum = 0;
     for (std::size_t i = 0; i < change.places.size(); ++i) {
       double less = chains_[chains_.at(change.pass, change.places[i], 0)].duration;
       if (change.is_left(i)) {
-        less -= change.time[(i - change.first_left()) * chains_.stages()];
+        less -= change.time[(i - change.first_left()) * chains_.parts()];
         most = std::max(most, less);
       }
       sum += less;
     }
-    return std::max(most, sum) * static_cast<double>(chains_.stages());
+    return std::max(most, sum) * static_cast<double>(chains_.parts());
   }
 
   /// The order from x to y with x behind all that does not wait for it.
   void reorder(node x, node y) {
-    const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(chains_[x].rank);
-    const auto end = order_.begin() + static_cast<std::ptrdiff_t>(chains_[y].rank) + 1;
+    const node begin = chains_[x].rank, end = chains_[y].rank;
+    mark_waiting(x, end, y);
+    node rank = begin;
+    for (node at = begin; at <= end; ++at)
+      if (const node n = order_[at]; !marked_[n]) chains_[n].rank = rank, order_[rank++] = n;
+    for (const node n : waiting_) marked_[n] = false, chains_[n].rank = rank, order_[rank++] = n;
+  }
+
+  /// Marks, and lists in order, x and what waits for it up to a rank; `y` does not wait for what runs before it on its stage.
+  void mark_waiting(node x, node end, node y = none) {
     waiting_.assign(1, x);
     marked_.resize(chains_.size());
     marked_[x] = true;
-    node rank = chains_[x].rank;
-    for (auto i = begin + 1; i != end; ++i) {
-      const node n = *i;
+    for (node at = chains_[x].rank + 1; at <= end; ++at) {
+      const node n = order_[at];
       const node from = chains_.fed_from(n);
       const node previous = n == y ? none : chains_[n].previous;
       marked_[n] = (from != none && marked_[from]) || (previous != none && marked_[previous]);
-      if (marked_[n])
-        waiting_.push_back(n);
-      else
-        chains_[n].rank = rank, order_[rank++] = n;
+      if (marked_[n]) waiting_.push_back(n);
     }
-    for (const node n : waiting_) marked_[n] = false, chains_[n].rank = rank, order_[rank++] = n;
   }
 
   stage_chains chains_;

@@ -74,7 +74,8 @@ class baseline_contest {
 
   /// Takes part with a plan of the search.            Returns  whether it is the fastest so far
   bool enter(planned_division ours) {
-    if constexpr (orders_may_change_of<Schedule>) reorder(ours);
+    if constexpr (orders_may_change_of<Schedule>)
+      if (orders_may_change(schedule_)) reorder(ours);
     if (best_ && !is_faster(ours.end(), end_)) return false;
     end_ = ours.end();
     best_ = std::move(ours);
@@ -180,7 +181,8 @@ class baseline_contest {
       if (!is_faster(least, end_)) return is_faster(least - overheads(r.partition), end_);
     }
     order(packed.value(), works, schedule_);
-    if constexpr (orders_may_change_of<Schedule>) order(packed.value(), works, usual);
+    if constexpr (orders_may_change_of<Schedule>)
+      if (orders_may_change(schedule_)) order(packed.value(), works, usual);
     return true;
   }
 

@@ -43,6 +43,7 @@ template <class Slicer, class Cost, class Schedule>
 class candidates {
  public:
   using cost_type = Cost;
+  using schedule_type = Schedule;
 
   candidates(std::span<const sequence> group, const problem& batch, const Slicer& slicer, const Cost& cost,
              const Schedule& schedule, std::span<const memory_rates> rates, const solvers::search_options& options)

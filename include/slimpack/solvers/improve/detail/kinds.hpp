@@ -45,6 +45,21 @@ result<seconds> consider_first(Candidates& tried, const partition_rule& start) {
   return made;
 }
 
+/// Where weight gradients run apart, what is left of a backward takes about as long as a forward: packs of as many tokens in
+/// both passes keep the stages in step, and can be larger, since weight gradients fill what stages wait. Which size is best
+/// depends on how packs meet on the stages.
+template <class Candidates>
+void consider_alike(Candidates& tried, const partition_rule& even) {
+  const solvers::search_options& o = tried.options();
+  partition_rule alike = even;
+  alike.sizes.backward = alike.sizes.forward;
+  for (std::uint32_t i = 0; i < o.alike_sizes && !tried.spent(); ++i) {
+    static_cast<void>(tried.consider(alike));
+    for (const pass p : both_passes) alike.sizes[p].steady *= o.alike_step, alike.sizes[p].ramp_least *= o.alike_step;
+  }
+  tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.even_ramp; });
+}
+
 /// Tries even packs, unless the best has taken less than they will.
 template <class Candidates>
 void consider_even(Candidates& tried, tokens quantum) {
@@ -53,6 +68,7 @@ void consider_even(Candidates& tried, tokens quantum) {
   if (!even) return;
   const seconds before = tried.of_best();
   if (even->least < before) static_cast<void>(tried.consider(even->of));
+  if constexpr (weight_gradients_of<typename Candidates::schedule_type> == weight_gradients::apart) consider_alike(tried, even->of);
   if (tried.of_best() == before) return;
   const solvers::search_options& o = tried.options();
   tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp; });

@@ -44,7 +44,7 @@ class local_search {
   local_search(std::span<const sequence> group, const problem& batch, const Slicer& slicer, const Cost& cost,
                const Schedule& schedule, std::span<const memory_rates> rates,
                const solvers::search_options& options = solvers::default_search_options)
-      : group_(group), batch_(batch), slicer_(slicer), cost_(cost), options_(options) {
+      : group_(group), batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), options_(options) {
     if (!group.empty()) tried_.emplace(group, batch, slicer, cost, schedule, rates, options);
   }
 
@@ -83,6 +83,7 @@ class local_search {
 
  private:
   [[nodiscard]] std::size_t stages() const { return static_cast<std::size_t>(batch_.shape.stages); }
+  [[nodiscard]] std::size_t parts() const { return static_cast<std::size_t>(batch_.shape.parts()); }
 
   /// A long search begins anew a few times, since a walk ends where chance led it, and goes on from the best.
   void walk_sizes() {
@@ -146,21 +147,20 @@ class local_search {
     const std::uint64_t walks = std::max(options_.walk_candidates * tried_->last(), least);
     const std::uint64_t nodes = left - std::min(walks, left / options_.walk_most);
     const partition& packs = tried_->fastest().packs;
-    return nodes < options_.least_sweeps * (packs.forward.size() + packs.backward.size()) * stages() ? 0 : nodes;
+    return nodes < options_.least_sweeps * (packs.forward.size() + packs.backward.size()) * parts() ? 0 : nodes;
   }
 
-  /// Not with several chunks, whose orders no change in place is known for; nor where anything is kept beside tokens
-  /// under a limit: it depends on common cuts of both passes, which changes of one would move.
+  /// Not where anything is kept beside tokens under a limit: it depends on common cuts of both passes, which changes of
+  /// one would move.
   [[nodiscard]] bool changes_order() const {
-    return orders_may_change_of<Schedule> && batch_.shape.chunks == 1 &&
-           (!batch_.shape.memory || !tried_->keeps_beside_tokens());
+    return orders_may_change(schedule_) && (!batch_.shape.memory || !tried_->keeps_beside_tokens());
   }
 
   /// Improves the order of the fastest that the schedule found, and its packs in that order.
   void improve_order(std::uint64_t nodes) {
     if constexpr (orders_may_change_of<Schedule>) {
       const ordered_packs& listed = tried_->fastest();
-      workload priced = price(listed.packs, cost_, batch_.shape, tried_->rates());
+      workload priced = settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), weight_gradients_of<Schedule>), listed.programs);
       priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
       order_search<Slicer, Cost, Moves> search(listed.packs, listed.programs, priced, tried_->packs().sequences(), slicer_,
                                                cost_, tried_->packs().limits(batch_.shape.quantum), random_, options_);
@@ -195,6 +195,7 @@ class local_search {
   const problem& batch_;
   const Slicer& slicer_;
   const Cost& cost_;
+  const Schedule& schedule_;
   const solvers::search_options& options_;
   std::optional<candidates<Slicer, Cost, Schedule>> tried_;  // none of an empty group
   splitmix random_;  // of walks and orders

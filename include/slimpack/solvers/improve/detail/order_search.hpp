@@ -50,7 +50,7 @@ class order_search {
                splitmix& random, const solvers::search_options& options = solvers::default_search_options)
       : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()), turn_wait_(work.turn_wait.value),
         ends_(ends_of(packs.forward, sequences.size())),
-        order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), random_(random),
+        order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), splits_(work.weight.count() > 0), random_(random),
         options_(options) {
     for (const pass p : both_passes)
       for (std::size_t i = 0; i < packs.of(p).size(); ++i)
@@ -63,12 +63,12 @@ class order_search {
     const auto done = [&] { return spent() >= nodes || stop.stop_requested(); };
     // Many packs are smaller than they need be at first; what is left then takes swaps to find.
     double share = 1;
-    pass first = pass::forward;  // of the two that change places
+    drift which = drift::forwards;
     for (std::int64_t idle = 0; idle < options_.idle_sweeps && !done(); ++idle) {
       const seconds before = order_.makespan();
       if constexpr (!prices_together<Cost>) change_packs(share, done);
-      if (random_.uniform() < options_.turn_chance) first = random_.below(2) == 0 ? pass::forward : pass::backward;
-      change_order(first, done);
+      if (random_.uniform() < options_.turn_chance) which = static_cast<drift>(random_.below(splits_ ? 3 : 2));
+      change_order(which, done);
       share = options_.recut_share;
       if (order_.makespan() < before * (1 - 1e-9)) idle = -1;
     }
@@ -96,6 +96,12 @@ class order_search {
 
  private:
   using node = simulators::changing_order::node;
+
+  /// What a sweep lets run later.
+  enum class drift : unsigned char { forwards, backwards, weights };
+  static drift drift_of(const instruction& i) {
+    return i.pass == pass::forward ? drift::forwards : i.weights_only ? drift::weights : drift::backwards;
+  }
 
   /// Where each sequence ends among the tokens that run forward.
   static std::vector<std::int64_t> ends_of(const micropacks& forward, std::size_t sequences) {
@@ -132,11 +138,11 @@ class order_search {
     return sum;
   }
 
-  /// Tries a move at every instruction of a pass.
+  /// Tries a move at every instruction of a kind.
   template <class Done>
-  void change_order(pass p, const Done& done) {
+  void change_order(drift which, const Done& done) {
     for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank) {
-      if (order_[rank].pass != p) continue;
+      if (drift_of(order_[rank]) != which) continue;
       const seconds before = order_.makespan();
       solvers::improve::instruction_site at{order_, rank, random_, options_};
       const auto [move, stays] = Moves::try_one(at);
@@ -152,7 +158,8 @@ class order_search {
     for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank) {
       const instruction i = order_[rank];
       const std::size_t first = i.pass == pass::forward ? 0 : static_cast<std::size_t>(parts_) - 1;
-      if (order_.stage(rank) != first || !order_.has(i.pass, i.pack.value)) continue;
+      if (i.weights_only || order_.part(rank) != first || !order_.has(i.pass, i.pack.value)) continue;
+      if (i.pass == pass::backward && order_.splits(i.pack.value)) continue;
       if (random_.uniform() < share) change_from(i.pass, i.pack.value);
     }
     order_.begin();
@@ -179,7 +186,7 @@ class order_search {
     change_.places.resize(1);
     while (change_.places.size() < packs) {
       const node next = order_.next_pack(p, change_.places.back());
-      if (next == simulators::changing_order::none) break;
+      if (next == simulators::changing_order::none || (p == pass::backward && order_.splits(next))) break;
       change_.places.push_back(next);
     }
     times.clear();
@@ -240,6 +247,7 @@ class order_search {
   double turn_wait_;  // workload::turn_wait
   std::vector<std::int64_t> ends_;
   simulators::changing_order order_;
+  bool splits_;  // weight gradients run apart
   by_pass<std::vector<std::vector<slice>>> slices_;  // by place
   splitmix& random_;
   const solvers::search_options& options_;
