@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SCHEDULES_DETAIL_VOCABULARY_FILL_HPP
 #define SLIMPACK_SCHEDULES_DETAIL_VOCABULARY_FILL_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
@@ -181,7 +182,7 @@ class vocabulary_fill {
       if (f == flow::embedding && pack >= embedded(g) + stages_ + 2) continue;
       const double at = ready(s, call);
       if (at == never) continue;
-      const bool is_urgent = f == flow::output || f == flow::embedding || owed(s, f) > late_;
+      const bool is_urgent = f == flow::output || f == flow::embedding || is_late(s, f);
       // What nobody waits for may run on for half its time into what comes next.
       const bool takes = is_urgent ? at <= own.start : at < own.start && (next == never || at + time_of(g, call, s % stages_) / 2 <= next);
       if (takes && (at < own.start || is_first(f, own.next, own.start == never))) own.start = at, own.next = call;
@@ -197,14 +198,11 @@ class vocabulary_fill {
   /// Forward packs that stage 0 has run on part 0.
   [[nodiscard]] std::uint32_t embedded(std::size_t g) const { return forwards_.empty() ? 0 : forwards_[g]; }
 
-  /// Packs whose call could run.
-  [[nodiscard]] std::uint32_t owed(std::size_t s, flow f) {
-    const std::size_t g = s / stages_;
-    const std::size_t packs = works_[g].of(pass_of(f)).size();
-    std::uint32_t count = 0;
-    for (std::uint32_t pack = states_[s].ran[static_cast<std::size_t>(f)]; pack < packs && count <= late_; ++pack, ++count)
-      if (ready(s, instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_)) > states_[s].free) break;
-    return count;
+  /// Whether the calls of more packs could run than may be late. Packs come in order, so the last of them tells.
+  [[nodiscard]] bool is_late(std::size_t s, flow f) {
+    const std::uint32_t pack = states_[s].ran[static_cast<std::size_t>(f)] + late_;
+    return pack < works_[s / stages_].of(pass_of(f)).size() &&
+           ready(s, instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_)) <= states_[s].free;
   }
 
   [[nodiscard]] double time_of(std::size_t g, const instruction& i, std::size_t stage) const {
@@ -225,13 +223,17 @@ class vocabulary_fill {
       longest = std::max(longest, time_of(o / stages_, what.back(), o % stages_));
     }
     for (std::size_t k = 0; k < with.size(); ++k) end(with[k], what[k], start + longest);
-    // What was waited for may be there now: on the stages beside, and on all where V, or a row, or another pack to embed is waited for.
+    // What was waited for may be there now: on the stages beside, of replicas that share sequences, too; and on all of this one
+    // where V, or another pack to embed, is waited for.
     const std::size_t stage = s % stages_;
     const flow_place place = place_of(next, static_cast<std::uint32_t>(stage), on_);
     const bool is_end = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1};
-    const bool of_all = works_.size() > 1 || next.end == model_end::output || is_end;
-    for (std::size_t o = 0; o < states_.size(); ++o)
-      if (of_all || o == stage || o == (stage + 1) % stages_ || o == (stage + stages_ - 1) % stages_) look(o);
+    const bool of_all = next.end == model_end::output || is_end;
+    for (const std::size_t o : with)
+      if (of_all) for (std::size_t r = 0; r < stages_; ++r) look(o / stages_ * stages_ + r);
+    for (std::size_t g = 0; g < works_.size(); ++g)
+      for (const std::size_t r : {stage, (stage + 1) % stages_, (stage + stages_ - 1) % stages_})
+        if (!of_all || std::none_of(with.begin(), with.end(), [&](std::size_t o) { return o / stages_ == g; })) look(g * stages_ + r);
     return with.size();
   }
 
