@@ -100,6 +100,14 @@ void journal::summarize(seconds took) const {
   for (std::size_t run = 0; run < steps_.front().size(); ++run) summarize(run);
 }
 
+void journal::evaluated(const slimpack::plan& p, const slimpack::step_report& ran) const {
+  std::size_t packs = 0;
+  for (const slimpack::replica_plan& r : p.replicas) packs += r.partition.forward.size();
+  out_ << "evaluated  " << p.lengths.size() << " documents held out, " << ran.processed.value << " bytes: loss "
+       << fixed(ran.loss_sum, 4) << " nats of a byte (" << ran.valid_tokens.value << " have one before); forward alone in "
+       << packs << " packs, " << milliseconds(ran.step) << ", predicted " << milliseconds(p.step_time) << std::endl;
+}
+
 void journal::summarize(std::size_t run) const {
   const auto exact =
       std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].peaks_agree; });

@@ -4,8 +4,10 @@
 #include "corpus.hpp"
 #include "options.hpp"
 
+#include <slimpack/core/plan.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/profiled.hpp>
+#include <slimpack/executors/step_report.hpp>
 
 #include <cstddef>
 #include <iosfwd>
@@ -41,6 +43,8 @@ class journal {
   /// One step: the planner's run first, then those compared with it.
   void step(std::vector<step_figures> runs, slimpack::seconds planning);
   void summarize(slimpack::seconds took) const;
+  /// What was held out, run forward alone.
+  void evaluated(const slimpack::plan& p, const slimpack::step_report& ran) const;
   void write_log(std::ostream& out) const;
 
  private:

@@ -77,6 +77,8 @@ void check(const options& o) {
     if (o.shape.stages > o.model.vocab)
       throw bad_usage{"--vocabulary spread needs a word for each stage: --pp " + std::to_string(o.shape.stages) + " is more than the " +
                       std::to_string(o.model.vocab) + " words that there are"};
+    if (o.held_out)
+      throw bad_usage{"--evaluate runs forward alone, which a vocabulary that is spread does not; leave out one of --evaluate and --vocabulary spread"};
     if (o.quadratic) throw bad_usage{"--vocabulary spread needs --cost measured; a quadratic cost knows no vocabulary"};
     if (o.planner == "milp" || std::find(o.compare.begin(), o.compare.end(), "milp") != o.compare.end())
       throw bad_usage{"--vocabulary spread is not for the planner milp, which plans layers alone; leave out one of them"};
@@ -92,7 +94,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   options o;
   std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", where = "last", divide = cli::dividers[0],
               exchange = cli::exchanges[0], reduction = "overlapped", memory;
-  fs::path json, trace, timeline, log;
+  fs::path json, trace, timeline, log, held_out;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
   CLI::App app{
@@ -117,6 +119,8 @@ std::variant<options, int> parse(int argc, char** argv) {
     return app.add_option(name, value, help)->type_name(type)->group(group);
   };
   add(texts, "--documents", o.documents, "DIR", "Folder whose text files are learnt [the project's own]");
+  auto* held_out_option =
+      add(texts, "--evaluate", held_out, "FILE", "After training, tell the loss on a text file, or a folder of such, that is not learnt");
   add(texts, "--max-context", o.max_context.value, "TOKENS", "Longer files become several documents [2048]")
       ->check(CLI::Range(2, 1 << 24));
   add(texts, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
@@ -196,6 +200,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (*json_option) o.json = json;
+    if (*held_out_option) o.held_out = held_out;
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;
     if (*log_option) o.log = log;

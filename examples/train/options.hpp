@@ -26,6 +26,7 @@ enum class carrier { threads, mpi };
 /// The command line, read and checked for what can be checked without opening documents.
 struct options {
   std::filesystem::path documents;
+  std::optional<std::filesystem::path> held_out;  ///< texts that the trained model is evaluated on
   slimpack::tokens max_context{2048};
   std::size_t batch{8};
   int steps{200};

@@ -40,9 +40,10 @@ namespace train {
 template <class T, class Transport>
 class trainer {
  public:
-  trainer(const options& o, const corpus& texts, Transport& transport)
+  trainer(const options& o, const corpus& texts, const corpus* held_out, Transport& transport)
       : options_(o),
         texts_(texts),
+        held_out_(held_out),
         transport_(transport),
         batches_(texts, o.batch, o.seed),
         stage_(
@@ -64,9 +65,10 @@ class trainer {
     if (slimpack::result<void> known = price(); !known) return stop(known.error());
     for (int step = 0; step < options_.steps; ++step)
       if (ending e = one_step(step); e.status != 0) return e;
-    if (!journal_) return {};
-    journal_->summarize(since(begin));
-    return write_outputs();
+    if (journal_) journal_->summarize(since(begin));
+    if (held_out_)
+      if (ending e = evaluate(); e.status != 0) return e;
+    return journal_ ? write_outputs() : ending{};
   }
 
  private:
@@ -82,7 +84,8 @@ class trainer {
     }
     constexpr slimpack::seconds budget{3};
     const auto begin = clock::now();
-    calibration<T, Transport> own(options_.model, options_.shape, texts_.longest(), options_.weights, options_.reduction, budget, transport_);
+    const slimpack::tokens longest = std::max(texts_.longest(), held_out_ ? held_out_->longest() : slimpack::tokens{});
+    calibration<T, Transport> own(options_.model, options_.shape, longest, options_.weights, options_.reduction, budget, transport_);
     slimpack::result<slimpack::costs::profiled> measured = own.measure();
     if (!measured) return std::move(measured).error();
     if (journal_) journal_->calibrated(measured.value(), since(begin));
@@ -125,6 +128,23 @@ class trainer {
     figures.push_back(told.value().figures(p));
     measured_.push_back(std::move(told).value());
     plans_.push_back(std::move(p));
+    return {};
+  }
+
+  /// Tells the loss on the texts held out, all of them planned as one batch that runs forward alone.
+  [[nodiscard]] ending evaluate() {
+    std::vector<corpus::document> texts;
+    for (std::size_t i = 0; i < held_out_->size(); ++i) texts.push_back((*held_out_)[i]);
+    const std::vector<corpus::document> learnt = std::exchange(batch_, std::move(texts));
+    cli::request asked = asked_of(cli::planner_names().front());
+    asked.forward_only = true;
+    const slimpack::result<slimpack::plan> made = named(cli::plan_named(asked, lengths_of_batch(), cost_));
+    if (!made) return ending::of_input({made.error().code, "--evaluate: " + made.error().detail});
+    const slimpack::result<slimpack::step_report> ran =
+        slimpack::executors::packflow<>{.step = options_.steps}.evaluate(made.value(), stage_, transport_);
+    if (!ran) return ending::of_step(ran.error());
+    if (journal_) journal_->evaluated(made.value(), ran.value());
+    batch_ = learnt;
     return {};
   }
 
@@ -228,6 +248,7 @@ class trainer {
 
   const options& options_;
   const corpus& texts_;
+  const corpus* held_out_;
   Transport& transport_;
   batches batches_;
   std::vector<corpus::document> batch_;
@@ -244,11 +265,11 @@ class trainer {
 
 /// Trains as one rank of the transport. An error on one rank stops all.
 template <class Transport>
-[[nodiscard]] ending train_rank(const options& o, const corpus& texts, Transport& transport) {
+[[nodiscard]] ending train_rank(const options& o, const corpus& texts, const corpus* held_out, Transport& transport) {
   ending e;
   try {
-    e = o.in_double ? trainer<double, Transport>(o, texts, transport).run()
-                    : trainer<float, Transport>(o, texts, transport).run();
+    e = o.in_double ? trainer<double, Transport>(o, texts, held_out, transport).run()
+                    : trainer<float, Transport>(o, texts, held_out, transport).run();
   } catch (const std::exception& thrown) {  // memory, above all
     transport.abort(thrown.what());
     e = {1, std::string("gave up: ") + thrown.what()};
