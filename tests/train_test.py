@@ -103,6 +103,30 @@ class Train(unittest.TestCase):
             with self.subTest(shape=shape):
                 self.assert_same_curve(expected, self.losses(*EXACT, *shape.split(), ranks=2))
 
+    def test_evaluates_what_is_held_out(self):
+        """After the same training, the same loss on texts that were held out, on any ranks; that of one stage is all uncut packs."""
+        held_out = self.folder / "held_out.txt"
+        held_out.write_bytes(FOX * 40)
+        learnt = self.folder / "learnt"
+        learnt.mkdir(exist_ok=True)
+        (learnt / "same.txt").write_bytes(FOX * 40)
+        told = set()
+        for shape, ranks in (("--pp 1", 0), ("--pp 2 --dp 2", 0), ("--pp 2 --vpp 2", 0), ("--pp 4 --memory 160tokens", 0),
+                             *([("--pp 2 --dp 2", 4)] if MPIRUN else [])):
+            run = self.run_train(*EXACT, "--evaluate", held_out, *shape.split(), ranks=ranks)
+            self.assertEqual(0, run.returncode, run.stderr)
+            line = next(line for line in run.stdout.splitlines() if line.startswith("evaluated"))
+            self.assertIn("12 documents held out, 1800 bytes: loss ", line)
+            told.add(line[:line.index("; forward alone")])
+        self.assertEqual(1, len(told), told)
+        # What a model has learnt it knows better than it did before.
+        loss = lambda text: float(text[text.index(": loss ") + 7:].split()[0])
+        runs = [self.run_train(*EXACT[:2], *QUADRATIC, "--documents", learnt, "--batch", "3", "--steps", steps, "--evaluate", held_out).stdout
+                for steps in (1, 40)]
+        self.assertLess(loss(runs[1]), loss(runs[0]) - 0.5)
+        self.fails(2, ["nowhere.txt", "no folder and no file"], "--evaluate", "nowhere.txt")
+        self.fails(2, ["--evaluate", "--vocabulary spread"], "--evaluate", held_out, "--vocabulary", "spread", "--pp", "2")
+
     def test_replicas_share_by_any_exchange(self):
         expected = self.losses(*EXACT, "--planner", "megatron", "--max-context", "600")
         for exchange in ("keep", "queries", "ring"):

@@ -7,7 +7,6 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
-#include <slimpack/executors/detail/forward_alone.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/plan_check.hpp>
 #include <slimpack/executors/detail/script_walk.hpp>
@@ -15,6 +14,7 @@
 #include <slimpack/executors/detail/transfer_script.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
+#include <slimpack/pricing/detail/forward_alone.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 
@@ -181,7 +181,7 @@ class stage_script {
                                         "with shape.vocabulary = vocabulary::last"};
     s.outline.forward_only = forward_only;
     const bool drops = forward_only && !is_forward_only(p);
-    if (result<void> made = drops ? s.read(forward_alone(p, cuts), cuts) : s.read(p, cuts); !made) return std::move(made).error();
+    if (result<void> made = drops ? s.read(forward_alone(p, cuts != backward_cuts::any), cuts) : s.read(p, cuts); !made) return std::move(made).error();
     return s;
   }
 
