@@ -56,7 +56,7 @@ journal::journal(const options& o, const corpus& texts, std::ostream& out) : opt
        << std::endl;
 }
 
-void journal::calibrated(const slimpack::costs::profiled& cost, seconds took) {
+void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, seconds took) {
   out_ << "measured   this machine in " << fixed(took.value, 1) << " s; a full context forward and backward:";
   for (int part = 0; part < cost.parts(); ++part) {
     const slimpack::slice whole{{}, {0}, texts_.longest()};
@@ -65,7 +65,14 @@ void journal::calibrated(const slimpack::costs::profiled& cost, seconds took) {
     if (options_.weights == slimpack::weight_gradients::apart)
       out_ << ", " << milliseconds(cost.weight_time(whole, part)) << " of it weight gradients";
   }
-  out_ << " by part; noise up to " << percent(cost.largest_change(), 1) << std::endl;
+  out_ << " by part; noise up to " << percent(cost.largest_change(), 1) << "; " << check.kinds << " kinds of packs left out are "
+       << percent(check.median, 1) << " off the fit of the others (median)" << std::endl;
+}
+
+void journal::refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const {
+  out_ << "refit      to " << off.packs << " packs of " << steps_.size() << " steps and all ranks, which took " << fixed(off.ratio, 3)
+       << " of what was predicted (median; " << percent(off.error, 1) << " off); " << check.kinds << " kinds left out are "
+       << percent(check.median, 1) << " off" << std::endl;
 }
 
 void journal::step(std::vector<step_figures> runs, seconds planning) {

@@ -8,6 +8,8 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/executors/step_report.hpp>
+#include <slimpack/profiling/fit.hpp>
+#include <slimpack/profiling/stage_profile.hpp>
 
 #include <cstddef>
 #include <iosfwd>
@@ -39,7 +41,9 @@ class journal {
  public:
   journal(const options& o, const corpus& texts, std::ostream& out);
 
-  void calibrated(const slimpack::costs::profiled& cost, slimpack::seconds took);
+  void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, slimpack::seconds took);
+  /// The cost fitted to steps, and how far the one before was off them.
+  void refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const;
   /// One step: the planner's run first, then those compared with it.
   void step(std::vector<step_figures> runs, slimpack::seconds planning);
   void summarize(slimpack::seconds took) const;

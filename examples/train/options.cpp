@@ -77,6 +77,7 @@ void check(const options& o) {
     if (o.shape.stages > o.model.vocab)
       throw bad_usage{"--vocabulary spread needs a word for each stage: --pp " + std::to_string(o.shape.stages) + " is more than the " +
                       std::to_string(o.model.vocab) + " words that there are"};
+    if (o.profile) throw bad_usage{"--profile has no times of a vocabulary that is spread; leave out one of --profile and --vocabulary spread"};
     if (o.held_out)
       throw bad_usage{"--evaluate runs forward alone, which a vocabulary that is spread does not; leave out one of --evaluate and --vocabulary spread"};
     if (o.quadratic) throw bad_usage{"--vocabulary spread needs --cost measured; a quadratic cost knows no vocabulary"};
@@ -85,7 +86,7 @@ void check(const options& o) {
   }
   if (o.shape.memory && o.shape.memory->unit == memory_unit::byte && o.quadratic)
     throw bad_usage{"--memory in bytes needs --cost measured; a quadratic cost knows no bytes, give it in tokens"};
-  for (const auto& path : {o.json, o.trace, o.timeline, o.log}) check_writable(path);
+  for (const auto& path : {o.json, o.trace, o.timeline, o.log, o.profile}) check_writable(path);
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   options o;
   std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", where = "last", divide = cli::dividers[0],
               exchange = cli::exchanges[0], reduction = "overlapped", memory;
-  fs::path json, trace, timeline, log, held_out;
+  fs::path json, trace, timeline, log, held_out, profile;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
   CLI::App app{
@@ -187,6 +188,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(planning, "--cost", o.cost_text, "COST",
       "measured, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD,HOP [measured]");
 
+  auto* profile_option = add(planning, "--profile", profile, "FILE",
+                             "What was measured, as JSON: read where the file is there, else measured and written");
+  auto* refit_option = add(planning, "--refit", o.refit, "N", "After N steps, fit the cost to how their packs ran, and tell its drift [never]")
+                           ->check(count);
   auto* json_option = add(output, "--json", json, "FILE", "Write the plan of the last step");
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write the last step, planned and measured, for Perfetto");
   auto* timeline_option =
@@ -200,6 +205,9 @@ std::variant<options, int> parse(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (*json_option) o.json = json;
+    if (*profile_option) o.profile = profile;
+    for (const auto& [option, name] : {std::pair{profile_option, "--profile"}, {refit_option, "--refit"}})
+      if (*option && o.cost_text != "measured") throw bad_usage{std::string(name) + " needs --cost measured; a quadratic cost is typed"};
     if (*held_out_option) o.held_out = held_out;
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;

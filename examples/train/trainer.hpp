@@ -2,7 +2,6 @@
 #define SLIMPACK_EXAMPLES_TRAIN_TRAINER_HPP
 
 #include "../plan/planners.hpp"
-#include "calibration.hpp"
 #include "corpus.hpp"
 #include "ending.hpp"
 #include "journal.hpp"
@@ -10,14 +9,19 @@
 #include "model/adamw.hpp"
 #include "model/model_stage.hpp"
 #include "options.hpp"
+#include "prices.hpp"
 #include "rate_schedule.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/io/file.hpp>
 #include <slimpack/io/plan_json.hpp>
+#include <slimpack/io/stage_profile.hpp>
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
+#include <slimpack/profiling/driver.hpp>
+#include <slimpack/profiling/fit.hpp>
+#include <slimpack/profiling/observation.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
 #include <optional>
@@ -82,14 +87,76 @@ class trainer {
       cost_ = *options_.quadratic;
       return slimpack::success();
     }
-    constexpr slimpack::seconds budget{3};
     const auto begin = clock::now();
+    if (slimpack::result<void> known = options_.profile && std::filesystem::exists(*options_.profile) ? read_profile() : measure(); !known)
+      return known;
+    slimpack::result<slimpack::costs::profiled> cost = profile_.cost(beside_);
+    if (!cost) return std::move(cost).error();
+    if (journal_) journal_->calibrated(cost.value(), profile_.check, since(begin));
+    cost_ = std::move(cost).value();
+    return slimpack::success();
+  }
+
+  [[nodiscard]] slimpack::result<void> read_profile() {
+    slimpack::result<slimpack::profiling::stage_profile> read = slimpack::io::read_stage_profile(*options_.profile);
+    if (!read) return std::move(read).error();
+    profile_ = std::move(read).value();
+    if (profile_.forward.size() != static_cast<std::size_t>(options_.shape.parts()))
+      return slimpack::error{slimpack::errc::invalid_input, options_.profile->string() + ": is of " + std::to_string(profile_.forward.size()) +
+                                                                " parts, --pp x --vpp are " + std::to_string(options_.shape.parts())};
+    price_besides();
+    return slimpack::success();
+  }
+
+  /// Made-up documents run through this rank's own stage, whose gradients are set to zero before each step.
+  [[nodiscard]] slimpack::result<void> measure() {
     const slimpack::tokens longest = std::max(texts_.longest(), held_out_ ? held_out_->longest() : slimpack::tokens{});
-    calibration<T, Transport> own(options_.model, options_.shape, longest, options_.weights, options_.reduction, budget, transport_);
-    slimpack::result<slimpack::costs::profiled> measured = own.measure();
+    std::vector<std::uint8_t> text(static_cast<std::size_t>(longest.value));
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(options_.model.vocab));
+    slimpack::profiling::driver drive{stage_, options_.shape, longest, transport_};
+    drive.apart = options_.weights == slimpack::weight_gradients::apart;
+    drive.prepare = [&](std::span<const slimpack::sequence> all) {
+      batch_.clear();
+      for (const slimpack::sequence& s : all) batch_.push_back(corpus::document(text).first(static_cast<std::size_t>(s.length.value)));
+    };
+    slimpack::result<slimpack::profiling::stage_profile> measured = drive.measure();
     if (!measured) return std::move(measured).error();
-    if (journal_) journal_->calibrated(measured.value(), since(begin));
-    cost_ = std::move(measured).value();
+    profile_ = std::move(measured).value();
+    if (options_.shape.vocabulary == slimpack::vocabulary::spread) {
+      batch_.assign(1, text);
+      vocabulary_probe<T> words(options_.model, options_.shape, transport_.rank() % options_.shape.stages, stage_, longest);
+      slimpack::result<slimpack::costs::vocabulary_rates> rates = words.measure(profile_, transport_);
+      if (!rates) return std::move(rates).error();
+      beside_.vocabulary = std::move(rates).value();
+    }
+    stage_.weights().zero_gradients();
+    price_besides();
+    if (!options_.profile || transport_.rank() != 0) return slimpack::success();
+    return slimpack::io::write_file(*options_.profile, [&](std::ostream& out) { return slimpack::io::write_stage_profile(out, profile_); });
+  }
+
+  /// What is known without measuring.
+  void price_besides() {
+    beside_.memory = rates_;
+    if (options_.reduction == slimpack::costs::reduction::overlapped && options_.shape.replicas > 1)
+      beside_.buckets = buckets_of(options_.model, options_.shape, profile_.reduce);
+  }
+
+  /// Fits all that ran until now, on every rank the same, tells how far the cost model was off, and plans with it from then on.
+  [[nodiscard]] slimpack::result<void> refit() {
+    slimpack::result<std::vector<slimpack::profiling::observation>> all =
+        slimpack::profiling::gather(transport_, std::span<const slimpack::profiling::observation>(observed_));
+    if (!all) return std::move(all).error();
+    const slimpack::profiling::drift off = slimpack::profiling::drift_of(std::get<slimpack::costs::profiled>(cost_), all.value());
+    slimpack::result<slimpack::profiling::stage_profile> made = slimpack::profiling::fit(all.value(), options_.shape.parts());
+    if (!made) return std::move(made).error();
+    made.value().message = profile_.message, made.value().message_token = profile_.message_token, made.value().reduce = profile_.reduce;
+    if (made.value().weight_token.empty()) made.value().weight_token = profile_.weight_token;
+    slimpack::result<slimpack::costs::profiled> cost = made.value().cost(beside_);
+    if (!cost) return std::move(cost).error();
+    profile_ = std::move(made).value();
+    cost_ = std::move(cost).value();
+    if (journal_) journal_->refitted(off, profile_.check);
     return slimpack::success();
   }
 
@@ -108,6 +175,8 @@ class trainer {
     std::rotate(figures.begin(), figures.end() - 1, figures.end());
     if (journal_) journal_->step(std::move(figures), planning);
     if (slimpack::result<void> applied = update(step); !applied) return stop(applied.error());
+    if (step + 1 == options_.refit)
+      if (slimpack::result<void> fitted = refit(); !fitted) return stop(fitted.error());
     return {};
   }
 
@@ -122,6 +191,11 @@ class trainer {
     slimpack::result<slimpack::step_report> ran =
         slimpack::executors::packflow<>{.step = step}.execute(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
+    if (step < options_.refit) {
+      slimpack::result<std::vector<slimpack::profiling::observation>> seen = slimpack::profiling::observations_of(p, transport_.rank(), ran.value());
+      if (!seen) return stop(seen.error());
+      observed_.insert(observed_.end(), seen.value().begin(), seen.value().end());
+    }
     slimpack::result<measured_step> told =
         measured_step::gather(p, ran.value(), stage_.peak(), rates_, rows_, transport_);
     if (!told) return stop(told.error());
@@ -257,6 +331,9 @@ class trainer {
   std::optional<journal> journal_;     // on rank 0
   std::vector<std::string> planners_;  // in the order in which they run
   cli::any_cost cost_;
+  slimpack::profiling::stage_profile profile_;               // what cost_ is made of, where it is measured
+  slimpack::costs::profiled::extras beside_;
+  std::vector<slimpack::profiling::observation> observed_;   // by this rank, until the step of --refit
   std::vector<slimpack::memory_rates> rates_;                 // of activations, by stage
   std::vector<std::vector<slimpack::row_format>> rows_;       // by stage and chunk
   std::vector<slimpack::plan> plans_;                         // of the last step, by planner; or this rank's parts of them

@@ -54,19 +54,22 @@ namespace slimpack::profiling {
 ///           throws leaves measure on its own rank, after the same
 template <stage_compute Compute, transport Transport, stopwatch Watch = host_stopwatch>
 class driver {
+  static constexpr bool splits = slimpack::detail::splits_weight_gradients<Compute>;
+
  public:
   /// Requires  a transport of on.stages * on.replicas ranks; longest >= 1
   driver(Compute& compute, const shape& on, tokens longest, Transport& transport, Watch watch = {})
       : compute_(compute), shape_(on), longest_(longest), transport_(transport), watch_(std::move(watch)) {}
 
   seconds budget{3};  ///< for the trials
+  bool apart{splits};  ///< whether weight gradients are timed apart, too, where the compute can
   std::function<void(std::span<const sequence>)> prepare{};  ///< told what runs next, before begin_step
 
   [[nodiscard]] result<stage_profile> measure() {
     if (transport_.size() != shape_.stages * shape_.replicas)
       return error{errc::invalid_input, "the shape has " + std::to_string(shape_.stages * shape_.replicas) + " ranks, the transport " +
                                             std::to_string(transport_.size())};
-    const std::vector<trial> all = trials_for(longest_, shape_.quantum, splits);
+    const std::vector<trial> all = trials_for(longest_, shape_.quantum, splits && apart);
     if (result<void> together = meet(); !together) return std::move(together).error();
     const auto begin = clock::now();
     std::vector<observation> seen;
@@ -85,7 +88,6 @@ class driver {
 
  private:
   using clock = std::chrono::steady_clock;
-  static constexpr bool splits = slimpack::detail::splits_weight_gradients<Compute>;
 
   [[nodiscard]] int stage() const { return transport_.rank() % shape_.stages; }
 
