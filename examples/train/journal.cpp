@@ -56,8 +56,8 @@ journal::journal(const options& o, const corpus& texts, std::ostream& out) : opt
        << std::endl;
 }
 
-void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, seconds took) {
-  out_ << "measured   this machine in " << fixed(took.value, 1) << " s; a full context forward and backward:";
+void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, seconds took, bool read) {
+  out_ << "measured   " << (read ? "before, in " + options_.profile->string() : "this machine in " + fixed(took.value, 1) + " s") << "; a full context forward and backward:";
   for (int part = 0; part < cost.parts(); ++part) {
     const slimpack::slice whole{{}, {0}, texts_.longest()};
     out_ << (part ? "; " : " ") << milliseconds(cost.time(whole, slimpack::pass::forward, part)) << " and "

@@ -41,7 +41,7 @@ class journal {
  public:
   journal(const options& o, const corpus& texts, std::ostream& out);
 
-  void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, slimpack::seconds took);
+  void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, slimpack::seconds took, bool read);
   /// The cost fitted to steps, and how far the one before was off them.
   void refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const;
   /// One step: the planner's run first, then those compared with it.

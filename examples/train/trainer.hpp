@@ -88,11 +88,17 @@ class trainer {
       return slimpack::success();
     }
     const auto begin = clock::now();
-    if (slimpack::result<void> known = options_.profile && std::filesystem::exists(*options_.profile) ? read_profile() : measure(); !known)
-      return known;
+    // Rank 0 may write the file before others look for it.
+    const double there = options_.profile && std::filesystem::exists(*options_.profile) ? 1 : 0;
+    std::vector<double> all(static_cast<std::size_t>(transport_.size()));
+    if (slimpack::result<void> told = slimpack::all_gather(transport_, std::as_bytes(std::span(&there, 1)), std::as_writable_bytes(std::span(all)));
+        !told)
+      return told;
+    const bool read = all.front() > 0;
+    if (slimpack::result<void> known = read ? read_profile() : measure(); !known) return known;
     slimpack::result<slimpack::costs::profiled> cost = profile_.cost(beside_);
     if (!cost) return std::move(cost).error();
-    if (journal_) journal_->calibrated(cost.value(), profile_.check, since(begin));
+    if (journal_) journal_->calibrated(cost.value(), profile_.check, since(begin), read);
     cost_ = std::move(cost).value();
     return slimpack::success();
   }
