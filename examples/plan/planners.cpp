@@ -6,6 +6,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
+#include <slimpack/solvers/forward.hpp>
 
 #include <optional>
 #include <utility>

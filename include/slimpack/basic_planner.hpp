@@ -14,7 +14,6 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/rank_time_of.hpp>
 #include <slimpack/schedules/list.hpp>
-#include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
@@ -25,7 +24,6 @@
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/detail/solution_check.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
-#include <slimpack/solvers/forward.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/two_phase.hpp>
@@ -42,6 +40,10 @@
 #include <vector>
 
 namespace slimpack {
+
+namespace solvers {
+struct forward_search;  // solvers/forward.hpp
+}
 
 namespace detail {
 struct no_simulator {};  // who leaves the simulator out of basic_planner is told so by simulator_for
@@ -119,10 +121,37 @@ class basic_planner {
 
   /// Plans the forward of `lengths` alone, to evaluate a model (executors::packflow::evaluate): packs, orders, memory, times and
   /// bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The solver and the
-  /// schedule of steps are not asked (solvers/forward.hpp); no sequence is shared; nothing is reduced.
+  /// schedule of steps are not asked; no sequence is shared; nothing is reduced.
+  /// Requires  solvers/forward.hpp, which has the search and is included by who evaluates
   /// Law       is_forward_only(plan); all else as of operator()
   /// Errors    those of operator(); invalid_input: the shape spreads the vocabulary, of which plans run both passes
-  [[nodiscard]] result<plan> plan_forward(std::span<const tokens> lengths, std::stop_token stop = {}) const;
+  template <class Search = solvers::forward_search>
+  [[nodiscard]] result<plan> plan_forward(std::span<const tokens> lengths, std::stop_token stop = {}) const {
+    static_assert(requires { sizeof(Search); }, "plan_forward has its search in slimpack/solvers/forward.hpp: include it");
+    const auto begin = std::chrono::steady_clock::now();
+    if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
+    if (shape_.vocabulary == vocabulary::spread)
+      return error{errc::invalid_input, "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
+    detail::time_faults faults(stop);
+    const problem asked{lengths, shape_, faults.token()};
+    result<solution> solved = Search::solve(asked, slicer_, searched_cost(cost_, faults, shape_), threads_of(solver_));
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (!solved) return std::move(solved).error();
+    const checked_cost cost(cost_, faults);
+    if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1))(); !sound)
+      return std::move(sound).error();
+    plan p = blank(lengths, cost);
+    p.reduction.reset(), p.reduce_time = {};  // forward alone makes no gradients
+    if (result<void> run = simulate(p, simulators::joint_groups({}, p.replicas.size()), std::move(solved).value(), cost); !run)
+      return std::move(run).error();
+    Search::bound_replicas(p, cost);
+    prove(p, cost, Search::bounds(cost, shape_, solvers::sequences_of(lengths)));
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    p.truncated = stop.stop_possible();
+    p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+    p.hash = hash_of(p);
+    return p;
+  }
 
   /// Divides `lengths` among all replicas, and plans no more than the group that replica `replica` is of: what a rank needs
   /// to run its stage. A stop token marks the part as truncated: then one rank of a group plans and the others get its
@@ -186,11 +215,9 @@ class basic_planner {
   }
 
   /// Prices a solution, runs it in the simulator, and proves how good it is (see Trust above).
-  result<plan> assembled(std::span<const tokens> lengths, solution&& solved, const checked_cost& cost,
-                         std::span<const pass> passes = both_passes) const {
-    if (result<void> sound = detail::solution_check(solved, lengths, shape_, passes)(); !sound) return std::move(sound).error();
+  result<plan> assembled(std::span<const tokens> lengths, solution&& solved, const checked_cost& cost) const {
+    if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
     plan p = blank(lengths, cost);
-    if (passes.size() == 1) p.reduction.reset(), p.reduce_time = {};  // forward alone makes no gradients
     if (result<void> run = simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved), cost);
         !run)
       return std::move(run).error();
@@ -214,12 +241,14 @@ class basic_planner {
   result<void> prove(plan& p, const checked_cost& cost) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
     if (!rates) return std::move(rates).error();
+    prove(p, cost, simulators::step_bounds(cost, shape_, solvers::sequences_of(p.lengths), rates.value()));
+    return success();
+  }
+  void prove(plan& p, const checked_cost& cost, std::vector<bound> bounds) const {
     for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
     if (p.reduction) p.reduce_time = simulators::exposed_reduction(p);
     p.step_time += p.reduce_time;
-    const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
-    p.bounds = is_forward_only(p) ? simulators::forward_bounds(cost, shape_, batch)
-                                  : simulators::step_bounds(cost, shape_, batch, rates.value());
+    p.bounds = std::move(bounds);
     for (bound& b : p.bounds) {
       // A bound that a plan meets may come out an ulp above it, since its sum is taken in another order.
       if (b.time > p.step_time && b.time <= p.step_time * (1 + 1e-12)) b.time = p.step_time;
@@ -229,7 +258,6 @@ class basic_planner {
     const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
     p.efficiency = timed ? p.lower_bound / p.step_time : 1;
     p.bubble = timed ? 1 - p.rank_time->useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
-    return success();
   }
 
   /// Prices and runs groups of replicas (joint_groups), and hands them and the merges over to the plan.
@@ -290,9 +318,8 @@ class basic_planner {
       if (!shared[id.value]) own.push_back({id, lengths[id.value]});
     shape alone = shape_;
     alone.replicas = 1;
-    for (const bound& b : work.is_forward_only() ? simulators::forward_bounds(cost, alone, own)
-                                                 : simulators::lower_bounds(cost, alone, own, rates))
-      r.lower_bound = std::max(r.lower_bound, b.time);
+    if (!work.is_forward_only())  // plan_forward has bounds of its own
+      for (const bound& b : simulators::lower_bounds(cost, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
     r.sequences = std::move(from.sequences);
     r.partition = std::move(from.partition);
     r.programs = std::move(from.programs);
@@ -340,28 +367,6 @@ result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator(
   p.truncated = stop.stop_possible();
   p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   p.hash = hash_of(p);
-  return made;
-}
-
-template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
-  requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
-result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::plan_forward(std::span<const tokens> lengths,
-                                                                                    std::stop_token stop) const {
-  const auto begin = std::chrono::steady_clock::now();
-  if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
-  if (shape_.vocabulary == vocabulary::spread)
-    return error{errc::invalid_input, "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
-  detail::time_faults faults(stop);
-  result<solution> solved =
-      solvers::solve_forward(problem{lengths, shape_, faults.token()}, slicer_, searched_cost(cost_, faults, shape_), threads_of(solver_));
-  if (faults.any()) return faults.told(lengths, shape_.quantum);
-  if (!solved) return std::move(solved).error();
-  result<plan> made = assembled(lengths, std::move(solved).value(), checked_cost(cost_, faults), std::span(both_passes).first(1));
-  if (faults.any()) return faults.told(lengths, shape_.quantum);
-  if (!made) return made;
-  made.value().truncated = stop.stop_possible();
-  made.value().planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
-  made.value().hash = hash_of(made.value());
   return made;
 }
 

@@ -9,6 +9,7 @@
 
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/simulators/sweep.hpp>
+#include <slimpack/solvers/forward.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/solvers/forward.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include <gtest/gtest.h>

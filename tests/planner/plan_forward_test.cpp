@@ -1,5 +1,6 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/forward.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 

@@ -5,6 +5,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/simulators/sweep.hpp>
+#include <slimpack/solvers/forward.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include <gtest/gtest.h>
