@@ -33,6 +33,12 @@ def parse(text, chunks):
     return text[0], int(pack), int(chunk or 0)
 
 
+def passes(plan):
+    """What is run: forward alone where no replica has a backward pack."""
+    both = (("forward", True), ("backward", False))
+    return both if any(replica["backward"] for replica in plan["replicas"]) else both[:1]
+
+
 def spreads(plan):
     return "vocabulary" in plan
 
@@ -113,7 +119,7 @@ def runs_of(replica, kind, sequence):
 
 
 def check_coverage(plan):
-    """Every token once forward and once backward, on one replica or on those that share its sequence."""
+    """Every token once in each pass, on one replica or on those that share its sequence."""
     merged = {m["sequence"]: m for m in plan["merges"]}
     claim(len(merged) == len(plan["merges"]), "a sequence is merged once")
     for sequence in range(len(plan["lengths"])):
@@ -124,7 +130,7 @@ def check_coverage(plan):
             claim(len(on) == 1, f"sequence {sequence} is on one replica")
     for r, replica in enumerate(plan["replicas"]):
         claim(len(set(replica["sequences"])) == len(replica["sequences"]), f"replica {r} lists a sequence once")
-        for kind, ascending in (("forward", True), ("backward", False)):
+        for kind, ascending in passes(plan):
             rows = {s: [] for s in replica["sequences"]}
             for pack in replica[kind]:
                 for s in {s for s, _, _ in pack["slices"]}:
@@ -133,7 +139,7 @@ def check_coverage(plan):
             for s in set(rows) - set(merged):
                 check_order(plan, kind, ascending, s, rows[s])
     for s, merge in merged.items():
-        for kind, ascending in (("forward", True), ("backward", False)):
+        for kind, ascending in passes(plan):
             for j, r in enumerate(merge["replicas"]):
                 named = [row[j] for row in merge[kind] if row[j] is not None]
                 holding = [i for i, pack in enumerate(plan["replicas"][r][kind]) if any(x[0] == s for x in pack["slices"])]
@@ -142,7 +148,7 @@ def check_coverage(plan):
                      for x in plan["replicas"][r][kind][i]["slices"] if x[0] == s] for row in merge[kind]]
             claim(all(rows), f"{kind}: each row of sequence {s} has tokens")
             check_order(plan, kind, ascending, s, rows)
-        for r in merge["replicas"]:
+        for r in merge["replicas"] if len(passes(plan)) > 1 else []:
             replica = plan["replicas"][r]
             claim(runs_of(replica, "forward", s) == runs_of(replica, "backward", s),
                   f"replica {r} runs backward what it ran forward of sequence {s}")
@@ -261,6 +267,13 @@ def simulate(plan):
             for s, _, _ in pack["slices"]:
                 last_forward[r][s] = i
 
+    # Where nothing runs backward, a sequence's tokens are released at the end of its last forward.
+    ended = [[0] * len(own["F"]) for own in packs]
+    for r, own in enumerate(packs if len(passes(plan)) == 1 else []):
+        for pack in own["F"]:
+            for s, _, n in pack["slices"]:
+                ended[r][last_forward[r][s]] += n
+
     def duration(r, kind, pack, stage, chunk):
         claim(kind != "W" or "weight_time" in packs[r][kind][pack], f"W{pack} belongs to a pack with weight_time")
         if kind in ENDS:
@@ -343,6 +356,7 @@ def simulate(plan):
             size = tokens[other][kind][same]
             live[other][stage] += size if kind == "F" else 0
             peak[other][stage] = max(peak[other][stage], live[other][stage] / chunks)
+            live[other][stage] -= ended[other][same] if kind == "F" else 0
             # A token is released at the end of B, or of W where there is one.
             last = kind == "W" or kind == "B" and "weight_time" not in packs[other]["B"][same]
             live[other][stage] -= size if last else 0

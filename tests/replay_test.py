@@ -67,6 +67,26 @@ class Replay(unittest.TestCase):
             self.assertEqual(cap, made["memory_limit"])
             self.assertLessEqual(max(made["replicas"][0]["peak_memory"]), cap)
 
+    def test_forward_alone(self):
+        """Plans without a backward, with and without a limit; and what a file claims falsely of them."""
+        for lengths, dp, pp, vpp, spare in (("mooncake_conversation", 1, 8, 1, 0), ("azure_code_2023", 3, 2, 2, 500), ("gsm8k_sft", 2, 1, 1, None),
+                                            ("narrativeqa_stories", 2, 4, 1, 30000)):
+            longest = min(max(map(int, (DATA / "lengths" / f"{lengths}.txt").read_text().split()[:128])), 131072)
+            limit = [] if spare is None else ["--memory", f"{longest + spare}tokens"]
+            made = self.replays(["--lengths", str(DATA / "lengths" / f"{lengths}.txt"), *QUADRATIC, "--batch", "128", "--max-context", "131072",
+                                 "--over-long", "truncate", "--forward-only", "--dp", str(dp), "--pp", str(pp), "--vpp", str(vpp), *limit])
+            self.assertEqual(0, sum(len(r["backward"]) for r in made["replicas"]))
+            self.assertGreater(made["efficiency"], 0.8)
+            made["replicas"][0]["peak_memory"] = [peak - 1 for peak in made["replicas"][0]["peak_memory"]]
+            with self.assertRaisesRegex(replay.Wrong, "peak"):
+                replay.replay(made)
+            made["replicas"][0]["forward"][0]["slices"].pop()
+            with self.assertRaises(replay.Wrong):
+                replay.replay(made)
+        status, errors, _ = plan(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--forward-only", "--compare", "megatron"])
+        self.assertEqual(2, status)
+        self.assertIn("--forward-only plans one pass", errors)
+
     def test_figures_of_real_lists(self):
         """Simulated figures are exact, so they may be held to: useful work, efficiency, and the limit to a token."""
         for lengths, useful, efficiency in (("mooncake_conversation", 0.97, 0.97), ("narrativeqa_stories", 0.97, 0.97), ("azure_code_2023", 0, 0.95),

@@ -103,6 +103,54 @@ class Train(unittest.TestCase):
             with self.subTest(shape=shape):
                 self.assert_same_curve(expected, self.losses(*EXACT, *shape.split(), ranks=2))
 
+    def test_measures_once_and_fits_what_ran(self):
+        """A stage profile is written, and read by the next run; a fit to steps tells its drift, and changes no loss."""
+        exact = EXACT[:4]
+        expected = self.losses(*exact, "--pp", "2", *QUADRATIC)
+        for ranks in (0, *([4] if MPIRUN else [])):
+            with self.subTest(ranks=ranks):
+                file = self.folder / f"profile{ranks}.json"
+                shape = ["--pp", "2", "--dp", "2"] if ranks else ["--pp", "2"]
+                rows, said = self.trains(*exact, *shape, "--profile", file, "--refit", "4", ranks=ranks)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                self.assertRegex(said, r"measured .* \d+ kinds of packs left out are \d+\.\d % off the fit of the others")
+                self.assertRegex(said, r"refit      to \d+ packs of 4 steps and all ranks, which took \d\.\d+ of what was predicted")
+                made = json.loads(file.read_text())
+                self.assertEqual("slimpack-stage-profile/1", made["format"])
+                self.assertEqual((2, 2), (len(made["forward"]), len(made["backward"])))
+                before = file.read_bytes()
+                rows, _ = self.trains(*exact, *shape, "--profile", file, ranks=ranks)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                self.assertEqual(before, file.read_bytes())
+        self.fails(1, ["is of 2 parts, --pp x --vpp are 4"], *exact, "--pp", "4", "--profile", file)
+        (self.folder / "bad.json").write_text("{}")
+        self.fails(1, ["bad.json", "format"], *exact, "--profile", self.folder / "bad.json")
+        self.fails(2, ["--refit needs --cost measured"], *EXACT, "--refit", "3")
+
+    def test_evaluates_what_is_held_out(self):
+        """After the same training, the same loss on texts that were held out, on any ranks; that of one stage is all uncut packs."""
+        held_out = self.folder / "held_out.txt"
+        held_out.write_bytes(FOX * 40)
+        learnt = self.folder / "learnt"
+        learnt.mkdir(exist_ok=True)
+        (learnt / "same.txt").write_bytes(FOX * 40)
+        told = set()
+        for shape, ranks in (("--pp 1", 0), ("--pp 2 --dp 2", 0), ("--pp 2 --vpp 2", 0), ("--pp 4 --memory 160tokens", 0),
+                             *([("--pp 2 --dp 2", 4)] if MPIRUN else [])):
+            run = self.run_train(*EXACT, "--evaluate", held_out, *shape.split(), ranks=ranks)
+            self.assertEqual(0, run.returncode, run.stderr)
+            line = next(line for line in run.stdout.splitlines() if line.startswith("evaluated"))
+            self.assertIn("12 documents held out, 1800 bytes: loss ", line)
+            told.add(line[:line.index("; forward alone")])
+        self.assertEqual(1, len(told), told)
+        # What a model has learnt it knows better than it did before.
+        loss = lambda text: float(text[text.index(": loss ") + 7:].split()[0])
+        runs = [self.run_train(*EXACT[:2], *QUADRATIC, "--documents", learnt, "--batch", "3", "--steps", steps, "--evaluate", held_out).stdout
+                for steps in (1, 40)]
+        self.assertLess(loss(runs[1]), loss(runs[0]) - 0.5)
+        self.fails(2, ["nowhere.txt", "no folder and no file"], "--evaluate", "nowhere.txt")
+        self.fails(2, ["--evaluate", "--vocabulary spread"], "--evaluate", held_out, "--vocabulary", "spread", "--pp", "2")
+
     def test_replicas_share_by_any_exchange(self):
         expected = self.losses(*EXACT, "--planner", "megatron", "--max-context", "600")
         for exchange in ("keep", "queries", "ring"):

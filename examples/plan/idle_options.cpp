@@ -39,6 +39,20 @@ void check_replicas(const CLI::App& app, const options& o) {
       throw bad_usage{std::string(name) + " is about several replicas: give --dp, or leave it out"};
 }
 
+/// What is about steps alone.
+void check_forward_only(const CLI::App& app, const options& o) {
+  if (o.planner != "slimpack")
+    throw bad_usage{"--forward-only is of the planner slimpack; leave out --planner " + o.planner};
+  for (const char* const name : {"--compare", "--auto", "--sharers", "--exchange", "--divide", "--effort", "--weight-gradients",
+                                 "--reduction", "--explain", "--search-report"})
+    if (app.get_option(name)->count() > 0)
+      throw bad_usage{"--forward-only plans one pass by a search of its own, and leaves nothing to choose for " + std::string(name) +
+                      ": leave out one of them"};
+  if (o.even_stages) throw bad_usage{"--forward-only plans on given layers; leave it out, or give --layers counts"};
+  if (o.layout.shape.vocabulary == slimpack::vocabulary::spread)
+    throw bad_usage{"--forward-only is for a vocabulary in one place; leave out one of --forward-only and --vocabulary spread"};
+}
+
 }  // namespace
 
 void check_idle(const CLI::App& app, const options& o) {
@@ -51,6 +65,7 @@ void check_idle(const CLI::App& app, const options& o) {
     throw bad_usage{"--recompute needs --cost transformer or profiled; a quadratic cost knows no activations"};
   check_planners(app, o);
   check_replicas(app, o);
+  if (o.forward_only) check_forward_only(app, o);
 }
 
 }  // namespace cli

@@ -305,6 +305,10 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(dividers), std::end(dividers))));
   add(planning, "--threads", o.threads, "N", "Threads to search with; plans do not depend on it [one per core]")
       ->check(CLI::Range(1, 1024));
+  app.add_flag("--forward-only", o.forward_only,
+               "Plan the forward of the batch alone, to evaluate a model: nothing is backwarded or reduced, and a sequence's\n"
+               "memory goes with its last forward")
+      ->group(planning);
   app.add_flag("--explain", o.explain,
                "Print where the time of the stages goes, and what no plan on this or any other layout can be faster than;\n"
                "the plan file says it, too")

@@ -63,6 +63,7 @@ struct options {
   slimpack::exchange_set exchanges{};  ///< that those may use
   slimpack::costs::reduction reduction{};
   bool by_estimates{};           ///< divide the batch by estimates
+  bool forward_only{};           ///< plan the forward alone, to evaluate
   std::size_t threads{0};        ///< 0: one per core
   bool search_report{};          ///< print what slimpack's search did
   bool verbose{};                ///< print a line for each shared sequence

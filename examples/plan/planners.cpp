@@ -6,6 +6,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
+#include <slimpack/solvers/forward.hpp>
 
 #include <optional>
 #include <utility>
@@ -22,6 +23,8 @@ solvers::two_phase solver_of(const request& asked) {
 
 template <class Cost, class Schedule>
 result<plan> slimpack_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost, const Schedule& schedule) {
+  if (asked.forward_only)
+    return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}.plan_forward(lengths, asked.stop);
   if (asked.by_estimates)
     return planner{asked.shape, slicers::equal_cost{}, cost, solvers::two_phase_estimated{solver_of(asked)}, schedule}(lengths, asked.stop);
   return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}(lengths, asked.stop);

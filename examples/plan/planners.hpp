@@ -38,6 +38,7 @@ struct request {
   slimpack::exchange_set exchanges{};  ///< that those may use
   bool by_estimates{};  ///< of slimpack's own plans: divide::estimated, else divide::searched
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
+  bool forward_only{};  ///< plan the forward alone, to evaluate; of slimpack's own plans
   std::size_t threads{0};  ///< to plan with, 0: one per core; plans do not depend on it
   slimpack::solvers::search_report* report{nullptr};  ///< takes what slimpack's own search did
 };

@@ -187,7 +187,7 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
     out << "Of the stages' time " << percent(first.rank_time->useful / first.rank_time->total(), 1) << " is useful work"
         << (lost.empty() ? "" : "; " + lost) << ".\n";
   }
-  out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
+  if (!o.forward_only) out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
     out << "* over memory: does not fit the limit, shown without it; counts in no speed-up.\n";
   if (rows.size() > 1 && megatron == rows.end()) out << "No speed-ups: megatron is not among the planners that fit.\n";

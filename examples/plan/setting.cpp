@@ -200,6 +200,7 @@ request request_of(const options& o, const std::string& planner, const shapes::l
           .exchanges = o.exchanges,
           .by_estimates = o.by_estimates,
           .weights = o.weights,
+          .forward_only = o.forward_only,
           .threads = o.threads};
 }
 

@@ -29,10 +29,11 @@ bool left_out(const fs::directory_entry& entry) {
   return entry.is_directory() && (name == "build" || name.rfind("build-", 0) == 0 || name == "out");
 }
 
-/// The regular files below a folder, in order of their names.
+/// The regular files below a folder, in order of their names; or the file itself.
 result<std::vector<fs::path>> files_below(const fs::path& folder) {
   std::error_code failed;
-  if (!fs::is_directory(folder, failed)) return unreadable(folder, "it is no folder; --documents takes one");
+  if (fs::is_regular_file(folder, failed)) return std::vector<fs::path>{folder};
+  if (!fs::is_directory(folder, failed)) return unreadable(folder, "it is no folder and no file");
   std::vector<fs::path> files;
   fs::recursive_directory_iterator at(folder, failed);
   while (!failed && at != fs::recursive_directory_iterator()) {
@@ -49,8 +50,8 @@ result<std::vector<fs::path>> files_below(const fs::path& folder) {
 
 }  // namespace
 
-result<corpus> corpus::load(const fs::path& folder, slimpack::tokens context) {
-  result<std::vector<fs::path>> files = files_below(folder);
+result<corpus> corpus::load(const fs::path& where, slimpack::tokens context) {
+  result<std::vector<fs::path>> files = files_below(where);
   if (!files) return std::move(files).error();
   corpus all;
   for (const fs::path& path : files.value()) {
@@ -61,7 +62,7 @@ result<corpus> corpus::load(const fs::path& folder, slimpack::tokens context) {
       all.add(std::move(file), static_cast<std::size_t>(context.value));
   }
   if (all.documents_.empty())
-    return error{errc::invalid_input, folder.string() + " holds no text file of two bytes or more"};
+    return error{errc::invalid_input, where.string() + " holds no text file of two bytes or more"};
   return all;
 }
 

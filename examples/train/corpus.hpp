@@ -12,7 +12,7 @@
 
 namespace train {
 
-/// The text files of a directory tree as byte sequences.
+/// The text files of a directory tree, or one text file, as byte sequences.
 /// A file with a zero byte is no text; names that begin with a dot, and folders called build, build-* and out, are left
 /// out, as are links. A file longer than the context becomes several documents, each as long as the context but for the
 /// last. One byte alone has nothing to predict and is no document.
@@ -20,8 +20,8 @@ class corpus {
  public:
   using document = std::span<const std::uint8_t>;
 
-  /// Errors    invalid_input: no text in the folder; unreadable: a folder or file that cannot be read
-  [[nodiscard]] static slimpack::result<corpus> load(const std::filesystem::path& folder, slimpack::tokens context);
+  /// Errors    invalid_input: no text there; unreadable: a folder or file that cannot be read
+  [[nodiscard]] static slimpack::result<corpus> load(const std::filesystem::path& where, slimpack::tokens context);
 
   corpus(corpus&&) = default;  // documents_ point into files_, whose memory moves along
   corpus& operator=(corpus&&) = default;

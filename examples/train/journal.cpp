@@ -56,8 +56,8 @@ journal::journal(const options& o, const corpus& texts, std::ostream& out) : opt
        << std::endl;
 }
 
-void journal::calibrated(const slimpack::costs::profiled& cost, seconds took) {
-  out_ << "measured   this machine in " << fixed(took.value, 1) << " s; a full context forward and backward:";
+void journal::calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, seconds took, bool read) {
+  out_ << "measured   " << (read ? "before, in " + options_.profile->string() : "this machine in " + fixed(took.value, 1) + " s") << "; a full context forward and backward:";
   for (int part = 0; part < cost.parts(); ++part) {
     const slimpack::slice whole{{}, {0}, texts_.longest()};
     out_ << (part ? "; " : " ") << milliseconds(cost.time(whole, slimpack::pass::forward, part)) << " and "
@@ -65,7 +65,14 @@ void journal::calibrated(const slimpack::costs::profiled& cost, seconds took) {
     if (options_.weights == slimpack::weight_gradients::apart)
       out_ << ", " << milliseconds(cost.weight_time(whole, part)) << " of it weight gradients";
   }
-  out_ << " by part; noise up to " << percent(cost.largest_change(), 1) << std::endl;
+  out_ << " by part; noise up to " << percent(cost.largest_change(), 1) << "; " << check.kinds << " kinds of packs left out are "
+       << percent(check.median, 1) << " off the fit of the others (median)" << std::endl;
+}
+
+void journal::refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const {
+  out_ << "refit      to " << off.packs << " packs of " << steps_.size() << " steps and all ranks, which took " << fixed(off.ratio, 3)
+       << " of what was predicted (median; " << percent(off.error, 1) << " off); " << check.kinds << " kinds left out are "
+       << percent(check.median, 1) << " off" << std::endl;
 }
 
 void journal::step(std::vector<step_figures> runs, seconds planning) {
@@ -98,6 +105,14 @@ void journal::summarize(seconds took) const {
        << "time       " << fixed(took.value, 1) << " s in all; planning took " << milliseconds({median(planning_)})
        << " a step (median)\n";
   for (std::size_t run = 0; run < steps_.front().size(); ++run) summarize(run);
+}
+
+void journal::evaluated(const slimpack::plan& p, const slimpack::step_report& ran) const {
+  std::size_t packs = 0;
+  for (const slimpack::replica_plan& r : p.replicas) packs += r.partition.forward.size();
+  out_ << "evaluated  " << p.lengths.size() << " documents held out, " << ran.processed.value << " bytes: loss "
+       << fixed(ran.loss_sum, 4) << " nats of a byte (" << ran.valid_tokens.value << " have one before); forward alone in "
+       << packs << " packs, " << milliseconds(ran.step) << ", predicted " << milliseconds(p.step_time) << std::endl;
 }
 
 void journal::summarize(std::size_t run) const {

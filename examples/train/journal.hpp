@@ -4,8 +4,12 @@
 #include "corpus.hpp"
 #include "options.hpp"
 
+#include <slimpack/core/plan.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/profiled.hpp>
+#include <slimpack/executors/step_report.hpp>
+#include <slimpack/profiling/fit.hpp>
+#include <slimpack/profiling/stage_profile.hpp>
 
 #include <cstddef>
 #include <iosfwd>
@@ -37,10 +41,14 @@ class journal {
  public:
   journal(const options& o, const corpus& texts, std::ostream& out);
 
-  void calibrated(const slimpack::costs::profiled& cost, slimpack::seconds took);
+  void calibrated(const slimpack::costs::profiled& cost, const slimpack::profiling::fit_check& check, slimpack::seconds took, bool read);
+  /// The cost fitted to steps, and how far the one before was off them.
+  void refitted(const slimpack::profiling::drift& off, const slimpack::profiling::fit_check& check) const;
   /// One step: the planner's run first, then those compared with it.
   void step(std::vector<step_figures> runs, slimpack::seconds planning);
   void summarize(slimpack::seconds took) const;
+  /// What was held out, run forward alone.
+  void evaluated(const slimpack::plan& p, const slimpack::step_report& ran) const;
   void write_log(std::ostream& out) const;
 
  private:

@@ -10,14 +10,14 @@
 
 namespace train {
 
-int on_threads(const options& o, const corpus& texts) {
+int on_threads(const options& o, const corpus& texts, const corpus* held_out) {
   const slimpack::transports::threads world{o.ranks(), {.time_out = o.time_out}};
   std::vector<ending> endings(static_cast<std::size_t>(o.ranks()));
   std::vector<std::jthread> ranks;
   for (int rank = 0; rank < o.ranks(); ++rank)
     ranks.emplace_back([&, rank] {
       auto transport = world.endpoint(rank);
-      endings[static_cast<std::size_t>(rank)] = train_rank(o, texts, transport);
+      endings[static_cast<std::size_t>(rank)] = train_rank(o, texts, held_out, transport);
     });
   ranks.clear();  // joins
   for (const ending& e : endings)

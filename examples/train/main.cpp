@@ -15,6 +15,7 @@
 #include <exception>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -46,7 +47,14 @@ int run(const options& o) {
   if (o.batch > texts.value().size())
     return complain_early({2, o.documents.string() + " holds " + std::to_string(texts.value().size()) +
                                   " documents, --batch " + std::to_string(o.batch) + " asks for more"});
-  return o.transport == carrier::mpi ? on_mpi(o, texts.value()) : on_threads(o, texts.value());
+  std::optional<corpus> held_out;
+  if (o.held_out) {
+    slimpack::result<corpus> read = corpus::load(*o.held_out, o.max_context);
+    if (!read) return complain_early(ending::of_input(read.error()));
+    held_out = std::move(read).value();
+  }
+  const corpus* const evaluated = held_out ? &*held_out : nullptr;
+  return o.transport == carrier::mpi ? on_mpi(o, texts.value(), evaluated) : on_threads(o, texts.value(), evaluated);
 }
 
 }  // namespace

@@ -77,13 +77,16 @@ void check(const options& o) {
     if (o.shape.stages > o.model.vocab)
       throw bad_usage{"--vocabulary spread needs a word for each stage: --pp " + std::to_string(o.shape.stages) + " is more than the " +
                       std::to_string(o.model.vocab) + " words that there are"};
+    if (o.profile) throw bad_usage{"--profile has no times of a vocabulary that is spread; leave out one of --profile and --vocabulary spread"};
+    if (o.held_out)
+      throw bad_usage{"--evaluate runs forward alone, which a vocabulary that is spread does not; leave out one of --evaluate and --vocabulary spread"};
     if (o.quadratic) throw bad_usage{"--vocabulary spread needs --cost measured; a quadratic cost knows no vocabulary"};
     if (o.planner == "milp" || std::find(o.compare.begin(), o.compare.end(), "milp") != o.compare.end())
       throw bad_usage{"--vocabulary spread is not for the planner milp, which plans layers alone; leave out one of them"};
   }
   if (o.shape.memory && o.shape.memory->unit == memory_unit::byte && o.quadratic)
     throw bad_usage{"--memory in bytes needs --cost measured; a quadratic cost knows no bytes, give it in tokens"};
-  for (const auto& path : {o.json, o.trace, o.timeline, o.log}) check_writable(path);
+  for (const auto& path : {o.json, o.trace, o.timeline, o.log, o.profile}) check_writable(path);
 }
 
 }  // namespace
@@ -92,7 +95,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   options o;
   std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", where = "last", divide = cli::dividers[0],
               exchange = cli::exchanges[0], reduction = "overlapped", memory;
-  fs::path json, trace, timeline, log;
+  fs::path json, trace, timeline, log, held_out, profile;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
   CLI::App app{
@@ -117,6 +120,8 @@ std::variant<options, int> parse(int argc, char** argv) {
     return app.add_option(name, value, help)->type_name(type)->group(group);
   };
   add(texts, "--documents", o.documents, "DIR", "Folder whose text files are learnt [the project's own]");
+  auto* held_out_option =
+      add(texts, "--evaluate", held_out, "FILE", "After training, tell the loss on a text file, or a folder of such, that is not learnt");
   add(texts, "--max-context", o.max_context.value, "TOKENS", "Longer files become several documents [2048]")
       ->check(CLI::Range(2, 1 << 24));
   add(texts, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
@@ -183,6 +188,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(planning, "--cost", o.cost_text, "COST",
       "measured, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD,HOP [measured]");
 
+  auto* profile_option = add(planning, "--profile", profile, "FILE",
+                             "What was measured, as JSON: read where the file is there, else measured and written");
+  auto* refit_option = add(planning, "--refit", o.refit, "N", "After N steps, fit the cost to how their packs ran, and tell its drift [never]")
+                           ->check(count);
   auto* json_option = add(output, "--json", json, "FILE", "Write the plan of the last step");
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write the last step, planned and measured, for Perfetto");
   auto* timeline_option =
@@ -196,6 +205,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (*json_option) o.json = json;
+    if (*profile_option) o.profile = profile;
+    for (const auto& [option, name] : {std::pair{profile_option, "--profile"}, {refit_option, "--refit"}})
+      if (*option && o.cost_text != "measured") throw bad_usage{std::string(name) + " needs --cost measured; a quadratic cost is typed"};
+    if (*held_out_option) o.held_out = held_out;
     if (*trace_option) o.trace = trace;
     if (*timeline_option) o.timeline = timeline;
     if (*log_option) o.log = log;

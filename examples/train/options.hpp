@@ -26,6 +26,7 @@ enum class carrier { threads, mpi };
 /// The command line, read and checked for what can be checked without opening documents.
 struct options {
   std::filesystem::path documents;
+  std::optional<std::filesystem::path> held_out;  ///< texts that the trained model is evaluated on
   slimpack::tokens max_context{2048};
   std::size_t batch{8};
   int steps{200};
@@ -49,6 +50,8 @@ struct options {
   bool by_estimates{};       ///< each rank plans the group of its replica
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
+  std::optional<std::filesystem::path> profile;  ///< what was measured, read where it is there, else written
+  int refit{};  ///< after so many steps the cost is fitted to them; 0: never
   std::string cost_text{"measured"};                    ///< as typed
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is not measured
 

@@ -2,7 +2,6 @@
 #define SLIMPACK_EXAMPLES_TRAIN_TRAINER_HPP
 
 #include "../plan/planners.hpp"
-#include "calibration.hpp"
 #include "corpus.hpp"
 #include "ending.hpp"
 #include "journal.hpp"
@@ -10,14 +9,19 @@
 #include "model/adamw.hpp"
 #include "model/model_stage.hpp"
 #include "options.hpp"
+#include "prices.hpp"
 #include "rate_schedule.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/io/file.hpp>
 #include <slimpack/io/plan_json.hpp>
+#include <slimpack/io/stage_profile.hpp>
 #include <slimpack/io/timeline.hpp>
 #include <slimpack/io/trace.hpp>
+#include <slimpack/profiling/driver.hpp>
+#include <slimpack/profiling/fit.hpp>
+#include <slimpack/profiling/observation.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
 #include <optional>
@@ -40,9 +45,10 @@ namespace train {
 template <class T, class Transport>
 class trainer {
  public:
-  trainer(const options& o, const corpus& texts, Transport& transport)
+  trainer(const options& o, const corpus& texts, const corpus* held_out, Transport& transport)
       : options_(o),
         texts_(texts),
+        held_out_(held_out),
         transport_(transport),
         batches_(texts, o.batch, o.seed),
         stage_(
@@ -64,9 +70,10 @@ class trainer {
     if (slimpack::result<void> known = price(); !known) return stop(known.error());
     for (int step = 0; step < options_.steps; ++step)
       if (ending e = one_step(step); e.status != 0) return e;
-    if (!journal_) return {};
-    journal_->summarize(since(begin));
-    return write_outputs();
+    if (journal_) journal_->summarize(since(begin));
+    if (held_out_)
+      if (ending e = evaluate(); e.status != 0) return e;
+    return journal_ ? write_outputs() : ending{};
   }
 
  private:
@@ -80,13 +87,82 @@ class trainer {
       cost_ = *options_.quadratic;
       return slimpack::success();
     }
-    constexpr slimpack::seconds budget{3};
     const auto begin = clock::now();
-    calibration<T, Transport> own(options_.model, options_.shape, texts_.longest(), options_.weights, options_.reduction, budget, transport_);
-    slimpack::result<slimpack::costs::profiled> measured = own.measure();
+    // Rank 0 may write the file before others look for it.
+    const double there = options_.profile && std::filesystem::exists(*options_.profile) ? 1 : 0;
+    std::vector<double> all(static_cast<std::size_t>(transport_.size()));
+    if (slimpack::result<void> told = slimpack::all_gather(transport_, std::as_bytes(std::span(&there, 1)), std::as_writable_bytes(std::span(all)));
+        !told)
+      return told;
+    const bool read = all.front() > 0;
+    if (slimpack::result<void> known = read ? read_profile() : measure(); !known) return known;
+    slimpack::result<slimpack::costs::profiled> cost = profile_.cost(beside_);
+    if (!cost) return std::move(cost).error();
+    if (journal_) journal_->calibrated(cost.value(), profile_.check, since(begin), read);
+    cost_ = std::move(cost).value();
+    return slimpack::success();
+  }
+
+  [[nodiscard]] slimpack::result<void> read_profile() {
+    slimpack::result<slimpack::profiling::stage_profile> read = slimpack::io::read_stage_profile(*options_.profile);
+    if (!read) return std::move(read).error();
+    profile_ = std::move(read).value();
+    if (profile_.forward.size() != static_cast<std::size_t>(options_.shape.parts()))
+      return slimpack::error{slimpack::errc::invalid_input, options_.profile->string() + ": is of " + std::to_string(profile_.forward.size()) +
+                                                                " parts, --pp x --vpp are " + std::to_string(options_.shape.parts())};
+    price_besides();
+    return slimpack::success();
+  }
+
+  /// Made-up documents run through this rank's own stage, whose gradients are set to zero before each step.
+  [[nodiscard]] slimpack::result<void> measure() {
+    const slimpack::tokens longest = std::max(texts_.longest(), held_out_ ? held_out_->longest() : slimpack::tokens{});
+    std::vector<std::uint8_t> text(static_cast<std::size_t>(longest.value));
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint8_t>(i * 131 % static_cast<std::size_t>(options_.model.vocab));
+    slimpack::profiling::driver drive{stage_, options_.shape, longest, transport_};
+    drive.apart = options_.weights == slimpack::weight_gradients::apart;
+    drive.prepare = [&](std::span<const slimpack::sequence> all) {
+      batch_.clear();
+      for (const slimpack::sequence& s : all) batch_.push_back(corpus::document(text).first(static_cast<std::size_t>(s.length.value)));
+    };
+    slimpack::result<slimpack::profiling::stage_profile> measured = drive.measure();
     if (!measured) return std::move(measured).error();
-    if (journal_) journal_->calibrated(measured.value(), since(begin));
-    cost_ = std::move(measured).value();
+    profile_ = std::move(measured).value();
+    if (options_.shape.vocabulary == slimpack::vocabulary::spread) {
+      batch_.assign(1, text);
+      vocabulary_probe<T> words(options_.model, options_.shape, transport_.rank() % options_.shape.stages, stage_, longest);
+      slimpack::result<slimpack::costs::vocabulary_rates> rates = words.measure(profile_, transport_);
+      if (!rates) return std::move(rates).error();
+      beside_.vocabulary = std::move(rates).value();
+    }
+    stage_.weights().zero_gradients();
+    price_besides();
+    if (!options_.profile || transport_.rank() != 0) return slimpack::success();
+    return slimpack::io::write_file(*options_.profile, [&](std::ostream& out) { return slimpack::io::write_stage_profile(out, profile_); });
+  }
+
+  /// What is known without measuring.
+  void price_besides() {
+    beside_.memory = rates_;
+    if (options_.reduction == slimpack::costs::reduction::overlapped && options_.shape.replicas > 1)
+      beside_.buckets = buckets_of(options_.model, options_.shape, profile_.reduce);
+  }
+
+  /// Fits all that ran until now, on every rank the same, tells how far the cost model was off, and plans with it from then on.
+  [[nodiscard]] slimpack::result<void> refit() {
+    slimpack::result<std::vector<slimpack::profiling::observation>> all =
+        slimpack::profiling::gather(transport_, std::span<const slimpack::profiling::observation>(observed_));
+    if (!all) return std::move(all).error();
+    const slimpack::profiling::drift off = slimpack::profiling::drift_of(std::get<slimpack::costs::profiled>(cost_), all.value());
+    slimpack::result<slimpack::profiling::stage_profile> made = slimpack::profiling::fit(all.value(), options_.shape.parts());
+    if (!made) return std::move(made).error();
+    made.value().message = profile_.message, made.value().message_token = profile_.message_token, made.value().reduce = profile_.reduce;
+    if (made.value().weight_token.empty()) made.value().weight_token = profile_.weight_token;
+    slimpack::result<slimpack::costs::profiled> cost = made.value().cost(beside_);
+    if (!cost) return std::move(cost).error();
+    profile_ = std::move(made).value();
+    cost_ = std::move(cost).value();
+    if (journal_) journal_->refitted(off, profile_.check);
     return slimpack::success();
   }
 
@@ -105,6 +181,8 @@ class trainer {
     std::rotate(figures.begin(), figures.end() - 1, figures.end());
     if (journal_) journal_->step(std::move(figures), planning);
     if (slimpack::result<void> applied = update(step); !applied) return stop(applied.error());
+    if (step + 1 == options_.refit)
+      if (slimpack::result<void> fitted = refit(); !fitted) return stop(fitted.error());
     return {};
   }
 
@@ -119,12 +197,34 @@ class trainer {
     slimpack::result<slimpack::step_report> ran =
         slimpack::executors::packflow<>{.step = step}.execute(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
+    if (step < options_.refit) {
+      slimpack::result<std::vector<slimpack::profiling::observation>> seen = slimpack::profiling::observations_of(p, transport_.rank(), ran.value());
+      if (!seen) return stop(seen.error());
+      observed_.insert(observed_.end(), seen.value().begin(), seen.value().end());
+    }
     slimpack::result<measured_step> told =
         measured_step::gather(p, ran.value(), stage_.peak(), rates_, rows_, transport_);
     if (!told) return stop(told.error());
     figures.push_back(told.value().figures(p));
     measured_.push_back(std::move(told).value());
     plans_.push_back(std::move(p));
+    return {};
+  }
+
+  /// Tells the loss on the texts held out, all of them planned as one batch that runs forward alone.
+  [[nodiscard]] ending evaluate() {
+    std::vector<corpus::document> texts;
+    for (std::size_t i = 0; i < held_out_->size(); ++i) texts.push_back((*held_out_)[i]);
+    const std::vector<corpus::document> learnt = std::exchange(batch_, std::move(texts));
+    cli::request asked = asked_of(cli::planner_names().front());
+    asked.forward_only = true;
+    const slimpack::result<slimpack::plan> made = named(cli::plan_named(asked, lengths_of_batch(), cost_));
+    if (!made) return ending::of_input({made.error().code, "--evaluate: " + made.error().detail});
+    const slimpack::result<slimpack::step_report> ran =
+        slimpack::executors::packflow<>{.step = options_.steps}.evaluate(made.value(), stage_, transport_);
+    if (!ran) return ending::of_step(ran.error());
+    if (journal_) journal_->evaluated(made.value(), ran.value());
+    batch_ = learnt;
     return {};
   }
 
@@ -228,6 +328,7 @@ class trainer {
 
   const options& options_;
   const corpus& texts_;
+  const corpus* held_out_;
   Transport& transport_;
   batches batches_;
   std::vector<corpus::document> batch_;
@@ -236,6 +337,9 @@ class trainer {
   std::optional<journal> journal_;     // on rank 0
   std::vector<std::string> planners_;  // in the order in which they run
   cli::any_cost cost_;
+  slimpack::profiling::stage_profile profile_;               // what cost_ is made of, where it is measured
+  slimpack::costs::profiled::extras beside_;
+  std::vector<slimpack::profiling::observation> observed_;   // by this rank, until the step of --refit
   std::vector<slimpack::memory_rates> rates_;                 // of activations, by stage
   std::vector<std::vector<slimpack::row_format>> rows_;       // by stage and chunk
   std::vector<slimpack::plan> plans_;                         // of the last step, by planner; or this rank's parts of them
@@ -244,11 +348,11 @@ class trainer {
 
 /// Trains as one rank of the transport. An error on one rank stops all.
 template <class Transport>
-[[nodiscard]] ending train_rank(const options& o, const corpus& texts, Transport& transport) {
+[[nodiscard]] ending train_rank(const options& o, const corpus& texts, const corpus* held_out, Transport& transport) {
   ending e;
   try {
-    e = o.in_double ? trainer<double, Transport>(o, texts, transport).run()
-                    : trainer<float, Transport>(o, texts, transport).run();
+    e = o.in_double ? trainer<double, Transport>(o, texts, held_out, transport).run()
+                    : trainer<float, Transport>(o, texts, held_out, transport).run();
   } catch (const std::exception& thrown) {  // memory, above all
     transport.abort(thrown.what());
     e = {1, std::string("gave up: ") + thrown.what()};

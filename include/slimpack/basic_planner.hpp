@@ -2,6 +2,7 @@
 #define SLIMPACK_BASIC_PLANNER_HPP
 
 #include <slimpack/concepts.hpp>
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/shared_row.hpp>
@@ -39,6 +40,10 @@
 #include <vector>
 
 namespace slimpack {
+
+namespace solvers {
+struct forward_search;  // solvers/forward.hpp
+}
 
 namespace detail {
 struct no_simulator {};  // who leaves the simulator out of basic_planner is told so by simulator_for
@@ -113,6 +118,40 @@ class basic_planner {
   /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end early
   /// with its best, and marks the plan as truncated, since it may then differ from machine to machine.
   [[nodiscard]] result<plan> operator()(std::span<const tokens> lengths, std::stop_token stop = {}) const;
+
+  /// Plans the forward of `lengths` alone, to evaluate a model (executors::packflow::evaluate): packs, orders, memory, times and
+  /// bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The solver and the
+  /// schedule of steps are not asked; no sequence is shared; nothing is reduced.
+  /// Requires  solvers/forward.hpp, which has the search and is included by who evaluates
+  /// Law       is_forward_only(plan); all else as of operator()
+  /// Errors    those of operator(); invalid_input: the shape spreads the vocabulary, of which plans run both passes
+  template <class Search = solvers::forward_search>
+  [[nodiscard]] result<plan> plan_forward(std::span<const tokens> lengths, std::stop_token stop = {}) const {
+    static_assert(requires { sizeof(Search); }, "plan_forward has its search in slimpack/solvers/forward.hpp: include it");
+    const auto begin = std::chrono::steady_clock::now();
+    if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
+    if (shape_.vocabulary == vocabulary::spread)
+      return error{errc::invalid_input, "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
+    detail::time_faults faults(stop);
+    const problem asked{lengths, shape_, faults.token()};
+    result<solution> solved = Search::solve(asked, slicer_, searched_cost(cost_, faults, shape_), threads_of(solver_));
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (!solved) return std::move(solved).error();
+    const checked_cost cost(cost_, faults);
+    if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1))(); !sound)
+      return std::move(sound).error();
+    plan p = blank(lengths, cost);
+    p.reduction.reset(), p.reduce_time = {};  // forward alone makes no gradients
+    if (result<void> run = simulate(p, simulators::joint_groups({}, p.replicas.size()), std::move(solved).value(), cost); !run)
+      return std::move(run).error();
+    Search::bound_replicas(p, cost);
+    prove(p, cost, Search::bounds(cost, shape_, solvers::sequences_of(lengths)));
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    p.truncated = stop.stop_possible();
+    p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+    p.hash = hash_of(p);
+    return p;
+  }
 
   /// Divides `lengths` among all replicas, and plans no more than the group that replica `replica` is of: what a rank needs
   /// to run its stage. A stop token marks the part as truncated: then one rank of a group plans and the others get its
@@ -202,11 +241,14 @@ class basic_planner {
   result<void> prove(plan& p, const checked_cost& cost) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
     if (!rates) return std::move(rates).error();
+    prove(p, cost, simulators::step_bounds(cost, shape_, solvers::sequences_of(p.lengths), rates.value()));
+    return success();
+  }
+  void prove(plan& p, const checked_cost& cost, std::vector<bound> bounds) const {
     for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
     if (p.reduction) p.reduce_time = simulators::exposed_reduction(p);
     p.step_time += p.reduce_time;
-    const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
-    p.bounds = simulators::step_bounds(cost, shape_, batch, rates.value());
+    p.bounds = std::move(bounds);
     for (bound& b : p.bounds) {
       // A bound that a plan meets may come out an ulp above it, since its sum is taken in another order.
       if (b.time > p.step_time && b.time <= p.step_time * (1 + 1e-12)) b.time = p.step_time;
@@ -216,7 +258,6 @@ class basic_planner {
     const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
     p.efficiency = timed ? p.lower_bound / p.step_time : 1;
     p.bubble = timed ? 1 - p.rank_time->useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
-    return success();
   }
 
   /// Prices and runs groups of replicas (joint_groups), and hands them and the merges over to the plan.
@@ -277,7 +318,8 @@ class basic_planner {
       if (!shared[id.value]) own.push_back({id, lengths[id.value]});
     shape alone = shape_;
     alone.replicas = 1;
-    for (const bound& b : simulators::lower_bounds(cost, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
+    if (!work.is_forward_only())  // plan_forward has bounds of its own
+      for (const bound& b : simulators::lower_bounds(cost, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
     r.sequences = std::move(from.sequences);
     r.partition = std::move(from.partition);
     r.programs = std::move(from.programs);

@@ -384,7 +384,7 @@ concept transport = detail::moves_bytes<T> ||
 /// takes one of four forms: by piece or, with spans of pieces, by pack; with a `state` that the runtime keeps per forward
 /// piece, or without one, where it keeps what it needs itself. Callbacks return their value, or a result that holds it.
 ///  1. a state that forward gave comes back exactly once, to backward or to discard; without states, each forwarded token
-///     gets one backward or one discard, those of a forward that failed half-way too
+///     gets one backward or one discard, those of a forward that failed half-way too. An evaluation discards all
 ///  2. gradients equal those of the uncut sequences, and add up over sequences in any order
 ///  3. calls are made on the thread that called the executor, in program order
 ///  4. with splits_weight_gradients = true (only without states) backward leaves the weight gradients of a piece that is

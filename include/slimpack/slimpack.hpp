@@ -78,6 +78,12 @@
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/profiling/driver.hpp>
+#include <slimpack/profiling/fit.hpp>
+#include <slimpack/profiling/observation.hpp>
+#include <slimpack/profiling/stage_profile.hpp>
+#include <slimpack/profiling/stopwatch.hpp>
+#include <slimpack/profiling/trials.hpp>
 #include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
@@ -99,6 +105,7 @@
 #include <slimpack/shapes/space.hpp>
 #include <slimpack/shapes/with_even_stages.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
+#include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/bounds/quantum_times.hpp>
 #include <slimpack/simulators/bounds/ramp.hpp>
@@ -130,6 +137,7 @@
 #include <slimpack/solvers/baselines/named.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
+#include <slimpack/solvers/forward.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/improve/give.hpp>
 #include <slimpack/solvers/improve/join.hpp>

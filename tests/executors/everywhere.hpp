@@ -34,25 +34,38 @@ template <class Compute>
   return stages;
 }
 
-/// Runs a plan on threads, rank r with computes[r]. Plans may differ between ranks.
-template <class Compute, class World>
-std::vector<result<step_report>> run_everywhere(World& world, const std::vector<const plan*>& plans,
-                                                std::vector<Compute>& computes, executors::packflow<> run = {}) {
-  std::vector<std::optional<result<step_report>>> made(computes.size());
-  on_every_rank(static_cast<int>(computes.size()), [&](int rank) {
+/// Reports of call(rank, endpoint), each on a thread.
+template <class World, class Call>
+std::vector<result<step_report>> reports_of(World& world, std::size_t ranks, const Call& call) {
+  std::vector<std::optional<result<step_report>>> made(ranks);
+  on_every_rank(static_cast<int>(ranks), [&](int rank) {
     auto endpoint = world.endpoint(rank);
     const auto at = static_cast<std::size_t>(rank);
-    made[at].emplace(run.execute(*plans[at], computes[at], endpoint));
+    made[at].emplace(call(at, endpoint));
   });
   std::vector<result<step_report>> all;
   for (std::optional<result<step_report>>& one : made) all.push_back(std::move(*one));
   return all;
 }
 
+/// Runs a plan on threads, rank r with computes[r]. Plans may differ between ranks.
+template <class Compute, class World>
+std::vector<result<step_report>> run_everywhere(World& world, const std::vector<const plan*>& plans,
+                                                std::vector<Compute>& computes, executors::packflow<> run = {}) {
+  return reports_of(world, computes.size(), [&](std::size_t rank, auto& endpoint) { return run.execute(*plans[rank], computes[rank], endpoint); });
+}
+
 template <class Compute>
 std::vector<result<step_report>> run_everywhere(const plan& p, std::vector<Compute>& computes, executors::packflow<> run = {}) {
   transports::threads world{ranks_of(p), {.time_out = {20}}};
   return run_everywhere(world, std::vector<const plan*>(computes.size(), &p), computes, run);
+}
+
+/// Evaluates by a plan on threads.
+template <class Compute>
+std::vector<result<step_report>> evaluate_everywhere(const plan& p, std::vector<Compute>& computes, executors::packflow<> run = {}) {
+  transports::threads world{ranks_of(p), {.time_out = {20}}};
+  return reports_of(world, computes.size(), [&](std::size_t rank, auto& endpoint) { return run.evaluate(p, computes[rank], endpoint); });
 }
 
 /// Lengths where cutting goes wrong first, a tail, and one sequence longer than all others together.

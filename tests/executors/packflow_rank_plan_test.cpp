@@ -72,6 +72,15 @@ TEST(PackflowRankPlan, GivesTheGradientsOfUncutSequences) {
       const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
       tokens sum{};
       for (const tokens length : lengths) sum += length;
+      std::vector<stage> evaluated = stages_on(fine);
+      transports::threads world{static_cast<int>(parts.size()), {.time_out = {20}}};
+      for (const result<step_report>& report : tests::reports_of(world, parts.size(), [&](std::size_t rank, auto& endpoint) {
+             return executors::packflow<>{}.evaluate(parts[rank], evaluated[rank], endpoint);
+           })) {
+        ASSERT_TRUE(report) << report.error().detail << ", seed " << seed;
+        EXPECT_EQ(report.value().loss_sum, expected.loss);
+      }
+      for (const stage& one : evaluated) EXPECT_EQ(one.held(), bytes{});
       for (std::size_t rank = 0; rank < reports.size(); ++rank) {
         ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed << ", " << on.stages << " x " << on.replicas;
         EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;

@@ -171,8 +171,9 @@ TEST(Packflow, MarksTheCallThatEndsAPack) {
     for (const auto& report : tests::run_everywhere(p, stages)) ASSERT_TRUE(report) << report.error().detail;
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
       auto entry = stages[stage].entries.begin();
+      const partition pieces = common_refinement(p.replicas[0].partition);
       for (const instruction& i : p.replicas[0].programs[stage])
-        for (std::size_t left = p.replicas[0].partition.of(i.pass)[i.pack.value].slices.size(); left-- > 0; ++entry)
+        for (std::size_t left = pieces.of(i.pass)[i.pack.value].size(); left-- > 0; ++entry)
           EXPECT_EQ(entry->what.last_of_pack, left == 0) << "stage " << stage;
       EXPECT_EQ(entry, stages[stage].entries.end());
     }

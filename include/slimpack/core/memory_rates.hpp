@@ -4,7 +4,8 @@
 namespace slimpack {
 
 /// What one stage holds, as amounts of the memory limit's unit (bytes of one GPU, or tokens).
-/// Formula   fixed + live_token * (tokens forwarded, not yet backwarded)
+/// Formula   fixed + live_token * (tokens forwarded, not yet backwarded; where forward packs run alone, of sequences that have
+///           not ended on their chunk)
 ///           + gradient_token * (prefix tokens of sequences whose backward is under way)
 ///           + forward_token * (tokens of the running forward pack), or backward_token * (of the running backward pack)
 ///           + what the pieces forwarded, not yet backwarded, keep beside their tokens (hook `kept` in costs/hooks.hpp)

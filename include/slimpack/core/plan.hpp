@@ -110,6 +110,16 @@ struct rank_plan {
   plan part;
 };
 
+/// Whether the plan runs forward packs alone (basic_planner::plan_forward): no replica has backward packs.
+[[nodiscard]] inline bool is_forward_only(const plan& p) noexcept {
+  bool runs = false;
+  for (const replica_plan& r : p.replicas) {
+    if (!r.partition.backward.empty()) return false;
+    runs = runs || !r.partition.forward.empty();
+  }
+  return runs;
+}
+
 /// The plan that a rank runs its stage of: a whole one, or its group's part.
 [[nodiscard]] inline const plan& part_of(const plan& p) noexcept { return p; }
 [[nodiscard]] inline const plan& part_of(const rank_plan& p) noexcept { return p.part; }

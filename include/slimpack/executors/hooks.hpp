@@ -88,6 +88,8 @@
 /// copies that read them have been made, or issued.
 /// A compute that can also have its vocabulary in one place gives partial rows of width 0 where it has.
 ///
+/// Where packflow evaluates (step_outline::forward_only), backward, sequence_done and the reductions are not called: what a
+/// sequence has on a chunk goes to discard right after sequence_forwarded.
 /// A member of one of these names that cannot be called so is an error of compilation, not a default.
 namespace slimpack {
 

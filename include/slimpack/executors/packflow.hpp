@@ -53,19 +53,54 @@ struct packflow {
   template <class Compute, transport Transport>
     requires computes_for<Compute, Schedule>
   result<step_report> execute(const plan& p, Compute& compute, Transport& transport) const {
-    return run_stage(p, compute, transport);
+    return run_stage(p, compute, transport, false);
   }
   /// The same where each rank planned its own group: ranks compare the division, and within a group the plan.
   template <class Compute, transport Transport>
     requires computes_for<Compute, Schedule>
   result<step_report> execute(const rank_plan& p, Compute& compute, Transport& transport) const {
-    return run_stage(p, compute, transport);
+    return run_stage(p, compute, transport, false);
   }
+
+  /// Runs this rank's forwards of a plan, to evaluate: losses, or log-probabilities that a compute keeps. Any plan will do, one of
+  /// basic_planner::plan_forward or of a step.
+  ///
+  ///   double loss = run.evaluate(plan, compute, transport).value().loss_sum;
+  ///
+  /// As execute, but for this: begin_step is told forward_only; what a forward keeps of a sequence goes to discard after the
+  /// sequence's last forward on a chunk, right behind sequence_forwarded, the last piece first; there is no backward and no
+  /// reduction. Sequences that replicas share are run by the same exchanges.
+  /// Law       by a plan of a step, forward is called with the pieces and messages of the step, and in its order, so that the
+  ///           loss has the bits of the step's
+  /// Errors    those of execute; invalid_input: the plan spreads the vocabulary over the stages
+  template <class Compute, transport Transport>
+    requires computes_for<Compute, Schedule>
+  result<step_report> evaluate(const plan& p, Compute& compute, Transport& transport) const {
+    return run_stage(p, compute, transport, true);
+  }
+  /// The same where each rank planned its own group.
+  template <class Compute, transport Transport>
+    requires computes_for<Compute, Schedule>
+  result<step_report> evaluate(const rank_plan& p, Compute& compute, Transport& transport) const {
+    return run_stage(p, compute, transport, true);
+  }
+
   /// Chosen where one of the above cannot be: says why, without a word of candidates.
   /// const, so that executor_for does not take what it gives for a report
   template <class Plan, class Compute, class Transport>
     requires std::same_as<Plan, plan> || std::same_as<Plan, rank_plan>
   const result<step_report> execute(const Plan&, Compute&, Transport&) const {
+    return refused<Compute, Transport>();
+  }
+  template <class Plan, class Compute, class Transport>
+    requires std::same_as<Plan, plan> || std::same_as<Plan, rank_plan>
+  const result<step_report> evaluate(const Plan&, Compute&, Transport&) const {
+    return refused<Compute, Transport>();
+  }
+
+ private:
+  template <class Compute, class Transport>
+  static result<step_report> refused() {
     static_assert(transport<Transport>);
     if constexpr (stage_compute<Compute>)
       static_assert(computes_for<Compute, Schedule>);
@@ -74,10 +109,9 @@ struct packflow {
     return error{};
   }
 
- private:
   template <class Plan, class Compute, class Transport>
-  result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport) const {
-    detail::stage_run<Compute, Transport> run{p, compute, transport, step, trainer_rank};
+  result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport, bool forward_only) const {
+    detail::stage_run<Compute, Transport> run{p, compute, transport, step, trainer_rank, forward_only};
     result<step_report> outcome = run.attempt();
     if (outcome) return outcome;
     const error told = run.stop(std::move(outcome).error());

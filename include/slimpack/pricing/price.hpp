@@ -144,7 +144,8 @@ class sequence_numbers {
 };
 
 /// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
-/// replicas share, a replica has those of its own tokens and of what it keeps of the others'.
+/// replicas share, a replica has those of its own tokens and of what it keeps of the others'. Where there are no backward
+/// packs, what forward packs let go of.
 /// Requires  backward packs of sequences that run forward            Complexity  O(slices log sequences + rows)
 inline void follow_sequences(const partition& packs, std::span<const shared_row> shared, workload& w) {
   const sequence_numbers number(packs.forward);
@@ -163,6 +164,13 @@ inline void follow_sequences(const partition& packs, std::span<const shared_row>
       const std::size_t n = number(s.sequence);
       last_forward[n] = static_cast<std::uint32_t>(i);
       own[n] += s.length.value;
+    }
+  }
+  if (packs.backward.empty()) {
+    w.ended.assign(packs.forward.size(), 0);
+    for (const slice& s : packs.forward.slices()) {
+      const std::size_t n = number(s.sequence);
+      w.ended[last_forward[n]] += std::exchange(own[n], 0);
     }
   }
   std::vector<std::int64_t> left = own;  // that have not run backward
@@ -207,6 +215,21 @@ bool keeps_any(const partition& packs, const Cost& cost, int stages) {
   return false;
 }
 
+/// Fills what forward packs let go of beside their tokens, where no backward comes: of each, what the sequences that end in it
+/// have kept.
+/// Requires  w.forward.kept is to be filled            Complexity  O(stages * slices log sequences)
+template <keeps_by_piece Cost>
+void let_go_of_kept(const micropacks& forward, const Cost& cost, workload& w) {
+  const sequence_numbers number(forward);
+  std::vector<std::size_t> last(number.count());
+  for (std::size_t i = 0; i < forward.size(); ++i)
+    for (const slice& s : forward[i]) last[number(s.sequence)] = i;
+  w.ended_kept.assign(static_cast<std::size_t>(w.shape.stages) * forward.size(), 0);
+  for (std::size_t stage = 0; stage < static_cast<std::size_t>(w.shape.stages); ++stage)
+    for (const slice& s : forward.slices())
+      w.ended_kept[stage * forward.size() + last[number(s.sequence)]] += std::ceil(kept_of(cost, s, static_cast<int>(stage)).value);
+}
+
 /// Fills what packs keep beside their tokens. Whole bytes, so that sums are exact in any order and end at 0.
 template <keeps_by_piece Cost>
 void follow_kept(const partition& packs, const Cost& cost, workload& w) {
@@ -225,6 +248,7 @@ void follow_kept(const partition& packs, const Cost& cost, workload& w) {
       }
     }
   }
+  if (w.is_forward_only()) let_go_of_kept(packs.forward, cost, w);
 }
 
 /// Adds the keys and values that packs of shared rows keep of the others' tokens.
@@ -271,7 +295,7 @@ template <class Cost>
   return memory_of(cost, 0) ? memory_unit::byte : memory_unit::token;
 }
 
-/// Prices one replica's packs: all that schedules and the simulator read.
+/// Prices one replica's packs: all that schedules and the simulator read. Packs without backward ones are run forward alone.
 /// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (pricing/workload.hpp);
 ///           shared: the rows that the replica takes part in (core/shared_row.hpp)
 /// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to count them
@@ -293,7 +317,7 @@ template <class Cost>
   if (shape.vocabulary == vocabulary::spread) detail::price_vocabulary(packs, cost, w);
   if constexpr (requires { cost.turn_wait(w); }) detail::wait_for_turn(cost.turn_wait(w), w);
   detail::add_exchanges(packs, cost, shared, w);
-  detail::wait_for_weights(cost, w);
+  if (!packs.backward.empty()) detail::wait_for_weights(cost, w);  // no optimizer has run before forward packs alone
   w.rates = std::move(rates);
   detail::follow_sequences(packs, shared, w);
   if constexpr (detail::asks_by_piece<Cost>())

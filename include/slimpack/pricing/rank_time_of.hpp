@@ -38,6 +38,7 @@ template <class Cost>
   for (std::uint32_t i = 0; i < p.lengths.size(); ++i)
     for (int part = 0; part < p.shape.parts(); ++part)
       for (const pass direction : {pass::forward, pass::backward}) {
+        if (direction == pass::backward && is_forward_only(p)) continue;
         const slice whole{{i}, {0}, p.lengths[i]};
         const seconds useful = useful_time(cost, whole, direction, part);
         spent.useful += useful;

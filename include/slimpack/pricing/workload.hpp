@@ -111,9 +111,14 @@ struct workload {
                                                ///< in a search (pricing/detail/vocabulary_turn.hpp): a part that packs do not set
   std::vector<backward_call> calls{};           ///< of backward packs that have several
   std::vector<std::uint32_t> calls_before{};    ///< packs + 1: where those of each begin; empty where none has several
+  std::vector<std::int64_t> ended{};  ///< where there are forward packs alone: of each, the tokens of the sequences that end
+                                      ///< in it, which are let go of after it; empty of a step
+  std::vector<double> ended_kept{};   ///< and what these kept beside their tokens: [stage * packs + pack], as forward.kept
 
   [[nodiscard]] pass_timing& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+
+  [[nodiscard]] bool is_forward_only() const noexcept { return !ended.empty(); }
 
   /// Of a backward pack; none where it runs in one call.
   [[nodiscard]] std::span<const backward_call> calls_of(std::size_t pack) const noexcept {

@@ -12,7 +12,6 @@
 #include <boost/graph/dag_shortest_paths.hpp>
 #include <boost/graph/exception.hpp>
 #include <boost/graph/topological_sort.hpp>
-#include <boost/iterator/function_output_iterator.hpp>
 #include <boost/property_map/function_property_map.hpp>
 #include <boost/property_map/property_map.hpp>
 
@@ -21,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -35,9 +35,9 @@ namespace slimpack::detail {
   const boost::identity_property_map index;
   std::vector<boost::default_color_type> colors(graph.size());
   const auto color = boost::make_iterator_property_map(colors.begin(), index);
-  const auto discard = boost::make_function_output_iterator([](rooted_graph::node) {});
+  std::vector<rooted_graph::node> order;  // which is not needed: that there is one is
   try {
-    boost::topological_sort(graph, discard, boost::vertex_index_map(index).color_map(color));
+    boost::topological_sort(graph, std::back_inserter(order), boost::vertex_index_map(index).color_map(color));
   } catch (const boost::not_a_dag&) {
     return error{errc::cyclic_schedule, "Boost.Graph finds a cycle in the task graph"};
   }

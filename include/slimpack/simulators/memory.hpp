@@ -17,7 +17,8 @@ namespace slimpack::simulators {
 /// A live (token, chunk) counts 1 / chunks token; a running one counts whole, since logits and a layer computed again
 /// are no smaller on a part of the model. What packs keep beside their tokens is shared by the chunks too. Where weight
 /// gradients run apart, a token stays live until they have run, since they need its activations, and from its B on keeps
-/// weight_token more; what is kept beside tokens, attention's scores, serves B alone and goes with it.
+/// weight_token more; what is kept beside tokens, attention's scores, serves B alone and goes with it. Where forward packs run
+/// alone, a sequence's tokens go with its last forward on a chunk.
 /// Source    derived; what B and W release: Qi et al. (arXiv:2401.10241), table 1
 /// Units     those of work.rates            Errors    none            Complexity  O(1) each
 /// Requires  the workload outlives it
@@ -47,6 +48,10 @@ class stage_memory {
     if (i.pass == pass::forward) {
       live_ += size_of(i);
       kept_ += kept_by(i);
+      if (work_->is_forward_only()) {
+        live_ -= work_->ended[i.pack.value];
+        if (!work_->ended_kept.empty()) kept_ -= work_->ended_kept[stage_ * work_->ended.size() + i.pack.value];
+      }
       return;
     }
     if (i.weights_only || !splits(i)) live_ -= size_of(i);

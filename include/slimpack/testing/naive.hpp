@@ -436,7 +436,7 @@ template <class PacksOf>
 /// The most a stage holds while it runs its program: what memory_rates says, counted per sequence, and what
 /// kept(piece, stage) says, counted per piece: acquired when its forward begins, released when its backward ends; its
 /// tokens stay until its W ends, where it has one. Logits of a spread vocabulary are there from V to U; on the last stage a
-/// token's gradient waits from V to the B on the last part.
+/// token's gradient waits from V to the B on the last part. Packs without backward ones let a sequence go with its last forward.
 template <class Kept = nothing_kept>
 [[nodiscard]] double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
                                  const shape& on, int stage = 0, const Kept& kept = {},
@@ -501,6 +501,9 @@ template <class Kept = nothing_kept>
       for (const sequence_id s : sequences_of(pack))
         pieces[{i.chunk, s}] += std::ceil(rates.other_token) * static_cast<double>(others_in(i, s));
       peak = std::max(peak, rates.in_forward(total(live), total(opened), running) + beside());
+      // Where nothing runs backward, a sequence that has ended is let go of.
+      for (const sequence_id s : packs.backward.empty() ? sequences_of(pack) : std::set<sequence_id>{})
+        if (live[{i.chunk, s}] == own[s]) live.erase({i.chunk, s}), pieces.erase({i.chunk, s});
       continue;
     }
     if (i.weights_only) {

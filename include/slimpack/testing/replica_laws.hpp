@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_REPLICA_LAWS_HPP
 #define SLIMPACK_TESTING_REPLICA_LAWS_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
@@ -37,14 +38,14 @@ namespace detail {
 /// slices; and each sharer runs backward what it ran forward.
 /// Returns   whether rows can be run
 inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<const replica_view> replicas,
-                        const merge& m) {
+                        const merge& m, std::span<const pass> passes) {
   const sequence_id id = m.sequence;
   const bool sound = id.value < lengths.size() && m.replicas.size() > 1 &&
                std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>()) == m.replicas.end() &&
                m.replicas.back() < replicas.size();
   r.check(1, sound, "a merge names a sequence and two or more replicas in ascending order", "sequence", id);
   if (!sound) return false;
-  for (const pass p : {pass::forward, pass::backward}) {
+  for (const pass p : passes) {
     std::vector<std::vector<slice>> rows(m.of(p).size());
     for (std::size_t k = 0; k < m.replicas.size(); ++k) {
       const micropacks& packs = replicas[m.replicas[k]].packs.of(p);
@@ -87,7 +88,7 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
     const std::optional<std::string> hole = naive::gap(all, lengths[id.value], pass::forward);
     r.check(1, !hole, "every token is once in a pack of each pass", "sequence", id, p, hole.value_or(""));
   }
-  for (const std::uint32_t replica : m.replicas)
+  for (const std::uint32_t replica : passes.size() > 1 ? m.replicas : std::vector<std::uint32_t>{})
     r.check(1, naive::runs_of(replicas[replica].packs.forward, id) == naive::runs_of(replicas[replica].packs.backward, id),
             "tokens of a shared sequence run backward on the replica that ran them forward", "sequence", id, "replica",
             replica);
@@ -98,9 +99,11 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
 
 /// Law 1: every sequence is on one replica, or on those that share it, which run each of its tokens once forward and once
 /// backward. Law 2: cuts fall on the quantum. Law 3, first half: in order forward, in reverse order backward.
+/// passes: those that run; forward alone of a forward-only plan
 /// Returns   whether all slices are of known sequences, and merges name packs there are, so that the programs can be run
 inline bool check_slices(report& r, std::span<const tokens> lengths, const shape& on,
-                         std::span<const replica_view> replicas, std::span<const merge> merges) {
+                         std::span<const replica_view> replicas, std::span<const merge> merges,
+                         std::span<const pass> passes = both_passes) {
   r.check(1, replicas.size() == static_cast<std::size_t>(on.replicas), "there is one entry per replica",
           replicas.size(), "for", on.replicas);
   std::map<sequence_id, std::vector<std::uint32_t>> owners;
@@ -108,13 +111,13 @@ inline bool check_slices(report& r, std::span<const tokens> lengths, const shape
   bool known = true;
   for (const merge& m : merges) {
     r.check(1, sharers.try_emplace(m.sequence, m.replicas).second, "a sequence is merged once", "sequence", m.sequence);
-    known = detail::check_merge(r, lengths, replicas, m) && known;
+    known = detail::check_merge(r, lengths, replicas, m, passes) && known;
   }
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const replica_view& v = replicas[i];
     for (const sequence_id s : v.sequences) owners[s].push_back(static_cast<std::uint32_t>(i));
     const std::vector<sequence_id> own(v.sequences.begin(), v.sequences.end());
-    for (const pass p : {pass::forward, pass::backward}) {
+    for (const pass p : passes) {
       std::map<sequence_id, std::vector<slice>> slices = naive::by_sequence(v.packs.of(p));
       for (const sequence_id s : own) slices[s];  // one without slices has a gap
       for (const auto& [s, run] : slices) {

@@ -64,6 +64,10 @@ class piece_calls {
         if constexpr (has_state) c.states.resize(script.forward.pieces.size());
       }
     }
+    if (any_cuts || !script.outline.forward_only) return;
+    pieces_of_.resize(script.ids());
+    for (std::uint32_t at = 0; at < script.forward.pieces.size(); ++at)
+      pieces_of_[script.forward.pieces[at].slice.sequence.value].push_back(at);
   }
 
   /// How often the compute is called in a step.
@@ -179,24 +183,10 @@ class piece_calls {
   /// Gives back what was forwarded and not backwarded, the last first, chunk by chunk.
   void discard_all() {
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-      chunk_state& c = chunks_[chunk];
-      if constexpr (any_cuts) {
-        for (const sequence& s : script_->sequences) {
-          const tokens live = std::exchange(c.live[s.id.value], tokens{});
-          if (live == tokens{}) continue;
-          compute_->discard(piece{{s.id, {0}, live}, s.length, static_cast<std::uint32_t>(chunk), 0});
-        }
-      } else {
-        for (std::size_t at = c.held.size(); at-- > 0;) {
-          if (!std::exchange(c.held[at], std::uint8_t{0})) continue;
-          piece one = script_->forward.pieces[at];
-          one.chunk = static_cast<std::uint32_t>(chunk);
-          if constexpr (has_state)
-            compute_->discard(one, take(c.states[at]));
-          else
-            compute_->discard(one);
-        }
-      }
+      if constexpr (any_cuts)
+        for (const sequence& s : script_->sequences) discard(s, static_cast<std::uint32_t>(chunk));
+      else
+        for (std::size_t at = chunks_[chunk].held.size(); at-- > 0;) discard(at, static_cast<std::uint32_t>(chunk));
     }
   }
 
@@ -340,6 +330,36 @@ class piece_calls {
       c.held[script_->forward_of[at]] = 0;
   }
 
+  /// What a sequence has on a chunk, if anything.
+  void discard(const sequence& s, std::uint32_t chunk)
+    requires(any_cuts)
+  {
+    const tokens live = std::exchange(chunks_[chunk].live[s.id.value], tokens{});
+    if (live != tokens{}) compute_->discard(piece{{s.id, {0}, live}, s.length, chunk, 0});
+  }
+  /// What a forward piece has on a chunk, if anything.
+  void discard(std::size_t at, std::uint32_t chunk)
+    requires(!any_cuts)
+  {
+    chunk_state& c = chunks_[chunk];
+    if (!std::exchange(c.held[at], std::uint8_t{0})) return;
+    piece one = script_->forward.pieces[at];
+    one.chunk = chunk;
+    if constexpr (has_state)
+      compute_->discard(one, take(c.states[at]));
+    else
+      compute_->discard(one);
+  }
+  /// All of a sequence that has ended on a chunk and runs no backward, the last first.
+  void let_go(const piece& last) {
+    if constexpr (any_cuts) {
+      discard(sequence{last.slice.sequence, last.sequence_length}, last.chunk);
+    } else {
+      const std::vector<std::uint32_t>& own = pieces_of_[last.slice.sequence.value];
+      for (auto at = own.rbegin(); at != own.rend(); ++at) discard(*at, last.chunk);
+    }
+  }
+
   result<void> forward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)
     requires(by_piece)
   {
@@ -452,7 +472,10 @@ class piece_calls {
   }
 
   void tell(pass p, const piece& one) {
-    if (p == pass::forward && one.is_own_last()) sequence_forwarded(*compute_, one.slice.sequence, one.chunk);
+    if (p == pass::forward && one.is_own_last()) {
+      sequence_forwarded(*compute_, one.slice.sequence, one.chunk);
+      if (script_->outline.forward_only) let_go(one);
+    }
     if (p == pass::backward && !one.weights_apart) finished(one);
   }
   void finished(const piece& one) {
@@ -466,6 +489,7 @@ class piece_calls {
   std::vector<chunk_state> chunks_;
   std::vector<std::size_t> last_;  // stage_script::last_of_chunks
   reduction_watch<Compute> watch_;
+  std::vector<std::vector<std::uint32_t>> pieces_of_;  // where no backward comes and cuts are forward's: by sequence
   std::vector<piece> pack_;  // of the running instruction
   std::span<const piece> running_;  // those that the compute is called with; a throw leaves them here
 };

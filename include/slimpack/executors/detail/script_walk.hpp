@@ -152,7 +152,20 @@ class script_walk {
     }
     peak_ = std::max(peak_, live_);
     most_in_flight_ = std::max(most_in_flight_, in_flight_);
+    if (backward_.ends.empty())
+      for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at)
+        if (forward_.pieces[at].is_own_last()) let_go(c, c.open[forward_.pieces[at].slice.sequence.value]);
     return success();
+  }
+
+  /// Where nothing runs backward, a sequence is let go of after its last forward.
+  void let_go(chunk_state& c, open_sequence& ended) {
+    for (const auto& [pack, size] : ended.packs) {
+      c.live[pack] -= size;
+      if (c.live[pack] == 0) --in_flight_;
+    }
+    live_ -= std::exchange(ended.live, 0);
+    ended.packs.clear();
   }
 
   /// A backward pack takes each sequence from its end, and lets go of the forward packs that held these tokens.

@@ -148,7 +148,9 @@ class shared_sequences {
     shared_sequence s{m.sequence, m.replicas, self, {}, {}, m.exchange};
     by_pass<slices_of_rows> rows;
     by_pass<std::vector<std::vector<slice>>> runs;  // of each sharer
+    const bool forward_only = is_forward_only(p);
     for (const pass way : both_passes) {
+      if (way == pass::backward && forward_only) break;
       runs[way].resize(m.replicas.size());
       for (std::size_t row = 0; row < m.of(way).size(); ++row) {
         result<std::vector<std::vector<slice>>> slices = slices_of(p, m, way, row);
@@ -162,7 +164,7 @@ class shared_sequences {
     }
     std::vector<tokens> end;  // of each sharer's last token
     for (std::size_t k = 0; k < m.replicas.size(); ++k) {
-      if (runs[pass::forward][k] != runs[pass::backward][k])
+      if (!forward_only && runs[pass::forward][k] != runs[pass::backward][k])
         return refused(m, "replica " + std::to_string(m.replicas[k]) + " runs other tokens backward than forward");
       if (runs[pass::forward][k].empty())
         return refused(m, "replica " + std::to_string(m.replicas[k]) + " runs nothing of it");

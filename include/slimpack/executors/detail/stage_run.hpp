@@ -56,6 +56,7 @@ struct greeting {
   vocabulary_format vocabulary;
   std::uint64_t transfers{};    // the order of all that run together with its replica
   std::int64_t together{};      // the first replica of these
+  std::int64_t forward_only{};  // 1: it evaluates
 };
 
 /// And after the last.
@@ -70,10 +71,13 @@ template <class Compute, class Transport>
 class stage_run {
  public:
   /// trainer_rank: the trainer's number of a rank of the transport, for messages; null: the same
-  stage_run(const plan& p, Compute& compute, Transport& transport, std::int64_t step, const std::function<int(int)>& trainer_rank)
-      : plan_(&p), compute_(&compute), transport_(&transport), step_(step), trainer_rank_(&trainer_rank) {}
-  stage_run(const rank_plan& p, Compute& compute, Transport& transport, std::int64_t step, const std::function<int(int)>& trainer_rank)
-      : stage_run(p.part, compute, transport, step, trainer_rank) {
+  /// forward_only: whether it evaluates, which runs no backward and reduces nothing
+  stage_run(const plan& p, Compute& compute, Transport& transport, std::int64_t step, const std::function<int(int)>& trainer_rank,
+            bool forward_only)
+      : plan_(&p), compute_(&compute), transport_(&transport), step_(step), trainer_rank_(&trainer_rank), forward_only_(forward_only) {}
+  stage_run(const rank_plan& p, Compute& compute, Transport& transport, std::int64_t step, const std::function<int(int)>& trainer_rank,
+            bool forward_only)
+      : stage_run(p.part, compute, transport, step, trainer_rank, forward_only) {
     part_ = &p;
   }
 
@@ -113,18 +117,24 @@ class stage_run {
     doing_ = "begin_step";
     if (result<void> begun = begin_step(*compute_, script_->outline); !begun) return std::move(begun).error();
     if (result<void> ran = run(); !ran) return std::move(ran).error();
-    doing_ = "the gradient reduction";
-    const auto reducing = clock::now();
-    executors::replica_group<Transport> group{*transport_, copies_, [this](error e) { return end(std::move(e)); }};
-    if (result<void> reduced = slimpack::reduce(*compute_, group); !reduced) return std::move(reduced).error();
-    if (result<void> begun = reduce_parts(script_->code.size()); !begun) return std::move(begun).error();
-    if (result<void> summed = sums_->complete(); !summed) return std::move(summed).error();
-    if (ended_) return *ended_;  // a sum that failed, whatever the compute made of it
-    if (result<void> ended = finish(*transport_); !ended) return std::move(ended).error();
-    report_.reduce = since(reducing);
+    if (result<void> summed = forward_only_ ? finish(*transport_) : reduce_all(); !summed) return std::move(summed).error();
     doing_ = "the end of the step";
     if (result<void> ended = part_company(); !ended) return std::move(ended).error();
     return std::move(report_);
+  }
+
+  /// The reduction of gradients, as far as it has not run beside the program.
+  result<void> reduce_all() {
+    doing_ = "the gradient reduction";
+    const auto reducing = clock::now();
+    executors::replica_group<Transport> group{*transport_, copies_, [this](error e) { return end(std::move(e)); }};
+    if (result<void> reduced = slimpack::reduce(*compute_, group); !reduced) return reduced;
+    if (result<void> begun = reduce_parts(script_->code.size()); !begun) return begun;
+    if (result<void> summed = sums_->complete(); !summed) return summed;
+    if (ended_) return *ended_;  // a sum that failed, whatever the compute made of it
+    if (result<void> ended = finish(*transport_); !ended) return ended;
+    report_.reduce = since(reducing);
+    return success();
   }
 
   /// Aborts, once, with a line that says where; from then on no message uses any memory of this rank.
@@ -196,7 +206,7 @@ class stage_run {
     const message_format format = compute_->format();
     if (format.width < 1)
       return error{errc::invalid_input, "the message format has " + std::to_string(format.width) + " elements per token"};
-    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), exchanges_of<Compute>(), part_ != nullptr);
+    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), exchanges_of<Compute>(), part_ != nullptr, forward_only_);
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
     if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
@@ -238,7 +248,7 @@ class stage_run {
     const greeting own{part_ ? part_->division : 0, part_ ? part_->group.front() : 0, hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
                        static_cast<std::int64_t>(format.element), valid, step_,
                        static_cast<std::int64_t>(cuts_of<Compute>()), sizes_of_rows(),
-                       vocabulary_format_of(*compute_), script_->transfers.hash, script_->transfers.together};
+                       vocabulary_format_of(*compute_), script_->transfers.hash, script_->transfers.together, forward_only_};
     if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
     const std::span<const greeting> all = greetings_;
     const auto stages = static_cast<std::size_t>(script_->on.stages);
@@ -256,6 +266,8 @@ class stage_run {
       if (one.stages != all[0].stages || one.replicas != all[0].replicas)
         return differs("plans", hash_text(all[0].hash), hash_text(one.hash));
       if (one.step != all[0].step) return differs("steps", std::to_string(all[0].step), std::to_string(one.step));
+      if (one.forward_only != all[0].forward_only)
+        return differs("kinds of step", kind_name(all[0].forward_only), kind_name(one.forward_only));
       if (one.cuts != all[0].cuts)
         return differs("kinds of backward cuts", cuts_name(all[0].cuts), cuts_name(one.cuts));
       if (one.width != all[0].width)
@@ -335,7 +347,7 @@ class stage_run {
       if (result<void> done = pieces_->run(at, with.value()); !done) return done;
       if (result<void> sent = mail.finish(at); !sent) return sent;
       report_.timeline.push_back({i, started, since(begin)});
-      if (plan_->reduction)
+      if (plan_->reduction && !forward_only_)
         if (result<void> begun = reduce_parts(at + 1); !begun) return begun;
       if (result<void> gone_on = sums_->progress(); !gone_on) return gone_on;
     }
@@ -349,7 +361,7 @@ class stage_run {
     doing_ = "the end of its program";
     if (const bytes held = held_by(*compute_); held.value != 0)
       return error{errc::state_left, "the compute still holds " + std::to_string(static_cast<std::int64_t>(held.value)) +
-                                         " bytes after the last backward"};
+                                         (forward_only_ ? " bytes after the last sequence was discarded" : " bytes after the last backward")};
     return success();
   }
 
@@ -389,6 +401,9 @@ class stage_run {
     return ranks;
   }
 
+  static std::string kind_name(std::int64_t forward_only) {
+    return forward_only != 0 ? "an evaluation (evaluate)" : "a training step (execute)";
+  }
   static std::string cuts_name(std::int64_t cuts) {
     return cuts == static_cast<std::int64_t>(backward_cuts::any) ? "any" : "forward_cuts";
   }
@@ -411,6 +426,7 @@ class stage_run {
   step_report report_;
   std::int64_t step_;
   const std::function<int(int)>* trainer_rank_;
+  bool forward_only_;
   const char* doing_{"starting"};
   std::optional<error> ended_;
 #ifdef __cpp_exceptions

@@ -1,17 +1,20 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_STAGE_SCRIPT_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
+#include <slimpack/executors/detail/plan_check.hpp>
 #include <slimpack/executors/detail/script_walk.hpp>
 #include <slimpack/executors/detail/shared_sequences.hpp>
 #include <slimpack/executors/detail/transfer_script.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
+#include <slimpack/pricing/detail/forward_alone.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 
@@ -53,13 +56,15 @@ class stage_script {
   shape on;
   program code;
   piece_list forward;
-  piece_list backward;
+  piece_list backward;                    // empty of a step that is forward only
   std::vector<std::uint32_t> forward_of;  // per backward piece, its forward piece; empty under backward_cuts::any
   std::vector<sequence> sequences;
   shared_sequences shared;
   transfer_script transfers;
   step_outline outline;                   // valid_tokens is left to the runtime
 
+  /// The passes that the step runs.
+  [[nodiscard]] std::span<const pass> passes() const noexcept { return std::span(both_passes).first(outline.forward_only ? 1 : 2); }
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 
   /// One past the largest id of its sequences.
@@ -121,9 +126,10 @@ class stage_script {
   /// The first of two channels on which copies of a stage add up gradients beside the program.
   [[nodiscard]] int sums_channel() const noexcept { return row_channel() + 1; }
 
-  /// The last instruction that adds to the gradients of each chunk, that of a spread vocabulary last.
+  /// The last instruction that adds to the gradients of each chunk, that of a spread vocabulary last; none of a step that is
+  /// forward only: one past its end.
   [[nodiscard]] std::vector<std::size_t> last_of_chunks() const {
-    std::vector<std::size_t> last(static_cast<std::size_t>(reduced_chunks()), 0);
+    std::vector<std::size_t> last(static_cast<std::size_t>(reduced_chunks()), code.size());
     for (std::size_t at = 0; at < code.size(); ++at)
       if (code[at].pass == pass::backward || code[at].weights_only) last[chunk_of(code[at])] = at;
     return last;
@@ -149,12 +155,13 @@ class stage_script {
   }
 
   /// shares: how the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
-  /// (rank_plan), so that other replicas run what it leaves out
+  /// (rank_plan), so that other replicas run what it leaves out; forward_only: whether a step runs no backward of the plan
   /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences; shared
   ///           sequences where the compute can run none
   ///           out_of_order: a program that runs a pack twice, never, or backward before what it needs
   ///           cyclic_schedule: programs that wait for each other, so that their transfers have no order
-  static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, exchange_set shares, bool is_part = false) {
+  static result<stage_script> of(const plan& p, int rank, backward_cuts cuts, exchange_set shares, bool is_part = false,
+                                 bool forward_only = false) {
     if (std::min({p.shape.stages, p.shape.replicas, p.shape.chunks}) < 1 || rank < 0 ||
         rank / p.shape.stages >= p.shape.replicas)
       return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
@@ -166,46 +173,52 @@ class stage_script {
     s.on = p.shape;
     s.replica = rank / p.shape.stages;
     s.stage = rank % p.shape.stages;
-    if (p.replicas.size() != static_cast<std::size_t>(p.shape.replicas))
-      return error{errc::invalid_input, "the plan has " + std::to_string(p.replicas.size()) + " replicas, its shape " +
-                                            std::to_string(p.shape.replicas)};
-    for (const merge& m : p.merges)
-      if (!shares.contains(m.exchange)) return not_shared(m, shares);
-    if (result<void> owned = each_owned(p, is_part); !owned) return std::move(owned).error();
-    if (result<void> within = all_within(p); !within) return std::move(within).error();
-    result<shared_sequences> shared = shared_sequences::of(p, static_cast<std::uint32_t>(s.replica));
-    if (!shared) return std::move(shared).error();
-    s.shared = std::move(shared).value();
-    const replica_plan& own = p.replicas[static_cast<std::size_t>(s.replica)];
-    if (own.sequences.empty())
-      s.idle(p);
-    else if (own.programs.size() != static_cast<std::size_t>(s.on.stages))
-      return error{errc::invalid_input, "the plan has " + std::to_string(own.programs.size()) + " programs for " +
-                                            std::to_string(s.on.stages) + " stages"};
-    else {
-      for (const sequence_id id : own.sequences) s.sequences.push_back({id, p.lengths[id.value]});
-      s.code = own.programs[static_cast<std::size_t>(s.stage)];
-      result<void> listed = success();
-      if (cuts == backward_cuts::any) {
-        listed = s.list(own.partition, p.lengths);
-      } else {
-        listed = s.list(common_refinement(own.partition), p.lengths);
-        if (listed) s.match();
-      }
-      if (!listed) return std::move(listed).error();
-      if (result<void> split = s.split(own.weight); !split) return std::move(split).error();
-    }
-    if (result<void> sound = s.follow(); !sound) return std::move(sound).error();
-    const auto number = static_cast<std::uint32_t>(s.replica);
-    const auto place = static_cast<std::uint32_t>(s.stage);
-    result<transfer_script> transfers =
-        s.outline.idle ? transfer_script::idle(s.code, number, place, p.shape) : transfer_script::of(p, number, place);
-    if (!transfers) return std::move(transfers).error();
-    s.transfers = std::move(transfers).value();
+    if (result<void> whole = plan_check::is_whole(p, shares, is_part); !whole) return std::move(whole).error();
+    if (is_forward_only(p) && !forward_only)
+      return error{errc::invalid_input, "the plan runs forward packs alone (plan_forward): run it by evaluate"};
+    if (forward_only && p.shape.vocabulary == vocabulary::spread)
+      return error{errc::invalid_input, "the plan spreads the vocabulary over the stages, whose calls run both passes: evaluate plans "
+                                        "with shape.vocabulary = vocabulary::last"};
+    s.outline.forward_only = forward_only;
+    const bool drops = forward_only && !is_forward_only(p);
+    if (result<void> made = drops ? s.read(forward_alone(p, cuts != backward_cuts::any), cuts) : s.read(p, cuts); !made) return std::move(made).error();
     return s;
   }
 
  private:
+  /// Lists what this stage runs of a plan that is_whole.
+  result<void> read(const plan& p, backward_cuts cuts) {
+    const auto own_replica = static_cast<std::uint32_t>(replica), own_stage = static_cast<std::uint32_t>(stage);
+    result<shared_sequences> with_others = shared_sequences::of(p, own_replica);
+    if (!with_others) return std::move(with_others).error();
+    shared = std::move(with_others).value();
+    const replica_plan& own = p.replicas[own_replica];
+    if (own.sequences.empty())
+      idle(p);
+    else if (own.programs.size() != static_cast<std::size_t>(on.stages))
+      return error{errc::invalid_input, "the plan has " + std::to_string(own.programs.size()) + " programs for " +
+                                            std::to_string(on.stages) + " stages"};
+    else {
+      for (const sequence_id id : own.sequences) sequences.push_back({id, p.lengths[id.value]});
+      code = own.programs[own_stage];
+      result<void> listed = success();
+      if (cuts == backward_cuts::any || outline.forward_only) {
+        listed = list(own.partition, p.lengths);
+      } else {
+        listed = list(common_refinement(own.partition), p.lengths);
+        if (listed) match();
+      }
+      if (!listed) return listed;
+      if (result<void> apart = split(own.weight); !apart) return apart;
+    }
+    if (result<void> sound = follow(); !sound) return sound;
+    result<transfer_script> ordered = outline.idle ? transfer_script::idle(code, own_replica, own_stage, p.shape)
+                                                   : transfer_script::of(p, own_replica, own_stage);
+    if (!ordered) return std::move(ordered).error();
+    transfers = std::move(ordered).value();
+    return success();
+  }
+
   [[nodiscard]] flow_place place(const instruction& i) const { return place_of(i, static_cast<std::uint32_t>(stage), on); }
   [[nodiscard]] int rank_of(flow_place p) const { return replica * on.stages + static_cast<int>(stage_of(p, on)); }
   /// Of messages to a place: those of the ends of the model come behind the channels of sums.
@@ -218,61 +231,6 @@ class stage_script {
     return spreads_vocabulary() && i.is_pass() && place(i).at + 1 == static_cast<std::uint32_t>(on.parts());
   }
 
-  static error not_shared(const merge& m, exchange_set shares) {
-    std::string says;
-    for (const exchange e : {exchange::keep, exchange::queries, exchange::ring})
-      if (shares.contains(e)) says += (says.empty() ? "" : " and ") + std::string(name_of(e));
-    says = says.empty() ? "does not say shares_rows = true" : "shares rows by " + says + " alone (shares_rows)";
-    return {errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " is shared by " + std::to_string(m.replicas.size()) +
-                                     " replicas by exchange::" + std::string(name_of(m.exchange)) + ", the compute " + says +
-                                     ": plan with planner_for<its type> (planner_for.hpp)"};
-  }
-
-  /// Each sequence is on one replica, or on those that share it.
-  static result<void> each_owned(const plan& p, bool is_part) {
-    std::vector<std::vector<std::uint32_t>> owners(p.lengths.size());
-    for (std::uint32_t r = 0; r < p.replicas.size(); ++r)
-      for (const sequence_id s : p.replicas[r].sequences) {
-        if (s.value >= owners.size()) return error{errc::invalid_input, "the plan has no sequence " + std::to_string(s.value)};
-        owners[s.value].push_back(r);
-      }
-    std::vector<const merge*> merged(p.lengths.size());
-    for (const merge& m : p.merges) {
-      if (m.sequence.value >= merged.size())
-        return error{errc::invalid_input, "the plan has no sequence " + std::to_string(m.sequence.value)};
-      if (std::exchange(merged[m.sequence.value], &m) != nullptr)
-        return error{errc::invalid_input, "sequence " + std::to_string(m.sequence.value) + " is shared twice"};
-    }
-    for (std::size_t s = 0; s < owners.size(); ++s) {
-      if (is_part && merged[s] == nullptr && owners[s].empty()) continue;
-      if (merged[s] == nullptr ? owners[s].size() == 1 : owners[s].size() > 1 && owners[s] == merged[s]->replicas) continue;
-      return error{errc::invalid_input,
-                   "sequence " + std::to_string(s) + " is on " + std::to_string(owners[s].size()) + " replicas; each must be on one" +
-                       (merged[s] == nullptr ? "" : ", or on the two or more that share it, in ascending order")};
-    }
-    return success();
-  }
-
-  /// Lengths and slices are at least one token long, and no slice leaves its sequence: sums of them cannot overflow, and
-  /// the common refinement of both passes may be taken before it is known that they tile.
-  static result<void> all_within(const plan& p) {
-    for (std::size_t s = 0; s < p.lengths.size(); ++s)
-      if (p.lengths[s] < tokens{1} || p.lengths[s] > longest_supported)
-        return error{errc::invalid_input, "sequence " + std::to_string(s) + " has " + std::to_string(p.lengths[s].value) +
-                                              " tokens, expected 1 to " + std::to_string(longest_supported.value)};
-    for (const replica_plan& r : p.replicas)
-      for (const pass direction : {pass::forward, pass::backward})
-        for (std::size_t i = 0; i < r.partition.of(direction).size(); ++i)
-          for (const slice& s : r.partition.of(direction)[i])
-            if (s.sequence.value >= p.lengths.size() || s.length < tokens{1} || s.begin < tokens{} ||
-                s.begin > p.lengths[s.sequence.value] || s.length > p.lengths[s.sequence.value] - s.begin)
-              return error{errc::invalid_input,
-                           name_of(instruction{direction, {static_cast<std::uint32_t>(i)}, 0}, 1) + " has " +
-                               std::to_string(s.length.value) + " tokens of sequence " + std::to_string(s.sequence.value) +
-                               " from " + std::to_string(s.begin.value) + " on, which it has not"};
-    return success();
-  }
-
   /// A replica without work runs one piece of weight 0, so that whatever the trainer's layers do in backward (hooks
   /// that reduce gradients) happens on every rank: the beginning of the batch's shortest sequence.
   void idle(const plan& p) {
@@ -282,13 +240,14 @@ class stage_script {
     const sequence_id id{static_cast<std::uint32_t>(shortest - p.lengths.begin())};
     const tokens length = std::min(*shortest, p.shape.quantum);
     sequences.push_back({id, length});
-    for (piece_list* list : {&forward, &backward}) {
-      list->pieces.push_back({{id, {0}, length}, length, 0, 0});
-      list->held.push_back(length.value);
-      list->ends.push_back(1);
-      list->size.push_back(length);
+    for (const pass way : passes()) {
+      piece_list& list = way == pass::forward ? forward : backward;
+      list.pieces.push_back({{id, {0}, length}, length, 0, 0});
+      list.held.push_back(length.value);
+      list.ends.push_back(1);
+      list.size.push_back(length);
     }
-    forward_of.push_back(0);
+    if (!outline.forward_only) forward_of.push_back(0);
     // Each flow after the one that it follows on all stages, so that no transfer waits for one behind it.
     const auto end = [&](flow f) {
       if (spreads_vocabulary()) code.push_back(instruction_at({f, static_cast<std::uint32_t>(stage)}, {0}, on));
@@ -296,6 +255,7 @@ class stage_script {
     end(flow::embedding);
     for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
       code.push_back({pass::forward, {0}, chunk});
+    if (outline.forward_only) return;
     end(flow::output);
     end(flow::output_weights);
     for (auto chunk = static_cast<std::uint32_t>(on.chunks); chunk-- > 0;) code.push_back({pass::backward, {0}, chunk});
@@ -306,7 +266,7 @@ class stage_script {
   result<void> list(const partition& packs, std::span<const tokens> lengths) {
     std::vector<std::int64_t> at(lengths.size(), -1);  // where each sequence of this replica goes on
     for (const sequence& s : sequences) at[s.id.value] = 0;
-    for (const pass p : {pass::forward, pass::backward}) {
+    for (const pass p : passes()) {
       piece_list& list = p == pass::forward ? forward : backward;
       const micropacks& from = packs.of(p);
       for (std::size_t i = 0; i < from.size(); ++i) {

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_SOLUTION_CHECK_HPP
 #define SLIMPACK_SOLVERS_DETAIL_SOLUTION_CHECK_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
@@ -22,8 +23,9 @@ namespace slimpack::detail {
 /// backward are left to testing/solver_laws.hpp; programs to task_graph::assign.
 class solution_check {
  public:
-  solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on)
-      : solved_(solved), lengths_(lengths), replicas_(static_cast<std::size_t>(on.replicas)), of_(lengths.size()) {}
+  /// passes: those that it plans
+  solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on, std::span<const pass> passes = both_passes)
+      : solved_(solved), lengths_(lengths), replicas_(static_cast<std::size_t>(on.replicas)), passes_(passes), of_(lengths.size()) {}
   /// The same of one group: it runs its sequences on its replicas, and the others run nothing.
   solution_check(const group_solution& group, std::span<const tokens> lengths, const shape& on)
       : solution_check(group.solved, lengths, on) {
@@ -46,7 +48,7 @@ class solution_check {
       const std::size_t wanted = of_[s].elsewhere ? 0 : of_[s].shared ? of_[s].shared->replicas.size() : 1;
       if (of_[s].listed != wanted)
         return wrong(s, "is on " + number(of_[s].listed) + " replicas, it must be on " + number(wanted));
-      for (const pass p : {pass::forward, pass::backward})
+      for (const pass p : passes_)
         if (wanted > 0 && of_[s].ran[index(p)] != lengths_[s])
           return wrong(s, "runs " + number(of_[s].ran[index(p)].value) + " of its " + number(lengths_[s].value) +
                               " tokens " + name(p));
@@ -94,7 +96,7 @@ class solution_check {
     const auto falling = std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>());
     if (m.replicas.size() < 2 || falling != m.replicas.end() || m.replicas.back() >= replicas_)
       return wrong(s, "must be shared by two replicas or more that there are, in ascending order");
-    for (const pass p : {pass::forward, pass::backward})
+    for (const pass p : passes_)
       for (const std::vector<pack_id>& row : m.of(p))
         if (row.size() != m.replicas.size())
           return wrong(s, "has a row of " + number(row.size()) + " packs for " + number(m.replicas.size()) + " replicas");
@@ -114,7 +116,7 @@ class solution_check {
       s.last = replica + 1;
       s.rows[0] = s.rows[1] = 0;
     }
-    for (const pass p : {pass::forward, pass::backward}) {
+    for (const pass p : passes_) {
       const micropacks& packs = r.partition.of(p);
       for (std::size_t pack = 0; pack < packs.size(); ++pack)
         for (const slice& one : packs[pack])
@@ -161,6 +163,7 @@ class solution_check {
   const solution& solved_;
   std::span<const tokens> lengths_;
   std::size_t replicas_;
+  std::span<const pass> passes_;
   const group_solution* group_{};
   std::vector<state> of_;  // sequences
 };

@@ -1,0 +1,117 @@
+#ifndef SLIMPACK_PROFILING_OBSERVATION_HPP
+#define SLIMPACK_PROFILING_OBSERVATION_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/executors/step_report.hpp>
+#include <slimpack/transports/hooks.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::profiling {
+
+/// One pack that a stage ran, and how long it took: what a profile is fitted to.
+struct observation {
+  slimpack::pass pass{};
+  int part{};              ///< of the model
+  bool weights{};          ///< weight gradients alone, that run apart: W
+  std::vector<slice> pack; ///< whose lengths and prefixes count; ids do not
+  seconds time;
+
+  friend bool operator==(const observation&, const observation&) = default;
+};
+
+/// What a rank's step tells: each pack on each chunk. A pack whose weight gradients ran apart is told twice, B and W together as a
+/// backward, and W alone. Nothing of a replica without work, or of calls of a spread vocabulary.
+/// Requires  the report of that rank of the plan, or of the part that it runs
+/// Errors    invalid_input: the report is of another program            Complexity  O(instructions * log packs + slices)
+[[nodiscard]] inline result<std::vector<observation>> observations_of(const plan& p, int rank, const step_report& report) {
+  const auto stage = static_cast<std::size_t>(rank % p.shape.stages), replica = static_cast<std::size_t>(rank / p.shape.stages);
+  if (rank < 0 || replica >= p.replicas.size())
+    return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};
+  const replica_plan& r = p.replicas[replica];
+  std::vector<observation> all;
+  if (r.sequences.empty()) return all;
+  if (stage >= r.programs.size() || r.programs[stage].size() < report.timeline.size())
+    return error{errc::invalid_input, "the report of rank " + std::to_string(rank) + " has " + std::to_string(report.timeline.size()) +
+                                          " instructions, more than its program"};
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> split;  // by pack and chunk: where a B waits for its W
+  for (std::size_t at = 0; at < report.timeline.size(); ++at) {
+    const timed_instruction& t = report.timeline[at];
+    if (t.instruction != r.programs[stage][at])
+      return error{errc::invalid_input, "the report of rank " + std::to_string(rank) + " has another instruction than its program at " + std::to_string(at)};
+    const instruction& i = t.instruction;
+    if (i.end != model_end::none) continue;
+    const std::span<const slice> pack = r.partition.of(i.pass)[i.pack.value];
+    const int part = static_cast<int>(i.chunk) * p.shape.stages + static_cast<int>(stage);
+    if (i.weights_only) all[split.at({i.pack.value, i.chunk})].time += t.end - t.begin;
+    if (i.pass == pass::backward && !i.weights_only) split[{i.pack.value, i.chunk}] = all.size();
+    all.push_back({i.pass, part, i.weights_only, {pack.begin(), pack.end()}, t.end - t.begin});
+  }
+  return all;
+}
+
+namespace detail {
+
+/// Observations as words: pass and kind, part, slices, time, then each slice.
+[[nodiscard]] inline std::vector<std::int64_t> words_of(std::span<const observation> all) {
+  std::vector<std::int64_t> words;
+  for (const observation& o : all) {
+    words.insert(words.end(), {(o.pass == pass::backward ? 1 : 0) + (o.weights ? 2 : 0), o.part, static_cast<std::int64_t>(o.pack.size()),
+                               std::bit_cast<std::int64_t>(o.time.value)});
+    for (const slice& s : o.pack) words.insert(words.end(), {s.begin.value, s.length.value});
+  }
+  return words;
+}
+
+inline void read_words(std::span<const std::int64_t> words, std::vector<observation>& all) {
+  for (std::size_t at = 0; at < words.size();) {
+    observation& o = all.emplace_back();
+    o.pass = words[at] % 2 == 1 ? pass::backward : pass::forward;
+    o.weights = words[at] >= 2;
+    o.part = static_cast<int>(words[at + 1]);
+    o.pack.resize(static_cast<std::size_t>(words[at + 2]));
+    o.time = {std::bit_cast<double>(words[at + 3])};
+    at += 4;
+    for (slice& s : o.pack) s.begin = {words[at]}, s.length = {words[at + 1]}, at += 2;
+  }
+}
+
+}  // namespace detail
+
+/// Every rank's observations on all ranks, in order of rank: what each then fits has the same bits. Call it on every rank, between
+/// steps. Sequence ids are lost.
+/// Errors    those of the transport            Complexity  two gathers, the second as long as the most that a rank has
+template <class Transport>
+[[nodiscard]] result<std::vector<observation>> gather(Transport& transport, std::span<const observation> own) {
+  const std::vector<std::int64_t> words = detail::words_of(own);
+  const auto ranks = static_cast<std::size_t>(transport.size());
+  std::vector<std::int64_t> sizes(ranks);
+  const auto size = static_cast<std::int64_t>(words.size());
+  if (result<void> told = all_gather(transport, std::as_bytes(std::span(&size, 1)), std::as_writable_bytes(std::span(sizes))); !told)
+    return std::move(told).error();
+  const auto longest = static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()));
+  std::vector<std::int64_t> mine = words, theirs(longest * ranks);
+  mine.resize(longest);
+  std::vector<observation> all;
+  if (longest == 0) return all;
+  if (result<void> told = all_gather(transport, std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(theirs))); !told)
+    return std::move(told).error();
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    detail::read_words(std::span(theirs).subspan(rank * longest, static_cast<std::size_t>(sizes[rank])), all);
+  return all;
+}
+
+}  // namespace slimpack::profiling
+
+#endif

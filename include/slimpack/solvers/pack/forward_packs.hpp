@@ -1,0 +1,178 @@
+#ifndef SLIMPACK_SOLVERS_PACK_FORWARD_PACKS_HPP
+#define SLIMPACK_SOLVERS_PACK_FORWARD_PACKS_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/schedules/detail/units.hpp>
+#include <slimpack/simulators/graph/makespan.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/pack/fill.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// Searches the forward packs of one replica that runs no backward.
+///
+/// All stages run the packs in one order; with virtual stages groups of as many packs as there are stages pass chunk after
+/// chunk (units.hpp). So the step is a permutation flow shop: on p equal stages n packs of times t_i take sum t_i + (p - 1)
+/// max t_i in any order, and of all packs of a batch equal ones are best. They are W / n + o long, with W the work and o what
+/// a pack costs besides, and n = sqrt((p - 1) W / o) of them take least. On stages that are not equal, small packs at both
+/// ends help, since the slowest stage waits for the first of them and those behind it for the last. So even packs of all
+/// numbers are tried, in steps, then those near the best one by one, then ramps at the ends; each by its makespan.
+/// Memory: a stage holds what the order says, whatever its lead: the sequences that are under way. The less, the smaller packs
+/// are, and the fewer sequences begin in the pack that another ends in; both orders of lengths are tried.
+/// Source    flow shop: S. M. Johnson, 1954, with p equal stages; the rest derived
+/// Law       equal questions get equal answers, unless stopped
+template <class Slicer, class Cost>
+class forward_packs {
+ public:
+  /// Requires  a sequence; rates from rates_of
+  forward_packs(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
+                std::span<const memory_rates> rates, int busiest)
+      : rising_(group.begin(), group.end()), shape_(on), slicer_(slicer), cost_(cost), rates_(rates.begin(), rates.end()),
+        part_(busiest) {
+    std::stable_sort(rising_.begin(), rising_.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
+    falling_.assign(rising_.rbegin(), rising_.rend());
+    for (const sequence& s : rising_) total_ += cost_.time({s.id, {0}, s.length}, pass::forward, part_).value;
+    for (const memory_rates& r : rates_)
+      if (shape_.memory) room_ = std::min(room_, (shape_.memory->amount - r.fixed) / (r.live_token / shape_.chunks + r.forward_token));
+    room_ = std::max(room_, static_cast<double>(falling_.front().length.value));  // what does not fit is told in numbers
+  }
+
+  /// The packs that were fastest, with their programs.
+  /// Errors    out_of_memory: none of the packs that were tried fit; the detail has the shortfall in numbers
+  ///           those of the slicer's packs
+  [[nodiscard]] result<replica_solution> best(std::stop_token stop) {
+    for (const bool apart : {false, true}) {
+      if (apart && !shape_.memory) break;
+      for (const std::vector<sequence>* order : {&falling_, &rising_}) search(order, apart, stop);
+    }
+    if (!found_) attempt({&falling_, true, smallest, 0});
+    if (!found_) return why_;
+    replica_solution made;
+    for (const sequence& s : rising_) made.sequences.push_back(s.id);
+    std::sort(made.sequences.begin(), made.sequences.end());
+    made.partition = std::move(found_->packs);
+    made.programs = programs(found_->work);
+    return made;
+  }
+
+ private:
+  /// How packs are filled.
+  struct rule {
+    const std::vector<sequence>* order;
+    bool apart;      // no sequence begins in the pack that another ends in
+    std::size_t count;  // even packs that the work is enough for, or `smallest`
+    double ramp;     // how fast sizes grow from the ends, by the work done; 0: even
+  };
+  static constexpr std::size_t smallest = 0;
+  struct candidate {
+    partition packs;
+    workload work;
+    seconds makespan;
+  };
+
+  void search(const std::vector<sequence>* order, bool apart, const std::stop_token& stop) {
+    seconds least{std::numeric_limits<double>::infinity()};
+    std::size_t best = 0, packs = 0;
+    for (std::size_t count = 1;; count = std::max(count + 1, count * 5 / 4)) {
+      const std::optional<tried> t = attempt({order, apart, count, 0});
+      if (!t || (found_ && stop.stop_requested())) return;
+      if (t->fits && t->makespan < least) least = t->makespan, best = count;
+      // Until slices get no smaller, or packs are much slower than the best and fit.
+      if ((t->packs == packs && count > 2 * packs) || (t->fits && count > 2 * best && t->makespan > least * 1.05)) break;
+      packs = t->packs;
+    }
+    if (best == 0) return;  // none fits
+    const std::size_t step = std::max<std::size_t>(1, best / 24);
+    for (std::size_t count = std::max<std::size_t>(1, best * 4 / 5); count <= best * 5 / 4 + 1; count += step)
+      if (!found_ || !stop.stop_requested()) attempt({order, apart, count, 0});
+    for (const double ramp : {0.25, 0.5, 1.0, 2.0})
+      for (const std::size_t count : {best, best * 5 / 4 + 1})
+        if (!found_ || !stop.stop_requested()) attempt({order, apart, count, ramp});
+  }
+
+  struct tried {
+    std::size_t packs;
+    seconds makespan;
+    bool fits;
+  };
+
+  /// Makes packs, and keeps them if they are faster than those before. None: the slicer's packs do not fit.
+  std::optional<tried> attempt(const rule& how) {
+    const double size = how.count == smallest ? 0 : total_ > 0 ? total_ / static_cast<double>(how.count) : std::numeric_limits<double>::infinity();
+    const auto budget = [&](seconds done) {
+      const double ends = std::min(done.value, std::max(0.0, total_ - done.value));
+      return seconds{how.ramp > 0 ? std::min(size, size / 8 + how.ramp * ends) : size};
+    };
+    const auto most = room_ < 9e15 ? static_cast<std::int64_t>(std::max(room_, 1.0)) : std::numeric_limits<std::int64_t>::max();
+    candidate made;
+    result<void> filled = fill(made.packs.forward, *how.order, pass::forward, slicer_, cost_, {{}, {most}, shape_.quantum, part_, true},
+                               budget, [&](const sequence&) { return how.apart; });
+    if (!filled) {
+      if (!found_) why_ = std::move(filled).error();
+      return std::nullopt;
+    }
+    made.work = price(made.packs, cost_, shape_, rates_);
+    const std::vector<program> code = programs(made.work);
+    const std::vector<double> peak = simulators::peak_memory(made.work, code);
+    const double held = *std::max_element(peak.begin(), peak.end());
+    const result<seconds> makespan = simulators::makespan(made.work, code);
+    if (!makespan) {
+      why_ = makespan.error();
+      return std::nullopt;
+    }
+    made.makespan = makespan.value();
+    const tried t{made.packs.forward.size(), made.makespan, !shape_.memory || held <= shape_.memory->amount};
+    if (!t.fits && !found_ && held < fullest_) {
+      fullest_ = held;
+      const memory_unit unit = shape_.memory->unit;
+      why_ = {errc::out_of_memory, "forward packs of " + std::to_string(falling_.front().length.value) + " tokens and less need " +
+                                       amount(held, unit) + ", the limit is " + amount(shape_.memory->amount, unit) + ": " +
+                                       amount(held - shape_.memory->amount, unit) + " are missing"};
+    }
+    if (t.fits && (!found_ || made.makespan < found_->makespan)) found_ = std::move(made);
+    return t;
+  }
+
+  [[nodiscard]] std::vector<program> programs(const workload& work) const {
+    return std::vector<program>(static_cast<std::size_t>(shape_.stages),
+                                units_of(work, pass::forward, static_cast<std::size_t>(shape_.stages)));
+  }
+
+  std::vector<sequence> rising_;
+  std::vector<sequence> falling_;
+  const shape& shape_;
+  const Slicer& slicer_;
+  const Cost& cost_;
+  std::vector<memory_rates> rates_;
+  int part_;
+  double total_{};  // seconds of the batch on the busiest part
+  double room_{std::numeric_limits<double>::infinity()};  // tokens that a pack may have
+  std::optional<candidate> found_;
+  double fullest_{std::numeric_limits<double>::infinity()};  // what the packs that need least hold, while none fit
+  error why_{};
+};
+
+}  // namespace slimpack::detail
+
+#endif

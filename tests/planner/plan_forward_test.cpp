@@ -1,0 +1,221 @@
+#include <slimpack/planner.hpp>
+#include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/forward.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/plan_laws.hpp>
+
+#include "../laws/cases.hpp"
+#include "../solvers/batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace slimpack::plan_forward_test {
+namespace {
+
+/// Stages of unlike work, a message that takes time, and bytes.
+struct uneven_bytes : costs::quadratic {
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return costs::quadratic::time(s, p, part) * (1 + 0.3 * (part % 3)); }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const {
+    return memory_rates{.fixed = 100.0 * (stage + 1), .live_token = 2, .gradient_token = 5, .forward_token = 3, .backward_token = 7};
+  }
+  [[nodiscard]] bytes kept(const slice& s, int /*stage*/) const {
+    const double n = static_cast<double>(s.length.value);
+    return {n * (static_cast<double>(s.begin.value) + n / 2) / 16};
+  }
+  [[nodiscard]] seconds reduce_time() const { return {0.5}; }
+};
+
+const costs::quadratic priced{.linear = 1e-6, .attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
+
+TEST(PlanForward, ObeysTheLawsOfPlansOnEveryShape) {
+  int limited = 0;
+  for (int seed = 1; seed <= tests::cases(40); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    shape on{.stages = static_cast<int>(random.between(1, 6)), .replicas = static_cast<int>(random.between(1, 4)),
+             .chunks = static_cast<int>(random.between(1, 3)), .quantum = {random.between(1, 64)}};
+    std::vector<tokens> lengths;
+    tokens longest{};
+    for (std::int64_t n = random.between(1, 40); n > 0; --n) lengths.push_back(random.length({2000})), longest = std::max(longest, lengths.back());
+    const auto check = [&](const auto& cost) {
+      const result<plan> made = planner{on, slicers::equal_cost{}, cost}.plan_forward(lengths);
+      ASSERT_TRUE(made) << made.error().detail << ", seed " << seed;
+      const plan& p = made.value();
+      EXPECT_TRUE(is_forward_only(p));
+      EXPECT_EQ(p.reduce_time, seconds{});
+      EXPECT_TRUE(testing::plan_laws(p, cost)) << testing::plan_laws(p, cost) << "seed " << seed;
+      const result<plan> again = planner{on, slicers::equal_cost{}, cost}.plan_forward(lengths);
+      EXPECT_EQ(again.value().hash, p.hash);
+      if (on.memory) ++limited;
+    };
+    check(priced);
+    check(uneven_bytes{priced});
+    // As much as the longest needs alone: all of it, on every chunk.
+    on.memory = memory_limit{memory_unit::token, static_cast<double>(longest.value)};
+    check(priced);
+  }
+  EXPECT_GT(limited, 0);
+}
+
+/// The least time of any forward packs of a batch on one replica: every order of sequences, each pack boundary tried.
+class exhaustive {
+ public:
+  exhaustive(const shape& on, const costs::quadratic& cost, std::vector<sequence> batch) : on_(on), cost_(cost), batch_(std::move(batch)) {}
+
+  seconds operator()() {
+    std::sort(batch_.begin(), batch_.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; });
+    do {
+      packs_.clear();
+      next(0, tokens{});
+    } while (std::next_permutation(batch_.begin(), batch_.end(), [](const sequence& a, const sequence& b) { return a.id < b.id; }));
+    return best_;
+  }
+
+ private:
+  /// Adds one quantum after the other, each to the pack before or to a new one.
+  void next(std::size_t at, tokens begin) {
+    if (at == batch_.size()) return price();
+    const sequence& s = batch_[at];
+    const slice one{s.id, begin, std::min(on_.quantum, s.length - begin)};
+    const bool ends = one.end() == s.length;
+    for (const bool opens : {true, false}) {
+      if (!opens && packs_.empty()) continue;
+      if (opens) packs_.emplace_back();
+      packs_.back().push_back(one);
+      next(ends ? at + 1 : at, ends ? tokens{} : one.end());
+      packs_.back().pop_back();
+      if (opens) packs_.pop_back();
+    }
+  }
+  /// When the last stage ends the last pack, by the recurrence of a flow shop.
+  void price() {
+    std::vector<seconds> free(static_cast<std::size_t>(on_.stages));
+    for (const std::vector<slice>& pack : packs_) {
+      micropacks joined;
+      for (const slice& s : pack) joined.push(s);
+      joined.close();
+      seconds arrived{};
+      for (int stage = 0; stage < on_.stages; ++stage) {
+        seconds& end = free[static_cast<std::size_t>(stage)];
+        end = std::max(end, arrived) + pack_time(cost_, joined[0], pass::forward, stage);
+        arrived = end + message_time(cost_, size_of(joined[0]), pass::forward, stage);
+      }
+    }
+    best_ = std::min(best_, free.back());
+  }
+
+  shape on_;
+  costs::quadratic cost_;
+  std::vector<sequence> batch_;
+  std::vector<std::vector<slice>> packs_;
+  seconds best_{std::numeric_limits<double>::infinity()};
+};
+
+TEST(PlanForward, IsNearTheBestOfSmallBatches) {
+  double worst = 1, sum = 0;
+  int cases = 0, exact = 0;
+  for (int seed = 1; seed <= tests::cases(30); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const shape on{.stages = static_cast<int>(random.between(2, 4)), .quantum = {16}};
+    std::vector<tokens> lengths;
+    std::int64_t quanta = 0;
+    while (lengths.size() < 4 && quanta < 9) {
+      lengths.push_back({random.between(1, 16 * std::min<std::int64_t>(6, 10 - quanta))});
+      quanta += (lengths.back().value + 15) / 16;
+    }
+    costs::quadratic cost = priced;
+    cost.attention = random.between(0, 1) == 0 ? 1e-8 : 1e-6;
+    cost.per_pack = {random.between(0, 1) == 0 ? 2e-6 : 2e-5};
+    const plan p = planner{on, slicers::equal_cost{}, cost}.plan_forward(lengths).value();
+    const seconds best = exhaustive{on, cost, solvers::sequences_of(lengths)}();
+    EXPECT_GE(best, p.lower_bound * (1 - 1e-12)) << "a bound is no bound, seed " << seed;
+    EXPECT_GE(p.step_time, best * (1 - 1e-12));
+    const double ratio = p.step_time / best;
+    worst = std::max(worst, ratio), sum += ratio, exact += ratio < 1 + 1e-9;
+    ++cases;
+  }
+  std::printf("%d batches: %d as fast as the best, mean %.4f, worst %.4f of its time\n", cases, exact, sum / cases, worst);
+  EXPECT_LT(sum / cases, 1.02);
+  EXPECT_LT(worst, 1.1);
+}
+
+TEST(PlanForward, ComesNearItsBoundOnLargeOnes) {
+  testing::generator random(3);
+  std::vector<tokens> lengths;
+  for (int i = 0; i < 256; ++i) lengths.push_back(random.length({16384}));
+  for (const shape& on : {shape{.stages = 8}, shape{.stages = 4, .replicas = 4}, shape{.stages = 4, .chunks = 2}}) {
+    const plan p = planner{on, slicers::equal_cost{}, priced}.plan_forward(lengths).value();
+    EXPECT_GT(p.efficiency, 0.95);
+    EXPECT_LT(p.bubble, 0.05);
+  }
+}
+
+TEST(PlanForward, TakesLessMemoryWhereItMust) {
+  const std::vector<tokens> lengths = tests::lengths_of({65536, 300, 9000, 2000, 128, 700, 40000, 1});
+  const shape on{.stages = 4};
+  const plan free = planner{on, slicers::equal_cost{}, priced}.plan_forward(lengths).value();
+  shape tight = on;
+  tight.memory = memory_limit{memory_unit::token, 65536};
+  const plan least = planner{tight, slicers::equal_cost{}, priced}.plan_forward(lengths).value();
+  EXPECT_EQ(least.replicas[0].peak_memory, std::vector<double>(4, 65536));
+  EXPECT_GE(least.step_time, free.step_time);
+  tight.memory->amount = 65535;
+  const result<plan> none = planner{tight, slicers::equal_cost{}, priced}.plan_forward(lengths);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, errc::out_of_memory);
+  EXPECT_NE(none.error().detail.find("need 65536 tokens, the limit is 65535 tokens: 1 tokens are missing"), std::string::npos) << none.error().detail;
+  // A step holds all of a sequence until it turns: here it needs as much, but with several sequences on their way.
+  EXPECT_LE(free.replicas[0].peak_memory[0], planner(on, slicers::equal_cost{}, priced)(lengths).value().replicas[0].peak_memory[0]);
+}
+
+TEST(PlanForward, LeavesReplicasIdleThatHaveNoSequence) {
+  const std::vector<tokens> lengths = tests::lengths_of({700, 300});
+  const plan p = planner{{.stages = 2, .replicas = 3}, slicers::equal_cost{}, priced}.plan_forward(lengths).value();
+  EXPECT_TRUE(testing::plan_laws(p, priced)) << testing::plan_laws(p, priced);
+  EXPECT_EQ(std::count_if(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return r.sequences.empty(); }), 1);
+}
+
+TEST(PlanForward, CutsNothingWhereTheSlicerDoesNot) {
+  const std::vector<tokens> lengths = tests::lengths_of({4000, 300, 9000, 2000, 128, 700});
+  const plan p = planner{{.stages = 3}, slicers::whole{}, priced}.plan_forward(lengths).value();
+  EXPECT_TRUE(testing::plan_laws(p, priced)) << testing::plan_laws(p, priced);
+  EXPECT_EQ(p.replicas[0].partition.forward.slices().size(), lengths.size());
+}
+
+TEST(PlanForward, EndsEarlyWhereItIsStopped) {
+  std::stop_source stop;
+  stop.request_stop();
+  const std::vector<tokens> lengths = tests::lengths_of({65536, 300, 9000, 2000, 128, 700, 40000, 1});
+  const plan p = planner{{.stages = 4}, slicers::equal_cost{}, priced}.plan_forward(lengths, stop.get_token()).value();
+  EXPECT_TRUE(p.truncated);
+  EXPECT_TRUE(testing::plan_laws(p, priced)) << testing::plan_laws(p, priced);
+}
+
+/// Slices that go beyond a sequence.
+struct overreaching {
+  template <class Cost>
+  slice next(const sequence& s, tokens at, pass, const cut_budget&, const Cost&) const {
+    return {s.id, at, s.length - at + tokens{at == tokens{}}};
+  }
+};
+
+TEST(PlanForward, RefusesWhatNoPlanCanBeMadeOf) {
+  const std::vector<tokens> lengths = tests::lengths_of({700, 300});
+  EXPECT_EQ(planner(shape{.stages = 2}, slicers::equal_cost{}, priced).plan_forward({}).error().code, errc::invalid_input);
+  const result<plan> wrong = planner{{.stages = 2}, overreaching{}, priced}.plan_forward(lengths);
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().detail.find("the solver's answer is wrong"), std::string::npos) << wrong.error().detail;
+}
+
+}  // namespace
+}  // namespace slimpack::plan_forward_test

@@ -1,0 +1,335 @@
+#include <slimpack/profiling/driver.hpp>
+
+#include "../executors/everywhere.hpp"
+#include "../executors/prefix_model.hpp"
+
+#include <slimpack/basic_planner.hpp>
+#include <slimpack/simulators/sweep.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/transports/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::profiling_test {
+namespace {
+
+using namespace slimpack::profiling;
+
+/// What calls of a part take, by the formula that profiles fit. Parts take unlike times, and backwards more.
+part_rates true_rates(pass p, int part) {
+  const double more = (1 + 0.5 * part) * (p == pass::forward ? 1 : 2.5);
+  return {{3e-5 * more}, {1e-6 * more}, {2e-6 * more}, {1e-9 * more}};
+}
+double true_time(std::span<const piece> pack, pass p, int part) {
+  const part_rates r = true_rates(p, part);
+  double sum = r.pack.value;
+  for (const piece& one : pack) {
+    const auto q = static_cast<double>(one.slice.length.value), prefix = static_cast<double>(one.slice.begin.value);
+    sum += r.slice.value + r.token.value * q + r.pair.value * q * (prefix + (q + 1) / 2);
+  }
+  return sum;
+}
+
+/// Takes no time, but says how much its calls would have taken: by pack, weight gradients apart where asked. Sums a gradient.
+class timed_compute {
+ public:
+  static constexpr backward_cuts cuts = backward_cuts::any;
+  static constexpr bool splits_weight_gradients = true;
+  timed_compute(int stage, int stages, int chunks) : stage_(stage), stages_(stages), chunks_(chunks) {}
+
+  [[nodiscard]] message_format format() const { return {4, element_type::float32}; }
+  [[nodiscard]] int chunks() const { return chunks_; }
+  void begin_step(const step_outline& o) {
+    wrong += o.sequences.size() != announced.size() || !std::equal(o.sequences.begin(), o.sequences.end(), announced.begin());
+    live_ = 0;
+  }
+  void forward(std::span<const piece> pack, std::span<const std::byte> in, outgoing& out) {
+    spend(pack, pass::forward, 1);
+    const int part = static_cast<int>(pack[0].chunk) * stages_ + stage_;
+    wrong += in.empty() != (part == 0) || out.wanted() != (part + 1 < stages_ * chunks_);
+    for (const float x : as<float>(in)) wrong += x != 1 && x != -1;
+    (void)out.bytes();
+    for (const piece& one : pack) live_ += one.slice.length.value, weight_ += one.loss_weight;
+  }
+  void backward(std::span<const piece> pack, std::span<const std::byte>, outgoing& out) {
+    spend(pack, pass::backward, pack[0].weights_apart ? 0.6 : 1);
+    (void)out.bytes();
+    for (const piece& one : pack) live_ -= one.slice.length.value;
+  }
+  void weights(std::span<const piece> pack) { spend(pack, pass::backward, 0.4); }
+  void discard(const piece&) { ++discarded; }
+  template <class Group>
+  result<void> reduce(Group& group) {
+    spent += 0.25;
+    return group.sum(std::span(gradient_));
+  }
+  [[nodiscard]] std::int64_t live() const { return live_; }
+
+  double spent{}, noise{};
+  int wrong{}, discarded{}, calls{}, fails_at{-1};
+  std::vector<sequence> announced;
+
+ private:
+  void spend(std::span<const piece> pack, pass p, double share) {
+    if (calls++ == fails_at) throw std::runtime_error("no kernel");
+    const int part = static_cast<int>(pack[0].chunk) * stages_ + stage_;
+    const double off = noise * static_cast<double>(random_.between(-1000, 1000)) / 1000;
+    spent += share * true_time(pack, p, part) * (1 + off);
+  }
+
+  int stage_, stages_, chunks_;
+  std::int64_t live_{};
+  double weight_{};
+  std::vector<double> gradient_ = std::vector<double>(8, 1);
+  testing::generator random_{7};
+};
+
+/// Reads the time that a compute says it has spent: a device's events.
+class told_time {
+ public:
+  explicit told_time(const timed_compute& of) : of_(&of) {}
+  void start() { begin_ = of_->spent; }
+  [[nodiscard]] seconds stop() { return {of_->spent - begin_}; }
+
+ private:
+  const timed_compute* of_;
+  double begin_{};
+};
+
+/// Profiles on threads, a rank's profile each.
+std::vector<stage_profile> measured(const shape& on, tokens longest, double noise) {
+  const int ranks = on.stages * on.replicas;
+  std::vector<stage_profile> all(static_cast<std::size_t>(ranks));
+  transports::threads world{ranks, {.time_out = {60}}};
+  tests::on_every_rank(ranks, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    timed_compute compute(rank % on.stages, on.stages, on.chunks);
+    compute.noise = noise;
+    driver drive{compute, on, longest, endpoint, told_time(compute)};
+    drive.budget = {0};
+    drive.prepare = [&](std::span<const sequence> s) { compute.announced.assign(s.begin(), s.end()); };
+    all[static_cast<std::size_t>(rank)] = drive.measure().value();
+    EXPECT_EQ(compute.wrong, 0);
+    EXPECT_EQ(compute.live(), 0);
+    EXPECT_EQ(compute.discarded, 0);
+  });
+  return all;
+}
+
+bool near(seconds a, seconds b, double off) { return std::abs(a.value - b.value) <= off * b.value; }
+
+bool same_bits(const stage_profile& a, const stage_profile& b) {
+  const auto same = [](const costs::profiled::sample& x, const costs::profiled::sample& y) {
+    return x.pass == y.pass && x.part == y.part && x.queries == y.queries && x.keys == y.keys && x.time == y.time;
+  };
+  return std::equal(a.samples.begin(), a.samples.end(), b.samples.begin(), b.samples.end(), same) && a.forward == b.forward &&
+         a.backward == b.backward && a.weight_token == b.weight_token && a.message == b.message && a.message_token == b.message_token &&
+         a.reduce == b.reduce && a.check == b.check;
+}
+
+TEST(Profiling, FindsTheRatesThatThereAre) {
+  for (const shape& on : {shape{.stages = 2, .replicas = 2, .quantum = {64}}, shape{.stages = 2, .chunks = 2, .quantum = {16}}, shape{.quantum = {128}}}) {
+    const std::vector<stage_profile> all = measured(on, {3000}, 0);
+    for (const stage_profile& own : all) EXPECT_TRUE(same_bits(own, all[0])) << "ranks have profiles of unlike bits";
+    const stage_profile& p = all[0];
+    ASSERT_EQ(p.forward.size(), static_cast<std::size_t>(on.parts()));
+    for (int part = 0; part < on.parts(); ++part)
+      for (const pass way : both_passes) {
+        const part_rates found = (way == pass::forward ? p.forward : p.backward)[static_cast<std::size_t>(part)], expected = true_rates(way, part);
+        EXPECT_TRUE(near(found.pack, expected.pack, 1e-6)) << found.pack.value << " " << expected.pack.value;
+        EXPECT_TRUE(near(found.slice, expected.slice, 1e-4)) << found.slice.value;
+        EXPECT_TRUE(near(found.token, expected.token, 1e-6)) << found.token.value;
+        EXPECT_TRUE(near(found.pair, expected.pair, 1e-6)) << found.pair.value;
+      }
+    EXPECT_GT(p.check.kinds, 5u);
+    EXPECT_LT(p.check.median, 0.02);
+    ASSERT_EQ(p.weight_token.size(), static_cast<std::size_t>(on.parts()));
+    EXPECT_GT(p.weight_token[0], seconds{});
+    EXPECT_EQ(p.reduce, seconds{on.replicas > 1 ? 0.25 : 0.0});
+    const costs::profiled cost = p.cost().value();
+    EXPECT_EQ(cost.parts(), on.parts());
+    // Packs that no trial had.
+    testing::generator random(3);
+    for (int n = 0; n < 50; ++n) {
+      std::vector<piece> pack;
+      std::vector<slice> slices;
+      for (std::uint32_t k = 0; k < 4; ++k) {
+        slices.push_back({{k}, {64 * random.between(0, 20)}, {random.between(16, 1500)}});
+        pack.push_back({slices.back(), {3000}});
+      }
+      EXPECT_NEAR(cost.time(slices, pass::forward, 0).value / true_time(pack, pass::forward, 0), 1, 0.1);
+    }
+  }
+}
+
+TEST(Profiling, StaysWithinATenthOfNoisyPacksLeftOut) {
+  const stage_profile p = measured({.stages = 2, .quantum = {64}}, {2048}, 0.08)[0];
+  std::printf("noise of 8 %%: %zu kinds of packs left out, %.2f %% off (median), %.2f %% at most; a pack %.3g s (%.3g)\n", p.check.kinds,
+              100 * p.check.median, 100 * p.check.worst, p.forward[0].pack.value, true_rates(pass::forward, 0).pack.value);
+  EXPECT_GT(p.check.median, 0);
+  EXPECT_LT(p.check.median, 0.1);
+  EXPECT_TRUE(near(p.forward[0].token, true_rates(pass::forward, 0).token, 0.2));
+}
+
+/// Steps of a plan on four ranks whose computes' times are told as their reports.
+struct told_steps {
+  plan p;
+  std::vector<step_report> reports;
+};
+told_steps steps_of(std::uint64_t seed, double slower) {
+  testing::generator random(seed);
+  std::vector<tokens> lengths;
+  for (int i = 0; i < 40; ++i) lengths.push_back(random.length({3000}));
+  const shape on{.stages = 2, .replicas = 2, .quantum = {64}};
+  const costs::quadratic cost{.linear = 2e-6, .attention = 1e-9, .per_pack = {3e-5}, .hop = {1e-6}};
+  told_steps made{basic_planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::list{}, simulators::sweep{}}(lengths).value(), {}};
+  for (int rank = 0; rank < 4; ++rank) {
+    step_report& report = made.reports.emplace_back();
+    double now = 0;
+    const replica_plan& r = made.p.replicas[static_cast<std::size_t>(rank / 2)];
+    for (const instruction& i : r.programs[static_cast<std::size_t>(rank % 2)]) {
+      std::vector<piece> pack;
+      for (const slice& s : r.partition.of(i.pass)[i.pack.value]) pack.push_back({s, made.p.lengths[s.sequence.value]});
+      const double time = slower * true_time(pack, i.pass, rank % 2);
+      report.timeline.push_back({i, {now}, {now + time}});
+      now += 1.25 * time;
+    }
+  }
+  return made;
+}
+
+TEST(Profiling, OfRealStepsIsTheSameOnFourRanksAndTellsDrift) {
+  const told_steps steps = steps_of(1, 1), later = steps_of(2, 1.3);
+  std::vector<stage_profile> all(4);
+  std::vector<drift> still(4), drifted(4);
+  transports::threads world{4, {.time_out = {60}}};
+  tests::on_every_rank(4, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    const auto at = static_cast<std::size_t>(rank);
+    const std::vector<observation> own = observations_of(steps.p, rank, steps.reports[at]).value();
+    const std::vector<observation> seen = gather(endpoint, std::span<const observation>(own)).value();
+    all[at] = fit(seen, 2).value();
+    const costs::profiled cost = all[at].cost().value();
+    still[at] = drift_of(cost, seen);
+    drifted[at] = drift_of(cost, gather(endpoint, std::span<const observation>(observations_of(later.p, rank, later.reports[at]).value())).value());
+  });
+  for (int rank = 1; rank < 4; ++rank) EXPECT_TRUE(same_bits(all[static_cast<std::size_t>(rank)], all[0])) << "rank " << rank;
+  std::printf("steps: %zu packs, %zu kinds left out, %.2f %% off; drift %.3f, later %.3f (%.2f %% off)\n", still[0].packs, all[0].check.kinds,
+              100 * all[0].check.median, still[0].ratio, drifted[0].ratio, 100 * drifted[0].error);
+  EXPECT_GT(all[0].check.kinds, 10u);
+  EXPECT_LT(all[0].check.median, 0.1);
+  EXPECT_NEAR(still[0].ratio, 1, 0.05);
+  EXPECT_NEAR(drifted[0].ratio, 1.3, 0.1);
+  EXPECT_EQ(drifted[3].ratio, drifted[0].ratio);
+}
+
+TEST(Profiling, ReadsStepsWhoseWeightGradientsRanApart) {
+  plan p;
+  p.shape = {.stages = 1};
+  p.lengths = {{10}};
+  replica_plan& r = p.replicas.emplace_back();
+  r.sequences = {{0}};
+  for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) packs->push({{0}, {0}, {10}}), packs->close();
+  r.programs = {{{pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {0}, 0, true}}};
+  step_report report;
+  report.timeline = {{r.programs[0][0], {0}, {1}}, {r.programs[0][1], {2}, {4}}, {r.programs[0][2], {5}, {8}}};
+  const std::vector<observation> seen = observations_of(p, 0, report).value();
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[1].time, seconds{5});
+  EXPECT_FALSE(seen[1].weights);
+  EXPECT_EQ(seen[2].time, seconds{3});
+  EXPECT_TRUE(seen[2].weights);
+  report.timeline[0].instruction.pack = {1};
+  EXPECT_EQ(observations_of(p, 0, report).error().code, errc::invalid_input);
+  EXPECT_EQ(observations_of(p, 5, report).error().code, errc::invalid_input);
+}
+
+TEST(Profiling, TakesEveryFormOfCompute) {
+  const auto profile_of = [](auto compute, const shape& on) {
+    transports::threads world{1, {.time_out = {20}}};
+    auto endpoint = world.endpoint(0);
+    driver drive{compute, on, tokens{200}, endpoint};
+    drive.budget = {0};
+    const stage_profile p = drive.measure().value();
+    EXPECT_EQ(p.forward.size(), static_cast<std::size_t>(on.chunks));
+    EXPECT_TRUE(p.cost());
+    EXPECT_EQ(p.weight_token.empty(), !slimpack::detail::splits_weight_gradients<decltype(compute)>);
+  };
+  profile_of(prefix_by_piece(0, 1, 1), {.quantum = {8}});
+  profile_of(prefix_by_pack(0, 1, 2), {.chunks = 2, .quantum = {8}});
+  profile_of(prefix_in_arena<backward_cuts::any>(0, 1, 1), {.quantum = {8}});
+  profile_of(prefix_in_arena<backward_cuts::forward_cuts>(0, 1, 1), {.quantum = {8}});
+  profile_of(prefix_splitting<backward_cuts::any, false>(0, 1, 1), {.quantum = {8}});
+}
+
+TEST(Profiling, EndsOnEveryRankWhereAComputeFails) {
+  std::vector<std::string> said(2);
+  transports::threads world{2, {.time_out = {20}}};
+  tests::on_every_rank(2, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    prefix_in_arena<backward_cuts::any> fine(rank, 2, 1);
+    struct failing : prefix_in_arena<backward_cuts::any> {
+      using prefix_in_arena::prefix_in_arena;
+      int calls{};
+      result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+        if (++calls == 40) return error{errc::compute_failed, "no kernel"};
+        return prefix_in_arena::forward(p, in, out);
+      }
+    } bad(rank, 2, 1);
+    const shape on{.stages = 2, .quantum = {8}};
+    if (rank == 0) {
+      driver drive{fine, on, tokens{200}, endpoint};
+      said[0] = drive.measure().error().detail;
+    } else {
+      driver drive{bad, on, tokens{200}, endpoint};
+      said[1] = drive.measure().error().detail;
+      EXPECT_EQ(bad.held(), bytes{});
+    }
+  });
+  for (const std::string& line : said) {
+    EXPECT_NE(line.find("a trial of "), std::string::npos) << line;
+    EXPECT_NE(line.find("no kernel"), std::string::npos) << line;
+  }
+}
+
+TEST(Profiling, TellsOthersWhereAComputeThrows) {
+  transports::threads world{2, {.time_out = {20}}};
+  std::string said;
+  int thrown = 0;
+  tests::on_every_rank(2, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    timed_compute compute(rank, 2, 1);
+    compute.fails_at = rank == 0 ? 3 : -1;
+    driver drive{compute, shape{.stages = 2, .quantum = {8}}, tokens{200}, endpoint, told_time(compute)};
+    drive.prepare = [&](std::span<const sequence> s) { compute.announced.assign(s.begin(), s.end()); };
+    try {
+      said = drive.measure().error().detail;
+    } catch (const std::runtime_error&) {
+      ++thrown;
+    }
+  });
+  EXPECT_EQ(thrown, 1);
+  EXPECT_NE(said.find("the compute threw"), std::string::npos) << said;
+}
+
+TEST(Profiling, RefusesWhatIsNoObservation) {
+  const std::vector<observation> one{{pass::forward, 0, false, {{{0}, {0}, {8}}}, {1}}};
+  EXPECT_NE(fit(one, 1).error().detail.find("no backward packs were seen on part 0 of 1"), std::string::npos);
+  EXPECT_EQ(fit(std::vector<observation>{{pass::forward, 3, false, {{{0}, {0}, {8}}}, {1}}}, 1).error().code, errc::invalid_input);
+  EXPECT_EQ(fit(std::vector<observation>{{pass::forward, 0, false, {}, {1}}}, 1).error().code, errc::invalid_input);
+  EXPECT_EQ(fit(std::vector<observation>{{pass::forward, 0, false, {{{0}, {0}, {8}}}, {0}}}, 1).error().code, errc::invalid_input);
+}
+
+}  // namespace
+}  // namespace slimpack::profiling_test
