@@ -132,7 +132,7 @@ class Fidelity(unittest.TestCase):
         done = subprocess.run([BENCH, "--only", "F15", "--price-errors", made], capture_output=True, text=True)
         self.assertEqual(0, done.returncode, done.stdout)
         self.assertEqual((DATA / "price_errors.csv").read_text(), made.read_text())
-        for cost, gpu, what, runs, mean, bias, worst in list(csv.reader(made.open()))[1:]:
+        for cost, gpu, what, runs, mean, bias, worst in list(csv.reader(made.read_text().splitlines()))[1:]:
             print(f"{cost} on {gpu}, {runs} of {what}: {mean} % off, at worst {worst} %")
             if cost != "transformer:sheet":
                 self.assertLessEqual(float(mean), 10)
