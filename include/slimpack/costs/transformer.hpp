@@ -41,7 +41,7 @@
 
 namespace slimpack::costs {
 
-/// What the transformer model is computed from.
+/// What transformer::sheet is computed from; transformer::make takes costs::stage_options.
 struct transformer_options {
   costs::recompute recompute{costs::recompute::none};
   bool distributed_optimizer{true};
@@ -55,6 +55,11 @@ struct transformer_options {
 
 /// A decoder-only transformer on GPUs, analytically: operations over sustained rates, embedding on the first part,
 /// logits and loss on the last; or both on all stages, where the shape spreads the vocabulary.
+///
+/// `make` prices what trainings take: the kernels, bytes and messages that costs::profiled_of adds up, with element-wise
+/// kernels, slowed traffic and the optimizer, each at one rate (products at costs::gpu::in_layers), and so a straight line
+/// (detail/analytic/training_rates.hpp). `sheet` has what single large kernels sustain and nothing besides; the formula is
+/// its own. How far each is off published trainings: benchmarks/fidelity/priced_trainings.cpp
 /// Source    operation counts of costs::layer; sustained rates, and the backward/forward ratio of attention, measured
 ///           (costs::gpu); roofline floor derived: a pack takes at least the time to read its part's weights
 /// Formula   slice = linear flops n / (peak gemm_efficiency) + pair flops pairs / (peak attention_efficiency)
@@ -69,7 +74,7 @@ struct transformer_options {
 ///           waits for 1 - overlap of its two all-to-alls (costs::traffic), and for what its products do not cover of the
 ///           rest. Its hidden states are gathered and scattered for attention and shared experts only
 ///           exchange of a row that replicas share: costs::row_exchange
-///           a spread vocabulary: flops of the output layer and bytes of embedded rows, derived (rates_of_vocabulary)
+///           a spread vocabulary: flops of the output layer and bytes of embedded rows, derived (detail/analytic/sheet_rates.hpp)
 /// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries
 ///           that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
 /// Law       analytic: cutting a sequence conserves its times, but for the exchange: later slices need the keys and

@@ -41,7 +41,7 @@ namespace slimpack::detail {
 
 /// Rates of parts as trainings run them: the same kernels, bytes and messages as costs::profiled_of adds up, each at one
 /// rate, and so lines. Of attention pairs count, at long sequences.
-/// Source    derived: the lines go through packs of 16384 and 65536 tokens, where tiles of 128 are whole
+/// Source    derived: lines through packs of 16384 and 65536 tokens, where tiles of 128 are whole; pairs of 65536 tokens
 /// Requires  all that it is made from outlives it            Errors    none            Complexity  O(layers)
 class training_rates {
  public:
