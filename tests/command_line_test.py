@@ -512,7 +512,7 @@ class CommandLine(unittest.TestCase):
         ask = 'source "$1"; COMP_WORDS=(slimpack-plan "${@:2}"); COMP_CWORD=$(($# - 1)); _slimpack_plan; echo "${COMPREPLY[*]}"'
         script = self.file("completion.bash", self.plans("--completion", "bash"))
         for typed, completed in ((["--form"], "--format"), (["--format", "js"], "jsonl json"), (["--planner", "mega"], "megatron"), (["--model", "llama-3.1-8"], "llama-3.1-8b"),
-                                 (["--gpu", "h1"], "h100"), (["--json", "x"], "")):
+                                 (["--gpu", "h1"], "h100 h100-96gb-500w"), (["--json", "x"], "")):
             self.assertEqual(completed + "\n", subprocess.run(["bash", "-c", ask, "bash", script, *typed], capture_output=True, text=True).stdout)
         self.fails(2, ["fish not in {bash,zsh}"], "--completion", "fish")
 
