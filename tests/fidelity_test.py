@@ -127,6 +127,17 @@ class Fidelity(unittest.TestCase):
         file.write_text("\n".join(lines + [lines[1].replace(model, "9.9B")]) + "\n")
         self.assertIn(f"left out: {file}:{len(lines) + 1}, model 9.9B: no times of it in zero_bubble_profiled_times.csv", self.scores("F4"))
 
+    def test_price_errors_that_are_shipped_are_those_of_today(self):
+        made = self.folder / "price_errors.csv"
+        done = subprocess.run([BENCH, "--only", "F15", "--price-errors", made], capture_output=True, text=True)
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertEqual((DATA / "price_errors.csv").read_text(), made.read_text())
+        for cost, gpu, what, runs, mean, bias, worst in list(csv.reader(made.read_text().splitlines()))[1:]:
+            print(f"{cost} on {gpu}, {runs} of {what}: {mean} % off, at worst {worst} %")
+            if cost != "transformer:sheet":
+                self.assertLessEqual(float(mean), 10)
+                self.assertLessEqual(abs(float(worst)), 25)
+
     def test_nothing_to_score_is_an_error(self):
         for only in ("F4", "F5,F4"):
             done = subprocess.run([BENCH, "--only", only, self.folder], capture_output=True, text=True)

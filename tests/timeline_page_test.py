@@ -267,7 +267,7 @@ class TimelinePage(unittest.TestCase):
     def test_key_figures_compare_the_step(self):
         ratio, text = self.browser.evaluate(
             "[(planShown().measured.step / planShown().step).toFixed(3), $('figures').textContent]")
-        for words in ("Step measured", f"{ratio} \u00d7", "Bubble measured", "Instructions off by"):
+        for words in ("Step measured", f"{ratio} \u00d7", "Useful work measured", "Instructions off by"):
             self.assertIn(words, text)
 
     @on_each_measured_tab("both")

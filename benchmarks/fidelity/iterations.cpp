@@ -5,6 +5,8 @@
 #include "machines.hpp"
 #include "data.hpp"
 #include "layer_operations.hpp"
+#include "paper_runs.hpp"
+#include "priced_trainings.hpp"
 #include "scores.hpp"
 #include "trainings.hpp"
 
@@ -34,142 +36,6 @@ constexpr const char* fitted_text =
 
 /// The values that it was chosen from, by the mean over files of their mean errors.
 constexpr double candidates[] = {1, 1.25, 1.5, 1.75, 2, 2.5, 3};
-
-/// How Megatron-LM ran in the papers: before flash attention, with dropout; kernels fused and written for its widths,
-/// so that rows are read once; gradients in fp32, one optimizer on every copy.
-costs::stage_options megatron(bool sequence_parallel, const std::string& recompute) {
-  costs::stage_options with;
-  with.attention = costs::attention_kind::unfused;
-  with.dropout = true;
-  with.messages = costs::messages::waited_for;
-  with.row_share = with.memory_share;
-  with.norm_reads = 1;
-  with.distributed_optimizer = false;
-  with.reduction = costs::reduction::exposed;
-  with.sequence_parallel = sequence_parallel;
-  with.recompute = recompute == "full"        ? costs::recompute::full
-                   : recompute == "selective" ? costs::recompute::attention
-                                              : costs::recompute::none;
-  return with;
-}
-
-/// One run as a paper describes it; what it does not print is empty.
-struct paper_run {
-  std::string name;
-  std::string file;
-  std::string gpu;
-  costs::model_shape model;
-  shape on;
-  int batch{};  ///< sequences
-  tokens sequence;
-  std::optional<int> micro_batch;
-  bool chunks_printed{};
-  costs::stage_options with;
-  seconds measured;
-
-  /// Of a GPU, for the dumb baselines.
-  [[nodiscard]] double flops() const {
-    const double all = 6 * costs::parameters(model) * batch * static_cast<double>(sequence.value);
-    return all / (on.stages * on.replicas * on.tensor);
-  }
-};
-
-struct prediction {
-  seconds time{std::numeric_limits<double>::infinity()};
-  int micro_batch{};
-  int chunks{};
-};
-
-/// What was not printed is chosen as its authors would: the fastest of 1, 2, 4, 8 sequences a micro-batch, and of the
-/// chunks that divide a stage's layers, in whole rounds of the pipeline and within memory.
-prediction predicted(const paper_run& r, machines& cluster) {
-  const machine& m = cluster.of(r.gpu);
-  prediction best;
-  const int of_stage = r.model.layers / r.on.stages;
-  for (int chunks = 1; chunks <= (r.on.stages > 1 ? of_stage : 1); ++chunks) {
-    if (r.chunks_printed ? chunks != r.on.chunks : of_stage % chunks != 0) continue;
-    shape on = r.on;
-    on.chunks = chunks;
-    // What was printed ran, and so fitted.
-    if (!r.chunks_printed) on.memory = memory_limit{memory_unit::byte, m.net.device().memory.value - 4 * gib};
-    costs::stage_options with = r.with;
-    with.longest = r.sequence * 8;
-    const costs::profiled cost = costs::profiled_of(r.model, on, m.kernels, m.net, with, m.layers).value();
-    for (const int micro_batch : {1, 2, 4, 8}) {
-      if (r.micro_batch && *r.micro_batch != micro_batch) continue;
-      if (r.batch % (on.replicas * micro_batch) != 0) continue;
-      if (chunks > 1 && r.batch / on.replicas / micro_batch % on.stages != 0) continue;
-      const std::optional<seconds> t = iteration(cost, on, r.batch / on.replicas, r.sequence, micro_batch);
-      if (t && *t < best.time) best = {*t, micro_batch, chunks};
-    }
-  }
-  return best;
-}
-
-costs::model_shape gpt_of(const cells& c, int layers, std::int64_t vocabulary) {
-  return decoder("GPT", layers, c.count("hidden"), c.count("heads"), 4 * c.count("hidden"), vocabulary, false);
-}
-
-paper_run run_of(const cells& c, const std::string& file, const std::string& label) {
-  paper_run r;
-  r.name = c.text("row_id") + " " + label;
-  r.file = file;
-  r.gpu = c.text("gpu");
-  r.model = gpt_of(c, c.count("layers"), c.count("vocab"));
-  r.batch = c.count("global_batch");
-  r.sequence = {c.count("seq")};
-  return r;
-}
-
-/// Rows of Korthikanti et al.: all printed. Tensor-parallel traffic of backward runs under the weight gradients.
-void add_recompute_rows(const std::filesystem::path& data, std::vector<paper_run>& to) {
-  each_row(data / "published/recompute_iteration_time.csv", [&](const cells& c) {
-    paper_run r = run_of(c, "recompute", c.text("model") + " " + c.text("recompute"));
-    r.on = {.stages = c.count("pp"),
-            .replicas = c.count("dp"),
-            .tensor = c.count("tp"),
-            .chunks = c.count("virtual_stages")};
-    r.chunks_printed = true;
-    r.micro_batch = c.count("micro_batch");
-    r.with = megatron(c.count("sequence_parallel") == 1, c.text("recompute"));
-    r.measured = {c.measured("iteration_s")};
-    to.push_back(r);
-  });
-}
-
-/// Rows of Narayanan et al., SC21: full recompute, by an earlier Megatron-LM, which waits for tensor-parallel traffic
-/// and adds each pack's 16-bit gradients to fp32 ones in a kernel of its own (megatron/model/distributed.py): that
-/// products do so themselves is a later option, gradient_accumulation_fusion.
-void add_sc21_rows(const std::filesystem::path& data, std::vector<paper_run>& to, std::vector<std::string>& notes) {
-  const auto add = [&](paper_run r, const cells& c) {
-    r.with = megatron(false, "full");
-    r.with.hides_tensor_traffic = false;
-    r.with.accumulation_traffic = 10;
-    r.measured = {c.measured("derived_iteration_s")};
-    to.push_back(std::move(r));
-  };
-  each_row(data / "published/megatron_sc21_weak_scaling.csv", [&](const cells& c) {
-    paper_run r = run_of(c, "weak scaling", c.text("params_b") + "B");
-    r.on = {.stages = c.count("pp"), .replicas = c.count("dp"), .tensor = c.count("tp")};
-    add(std::move(r), c);
-  });
-  int sharded = 0;
-  each_row(data / "published/megatron_sc21_ptd_vs_zero3.csv", [&](const cells& c) {
-    int tensor = 0, stages = 0;
-    if (std::sscanf(c.text("scheme").c_str(), "PTD tp%d pp%d", &tensor, &stages) != 2) {
-      ++sharded;
-      return;
-    }
-    paper_run r = run_of(c, "PTD", c.text("params_b") + "B");
-    r.on = {.stages = stages, .replicas = c.count("dp"), .tensor = tensor};
-    r.micro_batch = c.count("micro_batch");
-    add(std::move(r), c);
-  });
-  if (sharded > 0)
-    notes.push_back(
-        std::to_string(sharded) +
-        " ZeRO-3 rows left out: their weights are gathered layer by layer, which no shape of the library does");
-}
 
 score iteration_score(const std::vector<paper_run>& runs, machines& cluster) {
   score s{.id = "F6", .claim = "seconds of a training iteration, GPT on A100, 8 to 3072 GPUs", .fitted = fitted_text};
@@ -238,8 +104,13 @@ std::vector<timed_layer> layers_of(const std::filesystem::path& data, machines& 
   return layers;
 }
 
-/// What the constant is worth on rows that it was not chosen on: leaves out each file in turn.
-std::string cross_validated(const std::filesystem::path& data, const std::vector<paper_run>& runs, machines& cluster) {
+/// What the constant is on rows that it was not chosen on: leaves out each file in turn.
+struct cross_validation {
+  std::map<std::string, double> chosen{};  ///< without that file
+  std::string text{};                      ///< and its mean error there
+};
+
+cross_validation cross_validated(const std::filesystem::path& data, const std::vector<paper_run>& runs, machines& cluster) {
   std::vector<std::map<std::string, std::vector<double>>> errors;  // of each candidate, by file
   for (const double slowdown : candidates) {
     std::map<std::string, std::vector<double>>& of = errors.emplace_back();
@@ -254,7 +125,7 @@ std::string cross_validated(const std::filesystem::path& data, const std::vector
   const auto mean = [](const std::vector<double>& all) {
     return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
   };
-  std::string text = "file left out: constant chosen on the others, its mean error:";
+  cross_validation made{.text = "file left out: constant chosen on the others, its mean error:"};
   for (const auto& left : errors.front()) {
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();
@@ -263,13 +134,14 @@ std::string cross_validated(const std::filesystem::path& data, const std::vector
       for (const auto& [file, all] : errors[i]) sum += file == left.first ? 0 : mean(all);
       if (sum < least) least = sum, best = i;
     }
+    made.chosen[left.first] = candidates[best];
     char one[80];
     std::snprintf(one, sizeof one, " %s %.4g, %.1f %%;", left.first.c_str(), candidates[best],
                   100 * mean(errors[best][left.first]));
-    text += one;
+    made.text += one;
   }
-  text.back() = '.';
-  return text;
+  made.text.back() = '.';
+  return made;
 }
 
 std::vector<score> layer_scores(const std::vector<timed_layer>& layers) {
@@ -293,30 +165,21 @@ std::vector<score> layer_scores(const std::vector<timed_layer>& layers) {
 
 std::vector<score> iterations(const std::filesystem::path& data) {
   machines cluster(data);
-  std::vector<paper_run> runs;
   std::vector<std::string> notes;
-  add_recompute_rows(data, runs);
-  add_sc21_rows(data, runs, notes);
-  left_out others;
-  std::erase_if(runs, [&](const paper_run& r) {
-    bool possible = false;
-    if (!cluster.describes(r.gpu))
-      others.add(r.name, cluster.lacks(r.gpu));
-    else
-      others.attempt(r.name, [&] { possible = std::isfinite(predicted(r, cluster).time.value); });
-    if (!possible && cluster.describes(r.gpu)) others.add(r.name, "it fits no memory, or cannot be divided as printed");
-    return !possible;
-  });
-  others.tell(notes);
+  const std::vector<paper_run> runs = megatron_runs(data, cluster, notes);
   score whole = iteration_score(runs, cluster);
   whole.notes.insert(whole.notes.end(), notes.begin(), notes.end());
-  if (!runs.empty()) whole.notes.push_back(cross_validated(data, runs, cluster));
+  cross_validation fit;
+  if (!runs.empty()) fit = cross_validated(data, runs, cluster), whole.notes.push_back(fit.text);
   left_out other_layers;
   std::vector<score> all =
       layer_scores(layers_of(data, cluster, costs::stage_options{}.slowdown.compute, other_layers));
   other_layers.tell(all.front().notes);
   all.insert(all.begin(), {std::move(whole), other_trainings(data), torchtitan_trainings(data), expert_trainings(data)});
   for (score& s : layer_operations(data)) all.push_back(std::move(s));
+  std::vector<paper_run> unfitted = runs;
+  for (paper_run& r : unfitted) r.with.slowdown.compute = fit.chosen.at(r.file);
+  for (score& s : priced_trainings(data, unfitted, cluster)) all.push_back(std::move(s));
   return all;
 }
 

@@ -44,7 +44,7 @@ class machines {
   std::filesystem::path data_;
   std::string kernel_;
   io::profile profile_;
-  std::map<std::string, machine> made_;
+  std::map<std::filesystem::path, machine> made_;  // by description
 };
 
 }  // namespace fidelity

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@ namespace {
 struct options {
   std::filesystem::path data{SLIMPACK_DATA};
   std::string only{};
+  std::filesystem::path price_errors{};  ///< file to write; empty: none
   bool rows{};
 };
 
@@ -35,7 +37,7 @@ struct subject {
 };
 
 constexpr subject subjects[] = {
-    {"F1 F2 F3 F4 F5", fidelity::pipelines}, {"F6 F7", fidelity::iterations}, {"F8 F9 F10", fidelity::kernels},
+    {"F1 F2 F3 F4 F5", fidelity::pipelines}, {"F6 F7 F15", fidelity::iterations}, {"F8 F9 F10", fidelity::kernels},
     {"F11", fidelity::collectives},          {"F12", fidelity::memory},       {"F13", fidelity::speed},
     {"F14", fidelity::long_context}};
 
@@ -72,12 +74,14 @@ std::string unknown(const options& o) {
 int run(const options& o) {
   std::size_t goals = 0;
   std::string missed;
+  std::string table = "cost,gpu,what,runs,mean_error_pct,bias_pct,worst_error_pct\n";
   std::set<std::string> scored;  // ids with a row or a goal, or with the reason why there is none
   for (const subject& each : subjects) {
     if (!any_wanted(o, each.ids)) continue;
     try {
       for (const fidelity::score& s : each.scores(o.data)) {
         if (!benchmarks::chosen(o.only, s.id)) continue;
+        for (const std::string& line : s.table) table += line + "\n";
         const auto judged =
             std::count_if(s.goals.begin(), s.goals.end(), [](const fidelity::goal& g) { return g.judged(); });
         goals += static_cast<std::size_t>(judged);
@@ -92,6 +96,10 @@ int run(const options& o) {
     }
   }
   std::printf("%zu goals, missed:%s\n", goals, missed.empty() ? " none" : missed.c_str());
+  if (!o.price_errors.empty() && !(std::ofstream(o.price_errors) << table).flush()) {
+    std::fprintf(stderr, "slimpack-bench-fidelity: %s: cannot be written\n", o.price_errors.c_str());
+    return 2;
+  }
   std::string empty;
   for (const std::string& id : asked_for(o))
     if (!scored.contains(id)) empty += (empty.empty() ? "" : ", ") + id;
@@ -111,8 +119,10 @@ int main(int argc, char** argv) {
       o.rows = true;
     } else if (given == "--only" && i + 1 < argc) {
       o.only = argv[++i];
+    } else if (given == "--price-errors" && i + 1 < argc) {
+      o.price_errors = argv[++i];
     } else if (given.substr(0, 1) == "-") {
-      std::fprintf(stderr, "usage: slimpack-bench-fidelity [--rows] [--only F4,F5] [FOLDER]\n");
+      std::fprintf(stderr, "usage: slimpack-bench-fidelity [--rows] [--only F4,F5] [--price-errors FILE] [FOLDER]\n");
       return 2;
     } else {
       o.data = given;
@@ -123,7 +133,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (const std::string id = unknown(o); !id.empty()) {
-    std::fprintf(stderr, "slimpack-bench-fidelity: --only %s: there are F1 to F14\n", id.c_str());
+    std::fprintf(stderr, "slimpack-bench-fidelity: --only %s: there are F1 to F15\n", id.c_str());
     return 2;
   }
   return run(o);

@@ -2,8 +2,9 @@
 // elsewhere.
 
 #include "baselines.hpp"
-#include "machines.hpp"
 #include "data.hpp"
+#include "machines.hpp"
+#include "prices.hpp"
 #include "trainings.hpp"
 
 #include <slimpack/costs/model/gpu_family.hpp>
@@ -50,55 +51,87 @@ std::optional<costs::model_shape> llama_of(const std::filesystem::path& data, st
 
 /// How torchtitan runs: PyTorch's pipelines, which wait for their messages and add each pack's bf16 gradients to fp32
 /// ones; torchao's FP8 with dynamic scales. Weights are gathered once a step in a pipeline; without one their traffic
-/// is under the layers, but here it is waited for at the end.
+/// is under the layers, but here it is waited for at the end, and FSDP2 copies: each gathered weight to its place twice (4
+/// bytes each), and each gradient, cast to fp32, into what is scattered (6). Without torch.compile kernels are PyTorch's own.
 costs::stage_options torchtitan(const cells& c) {
   costs::stage_options with;
   with.recompute = c.text("recompute") == "selective" ? costs::recompute::selective : costs::recompute::full;
   if (c.count("float8") == 1) with.linear_speed = 2, with.cast_bytes = 5;
-  if (c.count("pp") > 1) with.accumulation_traffic = 10;
+  with.accumulation_traffic = c.count("pp") > 1 ? 10 : 14;
+  if (c.count("compiled") == 0) with = costs::eager_pytorch(std::move(with));
   with.messages = costs::messages::waited_for;
   with.reduction = costs::reduction::exposed;
   with.exchange = costs::context_exchange::all_gather;
   return with;
 }
 
+/// One of torchtitan's rows.
+struct torchtitan_run {
+  std::string name{};
+  costs::model_shape model{};
+  shape on{};
+  int local_batch{};
+  int micro_batch{};
+  tokens length{};
+  costs::stage_options with{};
+  double share{};  ///< tokens of a GPU
+  double measured{};
+
+  [[nodiscard]] std::optional<seconds> predicted(const machine& m, price_kind by) const {
+    return with_price(by, m, model, on, with,
+                      [&](const auto& cost) { return iteration(cost, on, local_batch, length, micro_batch); });
+  }
+};
+
+std::optional<torchtitan_run> torchtitan_run_of(const std::filesystem::path& data, const cells& c) {
+  const std::optional<costs::model_shape> model = llama_of(data, c.text("model"));
+  if (!model) return std::nullopt;
+  torchtitan_run r{.model = *model, .local_batch = c.count("local_batch"), .length = {c.count("seq")}, .with = torchtitan(c)};
+  r.on = {.stages = c.count("pp"),
+          .replicas = c.count("fsdp"),
+          .tensor = c.count("tp"),
+          .context = c.count("cp"),
+          .chunks = c.text("schedule").find("nterleaved") == std::string::npos ? 1 : 2};
+  r.micro_batch = r.on.stages > 1 ? std::max(1, r.local_batch / r.on.stages) : r.local_batch;
+  r.with.longest = r.length * r.micro_batch;
+  r.share = r.local_batch * c.number("fsdp") * c.number("seq") / c.number("gpus");
+  r.measured = r.share / c.number("tokens_per_gpu_s");
+  r.name = c.text("row_id") + " " + c.text("model") + " tp " + c.text("tp") + " pp " + c.text("pp") + " cp " + c.text("cp") +
+           (c.count("float8") == 1 ? " FP8" : " bf16");
+  return r;
+}
+
 }  // namespace
+
+std::vector<row> torchtitan_rows(const std::filesystem::path& data, machines& cluster, price_kind by) {
+  std::vector<row> rows;
+  each_row(data / "published/torchtitan_llama3.csv", [&](const cells& c) {
+    if (c.count("float8") == 1 || c.count("compiled") == 1 || !cluster.describes(c.text("gpu"))) return;
+    const std::optional<torchtitan_run> r = torchtitan_run_of(data, c);
+    const std::optional<seconds> t = r ? r->predicted(cluster.of(c.text("gpu")), by) : std::nullopt;
+    if (t) rows.push_back({r->name, t->value, r->measured});
+  });
+  return rows;
+}
 
 score torchtitan_trainings(const std::filesystem::path& data) {
   score s{.id = "F6", .claim = "torchtitan's Llama 3.1: seconds of an iteration on H100 of 500 W, fully sharded"};
   machines cluster(data, "fa2");
   std::vector<measured_run> known;
   each_row(data / "published/torchtitan_llama3.csv", [&](const cells& c) {
-    const std::optional<costs::model_shape> model = llama_of(data, c.text("model"));
-    if (!model || !cluster.describes(c.text("gpu"))) {
+    const std::optional<torchtitan_run> r = torchtitan_run_of(data, c);
+    if (!r || !cluster.describes(c.text("gpu"))) {
       s.notes.push_back(c.text("row_id") + ": its model or GPU is not among the data");
       return;
     }
-    const machine& m = cluster.of(c.text("gpu"));
-    const shape on{.stages = c.count("pp"),
-                   .replicas = c.count("fsdp"),
-                   .tensor = c.count("tp"),
-                   .context = c.count("cp"),
-                   .chunks = c.text("schedule").find("nterleaved") == std::string::npos ? 1 : 2};
-    const int local = c.count("local_batch");
-    const int micro_batch = on.stages > 1 ? std::max(1, local / on.stages) : local;
-    costs::stage_options with = torchtitan(c);
-    const tokens length{c.count("seq")};
-    with.longest = length * micro_batch;
-    const costs::profiled cost = costs::profiled_of(*model, on, m.kernels, m.net, with, m.layers).value();
-    const std::optional<seconds> t = iteration(cost, on, local, length, micro_batch);
-    const double share = local * c.number("fsdp") * c.number("seq") / c.number("gpus");
-    const double measured = share / c.number("tokens_per_gpu_s");
-    const std::string name = c.text("row_id") + " " + c.text("model") + " tp " + c.text("tp") + " pp " + c.text("pp") +
-                             " cp " + c.text("cp") + (c.count("float8") == 1 ? " FP8" : " bf16");
+    const std::optional<seconds> t = r->predicted(cluster.of(c.text("gpu")), price_kind::measured);
     if (!t) return;
-    s.rows.push_back({name, t->value, measured});
-    known.push_back({name, "torchtitan", 6 * costs::parameters(*model) * share, measured});
+    s.rows.push_back({r->name, t->value, r->measured});
+    known.push_back({r->name, "torchtitan", 6 * costs::parameters(r->model) * r->share, r->measured});
   });
   for (std::string& line : dumb_baselines(known)) s.notes.push_back(std::move(line));
   s.notes.push_back(
-      "no goal is set: these GPUs are limited to 500 W, and no table of one is among the data; attention is that of "
-      "FlashAttention-2, as PyTorch had it; which kernels are fused is not told");
+      "no goal is set: attention is that of FlashAttention-2, as PyTorch had it; which kernels are fused is not told");
   return s;
 }
 

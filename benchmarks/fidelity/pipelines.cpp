@@ -4,16 +4,9 @@
 
 #include "data.hpp"
 #include "scores.hpp"
+#include "zero_bubble_runs.hpp"
 
-#include <slimpack/concepts.hpp>
-#include <slimpack/core/partition.hpp>
 #include <slimpack/io/csv.hpp>
-#include <slimpack/pricing/price.hpp>
-#include <slimpack/pricing/workload.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
-#include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/simulators/memory.hpp>
-#include <slimpack/simulators/timeline.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -50,20 +43,6 @@ std::string shown(const char* format, double value) {
   return text;
 }
 
-/// What the tables say of a model.
-struct model {
-  int layers{};
-  double hidden{};
-  double heads{};
-  double length{};
-
-  /// Bytes that a token of a layer keeps until B, and until W: what Qi et al. count, table 1, without flash attention.
-  [[nodiscard]] double until_inputs() const { return 2 * hidden + 5 * heads * length; }
-  [[nodiscard]] double until_weights() const { return 32 * hidden; }
-  /// Operations of a token, forward and backward, without logits (the vocabulary is not told).
-  [[nodiscard]] double operations() const { return 72 * layers * hidden * hidden * (1 + length / (6 * hidden)); }
-};
-
 /// A pipeline of equal micro-batches, and what the authors profiled on it.
 struct setting {
   std::string model;
@@ -76,10 +55,8 @@ struct setting {
   seconds hop;
 
   [[nodiscard]] double work() const { return microbatches * (forward + inputs + weights).value; }
+  [[nodiscard]] double bubble(double time) const { return 1 - work() / time; }
 };
-
-/// Whether a stage goes on while its messages travel, or waits until they are through.
-enum class sends { beside, blocking };
 
 /// Cost model of a setting: every micro-batch takes what was profiled, a chunk of a stage its share of that.
 struct profile {
@@ -100,61 +77,15 @@ struct profile {
   [[nodiscard]] bytes kept(const slice& s, int) const { return {until_b * static_cast<double>(s.length.value)}; }
 };
 
-/// What simulating a schedule gives.
-struct outcome {
-  double makespan{};
-  double span{};    ///< the longest time from a stage's first to its last instruction
-  double memory{};  ///< of the fullest stage, in micro-batches as 1F1B holds them
-  double limit{};   ///< of the same
-
-  [[nodiscard]] double bubble(const setting& s, double time) const { return 1 - s.work() / time; }
-};
-
-template <class Schedule>
-outcome run(const Schedule& schedule, profile cost, double limit, sends how) {
-  const auto micro_batches = static_cast<std::uint32_t>(cost.from.microbatches);
-  const tokens size{128};  // of a micro-batch: only ratios count here
-  partition packs;
-  for (std::uint32_t i = 0; i < micro_batches; ++i)
-    for (micropacks* side : {&packs.forward, &packs.backward}) side->push({{i}, {0}, size}), side->close();
-  shape on;
-  on.stages = cost.from.stages;
-  on.chunks = cost.chunks;
-  const double micro_batch = static_cast<double>(size.value) * (cost.live + cost.until_b);
-  on.memory = memory_limit{memory_unit::byte, limit * micro_batch};
-  const auto priced = [&] { return price(packs, cost, on, rates_of(cost, on).value(), weight_gradients_of<Schedule>); };
-  const std::vector<program> programs = schedule.programs(priced()).value();
-  const workload planned = settled(priced(), programs);
-  cost.how = how;
-  const simulators::timeline lanes = simulators::simulate(settled(priced(), programs), programs).value();
-  outcome out{.makespan = lanes.makespan.value, .limit = limit};
-  for (const auto& lane : lanes.stages) out.span = std::max(out.span, (lane.back().end - lane.front().begin).value);
-  for (const double held : simulators::peak_memory(planned, programs))
-    out.memory = std::max(out.memory, held / micro_batch);
-  return out;
-}
-
-/// A schedule of the paper by its name there, in the memory it is given there. The orders drawn by hand count whole
-/// micro-batches until W; ZB-1p and ZB-2p are planned with what B releases.
-outcome simulate(const std::string& schedule, const setting& s, const model& m, sends how = sends::beside) {
-  using schedules::zero_bubble;
-  using schedules::zero_bubble_order;
-  const int p = s.stages;
-  const profile whole{.from = s};
-  const profile released{.from = s, .live = m.until_weights(), .until_b = m.until_inputs()};
-  if (schedule == "1F1B") return run(schedules::one_f_one_b{.lead = 1}, whole, p, how);
-  if (schedule == "1F1B-I") {  // Megatron-LM's order; one layer a chunk, the embedding and the head count as one each
-    const int chunks = (m.layers + 2) / p;
-    return run(schedules::one_f_one_b{.lead = 2}, profile{.from = s, .chunks = chunks}, s.microbatches, how);
-  }
-  if (schedule == "ZB-H1") return run(zero_bubble{.order = zero_bubble_order::h1}, whole, p, how);
-  if (schedule == "ZB-H2") return run(zero_bubble{.order = zero_bubble_order::h2}, whole, 2 * p - 1, how);
-  if (schedule == "ZB-1p") return run(zero_bubble{}, released, p, how);
-  return run(zero_bubble{}, released, 2 * p, how);
+/// A schedule of the paper by its name there, at the times that were profiled.
+outcome simulate(const std::string& schedule, const setting& s, const zero_bubble_model& m, sends how = sends::beside) {
+  return run_zero_bubble(schedule, s.stages, s.microbatches, m, how, [&](int chunks, double live, double until_b, sends with) {
+    return profile{.from = s, .chunks = chunks, .live = live, .until_b = until_b, .how = with};
+  });
 }
 
 /// Whether simulate knows a schedule; interleaved 1F1B needs a layer a stage.
-bool can_simulate(const std::string& schedule, const setting& s, const model& m) {
+bool can_simulate(const std::string& schedule, const setting& s, const zero_bubble_model& m) {
   if (schedule == "1F1B-I") return m.layers + 2 >= s.stages;
   const auto known = {"1F1B", "ZB-H1", "ZB-H2", "ZB-1p", "ZB-2p"};
   return std::find(known.begin(), known.end(), schedule) != known.end();
@@ -162,7 +93,7 @@ bool can_simulate(const std::string& schedule, const setting& s, const model& m)
 
 /// Models and settings that the tables of a folder tell of, and those that come with the library.
 struct catalogue {
-  std::map<std::string, model> models;
+  std::map<std::string, zero_bubble_model> models;
   std::vector<setting> settings;
 
   explicit catalogue(const std::filesystem::path& data) {
@@ -242,12 +173,12 @@ std::vector<score> bubbles(const std::filesystem::path& data, const catalogue& k
     score& to = splits ? f3 : schedule == "1F1B" ? f1 : f2;
     const std::string label = name + " x" + std::to_string(microbatches) + " " + schedule;
     to.rows.push_back(
-        {label, got.bubble(*s, splits ? got.span : got.makespan), rows->number(i, "bubble_rate").value()});
+        {label, s->bubble(splits ? got.span : got.makespan), rows->number(i, "bubble_rate").value()});
     if (splits) fullest = std::max(fullest, got.memory / got.limit);
     if (schedule == "1F1B-I")
       hops.push_back((got.makespan - s->work() / (1 - to.rows.back().measured)) / s->hop.value / s->stages);
-    to.notes.push_back(label + ": bubble of the span " + shown("%.4f", got.bubble(*s, got.span)) +
-                       ", of the makespan " + shown("%.4f", got.bubble(*s, got.makespan)) + "; holds " +
+    to.notes.push_back(label + ": bubble of the span " + shown("%.4f", s->bubble(got.span)) +
+                       ", of the makespan " + shown("%.4f", s->bubble(got.makespan)) + "; holds " +
                        shown("%.2f", got.memory) + " micro-batches of " + std::to_string(s->stages) + " stages");
   }
   if (!hops.empty())
@@ -294,7 +225,7 @@ std::vector<timed_step> iterations_in(const std::filesystem::path& data, const c
                     .at = *s,
                     .profiled = known.profiled(*s),
                     .measured = measured(*rows, i, "derived_iteration_s")};
-    const model& m = known.models.at(s->model);
+    const zero_bubble_model& m = known.models.at(s->model);
     if (!can_simulate(made.schedule, *s, m)) {
       notes.push_back("left out: " + rows->where(i) + ", schedule " + made.schedule);
       continue;

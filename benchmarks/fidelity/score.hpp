@@ -27,13 +27,14 @@ using benchmarks::goal;
 
 /// What one claim about the simulator came to.
 struct score {
-  std::string id;        ///< "F4"
-  std::string claim;     ///< in a line, with the unit of its rows
+  std::string id{};      ///< "F4"
+  std::string claim{};   ///< in a line, with the unit of its rows
   std::string fitted{"nothing"};  ///< constants that were fitted, and the rows they were fitted to
   error_kind kind{error_kind::relative};
   std::vector<row> rows{};
   std::vector<goal> goals{};
   std::vector<std::string> notes{};
+  std::vector<std::string> table{};  ///< lines for --price-errors
 };
 
 /// Mean of absolute errors, mean of signed ones, the largest, and a percentile, over the rows that are scored. Without

@@ -11,7 +11,7 @@
 namespace fidelity {
 
 std::vector<score> pipelines(const std::filesystem::path& data);    ///< F1 to F5
-std::vector<score> iterations(const std::filesystem::path& data);   ///< F6, F7
+std::vector<score> iterations(const std::filesystem::path& data);   ///< F6, F7, F15
 std::vector<score> kernels(const std::filesystem::path& data);      ///< F8, F9, F10
 std::vector<score> collectives(const std::filesystem::path& data);  ///< F11
 std::vector<score> memory(const std::filesystem::path& data);       ///< F12

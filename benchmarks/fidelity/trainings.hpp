@@ -1,10 +1,11 @@
 #ifndef SLIMPACK_BENCHMARKS_FIDELITY_TRAININGS_HPP
 #define SLIMPACK_BENCHMARKS_FIDELITY_TRAININGS_HPP
 
+#include "machines.hpp"
+#include "prices.hpp"
 #include "score.hpp"
 
 #include <slimpack/core/partition.hpp>
-#include <slimpack/costs/profiled.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/memory.hpp>
@@ -26,7 +27,8 @@ struct iterated {
 
 /// An iteration in which each replica runs so many sequences of one length, some a pack, in Megatron-LM's order: 1F1B,
 /// interleaved where a stage has several chunks. Nothing where the shape's memory limit is exceeded.
-inline std::optional<iterated> iterate(const slimpack::costs::profiled& cost, const slimpack::shape& on, int sequences,
+template <class Cost>
+std::optional<iterated> iterate(const Cost& cost, const slimpack::shape& on, int sequences,
                                        slimpack::tokens length, int micro_batch) {
   using namespace slimpack;
   partition replica;
@@ -43,7 +45,8 @@ inline std::optional<iterated> iterate(const slimpack::costs::profiled& cost, co
 }
 
 /// Its seconds.
-inline std::optional<slimpack::seconds> iteration(const slimpack::costs::profiled& cost, const slimpack::shape& on,
+template <class Cost>
+std::optional<slimpack::seconds> iteration(const Cost& cost, const slimpack::shape& on,
                                                   int sequences, slimpack::tokens length, int micro_batch) {
   const std::optional<iterated> made = iterate(cost, on, sequences, length, micro_batch);
   return made ? std::optional(made->time) : std::nullopt;
@@ -55,6 +58,9 @@ inline std::optional<slimpack::seconds> iteration(const slimpack::costs::profile
 /// torchtitan's, in pipelines and without, of context-parallel ranks and not. Nothing is fitted to them, and no goal is
 /// set.
 [[nodiscard]] score torchtitan_trainings(const std::filesystem::path& data);
+
+/// Of torchtitan's, those in bf16 that were not compiled, by a price.
+[[nodiscard]] std::vector<row> torchtitan_rows(const std::filesystem::path& data, machines& cluster, price_kind by);
 
 /// Trainings of models whose experts ranks divide. Nothing is fitted to them, and no goal is set.
 [[nodiscard]] score expert_trainings(const std::filesystem::path& data);

@@ -117,7 +117,7 @@ void ablation(const options& o, scoreboard&) {
     ladder(on, uniform_cost, b.lengths).run(effort);
     on.tensor = 8;
     std::printf("  %s, transformer\n", b.name.c_str());
-    const auto analytic = costs::transformer::make(model, device, on).value();
+    const auto analytic = costs::transformer::sheet(model, device, on).value();
     ladder(on, analytic, b.lengths).run(effort);
     std::printf("  %s, profiled\n", b.name.c_str());
     const costs::profiled tables = measured(o, model, device, on);

@@ -42,7 +42,7 @@ result<plan> plan_in(const frame& r, const std::vector<tokens>& lengths, const c
                      costs::recompute again) {
   const shape on{.stages = r.stages, .replicas = r.replicas, .tensor = r.tensor, .chunks = r.chunks,
                  .memory = memory_limit{memory_unit::byte, 70.51 * (std::int64_t{1} << 30)}, .vocabulary = where};
-  result<costs::transformer> cost = costs::transformer::make(model, costs::gpus::h100(), on, {.recompute = again});
+  result<costs::transformer> cost = costs::transformer::sheet(model, costs::gpus::h100(), on, {.recompute = again});
   if (!cost) return std::move(cost).error();
   return planner{on, slicers::equal_cost{}, std::move(cost).value(), solvers::two_phase{}}(lengths);
 }

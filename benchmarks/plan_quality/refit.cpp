@@ -66,7 +66,7 @@ class trials {
       put(b, name + ", virtual stages, " + e.name, chunked, uniform_cost, e.budget, schedules::one_f_one_b{});
     }
     deep.memory = {}, deep.stages = 4, deep.replicas = 2, deep.tensor = 4;
-    put(b, name + ", transformer", deep, costs::transformer::make(model, *costs::gpus::named("h100"), deep).value(),
+    put(b, name + ", transformer", deep, costs::transformer::sheet(model, *costs::gpus::named("h100"), deep).value(),
         efforts[0].budget, schedules::list{});
   }
 

@@ -24,7 +24,7 @@ const costs::gpu& h100() {
 }
 
 result<costs::transformer> priced(const costs::model_shape& model, const shapes::layout& on) {
-  return costs::transformer::make(model, h100(), on.shape, {.recompute = on.recompute, .layers = on.layers});
+  return costs::transformer::sheet(model, h100(), on.shape, {.recompute = on.recompute, .layers = on.layers});
 }
 
 /// A planner of the command line, as a shape search asks it.

@@ -21,9 +21,17 @@ using namespace slimpack;
 using shapes::candidate;
 using shapes::layout;
 
-/// The fastest of these layouts with a plan for every batch.
+/// The fastest of these layouts with a plan for every batch. Among many, measured prices would take long to tabulate: the
+/// analytic ones choose, and the measured ones tell its time.
 std::optional<candidate> fastest(const setting& s, std::span<const layout> layouts,
                                  std::span<const std::vector<tokens>> batches) {
+  if (s.measured && layouts.size() > 1) {
+    setting analytic = s;
+    analytic.measured.reset();
+    analytic.options.prices = prices::transformer;
+    const std::optional<candidate> best = fastest(analytic, layouts, batches);
+    return best ? fastest(s, std::span(&best->layout, 1), batches) : std::nullopt;
+  }
   const auto fast = solvers::search_budget::fast();
   const shape_search how{.first = fast, .effort = fast, .finalists = 1, .threads = s.options.threads};
   const result<shapes::ranking> found = ranked(s, s.options.planner, how, layouts, batches);

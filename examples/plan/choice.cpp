@@ -2,6 +2,7 @@
 
 #include "texts.hpp"
 
+#include <slimpack/costs/model/training_flops.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/shapes/space.hpp>
 #include <slimpack/shapes/with_even_stages.hpp>
@@ -49,7 +50,9 @@ std::string share_of(std::size_t count, const char* reason) {
   return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
 }
 
-std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads) {
+/// `batch_flops`: of the mean batch; `peak`: of a GPU.
+std::vector<std::string> line_of(const ranking& found, const candidate& c, bool has_experts, bool spreads, double batch_flops,
+                                 double peak) {
   const shape& on = c.layout.shape;
   std::vector<std::string> cells;
   for (const int degree : {on.replicas, on.stages, on.tensor, on.context})
@@ -62,8 +65,9 @@ std::vector<std::string> line_of(const ranking& found, const candidate& c, bool 
   cells.push_back(time_of(c.step_time) + (c.finalist ? "" : " ~"));
   cells.push_back(time_of(c.fastest) + " to " + time_of(c.slowest));
   cells.push_back(fixed(found.rate(c), 0));
-  cells.push_back(percent(c.bubble, 2));
-  cells.push_back(percent(c.efficiency(), 2));
+  cells.push_back(mfu_text(batch_flops / (c.step_time.value * static_cast<double>(c.layout.gpus()) * peak)));
+  cells.push_back(percent(1 - c.bubble, 2));
+  cells.push_back(gain_text(c.efficiency()));
   cells.push_back(slimpack::detail::amount(c.peak_memory, c.memory_unit));
   return cells;
 }
@@ -115,7 +119,8 @@ result<ranking> ranked(const setting& s, const std::string& planner, const shape
   return search([&](const layout& on) { return transformer_on(s, *s.model, on); });
 }
 
-void print_ranking(std::ostream& out, const std::string& planner, const ranking& found, const setting& s) {
+void print_ranking(std::ostream& out, const std::string& planner, const ranking& found, const setting& s,
+                   std::span<const std::vector<tokens>> batches) {
   const auto count = [&](outcome what) { return found.count(what); };
   out << "shapes    " << planner << " on " << s.options.automatic->gpus << " GPUs, mean over "
       << (s.options.batches > 1 ? std::to_string(s.options.batches) + " batches" : std::string("the batch")) << ": of "
@@ -130,12 +135,15 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
   const bool spreads = std::any_of(found.candidates.begin(), found.candidates.end(),
                                    [](const candidate& c) { return c.layout.shape.vocabulary == vocabulary::spread; });
   std::vector<std::vector<std::string>> table{{"dp", "pp", "tp", "cp", "vpp", "recompute", "layers", "step time", "of batches",
-                                               "tokens/s/GPU", "bubble", "efficiency", "peak memory"}};
+                                               "tokens/s/GPU", "MFU", "useful", "to gain", "peak memory"}};
   if (spreads) table.front().insert(table.front().begin() + 5, "vocabulary");
   if (has_experts) table.front().insert(table.front().begin() + 4, "ep");
+  double flops = 0;
+  for (const std::vector<tokens>& lengths : batches) flops += costs::training_flops(*s.model, lengths);
   bool rough = false;
   for (std::size_t i = 0; i < std::min<std::size_t>(10, count(outcome::planned)); ++i) {
-    table.push_back(line_of(found, found.candidates[i], has_experts, spreads));
+    table.push_back(line_of(found, found.candidates[i], has_experts, spreads, flops / static_cast<double>(batches.size()),
+                            s.device->peak_bf16_flops));
     rough |= !found.candidates[i].finalist;
   }
   print_table(out, table);

@@ -31,9 +31,9 @@ slimpack::result<slimpack::shapes::ranking> ranked(const setting& s, const std::
                                                    std::span<const std::vector<slimpack::tokens>> batches,
                                                    std::stop_token stop = {});
 
-/// A layout and how it compares: the ten best, and how many others are out for which reason.
-void print_ranking(std::ostream& out, const std::string& planner, const slimpack::shapes::ranking& found,
-                   const setting& s);
+/// A layout and how it compares, over these batches: the ten best, and how many others are out for which reason.
+void print_ranking(std::ostream& out, const std::string& planner, const slimpack::shapes::ranking& found, const setting& s,
+                   std::span<const std::vector<slimpack::tokens>> batches);
 
 /// Why nothing of a ranking was planned. Requires no best, and a candidate
 slimpack::error none_of(const slimpack::shapes::ranking& found, const std::string& planner, int gpus);

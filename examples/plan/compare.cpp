@@ -27,18 +27,8 @@ namespace {
 
 using namespace slimpack;
 
-double tokens_of(const plan& p) {
-  double sum = 0;
-  for (const tokens length : p.lengths) sum += static_cast<double>(length.value);
-  return sum;
-}
-
 std::string shape_text(const plan& p) {
   return options_of(shapes::layout{.shape = p.shape, .layers = p.layers});
-}
-
-double rate_of(const plan& p) {
-  return tokens_of(p) / p.step_time.value / static_cast<double>(shapes::layout{.shape = p.shape}.gpus());
 }
 
 std::string limit_text(const plan& p) {
@@ -72,8 +62,9 @@ std::vector<std::vector<std::string>> table_of(const std::vector<std::filesystem
          return shown(p.lengths == first.lengths ? fixed(first.step_time / p.step_time, 2) + " x" : "");
        }},
       {"tokens/s/GPU", [](const plan& p) { return fixed(rate_of(p), 0); }},
-      {"bubble", [](const plan& p) { return percent(p.bubble, 2); }},
-      {"efficiency", [](const plan& p) { return percent(p.efficiency, 2); }},
+      {"MFU", [](const plan& p) { return mfu_text(p.mfu); }},
+      {"useful", [](const plan& p) { return percent(1 - p.bubble, 2); }},
+      {"to gain", [](const plan& p) { return gain_text(p.efficiency); }},
       {"no plan is faster than", [](const plan& p) { return time_of(p.lower_bound); }},
       {"peak memory", [](const plan& p) { return slimpack::detail::amount(peak_of(p), p.memory_unit); }},
       {"forward packs", [](const plan& p) { return std::to_string(packs_of(p, pass::forward)); }},

@@ -1,6 +1,6 @@
 #include "explain.hpp"
 
-#include "tables.hpp"
+#include "memory_split.hpp"
 #include "texts.hpp"
 
 #include <slimpack/costs/hooks.hpp>
@@ -72,9 +72,8 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   out << "packs: their overheads, the loss of short slices, and what cuts make a context-parallel ring wait for;\n"
          "communication: that nothing hides, exchanges of shared sequences and the reduction of gradients;\n"
          "imbalance: stages that are idle since another has more to do; waiting: all other idle time.\n";
-  if (s.measured && std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.layout.recompute != costs::recompute::none; }))
-    out << "Measured times do not tell what is computed again from the rest: it counts as useful.\n";
   const plan& first = rows.front().plan.value();
+  print_memory(out, s, rows.front());
   out << "No plan on this layout is faster than " << time_of(first.lower_bound) << ".\n";
   if (const std::optional<seconds> floor = frame_floor(s, first, lengths))
     out << "No layout, layers or recomputation of as many GPUs has a plan faster than " << time_of(*floor) << ", which is "

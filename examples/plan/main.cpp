@@ -9,12 +9,14 @@
 #include "output_names.hpp"
 #include "outputs.hpp"
 #include "planners.hpp"
+#include "prices.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "setting.hpp"
 #include "stop_signals.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/costs/model/training_flops.hpp>
 #include <slimpack/io/plan_graph.hpp>
 #include <slimpack/io/plan_json.hpp>
 #include <slimpack/io/timeline.hpp>
@@ -90,6 +92,9 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
     p.layers = c.layout.layers;
     if (s.model) p.model = s.model->name;
     if (s.device) p.gpu = s.device->name;
+    if (s.model && s.device && p.step_time > seconds{})
+      p.mfu = costs::training_flops(*s.model, lengths) /
+              (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
     p.hash = hash_of(p);
   }
   return r;
@@ -115,7 +120,7 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
         ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{});
     if (!found) return found.error();
     if (!found.value().best()) return none_of(found.value(), planner, gpus);
-    if (s.options.automatic) print_ranking(out, planner, found.value(), s);
+    if (s.options.automatic) print_ranking(out, planner, found.value(), s, all.lengths);
     on = found.value().best()->layout;
   }
   result<any_cost> cost = cost_on(s, on);
@@ -181,9 +186,12 @@ int run(const options& o) {
   if (result<void> writable = check_outputs(o); !writable) return fail(writable.error());
   result<setting> prepared = prepare(o);
   if (!prepared) return fail(prepared.error());
-  const setting& s = prepared.value();
+  setting& s = prepared.value();
   result<batches> loaded = load(o);
   if (!loaded) return fail(loaded.error());
+  s.longest = tokens{65536};  // packs of many short sequences are as large
+  for (const std::vector<tokens>& lengths : loaded.value().lengths)
+    s.longest = std::max(s.longest, *std::max_element(lengths.begin(), lengths.end()));
   for (const std::string& note : loaded.value().notes) out << "note      " << note << "\n";
   std::vector<contender> contenders;
   std::vector<std::string> left_out;  // baselines that fit nowhere, with why
@@ -199,7 +207,7 @@ int run(const options& o) {
       left_out.push_back(name + " has no plan: " + one.error().detail);
     }
   }
-  print_sources(out, s, contenders.front().cost);
+  print_prices(out, s, contenders.front().cost);
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
     print_limits(out, s, lengths);
@@ -212,7 +220,7 @@ int run(const options& o) {
       return fail(e);
     }
     if (o.batches > 1) out << (b ? "\n" : "") << "batch " << b << "\n";
-    print(out, o, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
+    print(out, s, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
     for (const std::string& why : left_out) out << why << ".\n";
     if (o.explain) print_explained(out, s, rows, lengths);
     for (const row& r : rows)

@@ -68,13 +68,23 @@ void resolve_cost(options& o) {
     if (o.memory_table)
       throw bad_usage{"--memory-table needs --cost transformer or profiled; a quadratic cost knows no bytes"};
     o.quadratic = quadratic_named(cost.substr(kind.size() + 1), *o.hop, o.layout.shape.chunks);
+    o.prices = prices::quadratic;
     return;
   }
   if (kind == "profiled" && named)
-    o.profile = cost.substr(kind.size() + 1);
-  else if (cost != "transformer")
-    throw bad_usage{"--cost '" + cost + "' is unknown; costs are transformer, profiled:DIR and quadratic:L,A,RL,RA,O"};
-  if (!o.model || !o.gpu) throw bad_usage{"--cost " + kind + " needs --model and --gpu, each a name or a JSON file"};
+    o.prices = prices::profiled, o.profile = cost.substr(kind.size() + 1);
+  else if (cost == "measured")
+    o.prices = prices::measured;
+  else if (cost == "transformer")
+    o.prices = prices::transformer;
+  else if (cost == "transformer:sheet")
+    o.prices = prices::sheet;
+  else if (!cost.empty())
+    throw bad_usage{"--cost '" + cost +
+                    "' is unknown; costs are measured, transformer, transformer:sheet, profiled:DIR and quadratic:L,A,RL,RA,O"};
+  if (!o.model || !o.gpu)
+    throw bad_usage{(cost.empty() ? "planning" : "--cost " + kind) + " needs --model and --gpu, each a name or a JSON file" +
+                    (cost.empty() ? ", or --cost quadratic:L,A,RL,RA,O" : "")};
 }
 
 /// What --ep and the options of experts mean.
@@ -279,8 +289,9 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* hop_option = add(machine, "--hop", hop, "SECONDS", "Time of a message between stages [from the network]")
                          ->check(CLI::Range(0.0, 1e12));
   add(machine, "--cost", o.cost_text, "COST",
-      "transformer from the GPU's figures; profiled:DIR from measured tables; or\n"
-      "quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD [transformer]");
+      "measured, from the shipped tables of the GPU; transformer, from its figures; transformer:sheet, what single large\n"
+      "kernels sustain; profiled:DIR, from tables of your own; or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,\n"
+      "OVERHEAD [measured, where there are tables of the GPU; else transformer]");
 
   add(planning, "--planner", o.planner, "NAME",
       "slimpack, megatron, dp_balanced, karmarkar_karp or chunked; milp, where CBC was there, which improves on\n"

@@ -22,6 +22,9 @@ namespace cli {
 
 enum class over_long { reject, truncate, drop };
 
+/// What --cost names. Without it prices are measured where tables of the GPU are shipped, and else the analytic ones.
+enum class prices { automatic, measured, transformer, sheet, profiled, quadratic };
+
 /// The command line, read and checked for what can be checked without opening files.
 struct options {
   std::filesystem::path lengths;
@@ -51,7 +54,8 @@ struct options {
   std::optional<std::filesystem::path> imbalances;    ///< of each layer with experts
   std::string of_experts;                             ///< an option about experts beside --ep that is given, or none
   std::optional<slimpack::seconds> hop;
-  std::string cost_text{"transformer"};                 ///< as typed
+  std::string cost_text;                                ///< as typed, empty where it is not
+  cli::prices prices{cli::prices::automatic};
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is quadratic
   std::optional<std::filesystem::path> profile;         ///< when it is profiled: the tables, a folder or one file
 

@@ -1,7 +1,7 @@
 #include "report.hpp"
 
 #include "explain.hpp"
-#include "tables.hpp"
+#include "memory_margin.hpp"
 #include "texts.hpp"
 
 #include <slimpack/detail/amount.hpp>
@@ -20,29 +20,6 @@ namespace cli {
 namespace {
 
 using namespace slimpack;
-
-/// How much of the time goes where, and how it is known.
-void print_shares(std::ostream& out, const costs::provenance& all) {
-  out << "times     of an uncut sequence of 8192 tokens, forward and backward: " << all << "\n";
-  using costs::work;
-  for (const auto& [name, on] : {std::pair{"attention", work::attention},
-                                 {"products", work::products},
-                                 {"element-wise", work::elementwise},
-                                 {"traffic", work::traffic}}) {
-    const costs::provenance part = all.of(on);
-    out << "          " << std::setw(5) << percent(part.total() / all.total(), 0) << " " << name << ": " << part << "\n";
-  }
-}
-
-/// Each model once, in the order of the tables.
-std::string models_of(const std::vector<costs::layer_sample>& layers) {
-  std::vector<std::string> models;
-  for (const costs::layer_sample& l : layers)
-    if (std::find(models.begin(), models.end(), l.model) == models.end()) models.push_back(l.model);
-  std::string list;
-  for (const std::string& model : models) list += (list.empty() ? "" : ", ") + model;
-  return list;
-}
 
 /// What holds up the slowest replica, and those that it shares sequences with.
 void print_critical_path(std::ostream& out, const plan& p) {
@@ -91,7 +68,8 @@ void print_shared(std::ostream& out, const plan& p, bool verbose) {
       << (least == most ? "" : std::to_string(least) + " to ") << most << " replicas each (--verbose lists them)\n";
 }
 
-void print_batch(std::ostream& out, const options& o, const row& first) {
+void print_batch(std::ostream& out, const setting& s, const row& first) {
+  const options& o = s.options;
   const plan& p = first.plan.value();
   const auto longest = std::max_element(p.lengths.begin(), p.lengths.end())->value;
   std::int64_t total = 0;
@@ -109,43 +87,22 @@ void print_batch(std::ostream& out, const options& o, const row& first) {
   if (!first.layout.layers.empty()) out << ", layers " << layers_text(first.layout.layers);
   if (first.layout.recompute != costs::recompute::none) out << ", recompute " << name_of(first.layout.recompute);
   out << ", cuts at multiples of " << p.shape.quantum.value << " tokens\n";
+  const auto amount = [](bytes size) { return slimpack::detail::amount(size.value, memory_unit::byte); };
   out << "memory    "
       << (p.shape.memory ? slimpack::detail::amount(p.shape.memory->amount, p.memory_unit) + " limit per " +
                                (p.memory_unit == memory_unit::byte ? "GPU" : "stage")
-                         : std::string("no limit"))
-      << "\n";
+                         : std::string("no limit"));
+  if (s.device && p.shape.memory && !o.limits_memory) {
+    const memory_margin margin = memory_margin::of(*s.device);
+    out << ", a margin of " << amount(margin.all()) << " left of " << amount(s.device->memory) << ": fragments "
+        << amount(margin.fragments) << ", workspaces " << amount(margin.workspaces) << ", communicators " << amount(margin.communicators);
+  }
+  out << "\n";
   print_shared(out, p, o.verbose);
   out << "\n";
 }
 
 }  // namespace
-
-void print_sources(std::ostream& out, const setting& s, const any_cost& any) {
-  if (!s.measured) return;
-  const measurements& m = *s.measured;
-  const auto raised = [](double change) {
-    return change > 0 ? ", changed by up to " + percent(change, 0) + " so that no time falls" : std::string{};
-  };
-  const auto& cost = std::get<costs::profiled>(any);
-  print_shares(out, cost.sources());
-  if (cost.largest_change() > 0)
-    out << "stages    tabulated from what follows" << raised(cost.largest_change()) << "\n";
-  out << "attention ";
-  if (const auto& table = m.kernels.attention_measured())
-    out << table->reference() << (table->has_backward() ? "" : ", backward not measured")
-        << raised(table->largest_change());
-  else
-    out << "not measured";
-  out << "\nproducts  ";
-  if (const auto& table = m.kernels.products_measured())
-    out << "measured" << raised(table->largest_change());
-  else
-    out << "not measured";
-  out << "\nlayers    " << (m.layers.empty() ? "not measured" : "measured of " + models_of(m.layers));
-  out << "\nlinks     " << (m.network.measured() ? "measured" : "not measured") << "\n";
-  for (const std::string& use : uses_of(s)) out << "table     " << use << "\n";
-  for (const std::string& note : m.notes) out << "note      " << note << "\n";
-}
 
 double peak_of(const plan& p) {
   double peak = 0;
@@ -154,12 +111,23 @@ double peak_of(const plan& p) {
   return peak;
 }
 
-void print(std::ostream& out, const options& o, const std::vector<row>& rows, seconds uncut) {
-  print_batch(out, o, rows.front());
+double tokens_of(const plan& p) {
+  double sum = 0;
+  for (const tokens length : p.lengths) sum += static_cast<double>(length.value);
+  return sum;
+}
+
+double rate_of(const plan& p) {
+  return tokens_of(p) / p.step_time.value / static_cast<double>(shapes::layout{.shape = p.shape}.gpus());
+}
+
+void print(std::ostream& out, const setting& s, const std::vector<row>& rows, seconds uncut) {
+  const options& o = s.options;
+  print_batch(out, s, rows.front());
   const auto megatron = std::find_if(rows.begin(), rows.end(),
                                      [](const row& r) { return r.planner == "megatron" && r.plan && !r.over_memory; });
-  const std::vector<std::string> head{"planner",    "step time",   "speed-up", "bubble",
-                                      "efficiency", "peak memory", "planning"};
+  const std::vector<std::string> head{"planner", "step time", "speed-up",    "tokens/s/GPU", "MFU",
+                                      "useful",  "to gain",   "peak memory", "planning"};
   std::vector<std::vector<std::string>> table{head};
   const bool chosen = o.automatic || o.even_stages;
   if (chosen) table.front().emplace_back("on");
@@ -169,7 +137,7 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
     const bool compared = megatron != rows.end() && !r.over_memory;
     table.push_back(
         {r.planner, time_of(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
-         percent(p.bubble, 2), percent(p.efficiency, 2),
+         fixed(rate_of(p), 0), mfu_text(p.mfu), percent(1 - p.bubble, 2), gain_text(p.efficiency),
          slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time_of(p.planning_time)});
     if (chosen) table.back().push_back(options_of(r.layout));
   }
@@ -180,13 +148,16 @@ void print(std::ostream& out, const options& o, const std::vector<row>& rows, se
   out << "\nstep time is a makespan: from a common start to the end of the slowest replica"
       << (first.reduce_time.value > 0 ? " and its reduction.\n" : ".\n");
   print_critical_path(out, first);
-  out << "No plan of this batch is faster than " << time_of(first.lower_bound) << " (" << best->name
-      << "); efficiency is against that.\n";
   if (first.rank_time && first.step_time > seconds{}) {
     const std::string lost = losses_of(first);
-    out << "Of the stages' time " << percent(first.rank_time->useful / first.rank_time->total(), 1) << " is useful work"
+    out << "useful: of the stages' time " << percent(first.rank_time->useful / first.rank_time->total(), 1) << " is work of the batch"
         << (lost.empty() ? "" : "; " + lost) << ".\n";
   }
+  out << "to gain: no plan of this batch on this layout is faster than " << time_of(first.lower_bound) << " (" << best->name
+      << "), so at most " << gain_text(first.efficiency) << " of the step.\n";
+  if (first.mfu)
+    out << "MFU: 6 flops a weight and token, and those of causal attention, over the peak of the GPUs; what is computed again does\n"
+           "not count.\n";
   if (!o.forward_only) out << "No plan that cuts no sequence is faster than " << time_of(uncut) << ".\n";
   if (std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.over_memory; }))
     out << "* over memory: does not fit the limit, shown without it; counts in no speed-up.\n";

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_REPORT_HPP
 #define SLIMPACK_EXAMPLES_PLAN_REPORT_HPP
 
-#include "options.hpp"
 #include "setting.hpp"
 
 #include <slimpack/core/error.hpp>
@@ -27,14 +26,15 @@ struct row {
 /// The most memory that any stage of a plan holds.
 double peak_of(const slimpack::plan& p);
 
-/// Where the times of a setting come from: which are measured, and what is wrong with the measurements.
-void print_sources(std::ostream& out, const setting& s, const any_cost& cost);
+/// Tokens of the batch, and those that each GPU trains in a second.
+double tokens_of(const slimpack::plan& p);
+double rate_of(const slimpack::plan& p);
 
 /// What a search did, a line for each kind of change.
 void print_search(std::ostream& out, const slimpack::solvers::search_report& did);
 
 /// What was planned, the table, and how to read it. `uncut` is the least step time of any plan that cuts no sequence.
-void print(std::ostream& out, const options& o, const std::vector<row>& rows, slimpack::seconds uncut);
+void print(std::ostream& out, const setting& s, const std::vector<row>& rows, slimpack::seconds uncut);
 
 }  // namespace cli
 

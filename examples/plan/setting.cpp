@@ -1,12 +1,15 @@
 #include "setting.hpp"
 
+#include "memory_margin.hpp"
 #include "shipped.hpp"
 #include "texts.hpp"
 
 #include <slimpack/costs/calibrated.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>
+#include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled_of.hpp>
+#include <slimpack/costs/stage_options.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/io/detail/open.hpp>
 #include <slimpack/io/gpu.hpp>
@@ -100,15 +103,27 @@ result<costs::gpu> gpu_of(const std::string& text) {
   return with_names(read.error(), shipped::gpus, "--gpu");
 }
 
-/// The GPU's own rows of the tables; what they lack, its description fills in.
-result<measurements> measured_on(const costs::gpu& device, const std::filesystem::path& folder) {
+std::filesystem::path shipped_tables() {
+  return shipped_data() / "profiles";
+}
+
+/// Whether kernels of the GPU's family were measured in the shipped tables.
+bool has_shipped_tables(const costs::gpu& device) {
+  const result<io::profile> all = io::read_profile(shipped_tables());
+  return all && all.value().of(device.name).has_value();
+}
+
+/// The GPU's own rows of the tables; what they lack, its description fills in. Shipped tables are of the boards that are
+/// known by name, and are told for another board of the same chip by its clock and its memory.
+result<measurements> measured_on(const costs::gpu& device, const std::filesystem::path& folder, bool are_shipped) {
   result<std::vector<io::profile_table>> tables = io::read_profile_tables(folder);
   if (!tables) return std::move(tables).error();
   result<io::profile> own = io::profile::of_tables(tables.value()).of(device.name);
   if (!own)
     return error{own.error().code, folder.string() + ": " + own.error().detail +
                                        "; measure it with examples/profile, or use --cost transformer"};
-  const io::profile& rows = own.value();
+  const std::optional<costs::gpu> chip = costs::gpus::named(costs::gpu_family(device.name));
+  const io::profile rows = are_shipped && chip ? own.value().on_board(*chip, device) : own.value();
   const auto here = [&](const error& e) { return error{e.code, folder.string() + ": " + e.detail}; };
   // Between and beyond measured sizes times follow the constants of these kernels, where there are enough to fit them.
   const costs::wave_model sheet(device);
@@ -139,13 +154,25 @@ costs::routing routing_of(const setting& s, const costs::model_shape& model) {
   return how;
 }
 
+/// How the trainer runs a layout, as far as options say.
+costs::stage_options trainer_of(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
+  return {.recompute = on.recompute,
+          .routing = routing_of(s, model),
+          .reduction = s.options.reduction,
+          .tensors = s.tensors,
+          .layers = on.layers,
+          .hop = s.options.hop,
+          .longest = s.longest};
+}
+
 }  // namespace
 
 result<memory_limit> usual_limit(const costs::gpu& device) {
-  constexpr double reserve = 4.0 * 1024 * 1024 * 1024;
-  if (device.memory.value > reserve) return memory_limit{memory_unit::byte, device.memory.value - reserve};
+  const bytes margin = memory_margin::of(device).all();
+  if (device.memory > margin) return memory_limit{memory_unit::byte, (device.memory - margin).value};
   return error{errc::out_of_memory, device.name + " has " + detail::amount(device.memory.value, memory_unit::byte) +
-                                        ", less than the 4 GiB kept free; set --memory"};
+                                        ", less than the margin of " + detail::amount(margin.value, memory_unit::byte) +
+                                        " for fragments, workspaces and communicators; set --memory"};
 }
 
 result<setting> prepare(const options& o) {
@@ -173,8 +200,13 @@ result<setting> prepare(const options& o) {
     if (!tensors) return std::move(tensors).error();
     s.tensors = std::move(tensors).value();
   }
-  if (o.profile) {
-    result<measurements> measured = measured_on(*s.device, *o.profile);
+  if (o.prices == prices::automatic) {
+    s.options.prices = has_shipped_tables(*s.device) ? prices::measured : prices::transformer;
+    s.options.cost_text = s.options.prices == prices::measured ? "measured" : "transformer";
+  }
+  const bool are_shipped = s.options.prices == prices::measured;
+  if (o.profile || are_shipped) {
+    result<measurements> measured = measured_on(*s.device, are_shipped ? shipped_tables() : *o.profile, are_shipped);
     if (!measured) return std::move(measured).error();
     s.measured = std::move(measured).value();
   }
@@ -213,23 +245,18 @@ costs::quadratic quadratic_on(const setting& s, const shapes::layout& on) {
 }
 
 result<costs::transformer> transformer_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
-  return costs::transformer::make(model, *s.device, on.shape,
-                                  {.recompute = on.recompute,
-                                   .reduction = s.options.reduction,
-                                   .layers = on.layers,
-                                   .hop = s.options.hop,
-                                   .tensors = s.tensors,
-                                   .routing = routing_of(s, model)});
+  if (s.options.prices != prices::sheet) return costs::transformer::make(model, *s.device, on.shape, trainer_of(s, model, on));
+  return costs::transformer::sheet(model, *s.device, on.shape,
+                                   {.recompute = on.recompute,
+                                    .reduction = s.options.reduction,
+                                    .layers = on.layers,
+                                    .hop = s.options.hop,
+                                    .tensors = s.tensors,
+                                    .routing = routing_of(s, model)});
 }
 
 result<costs::profiled> profiled_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {
-  return costs::profiled_of(model, on.shape, s.measured->kernels, s.measured->network,
-                            {.recompute = on.recompute,
-                             .routing = routing_of(s, model),
-                             .reduction = s.options.reduction,
-                             .tensors = s.tensors,
-                             .layers = on.layers,
-                             .hop = s.options.hop},
+  return costs::profiled_of(model, on.shape, s.measured->kernels, s.measured->network, trainer_of(s, model, on),
                             s.measured->layers);
 }
 

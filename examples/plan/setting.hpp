@@ -30,18 +30,19 @@ struct measurements {
   std::vector<std::string> notes;                   ///< a line each
 };
 
-/// What every batch is planned with: the options, and what their files hold.
+/// What every batch is planned with: the options, their --cost resolved, and what their files hold.
 struct setting {
   cli::options options;
   std::optional<slimpack::costs::model_shape> model{};
   std::optional<slimpack::costs::gpu> device{};
   slimpack::costs::saved_tensors tensors{slimpack::costs::saved_tensors::flash_attention()};
   slimpack::costs::routing routing{};      ///< as given, with the factors of a file
-  std::optional<measurements> measured{};  ///< under --cost profiled
+  std::optional<measurements> measured{};  ///< under --cost measured and profiled
   slimpack::shapes::layout layout{};       ///< as given, with the memory limit
+  slimpack::tokens longest{1 << 20};       ///< of a sequence: measured prices are tabulated up to there
 };
 
-/// What a GPU has less what is kept free: contexts, communication buffers, fragments.
+/// What a GPU has less what is kept free (memory_margin.hpp).
 /// Errors    out_of_memory: nothing is left
 slimpack::result<slimpack::memory_limit> usual_limit(const slimpack::costs::gpu& device);
 

@@ -14,7 +14,7 @@ namespace cli {
 namespace {
 
 std::filesystem::path folder_of(shipped kind) {
-  return std::filesystem::path(SLIMPACK_PLAN_DATA) / (kind == shipped::models ? "models" : "gpus");
+  return shipped_data() / (kind == shipped::models ? "models" : "gpus");
 }
 
 bool same_but_for_case(const std::string& a, const std::string& b) {
@@ -23,6 +23,18 @@ bool same_but_for_case(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+std::filesystem::path shipped_data() {
+  static const std::filesystem::path found = [] {
+    std::error_code failed;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+    if (!program.empty())
+      for (const std::filesystem::path& folder : {program / "data", program.parent_path() / "share" / "slimpack"})
+        if (std::filesystem::is_directory(folder / "profiles", failed)) return folder;
+    return std::filesystem::path(SLIMPACK_PLAN_DATA);
+  }();
+  return found;
+}
 
 std::vector<std::string> names_of(shipped kind) {
   std::vector<std::string> names;

@@ -83,6 +83,14 @@ std::string percent(double ratio, int digits) {
   return fixed(100 * ratio, digits) + " %";
 }
 
+std::string gain_text(double efficiency) {
+  return percent(1 - efficiency, 2);
+}
+
+std::string mfu_text(const std::optional<double>& mfu) {
+  return mfu ? percent(*mfu, 1) : "-";
+}
+
 std::string time_of(slimpack::seconds s) {
   if (s.value >= 1) return fixed(s.value, 3) + " s";
   return s.value >= 1e-3 ? fixed(1e3 * s.value, 2) + " ms" : fixed(1e6 * s.value, 1) + " us";

@@ -59,6 +59,21 @@ TEST(ProfiledOf, ProductsHaveTheFlopsOfTheirLayer) {
       }
 }
 
+TEST(ProfiledOf, TellsWhatIsComputedAgainFromWhatIsUseful) {
+  const bare gpu;
+  const shape on{.stages = 2, .tensor = 2};
+  const slice whole{{0}, {0}, {8192}};
+  const profiled none = gpu.cost(tests::llama_3_1_8b(), on);
+  for (const costs::recompute again : {costs::recompute::attention, costs::recompute::selective, costs::recompute::full}) {
+    const profiled cost = gpu.cost(tests::llama_3_1_8b(), on, {.recompute = again});
+    for (const int part : {0, 1}) {
+      EXPECT_NEAR(cost.useful(whole, pass::backward, part) / none.useful(whole, pass::backward, part), 1, 0.03) << part;
+      EXPECT_LT(cost.useful(whole, pass::backward, part), cost.least(whole, pass::backward, part)) << part;
+      EXPECT_EQ(cost.useful(whole, pass::forward, part), cost.least(whole, pass::forward, part)) << part;
+    }
+  }
+}
+
 // A rank of 8 that divide experts runs as many flops as before, times the imbalance of its routed rows.
 TEST(ProfiledOf, ProductsOfDividedExpertsHaveTheFlopsOfTheirLayer) {
   for (const costs::model_shape& m : {tests::mixtral_8x7b(), tests::deepseek_v3()})
@@ -267,8 +282,9 @@ TEST(ProfiledOf, MessagesThatAreWaitedForCountInThePacks) {
   EXPECT_EQ(message_time(waits, {8192}, pass::forward, 0), seconds{});
   const seconds message = message_time(beside, {8192}, pass::forward, 0);
   EXPECT_GT(message, seconds{});
+  // slowed down like all communication that compute waits for
   EXPECT_NEAR((pack_of(waits, {8192}, pass::forward, 1) - pack_of(beside, {8192}, pass::forward, 1)).value,
-              message.value, 1e-12);
+              stage_options{}.slowdown.exposed * message.value, 1e-12);
 }
 
 TEST(ProfiledOf, AHopReplacesTheNetworksMessages) {

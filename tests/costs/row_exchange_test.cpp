@@ -37,7 +37,7 @@ const std::vector<slice> head_and_tail{{{0}, {0}, {2}}, {{0}, {6}, {2}}};
 /// What it waits for on part 0, if the row ends at `end` and `sharers` share it.
 double waits(const shape& on, pass p, exchange how, std::int64_t end = 8, std::uint32_t sharers = 2,
              recompute what = recompute::none) {
-  const auto cost = costs::transformer::make(tests::tiny(), slow_gpu(), on, {.recompute = what}).value();
+  const auto cost = costs::transformer::sheet(tests::tiny(), slow_gpu(), on, {.recompute = what}).value();
   std::vector<std::uint32_t> replicas(sharers);
   std::iota(replicas.begin(), replicas.end(), 0u);
   return cost.exchange({{0}, p, {0}, {end}, replicas, {0}, how}, head_and_tail, p, 0).value;
@@ -45,7 +45,7 @@ double waits(const shape& on, pass p, exchange how, std::int64_t end = 8, std::u
 
 /// The same where keys and values are kept: of a row [begin, 8), `others` tokens come and `sent` go.
 double keeps(pass p, std::int64_t begin, std::int64_t others, std::int64_t sent, recompute what = recompute::none) {
-  const auto cost = costs::transformer::make(tests::tiny(), slow_gpu(), {.stages = 2, .replicas = 2}, {.recompute = what}).value();
+  const auto cost = costs::transformer::sheet(tests::tiny(), slow_gpu(), {.stages = 2, .replicas = 2}, {.recompute = what}).value();
   const std::vector<std::uint32_t> replicas{0, 1};
   const std::vector<slice> mine{{{0}, {begin}, {2}}, {{0}, {begin + 6}, {2}}};
   return cost.exchange({{0}, p, {0}, {begin + 8}, replicas, {begin}, exchange::keep, {others}, {sent}}, mine, p, 0).value;
@@ -112,7 +112,7 @@ TEST(RowExchange, IsHiddenByEnoughAttention) {
   costs::gpu fast = slow_gpu();
   fast.between = {{0.25}, 1e6};
   const shape on{.stages = 2, .replicas = 2};
-  const auto cost = costs::transformer::make(tests::tiny(), fast, on).value();
+  const auto cost = costs::transformer::sheet(tests::tiny(), fast, on).value();
   const std::vector<std::uint32_t> both{0, 1};
   EXPECT_EQ(cost.exchange({{0}, pass::forward, {0}, {8}, both, {0}, exchange::ring}, head_and_tail, pass::forward, 0), seconds{0.25});
 }
@@ -126,7 +126,7 @@ TEST(RowExchange, IsAlikeForMeasuredTimesAndForOperations) {
   const std::vector<slice> mine{{{7}, {4096}, {512}}, {{7}, {8192 - 512}, {512}}};
   for (const costs::model_shape& m : {tests::llama_3_1_8b(), tests::deepseek_v3()}) {
     for (const recompute what : {recompute::none, recompute::full}) {
-      const auto counted = costs::transformer::make(m, far, on, {.recompute = what}).value();
+      const auto counted = costs::transformer::sheet(m, far, on, {.recompute = what}).value();
       for (const double exposed : {1.0, 1.3}) {
         const costs::kernel_times kernels{costs::wave_model(far)};
         const auto measured = costs::profiled_of(m, on, kernels, costs::network(far),

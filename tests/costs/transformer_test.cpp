@@ -36,7 +36,7 @@ costs::gpu slow_gpu() {
 }
 
 transformer tiny(const shape& on = {.stages = 2}, transformer::options with = {.launch = {0.5}}) {
-  return transformer::make(tests::tiny(), slow_gpu(), on, std::move(with)).value();
+  return transformer::sheet(tests::tiny(), slow_gpu(), on, std::move(with)).value();
 }
 
 slice of_length(std::int64_t n) {
@@ -48,7 +48,7 @@ double time_of(const transformer& t, const slice& s, pass p, int part) {
 }
 
 std::string refusal(const shape& on, transformer::options with = {}) {
-  const result<transformer> made = transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on, std::move(with));
+  const result<transformer> made = transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, std::move(with));
   if (made) return "no refusal";
   EXPECT_EQ(made.error().code, errc::invalid_input);
   return made.error().detail;
@@ -112,7 +112,7 @@ TEST(Transformer, CountsNoRecomputeAsUseful) {
 
 TEST(Transformer, TradesTimeForMemory) {
   const auto variant = [](recompute r) {
-    return transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 4, .tensor = 8}, {.recompute = r})
+    return transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 4, .tensor = 8}, {.recompute = r})
         .value();
   };
   const transformer none = variant(recompute::none);
@@ -129,7 +129,7 @@ TEST(Transformer, SpreadsLayersEvenlyAndInnerPartsFirst) {
   const auto spread = [](int layers, const shape& on) {
     costs::model_shape m = tests::tiny();
     m.layers = layers;
-    const transformer t = transformer::make(m, slow_gpu(), on).value();
+    const transformer t = transformer::sheet(m, slow_gpu(), on).value();
     return std::vector<int>(t.layers().begin(), t.layers().end());
   };
   EXPECT_EQ(spread(6, {.stages = 3}), (std::vector<int>{2, 2, 2}));
@@ -143,7 +143,7 @@ TEST(Transformer, SpreadsLayersEvenlyAndInnerPartsFirst) {
 TEST(Transformer, TakesUnevenLayers) {
   costs::model_shape m = tests::tiny();
   m.layers = 3;
-  const transformer t = transformer::make(m, slow_gpu(), {.stages = 2}, {.layers = {2, 1}}).value();
+  const transformer t = transformer::sheet(m, slow_gpu(), {.stages = 2}, {.layers = {2, 1}}).value();
   EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::forward, 0), 2 * (4 + 1));
   EXPECT_EQ(t.memory(0)->live_token, 2 * 104);
   EXPECT_EQ(t.memory(1)->live_token, 104 + 8);
@@ -153,7 +153,7 @@ TEST(Transformer, TakesUnevenLayers) {
 TEST(Transformer, KnowsWhichLayersHaveExperts) {
   costs::model_shape m = tests::tiny();
   m.experts = 4, m.experts_per_token = 1, m.expert_intermediate = 4, m.dense_layers = 1;
-  const transformer t = transformer::make(m, slow_gpu(), {.stages = 2}).value();
+  const transformer t = transformer::sheet(m, slow_gpu(), {.stages = 2}).value();
   EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::forward, 0), 4 + 1);
   EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::forward, 1), 4 * (2 * (48 + 16 + 48) + 80) / 288.0 + 1);
   EXPECT_EQ(t.memory(1)->fixed, (48 + 16 + 4 * 48 + 40) * 18);
@@ -165,7 +165,7 @@ TEST(Transformer, HoldsEmbeddingFirstAndHeadLast) {
   costs::model_shape m = tests::tiny();
   m.layers = 3;
   const auto fixed = [&](int stages, int stage) {
-    return transformer::make(m, slow_gpu(), {.stages = stages}).value().memory(stage)->fixed / 18;
+    return transformer::sheet(m, slow_gpu(), {.stages = stages}).value().memory(stage)->fixed / 18;
   };
   EXPECT_EQ(fixed(1, 0), 3 * 144 + 80);
   EXPECT_EQ(fixed(3, 0), 144 + 40);
@@ -175,8 +175,8 @@ TEST(Transformer, HoldsEmbeddingFirstAndHeadLast) {
   EXPECT_EQ(fixed(1, 0), 3 * 144 + 40);
   EXPECT_EQ(fixed(3, 0), 144 + 40);
   EXPECT_EQ(fixed(3, 2), 144 + 40);
-  EXPECT_EQ(transformer::make(m, slow_gpu(), {.stages = 3}).value().memory(0)->forward_token, 0);
-  EXPECT_EQ(transformer::make(m, slow_gpu(), {.stages = 3}).value().memory(2)->forward_token, 40);
+  EXPECT_EQ(transformer::sheet(m, slow_gpu(), {.stages = 3}).value().memory(0)->forward_token, 0);
+  EXPECT_EQ(transformer::sheet(m, slow_gpu(), {.stages = 3}).value().memory(2)->forward_token, 40);
 }
 
 // Two ranks: matrices 8 + 8 + 16 + 48 = 80 weights each (keys and values on both), 160 flops; four all-reduces of 2 x 4
@@ -231,7 +231,7 @@ TEST(Transformer, NeverGainsByCuttingWhatIsExchanged) {
 TEST(Transformer, SendsHiddenStates) {
   costs::model_shape m = tests::tiny();
   m.layers = 3;
-  const transformer t = transformer::make(m, slow_gpu(), {.stages = 3}).value();
+  const transformer t = transformer::sheet(m, slow_gpu(), {.stages = 3}).value();
   EXPECT_EQ(t.message({4}, pass::forward, 0), seconds{0.125 + 32 / 16.0});
   EXPECT_EQ(t.message({4}, pass::forward, 1), seconds{0.25 + 32 / 4.0});
   EXPECT_EQ(t.message({4}, pass::backward, 1), t.message({4}, pass::forward, 0));
@@ -244,7 +244,7 @@ TEST(Transformer, SendsHiddenStates) {
 TEST(Transformer, SendsBetweenChunks) {
   costs::model_shape m = tests::tiny();
   m.layers = 4;
-  const transformer t = transformer::make(m, slow_gpu(), {.stages = 2, .chunks = 2}).value();
+  const transformer t = transformer::sheet(m, slow_gpu(), {.stages = 2, .chunks = 2}).value();
   for (int part = 0; part < 4; ++part)
     for (const pass p : {pass::forward, pass::backward})
       EXPECT_EQ(t.message({4}, p, part), seconds{0.125 + 32 / 16.0}) << part;
@@ -281,7 +281,7 @@ TEST(Transformer, ReducesGradientsBesideTheWork) {
 // 2 x 525 of 2 x (8 x 218 + 525) million operations.
 TEST(Transformer, CutsBucketsBetweenLayers) {
   const shape on{.stages = 4, .replicas = 2};
-  const transformer t = transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
+  const transformer t = transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
   EXPECT_EQ(t.gradient_buckets(0).size(), 9u);
   EXPECT_EQ(t.gradient_buckets(1).size(), 8u);
   EXPECT_EQ(t.gradient_buckets(3).size(), 9u);
@@ -290,13 +290,13 @@ TEST(Transformer, CutsBucketsBetweenLayers) {
   const double layer = 2 * 4096.0 * (4096 + 1024) + 3 * 4096.0 * 14336;  // query and output, keys and values, MLP
   EXPECT_NEAR(t.gradient_buckets(3)[8].at, 8 * layer / (8 * layer + 4096.0 * 128256), 1e-12);
   // Tensor-parallel ranks have shares: at 8 of them, layers have 27 million, and two of these are a bucket.
-  const transformer eighth = transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 4, .replicas = 2, .tensor = 8}).value();
+  const transformer eighth = transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 4, .replicas = 2, .tensor = 8}).value();
   EXPECT_EQ(eighth.gradient_buckets(1).size(), 4u);
   EXPECT_EQ(eighth.gradient_buckets(1)[1].at, 0.25);
 }
 
 transformer tiny_experts(const shape& on, transformer::options with = {.launch = {0.5}}) {
-  return transformer::make(tests::tiny_experts(), slow_gpu(), on, std::move(with)).value();
+  return transformer::sheet(tests::tiny_experts(), slow_gpu(), on, std::move(with)).value();
 }
 
 // Two replicas on a node divide 4 experts; the busier one has 1.5 times the mean of 2 rows a token: 2 (48 + 16 + 3 x 96)
@@ -333,7 +333,7 @@ TEST(Transformer, HidesAllToAllsUnderProductsThatTakeAsLong) {
   EXPECT_EQ(hidden.overhead(pass::forward, 0), seconds{0.5});
   costs::gpu fast = slow_gpu();
   fast.gemm_efficiency *= 10;
-  const transformer too_short = transformer::make(tests::tiny_experts(), fast, on, with(1)).value();
+  const transformer too_short = transformer::sheet(tests::tiny_experts(), fast, on, with(1)).value();
   EXPECT_DOUBLE_EQ(time_of(too_short, of_length(1), pass::forward, 0), 1.5 + 0.1);
 }
 
@@ -373,7 +373,7 @@ TEST(Transformer, RefusesExpertRanksThatDivideNothing) {
   EXPECT_EQ(refusal({.replicas = 8, .expert = 8}), "expert parallelism of 8: llama-3.1-8b has no experts");
   const auto mixtral = [](const shape& on, costs::routing how = {}) {
     const result<transformer> made =
-        transformer::make(tests::mixtral_8x7b(), costs::gpus::h100(), on, {.routing = std::move(how)});
+        transformer::sheet(tests::mixtral_8x7b(), costs::gpus::h100(), on, {.routing = std::move(how)});
     return made ? std::string("no refusal") : made.error().detail;
   };
   EXPECT_EQ(mixtral({.replicas = 3, .expert = 3}), "expert parallelism of 3 does not divide the 8 experts of mixtral-8x7b");
@@ -419,7 +419,7 @@ TEST(Transformer, ObeysTheCostModelLaws) {
       for (const int expert : {1, 8}) {
         if (expert > 1 && m.experts == 0) continue;
         const shape on{.stages = 2, .tensor = 4, .context = 2, .chunks = 2, .expert = expert};
-        const transformer t = transformer::make(m, costs::gpus::h100(), on, {.recompute = r, .routing = {.overlap = 0.5}}).value();
+        const transformer t = transformer::sheet(m, costs::gpus::h100(), on, {.recompute = r, .routing = {.overlap = 0.5}}).value();
         const testing::report found = testing::cost_model_laws(t, on.parts(), {.cases = tests::cases(30)});
         EXPECT_TRUE(found) << m.name << ", ep " << expert << '\n' << found;
       }

@@ -21,7 +21,7 @@ shape on_stages(int stages, vocabulary where, int tensor = 1) {
 }
 
 costs::transformer llama(const shape& on) {
-  return costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
+  return costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
 }
 
 double token_of(const costs::transformer& t, vocabulary_call call) {
@@ -75,7 +75,7 @@ TEST(SpreadVocabularyCost, ReducesItsShareAsAPartOfItsOwn) {
 
 // Rows go to the last stage and come from it over one adapter: with 7 others on 8 nodes, each message takes as long as 7.
 TEST(SpreadVocabularyCost, SharesTheLastStagesAdapter) {
-  const costs::transformer t = costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 8, .replicas = 1, .tensor = 8, .vocabulary = vocabulary::spread}, {}).value();
+  const costs::transformer t = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), {.stages = 8, .replicas = 1, .tensor = 8, .vocabulary = vocabulary::spread}, {}).value();
   const costs::link wire = costs::gpus::h100().between;
   const double row = 2.0 * 4096 / 8;
   EXPECT_NEAR(t.vocabulary_message({1000}, vocabulary_rows::hidden, 0).value, wire.over(bytes{7 * 1000 * row}).value, 1e-15);

@@ -36,7 +36,8 @@ TEST(GpuFile, OfEveryShippedGpuEqualsItsConstants) {
 
 TEST(GpuFile, SaysWhereEachFigureComesFromOrAllOfThem) {
   const std::string each = read_gpu(data("gpus/h200.json")).value().source;
-  EXPECT_EQ(each.substr(0, 56), "memory_bytes: NVIDIA H200 data sheet, SXM: 141 GB HBM3e;");
+  EXPECT_EQ(each.substr(0, 111),
+            "layer_efficiency: assumed from the H100, not measured; memory_bytes: NVIDIA H200 data sheet, SXM: 141 GB HBM3e;");
   EXPECT_NE(each.find("; inside: assumed from the H100, not measured: the same NVLink; between: "), std::string::npos);
   const scratch s;
   auto whole = nlohmann::json::parse(content_of(data("gpus/h100.json")));
@@ -54,14 +55,28 @@ TEST(GpuFile, MustGiveTheSourceOfEveryFigure) {
 TEST(GpuFile, MustHaveEveryKey) {
   const scratch s;
   const auto whole = nlohmann::json::parse(content_of(data("gpus/h100.json")));
-  ASSERT_EQ(whole.size(), 12u);
+  ASSERT_EQ(whole.size(), 13u);
   for (const auto& member : whole.items()) {
+    if (member.key() == "layer_efficiency") continue;  // see below
     nlohmann::json less = whole;
     less.erase(member.key());
     const auto file = s.file("gpu.json", less.dump());
     EXPECT_EQ(complaint(read_gpu(file), file, errc::invalid_input), "lacks the key \"" + member.key() + "\"");
   }
   EXPECT_EQ(refusal("\"latency_s\": 1.0e-5, ", ""), "inside lacks the key \"latency_s\"");
+}
+
+TEST(GpuFile, MayKnowNothingOfLayers) {
+  const scratch s;
+  auto less = nlohmann::json::parse(content_of(data("gpus/h100.json")));
+  less.erase("layer_efficiency");
+  less["source"].erase("layer_efficiency");
+  const slimpack::costs::gpu read = read_gpu(s.file("gpu.json", less.dump())).value();
+  EXPECT_EQ(read.layer_efficiency, 0);
+  EXPECT_DOUBLE_EQ(read.in_layers(), 0.9 * 0.79);
+  EXPECT_DOUBLE_EQ(gpus::h100().in_layers(), 0.72);
+  EXPECT_EQ(refusal("\"layer_efficiency\": 0.72", "\"layer_efficiency\": 1.5"),
+            "layer_efficiency is 1.5, expected a number above 0 and at most 1");
 }
 
 TEST(GpuFile, MayHaveNoOtherKey) {

@@ -330,6 +330,16 @@ TEST(PlanJson, KeepsWhereTheTimeOfTheStagesGoes) {
   EXPECT_NE(read_plan(wrong).error().detail.find("rank_time is an object, expected parts that add up to"), std::string::npos);
 }
 
+TEST(PlanJson, KeepsTheUtilisation) {
+  plan p = sample(2, 1, false);
+  p.mfu = 0.41;
+  EXPECT_EQ(reread(p).mfu, p.mfu);
+  EXPECT_EQ(reread(p).hash, p.hash) << "it follows from the rest";
+  EXPECT_NE(written(p).find("slimpack-plan/2"), std::string::npos);
+  p.mfu.reset();
+  EXPECT_EQ(reread(p).mfu, std::nullopt);
+}
+
 TEST(PlanJson, KeepsTheLayersThatWereChosen) {
   plan p = sample(2, 1, false);
   const std::uint64_t plain = hash_of(p);

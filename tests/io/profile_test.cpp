@@ -358,5 +358,21 @@ TEST(GpuFamily, IsWhatStandsBeforeTheFirstSeparatorInSmallLetters) {
   EXPECT_EQ(gpu_family("NVIDIA"), "nvidia");
 }
 
+TEST(Profile, OfAnotherBoardGoesWithItsClockAndItsMemory) {
+  profile own;
+  own.attention.push_back({.gpu = "G", .queries = {128}, .keys = {128}, .forward = {1.0}, .backward = seconds{3}});
+  own.products.push_back({.gpu = "G", .m = 1, .n = 1, .k = 1, .time = {2}});
+  own.layers.push_back({.gpu = "G", .attn_pre_proj = seconds{1}, .add = seconds{1}});
+  const slimpack::costs::gpu measured{.peak_bf16_flops = 100, .memory_bandwidth = 30}, board{.peak_bf16_flops = 80, .memory_bandwidth = 10};
+  const profile told = own.on_board(measured, board);
+  EXPECT_DOUBLE_EQ(told.attention[0].forward.value, 1.25);
+  EXPECT_DOUBLE_EQ(told.attention[0].backward->value, 3.75);
+  EXPECT_DOUBLE_EQ(told.products[0].time.value, 2.5);
+  EXPECT_DOUBLE_EQ(told.layers[0].attn_pre_proj->value, 1.25);
+  EXPECT_DOUBLE_EQ(told.layers[0].add->value, 3);
+  EXPECT_FALSE(told.layers[0].mlp_act);
+  EXPECT_EQ(own.on_board(measured, measured).products, own.products);
+}
+
 }  // namespace
 }  // namespace profile_test

@@ -52,7 +52,7 @@ std::vector<tokens> long_tailed(std::size_t n) {
 const costs::quadratic closed_form{.linear = 1e-6, .attention = 4.069e-11, .per_pack = {6.4e-5}, .hop = {2.4e-5}};
 
 costs::transformer llama(const shape& on) {
-  return costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
+  return costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
 }
 
 /// Times of a closed form at powers of two, slower on later parts.

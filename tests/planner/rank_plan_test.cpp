@@ -85,7 +85,7 @@ TEST(RankPlan, HoldsForCommonCuts) {
 TEST(RankPlan, HoldsForATransformerInBytes) {
   shape on{.stages = 2, .replicas = 4, .tensor = 2};
   on.memory = memory_limit{memory_unit::byte, 80e9};
-  const auto cost = costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
+  const auto cost = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
   const testing::report found = testing::rank_plan_laws(planner_of(on, cost, quick, schedules::list{}), giants(), 4);
   EXPECT_TRUE(found) << found;
 }

@@ -28,7 +28,7 @@ shape llama_shape(int stages, int chunks, vocabulary where) {
 }
 
 result<plan> planned(const shape& on, std::span<const tokens> lengths) {
-  const costs::transformer cost = costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
+  const costs::transformer cost = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
   return planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}}(lengths);
 }
 
@@ -76,7 +76,7 @@ TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
 
 TEST(PlannerVocabulary, PlansPartsOfAGroupAlone) {
   const shape on = llama_shape(4, 1, vocabulary::spread);
-  const costs::transformer cost = costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
+  const costs::transformer cost = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
   const planner plan_batch{on, slicers::equal_cost{}, cost, solvers::two_phase_estimated{}};
   testing::generator random(9);
   std::vector<tokens> lengths;

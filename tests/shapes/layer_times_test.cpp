@@ -20,7 +20,7 @@ namespace {
 const std::vector<std::vector<tokens>> batches{{{4096}, {300}, {6000}}, {{1000}, {128}}};
 
 result<costs::transformer> transformer_on(const costs::model_shape& model, const shapes::layout& on) {
-  return costs::transformer::make(model, costs::gpus::h100(), on.shape, {.recompute = on.recompute, .layers = on.layers});
+  return costs::transformer::sheet(model, costs::gpus::h100(), on.shape, {.recompute = on.recompute, .layers = on.layers});
 }
 
 /// What all batches take on each stage.

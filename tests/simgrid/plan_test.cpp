@@ -85,7 +85,7 @@ class PlansBy : public ::testing::Test {
     return planner{on, slicers::equal_cost{}, cost, quick, Scheduled::schedule()}(batch).value();
   }
   static plan plan_on_a100(const std::vector<tokens>& batch, const shape& on) {
-    return plan_of(batch, on, costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::a100(), on).value());
+    return plan_of(batch, on, costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::a100(), on).value());
   }
 
   /// `how` tells SimGrid how instructions run and messages go (tests::as_planned).

@@ -92,7 +92,7 @@ TEST(SharedPlans, TakeAsLongInSimGrid) {
   comparison found;
   std::uint64_t which = 0;
   for (const shape& on : shapes(4)) {
-    const auto transformer = costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::a100(), on).value();
+    const auto transformer = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::a100(), on).value();
     for (const exchange how : each_exchange) {
       const std::vector<tokens> batch = batch_of(which++, how);
       for (const plan& p : {plan_of(batch, on, costs::quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}}, how),

@@ -348,7 +348,7 @@ TEST(LowerBounds, HoldForThePlansOfATransformer) {
                    .tensor = 8 / stages,
                    .chunks = random.once_in(4) ? 2 : 1,
                    .memory = memory_limit{memory_unit::byte, 7e10}};
-    const auto cost = costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
+    const auto cost = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
     for (const result<plan>& made : {planner{on, slicers::equal_cost{}, cost, solvers::chunked{.chunk = {4096}},
                                              schedules::one_f_one_b{}}(lengths),
                                      planner{on, slicers::equal_cost{}, cost, solvers::chunked{.chunk = {512}},
@@ -384,7 +384,7 @@ TEST(LowerBounds, HoldForEveryPlanOfDividedExperts) {
                              .overlap = random.once_in(2) ? 0 : random.ratio(),
                              .nodes = static_cast<int>(random.between(0, 2))};
     const auto cost =
-        costs::transformer::make(tests::tiny_experts(), device, on, {.launch = {random.ratio()}, .routing = how}).value();
+        costs::transformer::sheet(tests::tiny_experts(), device, on, {.launch = {random.ratio()}, .routing = how}).value();
     std::vector<tokens> lengths;
     for (std::int64_t quanta = on.stages == 1 ? 4 : 3; quanta > 0;) {
       const std::int64_t own = random.between(1, std::min<std::int64_t>(2, quanta));
@@ -413,7 +413,7 @@ TEST(LowerBounds, HoldForThePlansOfDividedExperts) {
                    .memory = memory_limit{memory_unit::byte, 7e10}};
     const costs::routing how{.imbalance = 1 + random.ratio(), .overlap = random.ratio()};
     const auto cost =
-        costs::transformer::make(tests::mixtral_8x7b(), costs::gpus::h100(), on, {.recompute = costs::recompute::full, .routing = how})
+        costs::transformer::sheet(tests::mixtral_8x7b(), costs::gpus::h100(), on, {.recompute = costs::recompute::full, .routing = how})
             .value();
     const result<plan> made = planner{on, slicers::equal_cost{}, cost}(lengths);
     if (!made && made.error().code == errc::out_of_memory) continue;

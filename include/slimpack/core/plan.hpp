@@ -91,6 +91,8 @@ struct plan {
   double bubble{};         ///< 1 - useful work / (replicas * stages * step_time)
   std::optional<slimpack::rank_time> rank_time{};  ///< where the time of the stages goes; none of a part, or where a plan
                                                    ///< file does not say. Follows from the rest: not hashed
+  std::optional<double> mfu{};  ///< model flops utilisation (costs/model/training_flops.hpp), where the caller knows the
+                                ///< model and the GPU. Not hashed
   slimpack::memory_unit memory_unit{};  ///< of every peak_memory and of the limit
   seconds planning_time;   ///< lengths in memory to certified plan
 };

@@ -48,7 +48,7 @@ class word_hash {
   return text;
 }
 
-/// Fingerprint of everything in the plan file but hash, planning time, rank time and the truncated mark.
+/// Fingerprint of everything in the plan file but hash, planning time, rank time, MFU and the truncated mark.
 /// Equal on every compiler and build type: it reads values, not memory.
 /// Errors    none            Complexity  O(size of the plan)
 [[nodiscard]] inline std::uint64_t hash_of(const plan& p) noexcept {

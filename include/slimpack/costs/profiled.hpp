@@ -63,6 +63,12 @@ class profiled {
     seconds time;
   };
 
+  /// Of backward, what is not computed again: shares of what runs once over tokens, and of attention.
+  struct useful_share {
+    double tokens{1};
+    double attention{1};
+  };
+
   /// What a step costs beside its slices.
   struct extras {
     std::vector<seconds> forward_overhead{};  ///< of each pack, by part; empty: none
@@ -80,6 +86,7 @@ class profiled {
                                                           ///< vocabulary, reduced beside the work: then reduce is the
                                                           ///< optimizer alone; empty: none
     std::optional<vocabulary_rates> vocabulary{};  ///< spread over the stages; without, it cannot be spread
+    std::vector<useful_share> useful{};   ///< by part; empty: nothing is computed again, or it is not known
     provenance sources{};                 ///< where the samples come from, by time; empty: not said
   };
 
@@ -157,7 +164,11 @@ class profiled {
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const noexcept {
     return slices_[index(p, part)].least(s.length, s.begin) + rate(p, part) * static_cast<double>(s.length.value);
   }
-  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const noexcept { return least(s, p, part); }
+  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const noexcept {
+    const useful_share own = p == pass::forward || beside_.useful.empty() ? useful_share{} : beside_.useful[static_cast<std::size_t>(part)];
+    return slices_[index(p, part)].least(s.length, s.begin) * own.attention +
+           rate(p, part) * (own.tokens * static_cast<double>(s.length.value));
+  }
   /// Half of each backward where nothing better is known: like times, halves do not add up, but the other half does not
   /// fall as a slice grows.
   [[nodiscard]] seconds weight_time(const slice& s, int part) const noexcept {
@@ -289,6 +300,11 @@ class profiled {
                      std::to_string(parts) + " parts");
     for (const seconds t : beside.weight_token)
       if (!is_time(t)) return invalid("a token's weight gradients take " + std::to_string(t.value) + " s");
+    if (!beside.useful.empty() && beside.useful.size() != parts)
+      return invalid(std::to_string(beside.useful.size()) + " shares of useful work for " + std::to_string(parts) + " parts");
+    for (const useful_share& one : beside.useful)
+      for (const double share : {one.tokens, one.attention})
+        if (!(share >= 0 && share <= 1)) return invalid("a share of useful work is " + std::to_string(share));
     // A share of a spread vocabulary on each stage comes after the parts (shape::reduced_parts).
     if (!beside.buckets.empty() && beside.buckets.size() != parts && !(beside.vocabulary && beside.buckets.size() > parts))
       return invalid("buckets of gradients of " + std::to_string(beside.buckets.size()) + " parts for " + std::to_string(parts));

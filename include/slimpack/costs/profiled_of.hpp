@@ -2,30 +2,29 @@
 #define SLIMPACK_COSTS_PROFILED_OF_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/costs/detail/layer_times.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
+#include <slimpack/costs/detail/model_parts.hpp>
 #include <slimpack/costs/detail/part_samples.hpp>
 #include <slimpack/costs/detail/part_times.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
+#include <slimpack/costs/detail/step_ends.hpp>
 #include <slimpack/costs/detail/step_traffic.hpp>
 #include <slimpack/costs/detail/vocabulary_lines.hpp>
-#include <slimpack/costs/detail/weight_buckets.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/kernels/work.hpp>
 #include <slimpack/costs/memory/memory.hpp>
-#include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/profiled.hpp>
-#include <slimpack/costs/reduction.hpp>
+#include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/stage_options.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -45,7 +44,7 @@ namespace slimpack::costs {
 /// where the model's own layer was on as many tensor-parallel ranks, these times replace its products and element-wise
 /// kernels, and where only others were, both are as much slower than their kernels alone as the others were.
 ///
-/// Layers with experts that ranks divide are of as many kinds as they have factors of imbalance (costs::routing).
+/// What backward computes again is told from useful work by the shares that it has of a sequence of 8192 tokens.
 ///
 /// Slices are tabulated twice, among so many others as fill the device, and alone. Weight gradients (W) are their
 /// products, at the rate of large packs. Messages take the time of the slowest boundary; where they are waited for they
@@ -67,77 +66,50 @@ namespace slimpack::costs {
   result<std::vector<int>> spread = slimpack::detail::layers_on_parts(model, on, with.layers, with.routing);
   if (!spread) return std::move(spread).error();
   const std::vector<int>& count = spread.value();
-  const traffic wires(net, on, with.slowdown);
-  const slimpack::detail::rank_kernels rank(net.device(), kernels, with);
-  std::vector<slimpack::detail::layer_times> kinds;
-  kinds.emplace_back(model, false, 1, on, rank, layers, wires, with);
-  std::map<double, std::size_t> kind_of;  // of layers with experts, by their imbalance
-  std::vector<std::size_t> kind_at;       // by layer
-  for (int i = 0; i < model.layers; ++i) {
-    if (!model.is_moe(i)) {
-      kind_at.push_back(0);
-      continue;
-    }
-    const double imbalance = with.routing.of_layer(static_cast<std::size_t>(i - model.dense_layers));
-    const auto [known, is_new] = kind_of.try_emplace(imbalance, kinds.size());
-    if (is_new) kinds.emplace_back(model, true, imbalance, on, rank, layers, wires, with);
-    kind_at.push_back(known->second);
-  }
-
+  const slimpack::detail::model_parts parts(model, on, count, kernels, net, with, layers);
+  const traffic& wires = parts.wires();
   const memory rule{.distributed_optimizer = with.distributed_optimizer,
                     .recompute = with.recompute,
                     .sequence_parallel = with.sequence_parallel,
                     .tensors = with.tensors};
   slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule, with.routing);
+  slimpack::detail::step_ends ends = slimpack::detail::step_ends::of(model, on, count, states, wires, with);
   profiled::extras beside{.memory = std::move(states.memory),
                           .pair_bytes = std::move(states.pair_bytes),
-                          .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed)};
-  const auto end_of = [&](double weights, double experts) {
-    return slimpack::detail::step_times::of(weights, experts, on, wires, with);
-  };
-  const slimpack::detail::step_times heaviest = end_of(states.heaviest, states.heaviest_experts);
-  beside.reduce = heaviest.total();
-  if (with.reduction == reduction::overlapped && on.has_copies()) {
-    beside.reduce = heaviest.optimizer;
-    for (const std::vector<slimpack::detail::weight_bucket>& part : slimpack::detail::weight_buckets(model, on, count, with.routing)) {
-      std::vector<gradient_bucket>& own = beside.buckets.emplace_back();
-      for (const slimpack::detail::weight_bucket& b : part) {
-        const slimpack::detail::step_times end = end_of(b.parameters, b.experts);
-        own.push_back({b.at, end.scatter, end.gather});
-      }
-    }
-  }
+                          .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),
+                          .reduce = ends.after,
+                          .buckets = std::move(ends.buckets)};
   const slimpack::detail::message_line message = slimpack::detail::message_line::of(model, on, wires, with);
   if (on.vocabulary == vocabulary::spread && on.stages > 1)
-    beside.vocabulary = slimpack::detail::vocabulary_lines(model, on, rank, wires, with);
+    beside.vocabulary = slimpack::detail::vocabulary_lines(model, on, parts.kernels(), wires, with);
   const bool waits = with.messages == messages::waited_for;
   if (!waits) beside.message = message.empty, beside.message_token = message.token;
 
+  stage_options once = with;
+  once.recompute = recompute::none;
+  const slimpack::detail::model_parts useful(model, on, count, kernels, net, once, layers);
   std::map<std::vector<double>, slimpack::detail::part_samples> tables;  // by what a part holds
   std::vector<profiled::sample> slices;
   std::vector<profiled::pack_sample> packs;
-  const std::vector<layer> of_model = slimpack::detail::layers_of(model, on, with.routing);
-  std::size_t next = 0;
   for (int part = 0; part < on.parts(); ++part) {
-    const bool spread_vocabulary = on.vocabulary == vocabulary::spread, last = part == on.parts() - 1;
-    slimpack::detail::part_times::contents own{
-        .embedding = part == 0 && !spread_vocabulary, .head = last && !spread_vocabulary, .norm = last && spread_vocabulary};
-    own.layers.assign(kinds.size(), 0);
-    const int own_layers = count[static_cast<std::size_t>(part)];
-    double weights = (own.embedding + own.head) * static_cast<double>(model.vocabulary * model.hidden) / on.tensor;
-    for (int i = 0; i < own_layers; ++i, ++next) {
-      ++own.layers[kind_at[next]];
-      weights += of_model[next].weights + of_model[next].expert_weights;
-    }
-    const slimpack::detail::known_time added = rank.moved(with.accumulation_traffic * weights);
+    const slimpack::detail::model_parts::part& own = parts.parts()[static_cast<std::size_t>(part)];
+    const slimpack::detail::known_time added = parts.added_gradients(own);
     beside.sources.add(work::elementwise, added.source, added.time);
-    std::vector<double> holds = own.layers;
-    holds.insert(holds.end(), {own.embedding ? 1.0 : 0.0, own.head ? 1.0 : 0.0, own.norm ? 1.0 : 0.0});
-    const slimpack::detail::part_times times(model, on, kinds, rank, wires, with, own);
+    std::vector<double> holds = own.holds.layers;
+    holds.insert(holds.end(), {own.holds.embedding ? 1.0 : 0.0, own.holds.head ? 1.0 : 0.0, own.holds.norm ? 1.0 : 0.0});
+    const slimpack::detail::part_times times = parts.times(own);
+    const tokens whole{8192};
     for (const pass p : {pass::forward, pass::backward}) {
-      const tokens whole{8192};
       times.tokens_time(whole, p, beside.sources);
       times.attention(whole, {}, p, 1, beside.sources);
+    }
+    if (with.recompute != recompute::none) {
+      const slimpack::detail::part_times first = useful.times(useful.parts()[static_cast<std::size_t>(part)]);
+      provenance unused;
+      const auto share = [](seconds a, seconds b) { return b > seconds{} ? std::min(1.0, a / b) : 1; };
+      beside.useful.push_back({share(first.tokens_time(whole, pass::backward, unused), times.tokens_time(whole, pass::backward, unused)),
+                               share(first.attention(whole, {}, pass::backward, 1, unused),
+                                     times.attention(whole, {}, pass::backward, 1, unused))});
     }
     const auto [table, fresh] = tables.try_emplace(std::move(holds));
     if (fresh) {
@@ -152,7 +124,7 @@ namespace slimpack::costs {
       if (s.pass == pass::backward) s.time += added.time;
       packs.push_back(s);
     }
-    const seconds launches = with.launch * own_layers;
+    const seconds launches = with.launch * static_cast<double>(own.layers.size());
     beside.forward_overhead.push_back(launches);
     beside.backward_overhead.push_back(launches * (with.recompute == recompute::full ? 3 : 2));
     beside.weight_token.push_back(known.weight_token);

@@ -6,9 +6,16 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/costs/detail/analytic/analytic_rates.hpp>
+#include <slimpack/costs/detail/analytic/sheet_rates.hpp>
+#include <slimpack/costs/detail/analytic/training_rates.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
+#include <slimpack/costs/detail/step_ends.hpp>
+#include <slimpack/costs/detail/step_traffic.hpp>
 #include <slimpack/costs/detail/vocabulary_bytes.hpp>
+#include <slimpack/costs/detail/vocabulary_lines.hpp>
 #include <slimpack/costs/detail/weight_buckets.hpp>
+#include <slimpack/costs/kernels/kernel_times.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/memory/saved_tensors.hpp>
 #include <slimpack/costs/model/gpu.hpp>
@@ -20,6 +27,7 @@
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/reduction.hpp>
+#include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
 
 #include <algorithm>
@@ -33,7 +41,7 @@
 
 namespace slimpack::costs {
 
-/// What the transformer model is computed from.
+/// What transformer::sheet is computed from; transformer::make takes costs::stage_options.
 struct transformer_options {
   costs::recompute recompute{costs::recompute::none};
   bool distributed_optimizer{true};
@@ -47,6 +55,11 @@ struct transformer_options {
 
 /// A decoder-only transformer on GPUs, analytically: operations over sustained rates, embedding on the first part,
 /// logits and loss on the last; or both on all stages, where the shape spreads the vocabulary.
+///
+/// `make` prices what trainings take: the kernels, bytes and messages that costs::profiled_of adds up, with element-wise
+/// kernels, slowed traffic and the optimizer, each at one rate (products at costs::gpu::in_layers), and so a straight line
+/// (detail/analytic/training_rates.hpp). `sheet` has what single large kernels sustain and nothing besides; the formula is
+/// its own. How far each is off published trainings: benchmarks/fidelity/priced_trainings.cpp
 /// Source    operation counts of costs::layer; sustained rates, and the backward/forward ratio of attention, measured
 ///           (costs::gpu); roofline floor derived: a pack takes at least the time to read its part's weights
 /// Formula   slice = linear flops n / (peak gemm_efficiency) + pair flops pairs / (peak attention_efficiency)
@@ -61,7 +74,7 @@ struct transformer_options {
 ///           waits for 1 - overlap of its two all-to-alls (costs::traffic), and for what its products do not cover of the
 ///           rest. Its hidden states are gathered and scattered for attention and shared experts only
 ///           exchange of a row that replicas share: costs::row_exchange
-///           a spread vocabulary: flops of the output layer and bytes of embedded rows, derived (rates_of_vocabulary)
+///           a spread vocabulary: flops of the output layer and bytes of embedded rows, derived (detail/analytic/sheet_rates.hpp)
 /// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries
 ///           that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
 /// Law       analytic: cutting a sequence conserves its times, but for the exchange: later slices need the keys and
@@ -72,7 +85,15 @@ class transformer {
  public:
   using options = transformer_options;
 
-  static result<transformer> make(model_shape model, gpu device, const shape& on, options with = {}) {
+  /// As trainings run it: `with` says how the trainer does.
+  [[nodiscard]] static result<transformer> make(model_shape model, gpu device, const shape& on, stage_options with = {}) {
+    result<std::vector<int>> layers = slimpack::detail::layers_on_parts(model, on, std::move(with.layers), with.routing);
+    if (!layers) return std::move(layers).error();
+    with.layers = std::move(layers).value();
+    return transformer(std::move(model), std::move(device), on, std::move(with));
+  }
+  /// What single large kernels sustain, and nothing besides: the bound that no training reaches.
+  [[nodiscard]] static result<transformer> sheet(model_shape model, gpu device, const shape& on, options with = {}) {
     result<std::vector<int>> layers = slimpack::detail::layers_on_parts(model, on, std::move(with.layers), with.routing);
     if (!layers) return std::move(layers).error();
     with.layers = std::move(layers).value();
@@ -80,17 +101,18 @@ class transformer {
   }
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
-    return priced(at(part).of(p), s) + exchanged(at(part).of(p), s);
+    const slimpack::detail::pass_rates& r = at(part).of(p);
+    return r.priced(s) + r.exchanged(s);
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
-    return priced(p == pass::forward ? at(part).forward : at(part).useful_backward, s);
+    return (p == pass::forward ? at(part).forward : at(part).useful_backward).priced(s);
   }
-  [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return priced(at(part).of(p), s); }
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return at(part).of(p).priced(s); }
   [[nodiscard]] seconds overhead(pass p, int part) const { return at(part).of(p).overhead; }
   [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
-    const rates& r = at(part).of(p);
+    const slimpack::detail::pass_rates& r = at(part).of(p);
     seconds sum{};
-    for (const slice& s : pack) sum += priced(r, s) + exchanged(r, s);
+    for (const slice& s : pack) sum += r.priced(s) + r.exchanged(s);
     return r.overhead + std::max(sum, r.floor);
   }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
@@ -106,9 +128,9 @@ class transformer {
     const auto boundary = static_cast<std::size_t>((p == pass::forward ? part : part - 1 + shape_.stages) % shape_.stages);
     return links_[boundary].over(bytes{message_token_ * static_cast<double>(size.value)});
   }
-  [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_[static_cast<std::size_t>(stage)]; }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return states_.memory[static_cast<std::size_t>(stage)]; }
   [[nodiscard]] bytes kept(const slice& piece, int stage) const {
-    return costs::memory::kept(piece, pair_bytes_[static_cast<std::size_t>(stage)]);
+    return costs::memory::kept(piece, states_.pair_bytes[static_cast<std::size_t>(stage)]);
   }
   [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int /*stage*/) const {
     return vocabulary_.of(call)(size);
@@ -140,46 +162,21 @@ class transformer {
   }
 
  private:
-  struct ring {
-    double key{};      // seconds that all hops take for a token of the slice or its prefix, where keys travel
-    double query{};    // and for a token of the slice, where queries do
-    double covered{};  // seconds of attention that run meanwhile, for a pair
-  };
-  struct rates {
-    double token{};     // seconds
-    double pair{};      // seconds
-    std::array<ring, 2> rings{};  // of the pass, and of what it computes again
-    seconds overhead;   // of a pack
-    seconds floor;      // least time of a pack's slices together
-  };
-  struct part_rates {
-    rates forward;
-    rates backward;
-    rates useful_backward;
-    double weight_token{};
-    [[nodiscard]] const rates& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
-  };
-
   transformer(model_shape model, gpu device, const shape& on, options with)
-      : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(with.layers)), hop_(with.hop),
-        exchange_(model_, on, layers_, with.recompute, network(device_)) {
+      : transformer(std::move(model), std::move(device), on, with.layers, with.routing,
+                    {.distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors},
+                    {.compute = 1, .exposed = 1}, with.hop) {
     const network net(device_);
-    message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
-    for (int r = 0; r < on.stages; ++r) links_.push_back(net.link_of(net.place().boundary(on, r)));
+    const slimpack::detail::sheet_rates rates(model_, device_, on, net, with.routing, with.recompute, with.launch);
     const std::vector<layer> all = slimpack::detail::layers_of(model_, on, with.routing);
     std::size_t first = 0;
     for (int part = 0; part < on.parts(); ++part) {
       const auto count = static_cast<std::size_t>(layers_[static_cast<std::size_t>(part)]);
       const bool has_head = part == on.parts() - 1 && on.vocabulary == vocabulary::last;
-      parts_.push_back(rates_of(std::span(all).subspan(first, count), has_head, net, with));
+      parts_.push_back(rates.of(std::span(all).subspan(first, count), has_head));
       first += count;
     }
-    if (on.vocabulary == vocabulary::spread) vocabulary_ = rates_of_vocabulary(net, with), to_last_ = wires_to_last(net);
-    const costs::memory rule{
-        .distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors};
-    slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model_, on, layers_, rule, with.routing);
-    memory_ = std::move(states.memory);
-    pair_bytes_ = std::move(states.pair_bytes);
+    if (on.vocabulary == vocabulary::spread) vocabulary_ = rates.of_vocabulary();
     // fp32 gradients scattered, bf16 weights gathered.
     const rank_group copies = net.place().copies(on);
     const rank_group of_experts = net.place().expert_copies(on);
@@ -192,7 +189,7 @@ class transformer {
       return on.expert > 1 ? shared + net.all_gather(of_experts, bytes{2 * experts}) : shared;
     };
     if (with.reduction == reduction::exposed || !on.has_copies()) {
-      reduce_ = scatter(states.heaviest, states.heaviest_experts) + gather(states.heaviest, states.heaviest_experts);
+      reduce_ = scatter(states_.heaviest, states_.heaviest_experts) + gather(states_.heaviest, states_.heaviest_experts);
       return;
     }
     for (const std::vector<slimpack::detail::weight_bucket>& part : slimpack::detail::weight_buckets(model_, on, layers_, with.routing)) {
@@ -202,56 +199,41 @@ class transformer {
     }
   }
 
-  [[nodiscard]] part_rates rates_of(std::span<const layer> own, bool has_head, const network& net, const options& with) const {
-    const double gemm = device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context;
-    const double attention = device_.peak_bf16_flops * device_.attention_efficiency * shape_.context;
-    const auto h = static_cast<double>(model_.hidden);
-    double linear = 0, pair = 0, up = 0, weights = 0, keys = 0, queries = 0, outputs = 0, gathers = 0;
-    dispatch forward_dispatch, backward_dispatch;
-    for (const layer& l : own) {
-      linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights + l.expert_weights;
-      keys += l.kv_elements, queries += l.query, outputs += l.output;
-      gathers += l.dispatched > 0 && model_.shared_experts == 0 ? 2 : 4;
-      forward_dispatch += dispatched(l, l.linear_flops / gemm, net, with);
-      backward_dispatch += dispatched(l, 2 * l.linear_flops / gemm, net, with);
+  transformer(model_shape model, gpu device, const shape& on, stage_options with)
+      : transformer(std::move(model), std::move(device), on, with.layers, with.routing,
+                    {.distributed_optimizer = with.distributed_optimizer,
+                     .recompute = with.recompute,
+                     .sequence_parallel = with.sequence_parallel,
+                     .tensors = with.tensors},
+                    with.slowdown, with.hop) {
+    const network net(device_);
+    const kernel_times kernels = slimpack::detail::sustained_kernels(device_);
+    const slimpack::detail::training_rates rates(model_, on, layers_, kernels, net, with);
+    const traffic& wires = rates.parts().wires();
+    slimpack::detail::line message;
+    if (with.messages == messages::waited_for) {
+      const auto carried = slimpack::detail::message_line::of(model_, on, wires, with);
+      message = {carried.empty.value, carried.token.value};
+      hop_ = seconds{};  // in the time of the pack
     }
-    const double head = has_head ? 2 * h * static_cast<double>(model_.vocabulary) / shape_.tensor : 0;
-    if (has_head) weights += head / 2;
-    const auto count = static_cast<double>(own.size());
-    // Sequence parallelism: two gathers and two scatters of the hidden states a layer; backward gathers twice more.
-    const link& tensor = net.link_of(net.place().tensor(shape_));
-    const double one_token = 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
-    const double traffic = gathers * one_token;
-    const double hops = shape_.context - 1.0;
-    const link& context = net.link_of(net.place().context(shape_));
-    const double element = hops / shape_.context * 2 / context.bandwidth;
-    const double waits = shape_.tensor > 1 ? gathers * tensor.latency.value : 0;
-    const double turns = hops * count * context.latency.value;
+    for (std::size_t part = 0; part < layers_.size(); ++part) parts_.push_back(rates.of(part, message));
+    if (on.vocabulary == vocabulary::spread && on.stages > 1)
+      vocabulary_ = slimpack::detail::vocabulary_lines(model_, on, rates.parts().kernels(), wires, with);
+    slimpack::detail::step_ends ends = slimpack::detail::step_ends::of(model_, on, layers_, states_, wires, with);
+    reduce_ = ends.after;
+    buckets_ = std::move(ends.buckets);
+  }
 
-    part_rates r;
-    r.forward.token = (linear + head) / gemm + traffic + forward_dispatch.token;
-    r.forward.pair = pair / attention;
-    r.forward.rings[0] = {element * keys, element * (queries + outputs), hops / shape_.context * r.forward.pair};
-    r.forward.overhead = {count * with.launch.value + waits + turns + forward_dispatch.pack};
-    r.forward.floor = {2 * weights / device_.memory_bandwidth};
-    r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic + backward_dispatch.token;
-    r.useful_backward.pair = device_.backward_attention_ratio * r.forward.pair;
-    r.useful_backward.rings[0] = {2 * element * keys, element * (2 * queries + outputs),
-                                  hops / shape_.context * r.useful_backward.pair};
-    r.useful_backward.overhead = {2 * count * with.launch.value + 1.5 * waits + turns + backward_dispatch.pack};
-    r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
-    r.backward = r.useful_backward;
-    if (with.recompute == recompute::attention || with.recompute == recompute::full) {
-      r.backward.pair += r.forward.pair;
-      r.backward.rings[1] = r.forward.rings[0];
-    }
-    if (with.recompute == recompute::selective) r.backward.token += up / gemm;
-    if (with.recompute == recompute::full) {
-      r.backward.token += linear / gemm + traffic + forward_dispatch.token;
-      r.backward.overhead += r.forward.overhead;
-    }
-    r.weight_token = (linear + head) / gemm;
-    return r;
+  /// What both have in common.
+  transformer(model_shape model, gpu device, const shape& on, std::vector<int> layers, const costs::routing& routing,
+              const costs::memory& rule, slowdown by, std::optional<seconds> hop)
+      : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(layers)), hop_(hop),
+        exchange_(model_, on, layers_, rule.recompute, network(device_), by.exposed),
+        states_(slimpack::detail::stage_states::of(model_, on, layers_, rule, routing)) {
+    const network net(device_);
+    message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
+    for (int r = 0; r < on.stages; ++r) links_.push_back(net.link_of(net.place().boundary(on, r)));
+    if (on.vocabulary == vocabulary::spread) to_last_ = wires_to_last(net);
   }
 
   /// A wire to the last stage, and how many messages of a pack go over its kind at the same time: they share an adapter.
@@ -259,26 +241,6 @@ class transformer {
     link wire;
     int messages{};
   };
-
-  /// V: logits and the gradient of their input, a product each, whose rows tensor-parallel ranks gather and whose sums they
-  /// scatter; U: the third product. E reads a row and adds it to one; G adds one in fp32, where the word is the stage's own. A
-  /// kernel takes a twelfth of what a layer's launches do.
-  [[nodiscard]] costs::vocabulary_rates rates_of_vocabulary(const network& net, const options& with) const {
-    const auto h = static_cast<double>(model_.hidden);
-    const double product = 2 * h * static_cast<double>(model_.vocabulary) / (shape_.tensor * shape_.stages) /
-                           (device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context);
-    const link& tensor = net.link_of(net.place().tensor(shape_));
-    const double traffic = 2 * 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
-    const double waits = shape_.tensor > 1 ? 2 * tensor.latency.value : 0;
-    const double kernel = with.launch.value / 12;
-    const double moved = h / (shape_.tensor * shape_.context) / device_.memory_bandwidth;
-    costs::vocabulary_rates ends;
-    ends.embed = {2 * kernel, 6 * moved};
-    ends.output = {6 * kernel + waits, 2 * product + traffic};
-    ends.output_weights = {2 * kernel, product};
-    ends.embed_gradients = {2 * kernel, (2 + 8.0 / shape_.stages) * moved};
-    return ends;
-  }
   [[nodiscard]] std::vector<gathering> wires_to_last(const network& net) const {
     std::vector<gathering> wires;
     std::array<int, 2> messages{};  // inside a node, and between nodes
@@ -288,38 +250,7 @@ class transformer {
     return wires;
   }
 
-  /// What is waited for of both all-to-alls of a layer, in seconds a token and a pack, where its products take so long.
-  struct dispatch {
-    double token{};
-    double pack{};
-    dispatch& operator+=(const dispatch& other) noexcept {
-      token += other.token, pack += other.pack;
-      return *this;
-    }
-  };
-  [[nodiscard]] dispatch dispatched(const layer& l, double products, const network& net, const options& with) const {
-    if (!(l.dispatched > 0)) return {};
-    const rank_group group = net.place().experts(shape_);
-    const double share = traffic::crossing_share(model_, with.routing, group);
-    const auto both = [&](double size) { return 2 * net.all_to_all(group, bytes{size}, share).value; };
-    const double large = 1 << 30, latency = both(0);
-    const double token = (both(large) - latency) / large * 2 * l.dispatched / shape_.context;
-    const double hidden = with.routing.overlap * token;
-    return {token - hidden + std::max(0.0, hidden - products), (1 - with.routing.overlap) * latency};
-  }
-
-  [[nodiscard]] const part_rates& at(int part) const { return parts_[static_cast<std::size_t>(part)]; }
-  [[nodiscard]] static seconds priced(const rates& r, const slice& s) noexcept {
-    return {r.token * static_cast<double>(s.length.value) + r.pair * s.pairs()};
-  }
-  /// What is waited for of keys and values, or of queries, on their way round the context-parallel ranks.
-  [[nodiscard]] static seconds exchanged(const rates& r, const slice& s) noexcept {
-    seconds sum{};
-    for (const ring& own : r.rings)
-      sum += {std::max(0.0, std::min(own.key * static_cast<double>(s.end().value),
-                                     own.query * static_cast<double>(s.length.value)) - own.covered * s.pairs())};
-    return sum;
-  }
+  [[nodiscard]] const slimpack::detail::part_rates& at(int part) const { return parts_[static_cast<std::size_t>(part)]; }
 
   model_shape model_;
   gpu device_;
@@ -327,13 +258,12 @@ class transformer {
   std::vector<int> layers_;
   std::optional<seconds> hop_;
   row_exchange exchange_;
+  slimpack::detail::stage_states states_;
   double message_token_{};  // bytes
   std::vector<link> links_;
-  std::vector<part_rates> parts_;
+  std::vector<slimpack::detail::part_rates> parts_;
   vocabulary_rates vocabulary_{};   // of calls; messages differ by stage
   std::vector<gathering> to_last_;  // by stage, but for the last
-  std::vector<memory_rates> memory_;
-  std::vector<double> pair_bytes_;
   seconds reduce_;  // after the work
   std::vector<std::vector<gradient_bucket>> buckets_;  // by part; empty: none beside the work
 };

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,8 +27,12 @@ namespace detail {
   const json_place::keys figures{"memory_bytes",  "peak_bf16_flops", "memory_bandwidth",     "multiprocessors",
                                  "gpus_per_node", "gemm_efficiency", "attention_efficiency", "backward_attention_ratio",
                                  "inside",        "between"};
-  source.must_only_have(figures);
+  const json_place::keys known{"memory_bytes",  "peak_bf16_flops", "memory_bandwidth",     "multiprocessors",
+                               "gpus_per_node", "gemm_efficiency", "attention_efficiency", "backward_attention_ratio",
+                               "inside",        "between",         "layer_efficiency"};
+  source.must_only_have(known);
   std::string all;
+  if (const std::optional<json_place> layers = source.find({"layer_efficiency"})) all = "layer_efficiency: " + layers->text();
   for (const char* figure : figures)
     all += (all.empty() ? "" : "; ") + std::string(figure) + ": " + source[figure].text();
   return all;
@@ -36,7 +41,7 @@ namespace detail {
 [[nodiscard]] inline costs::gpu gpu_of(const json_place& file) {
   file.must_only_have({"name", "memory_bytes", "peak_bf16_flops", "memory_bandwidth", "multiprocessors",
                        "gpus_per_node", "gemm_efficiency", "attention_efficiency", "backward_attention_ratio", "inside",
-                       "between", "source"});
+                       "between", "source", "layer_efficiency"});
   costs::gpu g;
   g.name = file["name"].text();
   g.memory = {file["memory_bytes"].positive(1e15)};
@@ -47,6 +52,7 @@ namespace detail {
   g.gemm_efficiency = file["gemm_efficiency"].positive(1);
   g.attention_efficiency = file["attention_efficiency"].positive(1);
   g.backward_attention_ratio = file["backward_attention_ratio"].positive(100);
+  if (const std::optional<json_place> layers = file.find({"layer_efficiency"})) g.layer_efficiency = layers->positive(1);
   const json_place inside = file["inside"];
   g.inside = link_of(inside);
   const json_place between = file["between"];
@@ -58,7 +64,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads a GPU and its node from a JSON file. All keys must be there, and no others:
+/// Reads a GPU and its node from a JSON file. All keys must be there but layer_efficiency, and no others:
 ///
 ///   name                      text, for reports
 ///   memory_bytes              of one GPU
@@ -69,6 +75,8 @@ namespace detail {
 ///   gemm_efficiency           0 to 1: share of the peak that large products reach
 ///   attention_efficiency      0 to 1: share of the peak that causal attention of long slices reaches, forward
 ///   backward_attention_ratio  time of attention backward over forward
+///   layer_efficiency          0 to 1: share of the peak that the products of layers reach, one after the other; without it,
+///                             what costs::gpu::in_layers says
 ///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes; bytes per second
 ///   source                    where the figures come from: a text, or an object with a text for each key but name
 ///

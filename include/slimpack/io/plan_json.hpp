@@ -32,8 +32,8 @@
 /// Whoever has the file can run the plan again: slices are [sequence, begin, length], times are seconds. One pack or stage
 /// a line, so that large files are read by people and by line tools.
 ///
-/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks or a spread vocabulary, or
-///           is written with its rank time; 2 has more fields:
+/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks or a spread vocabulary, a
+///           model flops utilisation, or is written with its rank time; 2 has more fields:
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
 ///             replica that has no tokens of the row
@@ -43,6 +43,7 @@
 ///             "output" and "output_weights", backward "embed_gradients", and "message" has what these send and are sent: "embedded",
 ///             "hidden", "partial", "statistics", "gradients" (core/vocabulary.hpp), and "to_gradients", from B to G
 ///             "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may be left out
+///             "mfu": 0.41   model flops utilisation, where the model and the GPU are known
 ///           Files of format 1 that have merges are read as "start" and "keep", which is what they meant
 namespace slimpack::io {
 
@@ -328,7 +329,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
                        "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds",
                        is_second ? "transfers" : "format", is_second ? "rank_time" : "format",
                        is_second ? "layers" : "format", is_second ? "reduction" : "format", is_second ? "ep" : "format",
-                       is_second ? "vocabulary" : "format"});
+                       is_second ? "vocabulary" : "format", is_second ? "mfu" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();
@@ -358,6 +359,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   p.efficiency = file["efficiency"].number();
   p.bubble = file["bubble"].number();
   if (const std::optional<json_place> spent = file.find({"rank_time"})) p.rank_time = rank_time_in(*spent, p);
+  if (const std::optional<json_place> mfu = file.find({"mfu"})) p.mfu = mfu->number(0);
   p.memory_unit = memory_unit_in(file["memory_unit"]);
   if (const std::optional<json_place> limit = file.find({"memory_limit"}))
     p.shape.memory = memory_limit{p.memory_unit, limit->number(0)};

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
+#include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/costs/model/gpu_family.hpp>
 #include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/io/profile_note.hpp>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +51,27 @@ struct profile {
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
+  }
+
+  /// What the same chip takes on a board with another clock and another memory: attention and products as much longer as
+  /// the peak is lower, norms, additions, positions, activation and embedding as the bandwidth is. Collectives stay.
+  /// Source    derived: kernels that compute go with the clock, those that move bytes with the memory
+  [[nodiscard]] profile on_board(const costs::gpu& measured, const costs::gpu& board) const {
+    profile own = *this;
+    const double compute = measured.peak_bf16_flops / board.peak_bf16_flops;
+    const double moved = measured.memory_bandwidth / board.memory_bandwidth;
+    const auto scale = [](std::optional<seconds>& t, double by) {
+      if (t) t = *t * by;
+    };
+    for (costs::attention_sample& s : own.attention) s.forward = s.forward * compute, scale(s.backward, compute);
+    for (costs::product_sample& s : own.products) s.time = s.time * compute;
+    for (costs::layer_sample& s : own.layers) {
+      for (std::optional<seconds>* t : {&s.attn_pre_proj, &s.attn_post_proj, &s.mlp_up_proj, &s.mlp_down_proj})
+        scale(*t, compute);
+      for (std::optional<seconds>* t : {&s.input_layernorm, &s.attn_rope, &s.post_attention_layernorm, &s.mlp_act, &s.add, &s.emb})
+        scale(*t, moved);
+    }
+    return own;
   }
 
   /// The measurements of the family of a GPU, the notes on them, and those on files that were skipped.

@@ -36,15 +36,16 @@ namespace slimpack::detail {
 ///                 gradients (n x tokens)(tokens x k)
 ///   element-wise  bytes over the bandwidth, of which additions and dropout reach memory_share, all others row_share.
 ///                 Forward: 2 norms (norm_reads reads, a write), 2 residual additions (2 reads, a write), the
-///                 activation, positions of queries and keys (read, write). Backward: norms read their input and the
+///                 activation, positions of queries and keys (position_bytes). Backward: norms read their input and the
 ///                 gradient of their output norm_reads times, and that of the residual, and write one; the activation
 ///                 reads and writes its gradient too, additions cost nothing; dropout reads and writes once more, and a
 ///                 mask of a byte
 ///   casts         cast_bytes an element of what products read: forward their input and the weights, backward the
 ///                 gradient of the output besides
-///   measured      where this very layer was measured, its products and element-wise operations forward; backward keeps
-///                 the ratio to forward that it has without. Where others were, both times what theirs took over what
-///                 they come to here (detail/other_layers.hpp)
+///   measured      where this very layer was measured, its products and element-wise operations forward; backward, and
+///                 kernels of other trainers than the tables' (norm_reads, position_bytes, dropout), keep the ratio to
+///                 them that they have without. Where others were, both times what theirs took over what they come to
+///                 here (detail/other_layers.hpp)
 ///   traffic       costs::traffic; what it hides runs under the products of backward
 ///   attention     flash: costs::kernel_times. Unfused: products at the GPU's gemm_efficiency, then bytes a (query,
 ///                 key) pair and head over the bandwidth, 8 forward and 14 backward, with dropout 5 more each: scores,
@@ -74,8 +75,7 @@ class layer_times {
     if (measured_) return;
     others_ = other_layers::of(measured, model, [&](const costs::model_shape& m, int tensor, tokens all) {
       const costs::layer own = costs::layer::of(m, false, tensor);
-      other_layers::sums sums{.hidden = moved(all, hidden_bytes(own, pass::forward)),
-                              .inner = moved(all, inner_bytes(own, pass::forward))};
+      other_layers::sums sums{.hidden = moved(all, measured_hidden_bytes(own)), .inner = moved(all, measured_inner_bytes(own))};
       for (const layer_product& one : products_of(m, false, tensor))
         sums.products += kernels_.product(all.value, one.n, one.k).time * with_.linear_speed;
       return sums;
@@ -110,13 +110,21 @@ class layer_times {
 
   /// A slice's attention, one of `copies` alike that share the device.
   [[nodiscard]] seconds attention(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
-    const seconds own = on_all_ranks(queries, prefix, p, copies, from);
-    if (p == pass::forward) return own;
-    const bool repeats = with_.recompute == costs::recompute::full || with_.recompute == costs::recompute::attention;
-    return repeats ? own + on_all_ranks(queries, prefix, pass::forward, copies, from) : own;
+    return with_repeated(p, [&](pass of) { return on_all_ranks(queries, prefix, of, copies, from); });
+  }
+  /// The same where one rank has the whole slice, whatever the shape's context-parallel ranks.
+  [[nodiscard]] seconds undivided_attention(tokens queries, tokens prefix, pass p) const {
+    costs::provenance unused;
+    return with_repeated(p, [&](pass of) { return core(queries, prefix + queries, of, 1, unused); });
   }
 
  private:
+  /// Of a pass, and of what backward computes again.
+  template <class Time>
+  [[nodiscard]] seconds with_repeated(pass p, const Time& time) const {
+    const bool repeats = with_.recompute == costs::recompute::full || with_.recompute == costs::recompute::attention;
+    return p == pass::backward && repeats ? time(pass::backward) + time(pass::forward) : time(p);
+  }
   [[nodiscard]] double mine(tokens all) const noexcept { return static_cast<double>(all.value) / shape_.context; }
   [[nodiscard]] tokens share_of(tokens all, int ranks) const noexcept {
     return {std::max<std::int64_t>(1, (all.value + ranks - 1) / ranks)};
@@ -165,16 +173,24 @@ class layer_times {
     double streamed{};
     double by_row{};
   };
-  /// Of norms and residual additions.
-  [[nodiscard]] moved_bytes hidden_bytes(const costs::layer& l, pass p) const noexcept {
-    const double reads = with_.norm_reads;
-    if (p == pass::forward) return {(12 + (with_.dropout ? 2 : 0)) * l.hidden, 4 * (reads + 1) * l.hidden};
-    return {(with_.dropout ? 10 : 0) * l.hidden, 4 * (2 * reads + 2) * l.hidden};
+  /// Of norms and residual additions, as a trainer's kernels are.
+  [[nodiscard]] static moved_bytes hidden_bytes(const costs::layer& l, pass p, const costs::stage_options& with) noexcept {
+    const double reads = with.norm_reads;
+    if (p == pass::forward) return {(12 + (with.dropout ? 2 : 0)) * l.hidden, 4 * (reads + 1) * l.hidden};
+    return {(with.dropout ? 10 : 0) * l.hidden, 4 * (2 * reads + 2) * l.hidden};
   }
   /// Of positions and the activation.
-  [[nodiscard]] static moved_bytes inner_bytes(const costs::layer& l, pass p) noexcept {
+  [[nodiscard]] static moved_bytes inner_bytes(const costs::layer& l, pass p, const costs::stage_options& with) noexcept {
     const double into = l.feed_forward + l.gate;
-    return {0, 4 * (l.query + l.kv_elements / 2) + 2 * (p == pass::forward ? into : 2 * into) + 2 * l.feed_forward};
+    return {0, with.position_bytes * (l.query + l.kv_elements / 2) + 2 * (p == pass::forward ? into : 2 * into) +
+                   2 * l.feed_forward};
+  }
+  /// The same of the kernels that tables of layers are of, forward: the defaults.
+  [[nodiscard]] static moved_bytes measured_hidden_bytes(const costs::layer& l) noexcept {
+    return hidden_bytes(l, pass::forward, {});
+  }
+  [[nodiscard]] static moved_bytes measured_inner_bytes(const costs::layer& l) noexcept {
+    return inner_bytes(l, pass::forward, {});
   }
   [[nodiscard]] seconds moved(tokens all, moved_bytes of, int ranks = 1) const noexcept {
     const double count = static_cast<double>(all.value) / ranks;
@@ -182,15 +198,15 @@ class layer_times {
   }
   [[nodiscard]] seconds elementwise(tokens all, pass p, costs::provenance& from) const {
     const int ranks = shape_.context * (with_.sequence_parallel ? shape_.tensor : 1);
-    seconds hidden = moved(all, hidden_bytes(layer_, p), ranks);
-    seconds inner = moved(all, inner_bytes(layer_, p), shape_.context);
+    seconds hidden = moved(all, hidden_bytes(layer_, p, with_), ranks);
+    seconds inner = moved(all, inner_bytes(layer_, p, with_), shape_.context);
     if (layer_.dispatched > 0) inner += moved(all, {16 * layer_.dispatched, 0}, shape_.context);
     costs::origin of_hidden = others_ ? costs::origin::derived : costs::origin::modelled;
     costs::origin of_inner = of_hidden;
     if (measured_) {
       const tokens outside = share_of(all, ranks), inside = share_of(all, shape_.context);
-      hidden = measured_->hidden(outside) * (hidden / moved(all, hidden_bytes(layer_, pass::forward), ranks));
-      inner = measured_->inner(inside) * (inner / moved(all, inner_bytes(layer_, pass::forward), shape_.context));
+      hidden = measured_->hidden(outside) * (hidden / moved(all, measured_hidden_bytes(layer_), ranks));
+      inner = measured_->inner(inside) * (inner / moved(all, measured_inner_bytes(layer_), shape_.context));
       of_hidden = p == pass::backward ? costs::origin::derived : measured_->hidden.source(outside);
       of_inner = p == pass::backward ? costs::origin::derived : measured_->inner.source(inside);
     } else if (others_) {

@@ -76,6 +76,11 @@ class part_times {
       return l.attention(queries, prefix, p, copies, of);
     });
   }
+  /// The same where one rank has the whole slice.
+  [[nodiscard]] seconds undivided_attention(tokens queries, tokens prefix, pass p) const {
+    costs::provenance unused;
+    return layers(unused, [&](const layer_times& l, costs::provenance&) { return l.undivided_attention(queries, prefix, p); });
+  }
 
  private:
   [[nodiscard]] double mine(tokens all) const noexcept { return static_cast<double>(all.value) / shape_.context; }

@@ -12,7 +12,8 @@ namespace slimpack::detail {
 
 /// What a message takes from its end on a stage to its use on the next, the slowest of all boundaries: one rank's share
 /// of the hidden states, which without sequence parallelism its tensor-parallel ranks gather (Megatron-LM's
-/// scatter-gather). A straight line through messages of 1024 and 65536 tokens.
+/// scatter-gather). A straight line through messages of 1024 and 65536 tokens. Where stages wait for them they are slowed
+/// down like all communication that compute waits for.
 struct message_line {
   seconds empty{};
   seconds token{};
@@ -29,8 +30,9 @@ struct message_line {
       return most + wires.net().all_gather(wires.net().place().tensor(on), states) * with.slowdown.exposed;
     };
     const double few = 1024, many = 65536;
-    const seconds token = (time(many) - time(few)) * (1 / (many - few));
-    return {std::max(seconds{}, time(few) - token * few), token};
+    const double by = with.messages == costs::messages::waited_for ? with.slowdown.exposed : 1;
+    const seconds token = (time(many) - time(few)) * (by / (many - few));
+    return {std::max(seconds{}, time(few) * by - token * few), token};
   }
 };
 

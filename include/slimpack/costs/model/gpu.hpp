@@ -24,12 +24,20 @@ struct gpu {
   double memory_bandwidth{};          ///< bytes per second
   int multiprocessors{};
   int gpus_per_node{};
-  double gemm_efficiency{};           ///< of the peak, large products
+  double gemm_efficiency{};           ///< of the peak, large products, one alone
   double attention_efficiency{};      ///< of the peak, long causal slices, forward
   double backward_attention_ratio{};  ///< attention backward over forward, time
+  /// Of the peak, the products of a layer one after the other, on packs of training's size. 0: not known, see in_layers.
+  double layer_efficiency{};
   link inside{};                      ///< within a node
   link between{};                     ///< between nodes
   std::string source{};
+
+  /// layer_efficiency; where nothing is known of layers, nine tenths of gemm_efficiency, which is what kernels keep in
+  /// layers on the two GPUs that both were measured on (costs/model/gpus.hpp).
+  [[nodiscard]] constexpr double in_layers() const noexcept {
+    return layer_efficiency > 0 ? layer_efficiency : 0.9 * gemm_efficiency;
+  }
   friend bool operator==(const gpu&, const gpu&) = default;
 };
 

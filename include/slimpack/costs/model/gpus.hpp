@@ -19,6 +19,8 @@
 ///           gemm_efficiency           median of bf16 products of at least 2048 x 4096 x 4096
 ///           attention_efficiency      median of causal forwards of at least 8192 tokens and 8 heads of 128
 ///           backward_attention_ratio  of the longest sequences measured
+///           layer_efficiency          median of the bf16 products of a layer together, of all models and tensor-parallel
+///                                     ranks measured, on at least 2048 tokens (tests/io/layer_efficiency_test.cpp)
 ///           inside                    all-gather over 8 GPUs: least latency, largest bus bandwidth
 ///           between                   send and receive between two nodes, likewise; the A100's bandwidth is the line
 ///                                     rate of a DGX A100's adapters, one of 200 Gb/s a GPU. What was measured, 7.8
@@ -37,6 +39,7 @@ namespace slimpack::costs::gpus {
           .gemm_efficiency = 0.80,
           .attention_efficiency = 0.63,
           .backward_attention_ratio = 3.1,
+          .layer_efficiency = 0.72,
           .inside = {{1.6e-5}, 205e9},
           .between = {{2.4e-5}, 25e9},
           .source =
@@ -54,6 +57,7 @@ namespace slimpack::costs::gpus {
           .gemm_efficiency = 0.79,
           .attention_efficiency = 0.61,
           .backward_attention_ratio = 3.2,
+          .layer_efficiency = 0.72,
           .inside = {{1.0e-5}, 335e9},
           .between = {{1.7e-5}, 36e9},
           .source =

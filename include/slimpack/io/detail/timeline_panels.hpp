@@ -49,7 +49,7 @@ function showFigures({plan, kind}) {
   const figures = m ? [
     ['Step measured', timeText(m.step), 'predicted ' + timeText(plan.step)],
     ['Measured / predicted', ratioText(m.step / plan.step), 'of the step'],
-    ['Bubble measured', percent(m.bubble), 'predicted ' + percent(plan.bubble)],
+    ['Useful work measured', percent(1 - m.bubble), 'predicted ' + percent(1 - plan.bubble)],
     ['Instructions off by', percent(m.off), 'median |measured / predicted \u2212 1|'],
     ['Peak measured', count(Math.max(...m.ranks.map(rank => rank.peak))) + ' tokens',
      plan.bytes ? 'live on the fullest stage' : 'predicted ' + count(peak)],
@@ -57,8 +57,9 @@ function showFigures({plan, kind}) {
   ] : [
     ['Step time', timeText(plan.step),
      plan.reduce > 0 ? timeText(plan.reduce) + ' of it gradient reduction' : 'of the slowest replica'],
-    ['Efficiency', percent(plan.efficiency), 'no plan can take less than ' + timeText(plan.bound)],
-    ['Bubble', percent(plan.bubble), 'of the stages\u2019 time is not useful work'],
+    ['Useful work', percent(1 - plan.bubble), 'of the stages\u2019 time' +
+     (plan.mfu === undefined ? '' : '; ' + percent(plan.mfu) + ' MFU')],
+    ['To gain', percent(1 - plan.efficiency), 'at most: no plan can take less than ' + timeText(plan.bound)],
     ['Peak memory', memoryText(plan, peak),
      plan.limit === null ? 'no limit given' : percent(peak / plan.limit) + ' of ' + memoryText(plan, plan.limit)],
     ...batch,
@@ -130,10 +131,10 @@ function showCards({plan, kind}) {
       [timeText(p.measured.step), plans[0].measured ? ratioText(p.measured.step / plans[0].measured.step) : none];
   $('compared').hidden = plans.length < 2;
   $('compared').replaceChildren(element('h2', 'The same batch, planned ' + plans.length + ' ways'),
-      table(['planner', 'step', 'against first', ...(ran ? ['measured', 'against first'] : []), 'bubble', 'efficiency',
+      table(['planner', 'step', 'against first', ...(ran ? ['measured', 'against first'] : []), 'useful', 'to gain',
              'peak'], plans.map(p =>
-          [p.planner, timeText(p.step), ratioText(p.step / plans[0].step), ...measured(p), percent(p.bubble),
-           percent(p.efficiency), memoryText(p, peakOf(p)) + (overMemory(p) ? ', over memory' : '')])));
+          [p.planner, timeText(p.step), ratioText(p.step / plans[0].step), ...measured(p), percent(1 - p.bubble),
+           percent(1 - p.efficiency), memoryText(p, peakOf(p)) + (overMemory(p) ? ', over memory' : '')])));
   const rows = $('compared').querySelectorAll('tbody tr');
   rows[plans.indexOf(plan)].className = 'main';
   plans.forEach((p, k) => rows[k].lastChild.classList.toggle('over', overMemory(p)));

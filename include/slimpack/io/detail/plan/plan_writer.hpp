@@ -26,7 +26,7 @@ class plan_writer {
   plan_writer(std::ostream& out, const plan& p, bool explained)
       : json_(out), plan_(p),
         is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || spreads() ||
-                   (explained && p.rank_time)) {}
+                   (explained && p.rank_time) || p.mfu) {}
 
   void write() {
     json_.open('{').field("format", is_second_ ? plan_format_2 : plan_format).field("hash", hash_text(plan_.hash));
@@ -59,6 +59,7 @@ class plan_writer {
     for (const bound& b : plan_.bounds) json_.field(b.name, b.time.value);
     json_.close('}').field("lower_bound", plan_.lower_bound.value);
     json_.field("efficiency", plan_.efficiency).field("bubble", plan_.bubble);
+    if (plan_.mfu) json_.field("mfu", *plan_.mfu);
     if (is_second_ && plan_.rank_time) {
       json_.key("rank_time").open('{');
       for (const auto& [name, part] : rank_time_parts) json_.field(name, ((*plan_.rank_time).*part).value);

@@ -1,0 +1,113 @@
+#include "memory_split.hpp"
+
+#include "texts.hpp"
+
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/pricing/workload_of.hpp>
+#include <slimpack/simulators/memory.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace cli {
+namespace {
+
+using namespace slimpack;
+
+/// Where the plan holds most.
+struct fullest {
+  std::size_t replica{};
+  std::size_t stage{};
+  double held{};
+};
+
+fullest fullest_of(const plan& p) {
+  fullest most;
+  for (std::size_t r = 0; r < p.replicas.size(); ++r)
+    for (std::size_t stage = 0; stage < p.replicas[r].peak_memory.size(); ++stage)
+      if (p.replicas[r].peak_memory[stage] > most.held) most = {r, stage, p.replicas[r].peak_memory[stage]};
+  return most;
+}
+
+/// What is held while each instruction of the stage runs, by these rates alone.
+std::vector<double> held_by(workload work, const memory_rates& rates, const std::vector<program>& programs, std::size_t stage) {
+  work.rates[stage] = rates;
+  simulators::stage_memory memory(work, static_cast<int>(stage));
+  std::vector<double> held;
+  for (const instruction& i : programs[stage]) held.push_back(memory.during(i)), memory.run(i);
+  return held;
+}
+
+/// Fixed bytes of a stage, of a table of saved tensors that a change was made to.
+template <class Change>
+double fixed_bytes(const setting& s, const shapes::layout& on, std::size_t stage, const Change& change) {
+  setting own = s;
+  change(own.tensors);
+  const result<any_cost> cost = cost_on(own, on);
+  if (!cost) return 0;
+  const auto rates = std::visit([&](const auto& one) { return slimpack::memory_of(one, static_cast<int>(stage)); }, cost.value());
+  return rates ? rates->fixed : 0;
+}
+
+}  // namespace
+
+void print_memory(std::ostream& out, const setting& s, const row& planned) {
+  const plan& p = planned.plan.value();
+  if (p.memory_unit != memory_unit::byte || !s.device) return;
+  const fullest most = fullest_of(p);
+  const replica_plan& r = p.replicas[most.replica];
+  if (most.stage >= r.rates.size()) return;
+  const memory_rates& rates = r.rates[most.stage];
+  const workload work = simulators::workload_of(p, most.replica);
+  const std::vector<double> all = held_by(work, rates, r.programs, most.stage);
+  const auto at = std::max_element(all.begin(), all.end()) - all.begin();
+
+  const auto amount = [](double size) { return slimpack::detail::amount(size, memory_unit::byte); };
+  std::vector<std::vector<std::string>> table{{"memory of the fullest GPU", "holds", "of it", "divided over"}};
+  double told = 0;
+  const auto line = [&](const std::string& what, double size, const std::string& over) {
+    if (size < 0.0005 * most.held) return;
+    told += size;
+    table.push_back({what, amount(size), percent(size / most.held, 1), over});
+  };
+  const double copies = static_cast<double>(p.shape.replicas) * p.shape.context;
+  const std::string everywhere = s.tensors.gathered_weight > 0 ? fixed(copies, 0) + " copies" : "no copies";
+  const std::pair<const char*, double costs::saved_tensors::*> states[]{{"weights", &costs::saved_tensors::weight},
+                                                                        {"gradients", &costs::saved_tensors::gradient},
+                                                                        {"optimizer", &costs::saved_tensors::optimizer}};
+  for (const auto& [what, member] : states) {
+    const double without = fixed_bytes(s, planned.layout, most.stage, [&](costs::saved_tensors& t) { t.*member = 0; });
+    line(what, rates.fixed - without, member == &costs::saved_tensors::optimizer ? fixed(copies, 0) + " copies" : everywhere);
+  }
+  line("gathered weights and their gradients", rates.fixed - told, "-");
+  const std::pair<const char*, double memory_rates::*> of_packs[]{
+      {"activations that wait for their backward", &memory_rates::live_token},
+      {"gradients of keys and values", &memory_rates::gradient_token},
+      {"running forward pack", &memory_rates::forward_token},
+      {"running backward pack: logits, a layer computed again", &memory_rates::backward_token},
+      {"keys and values of other replicas", &memory_rates::other_token},
+      {"what weight gradients wait with", &memory_rates::weight_token},
+      {"logits of a spread vocabulary", &memory_rates::logit_token},
+      {"gradients that come back from a spread vocabulary", &memory_rates::turned_token}};
+  for (const auto& [what, member] : of_packs) {
+    memory_rates alone{.fixed = 0, .live_token = 0};
+    alone.*member = rates.*member;
+    line(what, held_by(work, alone, r.programs, most.stage)[static_cast<std::size_t>(at)], "-");
+  }
+  line("what pieces keep besides", most.held - told, "-");
+  out << "\n";
+  print_table(out, table);
+  out << "Replica " << most.replica << ", stage " << most.stage << ", of " << amount(s.device->memory.value) << ": "
+      << amount(s.device->memory.value - most.held) << " are left. Weights are those of one of " << p.shape.tensor
+      << " tensor-parallel ranks; copies are replicas x context-parallel ranks, of experts fewer.\n";
+}
+
+}  // namespace cli

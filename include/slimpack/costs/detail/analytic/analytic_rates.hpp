@@ -1,0 +1,80 @@
+#ifndef SLIMPACK_COSTS_DETAIL_ANALYTIC_ANALYTIC_RATES_HPP
+#define SLIMPACK_COSTS_DETAIL_ANALYTIC_ANALYTIC_RATES_HPP
+
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/model/layer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace slimpack::detail {
+
+/// Seconds of a pack of n tokens: pack + token n.
+struct line {
+  double pack{};
+  double token{};
+
+  /// Through packs of 16384 and 65536 tokens; what it has at 0 tokens is at least nothing.
+  template <class Time>
+  [[nodiscard]] static line through(const Time& time) {
+    const tokens few{16384}, many{65536};
+    const double a = time(few).value, b = time(many).value;
+    const double token = (b - a) / static_cast<double>((many - few).value);
+    return {std::max(0.0, a - token * static_cast<double>(few.value)), token};
+  }
+};
+
+/// Keys and values, or queries and outputs, on their way round context-parallel ranks.
+struct ring_rates {
+  double key{};      ///< seconds that all hops take for a token of the slice or its prefix, where keys travel
+  double query{};    ///< and for a token of the slice, where queries do
+  double covered{};  ///< seconds of attention that run meanwhile, for a pair
+
+  /// Of layers of a rank: bytes over `bandwidth`, with `ranks` on the ring. Backward keys and values travel with their
+  /// gradients, queries twice and with the gradients of outputs.
+  [[nodiscard]] static ring_rates of(std::span<const costs::layer> own, pass p, double pair, int ranks, double bandwidth) {
+    double keys = 0, queries = 0, outputs = 0;
+    for (const costs::layer& l : own) keys += l.kv_elements, queries += l.query, outputs += l.output;
+    const double hops = ranks - 1.0;
+    const double element = hops / ranks * 2 / bandwidth;
+    const double times = p == pass::forward ? 1 : 2;
+    return {times * element * keys, element * (times * queries + outputs), hops / ranks * pair};
+  }
+};
+
+/// What a part takes in one pass: straight lines through tokens and (query, key) pairs.
+/// Units     seconds            Errors    none            Complexity  O(1)
+struct pass_rates {
+  double token{};
+  double pair{};
+  std::array<ring_rates, 2> rings{};  ///< of the pass, and of what it computes again
+  seconds overhead{};                 ///< of a pack
+  seconds floor{};                    ///< least time of a pack's slices together
+
+  [[nodiscard]] seconds priced(const slice& s) const noexcept {
+    return {token * static_cast<double>(s.length.value) + pair * s.pairs()};
+  }
+  /// What is waited for of keys and values, or of queries, on their way round the context-parallel ranks.
+  [[nodiscard]] seconds exchanged(const slice& s) const noexcept {
+    seconds sum{};
+    for (const ring_rates& own : rings)
+      sum += {std::max(0.0, std::min(own.key * static_cast<double>(s.end().value),
+                                     own.query * static_cast<double>(s.length.value)) - own.covered * s.pairs())};
+    return sum;
+  }
+};
+
+/// Those of both passes.
+struct part_rates {
+  pass_rates forward{};
+  pass_rates backward{};
+  pass_rates useful_backward{};  ///< without what is computed again
+  double weight_token{};         ///< of backward, a token's weight gradients
+  [[nodiscard]] const pass_rates& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+};
+
+}  // namespace slimpack::detail
+
+#endif

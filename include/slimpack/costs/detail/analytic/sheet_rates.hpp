@@ -1,0 +1,136 @@
+#ifndef SLIMPACK_COSTS_DETAIL_ANALYTIC_SHEET_RATES_HPP
+#define SLIMPACK_COSTS_DETAIL_ANALYTIC_SHEET_RATES_HPP
+
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/detail/analytic/analytic_rates.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
+#include <slimpack/costs/model/gpu.hpp>
+#include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/model/model_shape.hpp>
+#include <slimpack/costs/model/routing.hpp>
+#include <slimpack/costs/network/network.hpp>
+#include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/traffic.hpp>
+#include <slimpack/costs/vocabulary_rates.hpp>
+
+#include <algorithm>
+#include <span>
+
+namespace slimpack::detail {
+
+/// Rates of parts from what a GPU sustains in single large kernels (gemm_efficiency, attention_efficiency), and nothing
+/// besides: no element-wise kernel, no optimizer, and traffic as fast as alone. The formulas are at costs::transformer.
+/// Requires  all that it is made from outlives it            Errors    none            Complexity  O(layers)
+class sheet_rates {
+ public:
+  /// `launch`: of a layer's kernels in a pass
+  sheet_rates(const costs::model_shape& model, const costs::gpu& device, const shape& on, const costs::network& net,
+              const costs::routing& routing, costs::recompute again, seconds launch)
+      : model_(model), device_(device), shape_(on), net_(net), routing_(routing), again_(again), launch_(launch) {}
+
+  /// Of a part with these layers, and the logits of the whole vocabulary where it has the head.
+  [[nodiscard]] part_rates of(std::span<const costs::layer> own, bool has_head) const {
+    const double gemm = device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context;
+    const double attention = device_.peak_bf16_flops * device_.attention_efficiency * shape_.context;
+    const auto h = static_cast<double>(model_.hidden);
+    double linear = 0, pair = 0, up = 0, weights = 0, gathers = 0;
+    dispatch forward_dispatch, backward_dispatch;
+    for (const costs::layer& l : own) {
+      linear += l.linear_flops, pair += l.pair_flops, up += l.up_flops, weights += l.weights + l.expert_weights;
+      gathers += l.dispatched > 0 && model_.shared_experts == 0 ? 2 : 4;
+      forward_dispatch += dispatched(l, l.linear_flops / gemm);
+      backward_dispatch += dispatched(l, 2 * l.linear_flops / gemm);
+    }
+    const double head = has_head ? 2 * h * static_cast<double>(model_.vocabulary) / shape_.tensor : 0;
+    if (has_head) weights += head / 2;
+    const auto count = static_cast<double>(own.size());
+    // Sequence parallelism: two gathers and two scatters of the hidden states a layer; backward gathers twice more.
+    const costs::link& tensor = net_.link_of(net_.place().tensor(shape_));
+    const double one_token = 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
+    const double traffic = gathers * one_token;
+    const costs::link& context = net_.link_of(net_.place().context(shape_));
+    const double waits = shape_.tensor > 1 ? gathers * tensor.latency.value : 0;
+    const double turns = (shape_.context - 1.0) * count * context.latency.value;
+    const auto ring = [&](pass p, double of_pair) {
+      return ring_rates::of(own, p, of_pair, shape_.context, context.bandwidth);
+    };
+
+    part_rates r;
+    r.forward.token = (linear + head) / gemm + traffic + forward_dispatch.token;
+    r.forward.pair = pair / attention;
+    r.forward.rings[0] = ring(pass::forward, r.forward.pair);
+    r.forward.overhead = {count * launch_.value + waits + turns + forward_dispatch.pack};
+    r.forward.floor = {2 * weights / device_.memory_bandwidth};
+    r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic + backward_dispatch.token;
+    r.useful_backward.pair = device_.backward_attention_ratio * r.forward.pair;
+    r.useful_backward.rings[0] = ring(pass::backward, r.useful_backward.pair);
+    r.useful_backward.overhead = {2 * count * launch_.value + 1.5 * waits + turns + backward_dispatch.pack};
+    r.useful_backward.floor = {2 * weights / device_.memory_bandwidth};
+    r.backward = r.useful_backward;
+    if (again_ == costs::recompute::attention || again_ == costs::recompute::full) {
+      r.backward.pair += r.forward.pair;
+      r.backward.rings[1] = r.forward.rings[0];
+    }
+    if (again_ == costs::recompute::selective) r.backward.token += up / gemm;
+    if (again_ == costs::recompute::full) {
+      r.backward.token += linear / gemm + traffic + forward_dispatch.token;
+      r.backward.overhead += r.forward.overhead;
+    }
+    r.weight_token = (linear + head) / gemm;
+    return r;
+  }
+
+  /// Of calls for a spread vocabulary. V: logits and the gradient of their input, a product each, whose rows
+  /// tensor-parallel ranks gather and whose sums they scatter; U: the third product. E reads a row and adds it to one; G
+  /// adds one in fp32, where the word is the stage's own. A kernel takes a twelfth of what a layer's launches do.
+  [[nodiscard]] costs::vocabulary_rates of_vocabulary() const {
+    const auto h = static_cast<double>(model_.hidden);
+    const double product = 2 * h * static_cast<double>(model_.vocabulary) / (shape_.tensor * shape_.stages) /
+                           (device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context);
+    const costs::link& tensor = net_.link_of(net_.place().tensor(shape_));
+    const double traffic = 2 * 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
+    const double waits = shape_.tensor > 1 ? 2 * tensor.latency.value : 0;
+    const double kernel = launch_.value / 12;
+    const double moved = h / (shape_.tensor * shape_.context) / device_.memory_bandwidth;
+    costs::vocabulary_rates ends;
+    ends.embed = {2 * kernel, 6 * moved};
+    ends.output = {6 * kernel + waits, 2 * product + traffic};
+    ends.output_weights = {2 * kernel, product};
+    ends.embed_gradients = {2 * kernel, (2 + 8.0 / shape_.stages) * moved};
+    return ends;
+  }
+
+ private:
+  /// What is waited for of both all-to-alls of a layer, in seconds a token and a pack, where its products take so long.
+  struct dispatch {
+    double token{};
+    double pack{};
+    dispatch& operator+=(const dispatch& other) noexcept {
+      token += other.token, pack += other.pack;
+      return *this;
+    }
+  };
+  [[nodiscard]] dispatch dispatched(const costs::layer& l, double products) const {
+    if (!(l.dispatched > 0)) return {};
+    const costs::rank_group group = net_.place().experts(shape_);
+    const double share = costs::traffic::crossing_share(model_, routing_, group);
+    const auto both = [&](double size) { return 2 * net_.all_to_all(group, bytes{size}, share).value; };
+    const double large = 1 << 30, latency = both(0);
+    const double token = (both(large) - latency) / large * 2 * l.dispatched / shape_.context;
+    const double hidden = routing_.overlap * token;
+    return {token - hidden + std::max(0.0, hidden - products), (1 - routing_.overlap) * latency};
+  }
+
+  const costs::model_shape& model_;
+  const costs::gpu& device_;
+  const shape& shape_;
+  const costs::network& net_;
+  const costs::routing& routing_;
+  costs::recompute again_;
+  seconds launch_;
+};
+
+}  // namespace slimpack::detail
+
+#endif
