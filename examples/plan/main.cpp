@@ -92,7 +92,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
     p.layers = c.layout.layers;
     if (s.model) p.model = s.model->name;
     if (s.device) p.gpu = s.device->name;
-    if (s.model && s.device && p.step_time > seconds{})
+    if (s.model && s.device && !o.forward_only && p.step_time > seconds{})
       p.mfu = costs::training_flops(*s.model, lengths) /
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
     p.hash = hash_of(p);
