@@ -36,7 +36,7 @@ std::string refusal(json config, const json& changes) {
 }
 
 /// Parameters but for norms and biases: embeddings, attention, feed-forward, experts and routers.
-std::int64_t parameters(const model_shape& m) {
+std::int64_t counted_parameters(const model_shape& m) {
   const std::int64_t query = m.heads * m.head_dim;
   std::int64_t attention = m.heads * m.value_dim * m.hidden;
   if (m.kv_rank > 0) {
@@ -59,7 +59,7 @@ std::int64_t parameters(const model_shape& m) {
 
 TEST(ModelConfig, OfEveryShippedModelCountsToItsPublishedSize) {
   const auto billions = [](const char* name) {
-    return static_cast<double>(parameters(read_model(data(std::string("models/") + name + ".json")).value())) / 1e9;
+    return static_cast<double>(counted_parameters(read_model(data(std::string("models/") + name + ".json")).value())) / 1e9;
   };
   EXPECT_NEAR(billions("llama-3.1-8b"), 8.03, 0.005);
   EXPECT_NEAR(billions("llama-3.1-70b"), 70.55, 0.005);
@@ -150,7 +150,7 @@ TEST(ModelConfig, OfGpt2HasItsOwnNames) {
   EXPECT_EQ(m.max_positions, 1024);
   EXPECT_TRUE(m.tied);
   // Published: 124.4 M with 1024 x 768 position embeddings, which are not counted here, and biases and norms.
-  EXPECT_NEAR(static_cast<double>(parameters(m) + 1024 * 768) / 1e6, 124.4, 0.15);
+  EXPECT_NEAR(static_cast<double>(counted_parameters(m) + 1024 * 768) / 1e6, 124.4, 0.15);
 }
 
 TEST(ModelConfig, OfQwenExpertsCountsSharedWidthInExperts) {
