@@ -58,7 +58,7 @@ class local_search {
     for (bool again = false;; again = true) {
       const std::uint64_t ordering = nodes_for_order();
       if (again && (ordering == 0 || tried_->used().candidates >= budget.candidates)) return translated();
-      tried_->end_at({budget.nodes - ordering, budget.candidates});
+      tried_->end_at({budget.nodes - (orders_beside() ? 0 : ordering), budget.candidates});
       if (!again) tried_->call("kinds"), consider_kinds(*tried_);
       tried_->call("sizes");
       walk_sizes();
@@ -143,11 +143,18 @@ class local_search {
     const std::uint64_t used = tried_->used().nodes;
     if (!changes_order() || used >= tried_->budget().nodes || tried_->stopped()) return 0;
     const std::uint64_t left = tried_->budget().nodes - used;
+    if (orders_beside()) return left / 2;
     const std::uint64_t least = left / (prices_together<Cost> ? 2 : options_.walk_least);
     const std::uint64_t walks = std::max(options_.walk_candidates * tried_->last(), least);
     const std::uint64_t nodes = left - std::min(walks, left / options_.walk_most);
     const partition& packs = tried_->fastest().packs;
     return nodes < options_.least_sweeps * (packs.forward.size() + packs.backward.size()) * parts() ? 0 : nodes;
+  }
+
+  /// Whether the order has nodes of its own, half as many again: schedules take so long to order chunks, or to put weight
+  /// gradients in, that walks need all of theirs and changes of the order are a small part of the time.
+  [[nodiscard]] bool orders_beside() const {
+    return batch_.shape.chunks > 1 || weight_gradients_of<Schedule> == weight_gradients::apart;
   }
 
   /// Not where anything is kept beside tokens under a limit: it depends on common cuts of both passes, which changes of
