@@ -152,9 +152,10 @@ class local_search {
   }
 
   /// Whether the order has nodes of its own, half as many again: schedules take so long to order chunks, or to put weight
-  /// gradients in, that walks need all of theirs and changes of the order are a small part of the time.
+  /// gradients in, that walks need all of theirs and changes of the order are a small part of the time. A long search has
+  /// enough for both.
   [[nodiscard]] bool orders_beside() const {
-    return batch_.shape.chunks > 1 || weight_gradients_of<Schedule> == weight_gradients::apart;
+    return !tried_->is_long() && (batch_.shape.chunks > 1 || weight_gradients_of<Schedule> == weight_gradients::apart);
   }
 
   /// Not where anything is kept beside tokens under a limit: it depends on common cuts of both passes, which changes of
