@@ -1,11 +1,8 @@
 #include <slimpack/costs/model/layer.hpp>
-#include <slimpack/costs/model/training_flops.hpp>
 
 #include "models.hpp"
 
 #include <gtest/gtest.h>
-
-#include <vector>
 
 namespace slimpack::layer_test {
 namespace {
@@ -120,14 +117,6 @@ TEST(Parameters, AreThePublishedCounts) {
   EXPECT_NEAR(costs::parameters(tests::mixtral_8x7b()) / 1e9, 46.70, 0.005);
   EXPECT_NEAR(costs::parameters(tests::deepseek_v3()) / 1e9, 671.03, 0.005);
   EXPECT_NEAR(costs::parameters(tests::gpt_3_175b()) / 1e9, 174.56, 0.005);
-}
-
-// Two layers of 144 weights, 16 flops a pair each, and logits of 10 words by 4: of 3 and 5 tokens, 6 and 15 pairs.
-TEST(TrainingFlops, AreThoseOfWeightsTokensAndPairs) {
-  const std::vector<tokens> lengths{{3}, {5}};
-  EXPECT_EQ(costs::training_flops(tests::tiny(), lengths), 6 * (2 * 144 + 40) * 8 + 3 * 2 * 16 * 21);
-  // Of four experts two are active: 48 weights of attention, 16 of the router, 96 of each expert.
-  EXPECT_EQ(costs::training_flops(tests::tiny_experts(), lengths), 6 * (2 * (48 + 16 + 2 * 96) + 40) * 8 + 3 * 2 * 16 * 21);
 }
 
 }  // namespace

@@ -27,12 +27,12 @@ namespace {
 using namespace slimpack::profiling;
 
 /// What calls of a part take, by the formula that profiles fit. Parts take unlike times, and backwards more.
-part_rates true_rates(pass p, int part) {
+pack_rates true_rates(pass p, int part) {
   const double more = (1 + 0.5 * part) * (p == pass::forward ? 1 : 2.5);
   return {{3e-5 * more}, {1e-6 * more}, {2e-6 * more}, {1e-9 * more}};
 }
 double true_time(std::span<const piece> pack, pass p, int part) {
-  const part_rates r = true_rates(p, part);
+  const pack_rates r = true_rates(p, part);
   double sum = r.pack.value;
   for (const piece& one : pack) {
     const auto q = static_cast<double>(one.slice.length.value), prefix = static_cast<double>(one.slice.begin.value);
@@ -146,7 +146,7 @@ TEST(Profiling, FindsTheRatesThatThereAre) {
     ASSERT_EQ(p.forward.size(), static_cast<std::size_t>(on.parts()));
     for (int part = 0; part < on.parts(); ++part)
       for (const pass way : both_passes) {
-        const part_rates found = (way == pass::forward ? p.forward : p.backward)[static_cast<std::size_t>(part)], expected = true_rates(way, part);
+        const pack_rates found = (way == pass::forward ? p.forward : p.backward)[static_cast<std::size_t>(part)], expected = true_rates(way, part);
         EXPECT_TRUE(near(found.pack, expected.pack, 1e-6)) << found.pack.value << " " << expected.pack.value;
         EXPECT_TRUE(near(found.slice, expected.slice, 1e-4)) << found.slice.value;
         EXPECT_TRUE(near(found.token, expected.token, 1e-6)) << found.token.value;

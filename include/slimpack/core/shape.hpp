@@ -2,13 +2,21 @@
 #define SLIMPACK_CORE_SHAPE_HPP
 
 #include <slimpack/core/units.hpp>
-#include <slimpack/core/vocabulary.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 namespace slimpack {
+
+/// Where a pipeline has the embedding and the output layer, whose weights are a row for each word of the vocabulary.
+enum class vocabulary : unsigned char {
+  last,    ///< the embedding on the first part of the model, the output layer and the loss on the last
+  spread,  ///< each of the p stages has a p-th of the words, of both
+};
+
+/// "last" or "spread".
+[[nodiscard]] constexpr const char* name_of(vocabulary v) noexcept { return v == vocabulary::last ? "last" : "spread"; }
 
 /// What a memory limit counts.
 enum class memory_unit : unsigned char {

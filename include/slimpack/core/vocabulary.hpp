@@ -3,20 +3,10 @@
 
 #include <slimpack/core/units.hpp>
 
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace slimpack {
-
-/// Where a pipeline has the embedding and the output layer, whose weights are a row for each word of the vocabulary.
-enum class vocabulary : unsigned char {
-  last,    ///< the embedding on the first part of the model, the output layer and the loss on the last
-  spread,  ///< each of the p stages has a p-th of the words, of both
-};
-
-/// "last" or "spread".
-[[nodiscard]] constexpr std::string_view name_of(vocabulary v) noexcept { return v == vocabulary::last ? "last" : "spread"; }
 
 /// An end of the model whose vocabulary is spread over the stages: what an instruction runs this stage's share of.
 enum class model_end : unsigned char {

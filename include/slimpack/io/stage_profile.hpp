@@ -41,8 +41,8 @@ namespace detail {
   return all;
 }
 
-[[nodiscard]] inline std::vector<profiling::part_rates> rates_in(const json_place& list) {
-  std::vector<profiling::part_rates> all;
+[[nodiscard]] inline std::vector<profiling::pack_rates> rates_in(const json_place& list) {
+  std::vector<profiling::pack_rates> all;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const json_place one = list.at(i);
     one.must_have(4, "pack, slice, token and pair");
@@ -94,9 +94,9 @@ namespace detail {
       for (const seconds t : all) json.value(t.value);
       json.close(']').line();
     };
-    const auto rates = [&](const char* name, std::span<const profiling::part_rates> all) {
+    const auto rates = [&](const char* name, std::span<const profiling::pack_rates> all) {
       json.key(name).open('[');
-      for (const profiling::part_rates& r : all) {
+      for (const profiling::pack_rates& r : all) {
         json.open('[');
         for (const seconds t : {r.pack, r.slice, r.token, r.pair}) json.value(t.value);
         json.close(']');

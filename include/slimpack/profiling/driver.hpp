@@ -7,6 +7,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/detail/median.hpp>
 #include <slimpack/detail/thrown.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
@@ -163,7 +164,7 @@ class driver {
       took.push_back(watch_.stop().value);
       if (!ran) return ran.error();
     }
-    const result<std::vector<double>> all = told_by_all(took.empty() ? 0 : detail::median_of(took));
+    const result<std::vector<double>> all = told_by_all(took.empty() ? 0 : slimpack::detail::median(took));
     if (!all) return all.error();
     return seconds{*std::max_element(all.value().begin(), all.value().end())};
   }

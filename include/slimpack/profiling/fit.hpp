@@ -5,6 +5,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/profiled.hpp>
+#include <slimpack/detail/median.hpp>
 #include <slimpack/profiling/detail/rates_fit.hpp>
 #include <slimpack/profiling/observation.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
@@ -37,7 +38,7 @@ namespace detail {
 
 /// A pack's share of each of its slices, at the table's places. A place that is not the slice's own gets the time that the rates
 /// say it would have taken.
-inline void add_samples(const observation& o, const part_rates& r, std::vector<costs::profiled::sample>& samples) {
+inline void add_samples(const observation& o, const pack_rates& r, std::vector<costs::profiled::sample>& samples) {
   const auto weight = [&](std::int64_t queries, std::int64_t prefix) {
     const double w = work_of(r, queries, prefix);
     return w > 0 ? w : static_cast<double>(queries);
@@ -60,11 +61,6 @@ using pack_kind = std::tuple<pass, int, bool, std::vector<std::pair<std::int64_t
   return {o.pass, o.part, o.weights, std::move(slices)};
 }
 
-[[nodiscard]] inline double median_of(std::vector<double>& values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
-
 /// Packs of one kind as one, with their median time. In order of kinds.
 [[nodiscard]] inline std::vector<observation> medians(std::span<const observation> all) {
   std::map<pack_kind, std::pair<std::size_t, std::vector<double>>> kinds;
@@ -75,7 +71,7 @@ using pack_kind = std::tuple<pass, int, bool, std::vector<std::pair<std::int64_t
   std::vector<observation> made;
   for (auto& [kind, seen] : kinds) {
     made.push_back(all[seen.first]);
-    made.back().time = {median_of(seen.second)};
+    made.back().time = {slimpack::detail::median(std::move(seen.second))};
   }
   return made;
 }
@@ -102,7 +98,7 @@ using pack_kind = std::tuple<pass, int, bool, std::vector<std::pair<std::int64_t
       if (own.empty())
         return error{errc::invalid_input, std::string("no ") + (p == pass::forward ? "forward" : "backward") + " packs were seen on part " +
                                               std::to_string(part) + " of " + std::to_string(parts)};
-      const part_rates r = rates_fitted(own);
+      const pack_rates r = rates_fitted(own);
       (p == pass::forward ? made.forward : made.backward).push_back(r);
       for (const observation& o : own) add_samples(o, r, made.samples);
     }
@@ -150,7 +146,7 @@ using pack_kind = std::tuple<pass, int, bool, std::vector<std::pair<std::int64_t
   if (!cost) return cost.error();
   std::vector<double> off = detail::errors_of(cost.value(), left);
   if (off.empty()) return made;
-  made.value().check = {off.size(), detail::median_of(off), *std::max_element(off.begin(), off.end())};
+  made.value().check = {off.size(), slimpack::detail::median(off), *std::max_element(off.begin(), off.end())};
   return made;
 }
 
@@ -168,7 +164,7 @@ struct drift {
     if (!o.weights && o.part < cost.parts()) ratios.push_back(o.time / cost.time(o.pack, o.pass, o.part));
   if (ratios.empty()) return {};
   std::vector<double> off = detail::errors_of(cost, all);
-  return {ratios.size(), detail::median_of(ratios), detail::median_of(off)};
+  return {ratios.size(), slimpack::detail::median(ratios), slimpack::detail::median(off)};
 }
 
 }  // namespace slimpack::profiling

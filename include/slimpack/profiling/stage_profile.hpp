@@ -22,16 +22,16 @@ struct fit_check {
 /// What a pack takes on a part of the model in a pass, as it was fitted.
 /// Formula   pack + slices * slice + tokens * token + pairs * pair, where a slice of q tokens behind a prefix p has
 ///           q p + q (q + 1) / 2 pairs
-struct part_rates {
+struct pack_rates {
   seconds pack, slice, token, pair;
-  friend bool operator==(const part_rates&, const part_rates&) = default;
+  friend bool operator==(const pack_rates&, const pack_rates&) = default;
 };
 
 /// Times of a trainer's own slices on every part, measured by itself: what costs::profiled is made of, and how good it is.
 /// io/stage_profile.hpp writes and reads it.
 struct stage_profile {
   std::vector<costs::profiled::sample> samples;
-  std::vector<part_rates> forward, backward;  ///< by part: backward with weight gradients
+  std::vector<pack_rates> forward, backward;  ///< by part: backward with weight gradients
   std::vector<seconds> weight_token{};        ///< by part, where weight gradients were seen apart; else empty
   seconds message{};                          ///< end on a part to arrival at the next, of an empty message: a hop
   seconds message_token{};                    ///< and for each of its tokens
@@ -43,8 +43,8 @@ struct stage_profile {
   /// Errors    those of costs::profiled::make
   [[nodiscard]] result<costs::profiled> cost(costs::profiled::extras beside = {}) const {
     beside.forward_overhead.clear(), beside.backward_overhead.clear();
-    for (const part_rates& r : forward) beside.forward_overhead.push_back(r.pack);
-    for (const part_rates& r : backward) beside.backward_overhead.push_back(r.pack);
+    for (const pack_rates& r : forward) beside.forward_overhead.push_back(r.pack);
+    for (const pack_rates& r : backward) beside.backward_overhead.push_back(r.pack);
     beside.weight_token = weight_token;
     beside.message = message, beside.message_token = message_token;
     if (beside.buckets.empty()) beside.reduce = reduce;

@@ -103,7 +103,7 @@ kbd { font: 12px ui-monospace, Menlo, Consolas, monospace; border: 1px solid var
 #dock { border-top: 1px solid var(--line); margin-top: 8px; padding-top: 8px; height: 152px; overflow-y: auto;
         font-size: 12.5px; font-variant-numeric: tabular-nums; }
 #hint { margin: 0; }
-#tip:not([hidden]) ~ #hint, #dock:has(#tip:not([hidden])) #hint { display: none; }
+#dock:has(#tip:not([hidden])) #hint { display: none; }
 #tip b { display: block; font-size: 13.5px; }
 #tip div { columns: 350px; column-gap: 26px; margin-top: 4px; }
 #tip p { display: grid; grid-template-columns: 92px 1fr; gap: 0 10px; margin: 0; break-inside: avoid; }

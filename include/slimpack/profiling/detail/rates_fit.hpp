@@ -22,7 +22,7 @@ namespace slimpack::profiling::detail {
 [[nodiscard]] inline double pairs_of(double queries, double prefix) noexcept { return queries * (prefix + (queries + 1) / 2); }
 
 /// What the rates say that a slice takes, its pack's own time apart.
-[[nodiscard]] inline double work_of(const part_rates& r, std::int64_t queries, std::int64_t prefix) noexcept {
+[[nodiscard]] inline double work_of(const pack_rates& r, std::int64_t queries, std::int64_t prefix) noexcept {
   const auto q = static_cast<double>(queries);
   return r.slice.value + r.token.value * q + r.pair.value * pairs_of(q, static_cast<double>(prefix));
 }
@@ -111,7 +111,7 @@ using rate_row = std::array<double, rate_count>;  // packs, slices, tokens, pair
 /// The rates of packs of one part and pass. Packs that are more than three times the median off a first fit, which something else on
 /// the machine has held up, are left out of the second.
 /// Requires  packs            Complexity  O(slices + packs log packs)
-[[nodiscard]] inline part_rates rates_fitted(std::span<const observation> all) {
+[[nodiscard]] inline pack_rates rates_fitted(std::span<const observation> all) {
   std::vector<rate_row> rows;
   std::vector<double> times, off;
   for (const observation& o : all) rows.push_back(row_of(o)), times.push_back(o.time.value);

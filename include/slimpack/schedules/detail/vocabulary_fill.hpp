@@ -229,11 +229,12 @@ class vocabulary_fill {
     const flow_place place = place_of(next, static_cast<std::uint32_t>(stage), on_);
     const bool is_end = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1};
     const bool of_all = next.end == model_end::output || is_end;
-    for (const std::size_t o : with)
-      if (of_all) for (std::size_t r = 0; r < stages_; ++r) look(o / stages_ * stages_ + r);
-    for (std::size_t g = 0; g < works_.size(); ++g)
-      for (const std::size_t r : {stage, (stage + 1) % stages_, (stage + stages_ - 1) % stages_})
-        if (!of_all || std::none_of(with.begin(), with.end(), [&](std::size_t o) { return o / stages_ == g; })) look(g * stages_ + r);
+    for (std::size_t o = 0; o < states_.size(); ++o) {
+      const std::size_t apart = (o + stages_ - stage) % stages_;  // stages further on
+      const bool is_beside = apart <= 1 || apart + 1 == stages_;
+      const auto ran_there = [&](std::size_t ran) { return ran / stages_ == o / stages_; };
+      if (is_beside || (of_all && std::any_of(with.begin(), with.end(), ran_there))) look(o);
+    }
     return with.size();
   }
 

@@ -84,7 +84,7 @@ class changing_order {
   [[nodiscard]] bool splits(node pack) const { return order_.chains().splits(pack); }
 
   /// Changes neighbouring packs.
-  /// Returns   whether the change stays            Requires  none `splits`;  no place earlier in the step was changed in this sweep;
+  /// Returns   whether the change stays            Requires  none `splits`; no place earlier in the step was changed in this sweep;
   ///           every pack counts as memory all the tokens it runs
   /// Complexity O(instructions that run meanwhile)
   bool recut(const window_change& change) {

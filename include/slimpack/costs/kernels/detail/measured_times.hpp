@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_COSTS_KERNELS_DETAIL_MEASURED_TIMES_HPP
 #define SLIMPACK_COSTS_KERNELS_DETAIL_MEASURED_TIMES_HPP
 
+#include <slimpack/detail/median.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <compare>
@@ -11,12 +13,6 @@
 #include <vector>
 
 namespace slimpack::detail {
-
-/// Requires  a value; its order is not kept
-[[nodiscard]] inline double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
 
 /// One point for each place, with the median of its times, in order of places.
 /// before    whether one point's place comes before another's            Complexity  O(points log points)
