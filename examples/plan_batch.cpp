@@ -1,11 +1,11 @@
 // Plans one training step of real sequence lengths on a pipeline of 8 stages, and says how good the plan is.
-#include <slimpack/io/lengths.hpp>
+#include <slimpack/io/text_lengths.hpp>
 #include <slimpack/planner.hpp>
 
 #include <cstdio>
 
 int main() {
-  std::vector<slimpack::tokens> lengths = slimpack::io::read_lengths("data/lengths/mooncake_conversation.txt").value();
+  std::vector<slimpack::tokens> lengths = slimpack::io::read_text_lengths("data/lengths/mooncake_conversation.txt").value();
   lengths.resize(512);
 
   slimpack::shape shape{.stages = 8, .memory = slimpack::memory_limit{slimpack::memory_unit::token, 160000}};

@@ -14,7 +14,7 @@ INCLUDE = pathlib.Path(__file__).resolve().parent.parent.parent / "include" / "s
 ROOMS = ["core", "detail", "slicers", "costs/model", "costs/kernels", "costs/memory", "costs/network", "costs", "pricing",
          "simulators/graph", "simulators/bounds", "simulators", "schedules", "solvers", "transports", "executors", "profiling", "views", "io",
          "service", "shapes", "testing"]
-ON_TOP = {"service", "shapes", "testing", "io"}  # of the root's headers
+ON_TOP = {"service", "shapes", "testing", "io", "views"}  # of the root's headers
 WIDEST = 16
 
 

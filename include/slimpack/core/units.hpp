@@ -14,6 +14,11 @@ struct quantity {
   Rep value{};
 
   friend constexpr auto operator<=>(const quantity&, const quantity&) = default;
+  // Compilers make better code of these than of <=> on floating-point numbers, and searches compare all the time.
+  friend constexpr bool operator<(quantity a, quantity b) noexcept { return a.value < b.value; }
+  friend constexpr bool operator>(quantity a, quantity b) noexcept { return a.value > b.value; }
+  friend constexpr bool operator<=(quantity a, quantity b) noexcept { return a.value <= b.value; }
+  friend constexpr bool operator>=(quantity a, quantity b) noexcept { return a.value >= b.value; }
   friend constexpr quantity operator+(quantity a, quantity b) noexcept { return {a.value + b.value}; }
   friend constexpr quantity operator-(quantity a, quantity b) noexcept { return {a.value - b.value}; }
   friend constexpr quantity operator*(quantity a, Rep factor) noexcept { return {a.value * factor}; }

@@ -87,8 +87,9 @@ namespace detail {
 }  // namespace detail
 
 /// Reads the lengths of the sequences of a training set, in file order, from a stream: a file that is decompressed,
-/// say. Blank lines, blanks around a line and carriage returns are skipped. file      opens every message field     of
-/// json, jsonl and csv: the member or column to read, a number or (json) an array of tokens. Without one,
+/// say. Blank lines, blanks around a line and carriage returns are skipped.
+/// file      opens every message
+/// field     of json, jsonl and csv: the member or column to read, a number or (json) an array of tokens. Without one,
 ///           the first of "length", "tokens", "input_ids" that the sample has, or the only column
 /// Units     tokens, each length from 1 to longest_supported
 /// Errors    unreadable: the stream; invalid_input: what it holds, with the line, element or byte offset; an idx, which

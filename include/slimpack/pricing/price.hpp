@@ -306,25 +306,27 @@ template <class Cost>
                              std::vector<memory_rates> rates,
                              weight_gradients weights = weight_gradients::with_inputs,
                              std::span<const shared_row> shared = {}) {
-  if constexpr (requires { { cost.priced(packs, shape, rates, weights) } -> std::same_as<workload>; }) {
-    return cost.priced(packs, shape, rates, weights);  // stands for several replicas (solvers/divide/stand_in_cost.hpp)
+  // Of several replicas (solvers/divide/stand_in_cost.hpp), or of the model that it stands before (solvers/detail/any_cost.hpp).
+  if constexpr (requires { { cost.priced(packs, shape, rates, weights, shared) } -> std::same_as<workload>; }) {
+    return cost.priced(packs, shape, rates, weights, shared);
+  } else {
+    workload w;
+    w.shape = shape;
+    w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
+    w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
+    if (weights == weight_gradients::apart) detail::split_backward(packs.backward, cost, shape.parts(), w);
+    if (shape.vocabulary == vocabulary::spread) detail::price_vocabulary(packs, cost, w);
+    if constexpr (requires { cost.turn_wait(w); }) detail::wait_for_turn(cost.turn_wait(w), w);
+    detail::add_exchanges(packs, cost, shared, w);
+    if (!packs.backward.empty()) detail::wait_for_weights(cost, w);  // no optimizer has run before forward packs alone
+    w.rates = std::move(rates);
+    detail::follow_sequences(packs, shared, w);
+    if constexpr (detail::asks_by_piece<Cost>())
+      if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages))
+        detail::follow_kept(packs, cost, w);
+    detail::keep_others(shared, w);
+    return w;
   }
-  workload w;
-  w.shape = shape;
-  w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
-  w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
-  if (weights == weight_gradients::apart) detail::split_backward(packs.backward, cost, shape.parts(), w);
-  if (shape.vocabulary == vocabulary::spread) detail::price_vocabulary(packs, cost, w);
-  if constexpr (requires { cost.turn_wait(w); }) detail::wait_for_turn(cost.turn_wait(w), w);
-  detail::add_exchanges(packs, cost, shared, w);
-  if (!packs.backward.empty()) detail::wait_for_weights(cost, w);  // no optimizer has run before forward packs alone
-  w.rates = std::move(rates);
-  detail::follow_sequences(packs, shared, w);
-  if constexpr (detail::asks_by_piece<Cost>())
-    if (unit_of(cost, shape) == memory_unit::byte && detail::keeps_any(packs, cost, shape.stages))
-      detail::follow_kept(packs, cost, w);
-  detail::keep_others(shared, w);
-  return w;
 }
 
 }  // namespace slimpack

@@ -5,6 +5,9 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_schedule.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/divide/detail/division_check.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/division.hpp>
@@ -74,19 +77,9 @@ struct two_phase {
   template <class Moves, class Divider, class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve_by(const Divider& divider, const problem& batch, const Slicer& slicer,
                                           const Cost& cost, const Schedule& schedule) const {
-    const result<divide::division_problem> asked = asked_of(batch, cost);
-    if (!asked) return asked.error();
-    detail::unit_planner<Slicer, Cost, Schedule, Moves> plan(batch, asked.value(), slicer, cost, schedule, threads);
-    result<solution> found = solution{};
-    if constexpr (divide::divides_without_plans<Divider>) {
-      result<divide::division> units = division_by(divider, batch, asked.value(), cost);
-      if (!units) return std::move(units).error();
-      found = plan.planned_anew(units.value(), start(batch), effort);
-    } else {
-      found = divider.solve(asked.value(), plan, start(batch), effort);
-    }
-    if (report) report->add(plan.report());
-    return found;
+    const detail::cost_behind<Cost> prices(cost);
+    const detail::slicer_behind<Slicer, Cost> cuts(slicer, prices);
+    return search<Moves>(divider, batch, cuts, prices, detail::schedule_behind<Schedule>(schedule));
   }
 
   /// Without `options` where they are the defaults.
@@ -100,8 +93,25 @@ struct two_phase {
   }
 
  protected:
-  template <class Cost>
-  [[nodiscard]] result<divide::division_problem> asked_of(const problem& batch, const Cost& cost) const {
+  /// Compiled once for all slicers, cost models and schedules.
+  template <class Moves, class Divider>
+  [[nodiscard]] result<solution> search(const Divider& divider, const problem& batch, const detail::any_slicer& slicer,
+                                        const detail::any_cost& cost, const detail::any_schedule& schedule) const {
+    const result<divide::division_problem> asked = asked_of(batch, cost);
+    if (!asked) return asked.error();
+    detail::unit_planner<Moves> plan(batch, asked.value(), slicer, cost, schedule, threads);
+    result<solution> found = solution{};
+    if constexpr (divide::divides_without_plans<Divider>) {
+      result<divide::division> units = division_by(divider, batch, asked.value(), cost);
+      if (!units) return std::move(units).error();
+      found = plan.planned_anew(units.value(), start(batch), effort);
+    } else {
+      found = divider.solve(asked.value(), plan, start(batch), effort);
+    }
+    if (report) report->add(plan.report());
+    return found;
+  }
+  [[nodiscard]] result<divide::division_problem> asked_of(const problem& batch, const detail::any_cost& cost) const {
     if (result<void> fine = options.check(); !fine) return std::move(fine).error();
     if (exchanges.empty() && most_sharers > 1)
       return error{errc::invalid_input, "no exchange is allowed between replicas that share a sequence: allow one of "
@@ -110,9 +120,10 @@ struct two_phase {
     if (!rates) return std::move(rates).error();
     return divide::division_problem::of(batch, cost, std::move(rates).value(), most_sharers, exchanges, options);
   }
-  template <class Divider, class Cost>
+  template <class Divider>
   [[nodiscard]] static result<divide::division> division_by(const Divider& divider, const problem& batch,
-                                                            const divide::division_problem& asked, const Cost& cost) {
+                                                            const divide::division_problem& asked,
+                                                            const detail::any_cost& cost) {
     result<divide::division> units = divider.divide(asked, cost);
     if (!units) return units;
     if (result<void> fine = detail::division_check(units.value(), batch.lengths, batch.shape); !fine)
@@ -150,6 +161,15 @@ struct two_phase_with : two_phase {
                                                    const Schedule& schedule, std::uint32_t replica) const
     requires divide::divides_without_plans<Divider>
   {
+    const detail::cost_behind<Cost> prices(cost);
+    const detail::slicer_behind<Slicer, Cost> cuts(slicer, prices);
+    return search_group(batch, cuts, prices, detail::schedule_behind<Schedule>(schedule), replica);
+  }
+
+ private:
+  [[nodiscard]] result<group_solution> search_group(const problem& batch, const detail::any_slicer& slicer,
+                                                    const detail::any_cost& cost, const detail::any_schedule& schedule,
+                                                    std::uint32_t replica) const {
     const result<divide::division_problem> asked = asked_of(batch, cost);
     if (!asked) return asked.error();
     const result<divide::division> units = division_by(divider, batch, asked.value(), cost);
@@ -161,7 +181,7 @@ struct two_phase_with : two_phase {
     if (own == units.value().end())
       return error{errc::invalid_input, "there is no replica " + std::to_string(replica) + ", the shape has " +
                                             std::to_string(batch.shape.replicas)};
-    detail::unit_planner<Slicer, Cost, Schedule, Moves> plan(batch, asked.value(), slicer, cost, schedule, threads);
+    detail::unit_planner<Moves> plan(batch, asked.value(), slicer, cost, schedule, threads);
     result<solution> found = plan.planned_anew(*own, start(batch), effort);
     if (report) report->add(plan.report());
     if (!found) return std::move(found).error();

@@ -7,6 +7,7 @@
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/divide/most_of.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
@@ -27,31 +28,42 @@ namespace slimpack::detail {
 /// are priced sharer by sharer, as they are unfolded; each takes as long, needs as many forwards and holds as much as
 /// on the sharer where that is most, so that programs made for them suit every sharer, and no replica of the group is
 /// slower than planned.
-template <class Cost>
-class stand_in_cost {
+class stand_in_cost final : public any_cost {
  public:
   /// replicas: those that the sharers are, ascending; exchanges: that they may use; common_cuts: each sharer's packs are
   /// refined (pricing/refine.hpp)
   /// Requires  all of them outlive it
-  stand_in_cost(const Cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas, exchange_set exchanges,
+  stand_in_cost(const any_cost& cost, const sharing_group& of, std::span<const std::uint32_t> replicas, exchange_set exchanges,
                 bool common_cuts)
       : cost_(&cost), group_(&of), replicas_(replicas), exchanges_(exchanges), common_cuts_(common_cuts) {}
 
-  [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const override {
     return group_->mean(s, [&](const slice& own) { return cost_->time(own, p, part); });
   }
-  [[nodiscard]] seconds weight_time(const slice& s, int part) const {
-    return group_->mean(s, [&](const slice& own) { return slimpack::weight_time(*cost_, own, part); });
+  [[nodiscard]] seconds of_pack(std::span<const slice> pack, pass p, int part) const override {
+    seconds sum = overhead(p, part);
+    for (const slice& s : pack) sum += time(s, p, part);
+    return sum;
   }
-  [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
-    return group_->mean(s, [&](const slice& own) { return least_time(*cost_, own, p, part); });
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const override {
+    return group_->mean(s, [&](const slice& own) { return cost_->weight_time(own, part); });
   }
-  [[nodiscard]] seconds overhead(pass p, int part) const { return pack_overhead(*cost_, p, part); }
-  [[nodiscard]] seconds message(tokens size, pass p, int part) const { return message_time(*cost_, size, p, part); }
-  [[nodiscard]] std::optional<memory_rates> memory(int stage) const { return memory_of(*cost_, stage); }
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const override {
+    return group_->mean(s, [&](const slice& own) { return cost_->least(own, p, part); });
+  }
+  [[nodiscard]] seconds overhead(pass p, int part) const override { return cost_->overhead(p, part); }
+  [[nodiscard]] seconds message(tokens size, pass p, int part) const override { return cost_->message(size, p, part); }
+  /// Exchanges are in `priced`: a stand-in is in no row.
+  [[nodiscard]] seconds exchange(const shared_row&, std::span<const slice>, pass, int) const override { return {}; }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return cost_->memory(stage); }
 
+  /// A pack is what its stand-ins take; what of it depends on other packs is in `priced`.
+  [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {
+    return timing_of<any_cost>(packs, p, *this, parts);
+  }
+  [[nodiscard]] bool has_pack_times() const noexcept override { return false; }
   /// Sharers, of which each is priced.
-  [[nodiscard]] std::size_t count() const noexcept { return group_->count(); }
+  [[nodiscard]] std::size_t sharers() const noexcept override { return group_->count(); }
 
   /// Packs of stand-ins as those of each sharer.
   [[nodiscard]] std::vector<sharer_packs> unfolded(const partition& packs) const {
@@ -74,14 +86,14 @@ class stand_in_cost {
     };
     std::vector<workload> works;
     for (std::size_t sharer = 0; sharer < of.size(); ++sharer)
-      works.push_back(price(of[sharer].packs, *cost_, on, rates, weights,
-                            simulators::shared_rows(merges, packs_of, replicas_[sharer])));
+      works.push_back(cost_->priced(of[sharer].packs, on, rates, weights,
+                                    simulators::shared_rows(merges, packs_of, replicas_[sharer])));
     return works;
   }
 
-  /// What price() is to say of packs of stand-ins.
+  /// What price() is to say of packs of stand-ins, which are in no row themselves.
   [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
-                                weight_gradients weights) const {
+                                weight_gradients weights, std::span<const shared_row> = {}) const override {
     const std::vector<sharer_packs> of = unfolded(packs);
     const std::vector<workload> works = priced_sharers(packs, of, on, rates, weights);
     most_of most(packs, on, rates);
@@ -90,7 +102,7 @@ class stand_in_cost {
   }
 
  private:
-  const Cost* cost_;
+  const any_cost* cost_;
   const sharing_group* group_;
   std::span<const std::uint32_t> replicas_;
   exchange_set exchanges_;

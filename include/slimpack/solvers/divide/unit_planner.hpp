@@ -5,6 +5,9 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_schedule.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/detail/baseline_contest.hpp>
 #include <slimpack/solvers/divide/detail/planned_division.hpp>
@@ -37,15 +40,15 @@ namespace slimpack::detail {
 
 /// Phase 2 of the units of a division, each on its own: what dividers that try divisions ask, and what plans the division
 /// in the end.
-template <class Slicer, class Cost, class Schedule, class Moves = solvers::improve::shipped>
+template <class Moves = solvers::improve::shipped>
 class unit_planner {
  public:
   /// Requires  what it is given by reference outlives it
-  unit_planner(const problem& batch, const divide::division_problem& asked, const Slicer& slicer, const Cost& cost,
-               const Schedule& schedule, std::size_t threads)
+  unit_planner(const problem& batch, const divide::division_problem& asked, const any_slicer& slicer,
+               const any_cost& cost, const any_schedule& schedule, std::size_t threads)
       : batch_(batch), asked_(asked), slicer_(slicer), cost_(cost), schedule_(schedule), threads_(threads) {}
 
-  [[nodiscard]] const Cost& cost() const noexcept { return cost_; }
+  [[nodiscard]] const any_cost& cost() const noexcept { return cost_; }
   [[nodiscard]] bool stopped() const { return batch_.stop.stop_requested(); }
   [[nodiscard]] bool cuts_alike() const noexcept { return batch_.common_cuts; }
 
@@ -178,7 +181,7 @@ class unit_planner {
   /// When the last of some replicas ends.
   [[nodiscard]] result<seconds> end_of(std::span<const std::uint32_t> replicas, const solution& found) const {
     result<simulators::priced_group> run =
-        simulators::price_group(replicas, found, cost_, batch_.shape, asked_.rates, weight_gradients_of<Schedule>);
+        simulators::price_group(replicas, found, cost_, batch_.shape, asked_.rates, schedule_.weights());
     if (!run) return std::move(run).error();
     return run.value().end();
   }
@@ -198,7 +201,7 @@ class unit_planner {
   /// end: when it ends
   result<solution> alone(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
                          seconds& end, solvers::search_report& report) const {
-    local_search<Slicer, Cost, Schedule, Moves> search(unit.own, batch_, slicer_, cost_, schedule_, asked_.rates, asked_.options);
+    local_search<Moves> search(unit.own, batch_, slicer_, cost_, schedule_, asked_.rates, asked_.options);
     result<replica_solution> one = search.best(start, effort);
     report.add(search.report());
     if (!one) return std::move(one).error();
@@ -215,8 +218,8 @@ class unit_planner {
     sharing_group on(static_cast<std::int64_t>(unit.replicas.size()), batch_.shape.quantum, unit.shared);
     for (const std::vector<sequence>& tuple : dealt_in_tuples(unit.own, work, shared_work(on), asked_.options)) on.add(tuple);
     const exchange_set exchanges = unit.exchanges.value_or(asked_.exchanges);
-    const stand_in_cost<Cost> cost(cost_, on, unit.replicas, exchanges, batch_.common_cuts);
-    const stand_in_slicer<Slicer> slicer(slicer_, on, exchanges);
+    const stand_in_cost cost(cost_, on, unit.replicas, exchanges, batch_.common_cuts);
+    const stand_in_slicer slicer(slicer_, on, exchanges);
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
     problem as_one{lengths, batch_.shape, batch_.stop};
@@ -224,8 +227,7 @@ class unit_planner {
     error why;
     constexpr int most_tries = 4;
     for (int tries = 0; tries < most_tries; ++tries) {
-      local_search<stand_in_slicer<Slicer>, stand_in_cost<Cost>, Schedule, Moves> search(
-          on.stand_ins(), as_one, slicer, cost, schedule_, asked_.rates, asked_.options);
+      local_search<Moves> search(on.stand_ins(), as_one, slicer, cost, schedule_, asked_.rates, asked_.options);
       result<replica_solution> one = search.best(start, effort);
       report.add(search.report());
       if (!one && tries > 0) return why;  // not with the limit lowered here
@@ -233,7 +235,7 @@ class unit_planner {
       const partition& packs = one.value().partition;
       std::vector<sharer_packs> of = cost.unfolded(packs);
       std::vector<workload> works;
-      if (batch_.shape.memory) works = cost.priced_sharers(packs, of, batch_.shape, asked_.rates, weight_gradients_of<Schedule>);
+      if (batch_.shape.memory) works = cost.priced_sharers(packs, of, batch_.shape, asked_.rates, schedule_.weights());
       solution made = unfolded(one.value(), on, std::move(of), unit.replicas, exchanges);
       for (const merge& m : made.merges)
         if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1) return too_long_for_a_ring(m);
@@ -295,9 +297,9 @@ class unit_planner {
 
   const problem& batch_;
   const divide::division_problem& asked_;
-  const Slicer& slicer_;
-  const Cost& cost_;
-  const Schedule& schedule_;
+  const any_slicer& slicer_;
+  const any_cost& cost_;
+  const any_schedule& schedule_;
   std::size_t threads_;
   solvers::search_report report_;
 };

@@ -6,6 +6,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/search_options.hpp>
 
 #include <span>
@@ -35,10 +36,8 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
   bool empty = true;
   const auto worth = [&] {
     if (smallest) return seconds{};
-    if constexpr (prices_packs<Cost>)
-      return (pack_time(cost, packs.open(), p, base.part) - used) * worth_overheads;
-    else
-      return pack_overhead(cost, p, base.part) * worth_overheads;
+    if (has_pack_times(cost)) return (pack_time(cost, packs.open(), p, base.part) - used) * worth_overheads;
+    return pack_overhead(cost, p, base.part) * worth_overheads;
   };
   const auto close = [&] {
     packs.close();

@@ -8,6 +8,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
+#include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
@@ -70,6 +71,8 @@ class partitioner {
     const auto less = [&](pass p) { return least_time(cost_, whole, p, part_) < cost_.time(whole, p, part_); };
     return less(pass::forward) || less(pass::backward);
   }
+
+  [[nodiscard]] bool has_pack_times() const { return detail::has_pack_times(cost_); }
 
   /// The packs of a rule, of steady ones about `most` a pass at most.
   /// Errors    out_of_memory: a slice does not fit
@@ -145,13 +148,15 @@ class partitioner {
   };
 
   static slice uncut(const sequence& s) { return {s.id, {0}, s.length}; }
-  [[nodiscard]] double time_of(const sequence& s, pass p) const { return cost_.time(uncut(s), p, part_).value; }
+  [[nodiscard]] double time_of(const sequence& s, pass p) const { return times_[p][s.id.value]; }
 
   void measure_work() {
     const slice least{{}, {0}, shape_.quantum};
     for (const sequence& s : rising_) tokens_ += static_cast<double>(s.length.value);
     for (const pass p : both_passes) {
       work& w = work_[p];
+      times_[p].reserve(sequences_.size());
+      for (const sequence& s : sequences_) times_[p].push_back(cost_.time(uncut(s), p, part_).value);
       for (const sequence& s : rising_) w.total += time_of(s, p);
       w.grain = cost_.time(least, p, part_).value;
       w.overhead = pack_time(cost_, std::span(&least, 1), p, part_).value - w.grain;
@@ -239,6 +244,7 @@ class partitioner {
   std::vector<sequence> rising_;     // shortest first
   double tokens_{};  // of them all
   int part_{};       // the busiest
+  by_pass<std::vector<double>> times_;  // of uncut sequences on it, by local id
   by_pass<work> work_;  // on it
   double room_{std::numeric_limits<double>::infinity()};  // tokens that the fullest stage can hold
   double wanted_{};  // tokens of it that packs are sized for

@@ -62,7 +62,8 @@ result<void> all_gather_over_messages(Transport& transport, std::span<const std:
 }
 
 /// Sums over a group in a ring: each member adds up one block while blocks go round, then the sums go round. Each block
-/// is added in one order, so every member gets the same bits. Requires   data no larger than members x scratch
+/// is added in one order, so every member gets the same bits.
+/// Requires   data no larger than members x scratch
 /// Complexity  2 (members - 1) rounds, each of 1/members of the data
 template <class T, class Transport>
 result<void> all_reduce_ring(Transport& transport, std::span<T> data, std::span<const int> group,

@@ -64,18 +64,16 @@ namespace slimpack::detail {
 ///           that are more than the quickest search can simulate take no part
 /// Complexity for each length of packs that of the baselines, and a pricing of their packs; what those take at least
 ///           (least_time_of) spares most of them a schedule
-template <class Slicer, class Cost, class Schedule>
 class baseline_contest {
  public:
   /// Requires  what it is given by reference outlives it
-  baseline_contest(const problem& batch, const Slicer& slicer, const Cost& cost, const Schedule& schedule,
+  baseline_contest(const problem& batch, const any_slicer& slicer, const any_cost& cost, const any_schedule& schedule,
                    const std::vector<memory_rates>& rates, solvers::search_budget effort)
       : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), effort_(effort) {}
 
   /// Takes part with a plan of the search.            Returns  whether it is the fastest so far
   bool enter(planned_division ours) {
-    if constexpr (orders_may_change_of<Schedule>)
-      if (orders_may_change(schedule_)) reorder(ours);
+    if (schedule_.orders_may_change()) reorder(ours);
     if (best_ && !is_faster(ours.end(), end_)) return false;
     end_ = ours.end();
     best_ = std::move(ours);
@@ -168,7 +166,7 @@ class baseline_contest {
 
   /// Returns   whether packs as these but larger, and so fewer, could be the fastest so far
   template <class Baseline>
-  bool consider(const Baseline& solver, [[maybe_unused]] schedules::one_f_one_b usual) {
+  bool consider(const Baseline& solver, schedules::one_f_one_b usual) {
     if (batch_.stop.stop_requested()) return false;
     const result<std::vector<replica_solution>> packed = solver.packed(batch_, slicer_, cost_);
     if (!packed) return false;
@@ -176,13 +174,12 @@ class baseline_contest {
       if (r.partition.forward.size() > most_packs()) return true;
     std::vector<workload> works;
     for (const replica_solution& r : packed.value()) {
-      works.push_back(price(r.partition, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>));
+      works.push_back(price(r.partition, cost_, batch_.shape, rates_, schedule_.weights()));
       const seconds least = least_time_of(works.back());
       if (!is_faster(least, end_)) return is_faster(least - overheads(r.partition), end_);
     }
     order(packed.value(), works, schedule_);
-    if constexpr (orders_may_change_of<Schedule>)
-      if (orders_may_change(schedule_)) order(packed.value(), works, usual);
+    if (schedule_.orders_may_change()) order(packed.value(), works, schedule_behind(usual));
     return true;
   }
 
@@ -197,12 +194,11 @@ class baseline_contest {
     return most * batch_.shape.chunks;
   }
 
-  template <class Order>
-  void order(const std::vector<replica_solution>& packed, std::span<const workload> works, const Order& by) {
+  void order(const std::vector<replica_solution>& packed, std::span<const workload> works, const any_schedule& by) {
     ++tried_;
     planned_division made{division_of(packed), {}, {packed}};
     for (std::size_t r = 0; r < works.size(); ++r) {
-      result<timed_programs> timed = schedules::timed(by, works[r]);
+      result<timed_programs> timed = by.timed(works[r]);
       if (!timed || !is_faster(timed.value().makespan, end_)) return;
       made.ends.push_back(timed.value().makespan);
       made.solved.replicas[r].programs = std::move(timed.value().programs);
@@ -223,9 +219,9 @@ class baseline_contest {
   }
 
   const problem& batch_;
-  const Slicer& slicer_;
-  const Cost& cost_;
-  const Schedule& schedule_;
+  const any_slicer& slicer_;
+  const any_cost& cost_;
+  const any_schedule& schedule_;
   const std::vector<memory_rates>& rates_;
   solvers::search_budget effort_;
   std::optional<planned_division> best_;

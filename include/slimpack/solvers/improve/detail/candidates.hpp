@@ -5,10 +5,11 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/schedules/hooks.hpp>
-#include <slimpack/schedules/timed.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
-#include <slimpack/solvers/detail/prices_together.hpp>
+#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_schedule.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/partitioner.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -39,22 +40,15 @@ struct ordered_packs {
 /// What a search of one replica's packs has tried: each candidate is priced, scheduled and simulated, what that takes is
 /// counted against a budget, and the fastest is kept. How to come to candidates is for others to say.
 /// Requires  a sequence in the group
-template <class Slicer, class Cost, class Schedule>
 class candidates {
  public:
-  using cost_type = Cost;
-  using schedule_type = Schedule;
-
-  candidates(std::span<const sequence> group, const problem& batch, const Slicer& slicer, const Cost& cost,
-             const Schedule& schedule, std::span<const memory_rates> rates, const solvers::search_options& options)
-      : batch_(batch), cost_(cost), given_(schedule), schedule_(schedule), rates_(rates.begin(), rates.end()),
-        options_(options), partitioner_(group, batch.shape, slicer, cost, rates, options) {}
+  candidates(std::span<const sequence> group, const problem& batch, const any_slicer& slicer, const any_cost& cost,
+             const any_schedule& schedule, std::span<const memory_rates> rates, const solvers::search_options& options)
+      : batch_(batch), cost_(cost), schedule_(schedule), rates_(rates.begin(), rates.end()), options_(options),
+        partitioner_(group, batch.shape, slicer, cost, rates, options) {}
 
   /// Starts to count against a budget.
-  void begin(solvers::search_budget budget) {
-    budget_ = until_ = budget;
-    if (is_long()) schedule_ = longer_of(schedule_);
-  }
+  void begin(solvers::search_budget budget) { budget_ = until_ = budget; }
   /// Ends what is under way before the whole budget is spent.
   void end_at(solvers::search_budget until) noexcept { until_ = until; }
   void spend(std::uint64_t nodes) noexcept { nodes_ += nodes; }
@@ -92,9 +86,9 @@ class candidates {
   }
 
   /// The makespan of packs as scheduled, which are kept if they are the fastest so far, or why they cannot run.
-  result<seconds> score(partition packs) { return score(std::move(packs), schedule_); }
+  result<seconds> score(partition packs) { return score(std::move(packs), is_long()); }
   /// The same by the schedule as it was given, without the effort of a long search.
-  result<seconds> score_as_given(partition packs) { return score(std::move(packs), given_); }
+  result<seconds> score_as_given(partition packs) { return score(std::move(packs), false); }
 
   /// The fastest rule, which has the packs of `fastest` unless those were moved or are whole.
   [[nodiscard]] const partition_rule& best() const { return *best_; }
@@ -114,20 +108,21 @@ class candidates {
   }
 
   [[nodiscard]] const problem& batch() const noexcept { return batch_; }
+  [[nodiscard]] const any_schedule& schedule() const noexcept { return schedule_; }
   [[nodiscard]] const std::vector<memory_rates>& rates() const noexcept { return rates_; }
   [[nodiscard]] const solvers::search_options& options() const noexcept { return options_; }
-  [[nodiscard]] const partitioner<Slicer, Cost>& packs() const noexcept { return partitioner_; }
+  [[nodiscard]] const partitioner<any_slicer, any_cost>& packs() const noexcept { return partitioner_; }
   /// Counts priced slices of what is foretold, too.
   [[nodiscard]] auto even(tokens quantum) { return partitioner_.even(quantum, most_packs(), nodes_); }
   [[nodiscard]] const solvers::search_report& report() const noexcept { return report_; }
 
  private:
-  result<seconds> score(partition packs, const Schedule& schedule) {
-    const workload priced = price(packs, cost_, batch_.shape, rates_, weight_gradients_of<Schedule>);
+  result<seconds> score(partition packs, bool longer) {
+    const workload priced = price(packs, cost_, batch_.shape, rates_, schedule_.weights());
     keeps_beside_tokens_ = !priced.forward.kept.empty();
     last_ = nodes_of(packs);
     nodes_ += last_;
-    result<timed_programs> timed = schedules::timed(schedule, priced);
+    result<timed_programs> timed = longer ? schedule_.timed_longer(priced) : schedule_.timed(priced);
     const bool taken = timed && timed.value().makespan < fastest_.makespan;
     if (!called_.empty()) record(taken, taken ? timed.value().makespan : seconds{});
     if (!timed) return std::move(timed).error();
@@ -140,8 +135,7 @@ class candidates {
   /// a short search does not count them, or it would try too few candidates to tell one division from another.
   [[nodiscard]] std::uint64_t nodes_of(const partition& packs) const {
     std::size_t sharers = 1;
-    if constexpr (prices_together<Cost>)
-      if (is_long()) sharers += cost_.count();
+    if (is_long()) sharers += sharers_priced_by(cost_);
     return (2 * (packs.forward.size() + packs.backward.size()) +
             sharers * (packs.forward.slices().size() + packs.backward.slices().size())) *
            static_cast<std::size_t>(batch_.shape.parts());
@@ -156,12 +150,11 @@ class candidates {
   }
 
   const problem& batch_;
-  const Cost& cost_;
-  const Schedule& given_;
-  Schedule schedule_;  // that, or its longer()
+  const any_cost& cost_;
+  const any_schedule& schedule_;
   std::vector<memory_rates> rates_;
   const solvers::search_options& options_;
-  partitioner<Slicer, Cost> partitioner_;
+  partitioner<any_slicer, any_cost> partitioner_;
 
   solvers::search_budget budget_{};  // of the whole search
   solvers::search_budget until_{};   // of the part of it that is under way

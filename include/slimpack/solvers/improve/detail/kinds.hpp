@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/costs/hooks.hpp>
+#include <slimpack/solvers/improve/detail/candidates.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
@@ -16,15 +16,13 @@
 #include <span>
 #include <utility>
 
-/// Candidates that are tried before chance has its turn: what a walk would take long to find. All are of one class,
-/// detail/candidates.hpp.
+/// Candidates that are tried before chance has its turn: what a walk would take long to find.
 namespace slimpack::detail {
 
 /// The first candidate. Where it does not fit: smaller packs need less memory beside the longest sequence. Packs of one
 /// slice need the least, since then, with one chunk, no sequence waits for another: whatever fits alone fits.
 /// No sequence is cut into more slices than most_cuts.
-template <class Candidates>
-result<seconds> consider_first(Candidates& tried, const partition_rule& start) {
+inline result<seconds> consider_first(candidates& tried, const partition_rule& start) {
   constexpr std::int64_t most_cuts = 65536;  // of a sequence: more take gigabytes, to save few tokens
   constexpr double first = 0.5;              // of the start's sizes
   constexpr double step = 0.25;              // and again, as long as nothing fits
@@ -48,8 +46,7 @@ result<seconds> consider_first(Candidates& tried, const partition_rule& start) {
 /// Where weight gradients run apart, what is left of a backward takes about as long as a forward: packs of as many tokens in
 /// both passes keep the stages in step, and can be larger, since weight gradients fill what stages wait. Which size is best
 /// depends on how packs meet on the stages.
-template <class Candidates>
-void consider_alike(Candidates& tried, const partition_rule& even) {
+inline void consider_alike(candidates& tried, const partition_rule& even) {
   const solvers::search_options& o = tried.options();
   partition_rule alike = even;
   alike.sizes.backward = alike.sizes.forward;
@@ -61,14 +58,13 @@ void consider_alike(Candidates& tried, const partition_rule& even) {
 }
 
 /// Tries even packs, unless the best has taken less than they will.
-template <class Candidates>
-void consider_even(Candidates& tried, tokens quantum) {
+inline void consider_even(candidates& tried, tokens quantum) {
   if (tried.spent()) return;
   const auto even = tried.even(quantum);
   if (!even) return;
   const seconds before = tried.of_best();
   if (even->least < before) static_cast<void>(tried.consider(even->of));
-  if constexpr (weight_gradients_of<typename Candidates::schedule_type> == weight_gradients::apart) consider_alike(tried, even->of);
+  if (tried.schedule().weights() == weight_gradients::apart) consider_alike(tried, even->of);
   if (tried.of_best() == before) return;
   const solvers::search_options& o = tried.options();
   tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp; });
@@ -77,13 +73,12 @@ void consider_even(Candidates& tried, tokens quantum) {
 
 /// Tries some steps that the walk would take long to find. Where packs cost more than their slices tell, or are
 /// cut up among chunks, they had better be of one size; and where times do not add up, fewer cuts may be faster.
-template <class Candidates>
-void consider_kinds(Candidates& tried) {
+inline void consider_kinds(candidates& tried) {
   const solvers::search_options& o = tried.options();
   const tokens quantum = tried.batch().shape.quantum;
   const bool chunked = tried.batch().shape.chunks > 1;
   const bool cuts_cost = tried.packs().cuts_cost();
-  if (prices_packs<typename Candidates::cost_type> || chunked) consider_even(tried, quantum);
+  if (tried.packs().has_pack_times() || chunked) consider_even(tried, quantum);
   if (cuts_cost || chunked) consider_even(tried, longest_supported);
   if (cuts_cost)
     for (const tokens coarse : {quantum * 8, quantum * 64, longest_supported})
@@ -94,8 +89,7 @@ void consider_kinds(Candidates& tried) {
 
 /// Tries the packs of solvers::megatron, and be it beyond the budget, unless they cannot be the fastest, or are more
 /// than the quickest search could simulate.
-template <class Candidates>
-void consider_whole(Candidates& tried) {
+inline void consider_whole(candidates& tried) {
   if (tried.stopped()) return;
   const seconds limit = tried.fastest().makespan * (1 + 1e-9);  // sums in another order are rounded otherwise
   std::optional<partition> packs =

@@ -6,7 +6,7 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/solvers/detail/prices_together.hpp>
+#include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/improve/detail/candidates.hpp>
 #include <slimpack/solvers/improve/detail/evolve.hpp>
 #include <slimpack/solvers/improve/detail/kinds.hpp>
@@ -38,11 +38,11 @@ namespace slimpack::detail {
 /// sequence ids (0, 1, ...) and translates its answer.
 /// Law       with two candidates or more, never slower than the whole packs of solvers::megatron on the same schedule
 ///           that the slicer allows, unless they are more than the quickest search could simulate
-template <class Slicer, class Cost, class Schedule, class Moves = solvers::improve::shipped>
+template <class Moves = solvers::improve::shipped>
 class local_search {
  public:
-  local_search(std::span<const sequence> group, const problem& batch, const Slicer& slicer, const Cost& cost,
-               const Schedule& schedule, std::span<const memory_rates> rates,
+  local_search(std::span<const sequence> group, const problem& batch, const any_slicer& slicer, const any_cost& cost,
+               const any_schedule& schedule, std::span<const memory_rates> rates,
                const solvers::search_options& options = solvers::default_search_options)
       : group_(group), batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), options_(options) {
     if (!group.empty()) tried_.emplace(group, batch, slicer, cost, schedule, rates, options);
@@ -115,8 +115,8 @@ class local_search {
     tried_->end_at({tried_->used().nodes + tried_->budget().nodes / options_.moving_part,
                     std::numeric_limits<std::uint64_t>::max()});
     const auto& packs = tried_->packs();
-    neighbourhood<Slicer, Cost, Moves> moves(packs.sequences(), slicer_, cost_, packs.limits(batch_.shape.quantum),
-                                             options_);
+    neighbourhood<any_slicer, any_cost, Moves> moves(packs.sequences(), slicer_, cost_,
+                                                     packs.limits(batch_.shape.quantum), options_);
     while (!tried_->spent()) {
       const seconds before = tried_->fastest().makespan;
       std::optional<partition> next = moves.neighbour(tried_->fastest().packs, moved_);
@@ -144,7 +144,7 @@ class local_search {
     if (!changes_order() || used >= tried_->budget().nodes || tried_->stopped()) return 0;
     const std::uint64_t left = tried_->budget().nodes - used;
     if (orders_beside()) return left / 2;
-    const std::uint64_t least = left / (prices_together<Cost> ? 2 : options_.walk_least);
+    const std::uint64_t least = left / (sharers_priced_by(cost_) > 0 ? 2 : options_.walk_least);
     const std::uint64_t walks = std::max(options_.walk_candidates * tried_->last(), least);
     const std::uint64_t nodes = left - std::min(walks, left / options_.walk_most);
     const partition& packs = tried_->fastest().packs;
@@ -155,28 +155,26 @@ class local_search {
   /// gradients in, that walks need all of theirs and changes of the order are a small part of the time. A long search has
   /// enough for both.
   [[nodiscard]] bool orders_beside() const {
-    return !tried_->is_long() && (batch_.shape.chunks > 1 || weight_gradients_of<Schedule> == weight_gradients::apart);
+    return !tried_->is_long() && (batch_.shape.chunks > 1 || schedule_.weights() == weight_gradients::apart);
   }
 
   /// Not where anything is kept beside tokens under a limit: it depends on common cuts of both passes, which changes of
   /// one would move.
   [[nodiscard]] bool changes_order() const {
-    return orders_may_change(schedule_) && (!batch_.shape.memory || !tried_->keeps_beside_tokens());
+    return schedule_.orders_may_change() && (!batch_.shape.memory || !tried_->keeps_beside_tokens());
   }
 
   /// Improves the order of the fastest that the schedule found, and its packs in that order.
   void improve_order(std::uint64_t nodes) {
-    if constexpr (orders_may_change_of<Schedule>) {
-      const ordered_packs& listed = tried_->fastest();
-      workload priced = settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), weight_gradients_of<Schedule>), listed.programs);
-      priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
-      order_search<Slicer, Cost, Moves> search(listed.packs, listed.programs, priced, tried_->packs().sequences(), slicer_,
-                                               cost_, tried_->packs().limits(batch_.shape.quantum), random_, options_);
-      search.run(nodes, batch_.stop);
-      tried_->spend(search.spent());
-      counts_.add(search.counts());
-      if (search.makespan() < improved_.makespan) improved_ = {search.packs(), search.programs(), search.makespan()};
-    }
+    const ordered_packs& listed = tried_->fastest();
+    workload priced = settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), listed.programs);
+    priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
+    order_search<any_slicer, any_cost, Moves> search(listed.packs, listed.programs, priced, tried_->packs().sequences(), slicer_,
+                                                     cost_, tried_->packs().limits(batch_.shape.quantum), random_, options_);
+    search.run(nodes, batch_.stop);
+    tried_->spend(search.spent());
+    counts_.add(search.counts());
+    if (search.makespan() < improved_.makespan) improved_ = {search.packs(), search.programs(), search.makespan()};
   }
 
   /// The fastest in the batch's sequence ids.
@@ -201,11 +199,11 @@ class local_search {
 
   std::span<const sequence> group_;
   const problem& batch_;
-  const Slicer& slicer_;
-  const Cost& cost_;
-  const Schedule& schedule_;
+  const any_slicer& slicer_;
+  const any_cost& cost_;
+  const any_schedule& schedule_;
   const solvers::search_options& options_;
-  std::optional<candidates<Slicer, Cost, Schedule>> tried_;  // none of an empty group
+  std::optional<candidates> tried_;  // none of an empty group
   splitmix random_;  // of walks and orders
   splitmix moved_;   // of moves, so that how many there are does not change what follows
   solvers::improve::move_counts<Moves> counts_;

@@ -11,7 +11,7 @@
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/simulators/order/window_change.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
-#include <slimpack/solvers/detail/prices_together.hpp>
+#include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/improve/detail/splitmix.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
@@ -66,7 +66,7 @@ class order_search {
     drift which = drift::forwards;
     for (std::int64_t idle = 0; idle < options_.idle_sweeps && !done(); ++idle) {
       const seconds before = order_.makespan();
-      if constexpr (!prices_together<Cost>) change_packs(share, done);
+      if (sharers_priced_by(cost_) == 0) change_packs(share, done);
       if (random_.uniform() < options_.turn_chance) which = static_cast<drift>(random_.below(splits_ ? 3 : 2));
       change_order(which, done);
       share = options_.recut_share;
@@ -123,7 +123,7 @@ class order_search {
   /// Where packs are priced together, they stand for several that need different forwards: what any needs.
   [[nodiscard]] std::vector<std::int64_t> needs_of(const partition& packs, const workload& work) const {
     std::vector<std::int64_t> needs;
-    if constexpr (prices_together<Cost>) {
+    if (sharers_priced_by(cost_) > 0) {
       std::vector<std::int64_t> ends = sizes_of(packs.forward);
       std::partial_sum(ends.begin(), ends.end(), ends.begin());
       for (const std::uint32_t turn : work.turn) needs.push_back(ends[turn]);

@@ -1,0 +1,101 @@
+#ifndef SLIMPACK_SOLVERS_DETAIL_ANY_COST_HPP
+#define SLIMPACK_SOLVERS_DETAIL_ANY_COST_HPP
+
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/micropack.hpp>
+#include <slimpack/core/partition.hpp>
+#include <slimpack/core/pass_timing.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/solvers/detail/cost_questions.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// A cost model behind virtual calls, so that a search is compiled once for all of them. What is asked most
+/// often is asked for many slices at once: a call then costs next to nothing beside its answer.
+/// Law       every answer is that of the model, to the bit
+class any_cost {
+ public:
+  [[nodiscard]] virtual seconds time(const slice& s, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds of_pack(std::span<const slice> pack, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds overhead(pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds least(const slice& s, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds weight_time(const slice& s, int part) const = 0;
+  [[nodiscard]] virtual seconds message(tokens size, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds exchange(const shared_row& row, std::span<const slice> mine, pass p,
+                                         int part) const = 0;
+  [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
+  /// timing_of and price of pricing/price.hpp.
+  [[nodiscard]] virtual pass_timing timing(const micropacks& packs, pass p, int parts) const = 0;
+  [[nodiscard]] virtual workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
+                                        weight_gradients weights, std::span<const shared_row> shared) const = 0;
+  /// Whether packs have times of their own, beside those of their slices.
+  [[nodiscard]] virtual bool has_pack_times() const noexcept = 0;
+  /// sharers_priced_by (cost_questions.hpp).
+  [[nodiscard]] virtual std::size_t sharers() const noexcept = 0;
+
+  friend seconds pack_time(const any_cost& cost, std::span<const slice> pack, pass p, int part) {
+    return cost.of_pack(pack, p, part);
+  }
+  friend pass_timing timing_of(const micropacks& packs, pass p, const any_cost& cost, int parts) {
+    return cost.timing(packs, p, parts);
+  }
+
+ protected:
+  any_cost() = default;
+  any_cost(const any_cost&) = default;
+  any_cost& operator=(const any_cost&) = default;
+  ~any_cost() = default;
+};
+
+/// That of a model.
+template <class Cost>
+class cost_behind final : public any_cost {
+ public:
+  /// Requires  the model outlives it
+  explicit cost_behind(const Cost& cost) noexcept : cost_(cost) {}
+
+  [[nodiscard]] const Cost& model() const noexcept { return cost_; }
+
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const override { return cost_.time(s, p, part); }
+  [[nodiscard]] seconds of_pack(std::span<const slice> pack, pass p, int part) const override {
+    return pack_time(cost_, pack, p, part);
+  }
+  [[nodiscard]] seconds overhead(pass p, int part) const override { return pack_overhead(cost_, p, part); }
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const override { return least_time(cost_, s, p, part); }
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const override {
+    return slimpack::weight_time(cost_, s, part);
+  }
+  [[nodiscard]] seconds message(tokens size, pass p, int part) const override {
+    return message_time(cost_, size, p, part);
+  }
+  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const override {
+    return exchange_time(cost_, row, mine, p, part);
+  }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return memory_of(cost_, stage); }
+  [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {
+    return timing_of(packs, p, cost_, parts);
+  }
+  [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
+                                weight_gradients weights, std::span<const shared_row> shared) const override {
+    return price(packs, cost_, on, rates, weights, shared);
+  }
+  [[nodiscard]] bool has_pack_times() const noexcept override { return prices_packs<Cost>; }
+  [[nodiscard]] std::size_t sharers() const noexcept override { return sharers_priced_by(cost_); }
+
+ private:
+  const Cost& cost_;
+};
+
+}  // namespace slimpack::detail
+
+#endif
