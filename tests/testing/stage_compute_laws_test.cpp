@@ -15,8 +15,8 @@ using message = std::span<const std::byte>;
 
 testing::report tried(const auto& model) {
   const testing::report r = testing::stage_compute_laws(model, {.cases = 6, .stages = 2, .one_model = false});
-  EXPECT_GT(r.checks(1), 0);
   EXPECT_GT(r.checks(2), 0);
+  if (r.failures().empty()) EXPECT_GT(r.checks(1), 0);  // else steps that fail are not tried
   return r;
 }
 
@@ -37,7 +37,7 @@ TEST(StageComputeLawsReport, AcceptsTheModelsOfTheExamples) {
   EXPECT_TRUE(arena) << arena;
   const testing::report shared = tried(tests::shared_autograd_under_test{});
   EXPECT_TRUE(shared) << shared;
-  const testing::report shared_arena = testing::stage_compute_laws(tests::shared_under_test{}, {.cases = 6});
+  const testing::report shared_arena = testing::stage_compute_laws(tests::shared_under_test{}, {.cases = 6, .stages = 1});
   EXPECT_TRUE(shared_arena) << shared_arena;
 }
 

@@ -5,9 +5,8 @@
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/call_messages.hpp>
-#include <slimpack/executors/detail/row_exchange.hpp>
+#include <slimpack/executors/detail/message_owner.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/executors/detail/stand_by.hpp>
 #include <slimpack/executors/detail/turned_rows.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/outgoing.hpp>
@@ -40,15 +39,14 @@ template <class Tensor>
 /// them be. Sends under way, and the memory of both. Every buffer holds the largest message of its content, so that each
 /// can be used again for any: when all that were sent from it are through, and nothing on this stage will read it. What the
 /// calls of a spread vocabulary give others on their own stage is handed on here, as if by messages.
-template <class Compute, class Transport>
+template <class Tensor, class Transport>
 class messages {
  public:
-  messages(Compute& compute, Transport& transport, const stage_script& script, row_exchange<Transport>& exchange)
-      : compute_(&compute), transport_(&transport), script_(&script), exchange_(&exchange),
-        turned_(script.ids(), compute.format().bytes_per_token()) {
-    const vocabulary_format ends = vocabulary_format_of(compute);
-    width_ = {compute.format().bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()};
-  }
+  /// hidden: of the compute's format; ends: vocabulary_format_of it            Requires  what is not copied outlives it
+  messages(message_owner<Tensor>& owner, Transport& transport, const stage_script& script, const message_format& hidden,
+           const vocabulary_format& ends)
+      : owner_(&owner), transport_(&transport), script_(&script), turned_(script.ids(), hidden.bytes_per_token()),
+        width_{hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()} {}
 
   /// What instruction `at` of the program reads, and memory for what it writes, valid until `finish`. Instructions are asked
   /// about in order.
@@ -69,8 +67,8 @@ class messages {
     } else if (script_->takes_gradients(i)) {
       if (result<void> taken = take(inputs_.emplace_back(), message_content::hidden); !taken) return std::move(taken).error();
       const std::span<std::byte> rows = bytes_of(i, inputs_.back(), message_content::hidden);
-      turned_.take(pieces_of(i), rows, [](tensor& t) { return writable_bytes(t); },
-                   [this](std::span<const std::byte> from, std::span<std::byte> to) { copy_rows(*compute_, from, to); });
+      turned_.take(pieces_of(i), rows, [](Tensor& t) { return writable_bytes(t); },
+                   [this](std::span<const std::byte> from, std::span<std::byte> to) { owner_->copy(from, to); });
       with.in = rows;
     } else if (!inputs_.empty()) {
       with.in = bytes_of(i, inputs_.front(), script_->content_in(i));
@@ -140,8 +138,7 @@ class messages {
   }
 
  private:
-  using tensor = decltype(make_tensor(std::declval<Compute&>(), tokens{}));
-  using buffer = std::shared_ptr<tensor>;  // tensors stay where they are made: their bytes may lie within them
+  using buffer = std::shared_ptr<Tensor>;  // tensors stay where they are made: their bytes may lie within them
   struct transfer {
     buffer memory;
     std::optional<typename Transport::handle> under_way;
@@ -201,7 +198,7 @@ class messages {
   result<void> make(buffer& memory, tokens pack, message_content content) {
     const std::size_t needed = static_cast<std::size_t>(pack.value) * width(content), row = width(message_content::hidden);
     const tokens asked{static_cast<std::int64_t>((needed + row - 1) / row)};
-    memory = buffer(new tensor(make_tensor(*compute_, asked)));
+    memory = buffer(new Tensor(owner_->make(asked)));
     if (writable_bytes(*memory).size() < needed)
       return error{errc::wrong_message, "make_tensor gave " + std::to_string(writable_bytes(*memory).size()) + " bytes for " +
                                             std::to_string(asked.value) + " tokens, which need " + std::to_string(needed)};
@@ -215,7 +212,7 @@ class messages {
     for (; next_ < steps.size(); ++next_) {
       const std::size_t at = steps[next_].at;
       if (steps[next_].what == transfer_script::kind::absent) {
-        if (result<void> posted = stand_by(*compute_, *exchange_, *script_, at); !posted) return posted;
+        if (result<void> posted = owner_->stand_by(at); !posted) return posted;
         continue;
       }
       if (steps[next_].what != transfer_script::kind::receive) break;
@@ -232,11 +229,9 @@ class messages {
     return success();
   }
 
-  Compute* compute_;
+  message_owner<Tensor>* owner_;
   Transport* transport_;
   const stage_script* script_;
-  row_exchange<Transport>* exchange_;
-  std::array<std::size_t, message_contents> width_{};  // bytes of a token, by content
   std::size_t next_{};            // of the script's transfers
   std::vector<transfer> expected_;
   // Of the running instruction:
@@ -247,7 +242,8 @@ class messages {
   // On the last stage, where the vocabulary is spread, by pack in run order:
   std::deque<buffer> hidden_rows_;  // from the last part's F to V
   std::deque<buffer> statistics_;   // from V to U
-  turned_rows<tensor> turned_;
+  turned_rows<Tensor> turned_;
+  std::array<std::size_t, message_contents> width_;  // bytes of a token, by content
   std::array<std::deque<transfer>, flows> sent_;
   std::array<std::vector<buffer>, message_contents> free_;  // by content
 };

@@ -4,9 +4,9 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/executors/detail/call_messages.hpp>
+#include <slimpack/executors/detail/message_owner.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/executors/detail/stand_by.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/sharing.hpp>
 

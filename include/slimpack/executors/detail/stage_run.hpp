@@ -335,7 +335,8 @@ class stage_run {
   }
 
   result<void> run() {
-    messages<Compute, Transport>& mail = mail_.emplace(*compute_, *transport_, *script_, *exchange_);
+    auto& mail = mail_.emplace(owner_.emplace(*compute_, *exchange_, *script_), *transport_, *script_, compute_->format(),
+                               vocabulary_format_of(*compute_));
     const auto begin = clock::now();
     report_.timeline.reserve(script_->code.size());
     for (std::size_t at = 0; at < script_->code.size(); ++at) {
@@ -415,7 +416,8 @@ class stage_run {
   std::optional<stage_script> script_;
   std::optional<piece_calls<Compute, row_exchange<Transport>>> pieces_;
   // What messages read or write lives here, until the transport has finished or aborted.
-  std::optional<messages<Compute, Transport>> mail_;
+  std::optional<messages_of<Compute, row_exchange<Transport>>> owner_;
+  std::optional<messages<tensor_of<Compute>, Transport>> mail_;
   std::optional<row_exchange<Transport>> exchange_;
   std::optional<running_sums<Transport>> sums_;
   std::vector<int> copies_;          // ranks that hold the same stage

@@ -19,6 +19,7 @@
 #include <exception>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <type_traits>
@@ -67,6 +68,11 @@ class failing_port {
   int gathers_{};
 };
 
+template <class M>
+concept names_parameters = requires(const M& model) {
+  { model.parameters(*model.make(0, 1)) } -> std::convertible_to<std::vector<parameter>>;
+};
+
 /// Makes the stages of a model, and runs steps of it over threads.
 template <class Model>
 class compute_steps {
@@ -90,7 +96,12 @@ class compute_steps {
     transports::threads world;
   };
 
-  compute_steps(const Model& model, const compute_options& o) : model_(model), o_(o) {}
+  compute_steps(const Model& model, const compute_options& o)
+      : model_(model), o_(o),
+        tolerance_(o.tolerance > 0 ? o.tolerance : tolerance_of(std::as_const(*model.make(0, 1)).format().element)) {}
+
+  /// Of losses and gradients.
+  [[nodiscard]] double tolerance() const noexcept { return tolerance_; }
 
   [[nodiscard]] ranks fresh(int stages, int replicas = 1) const {
     ranks all{{}, transports::threads{stages * replicas, {.time_out = o_.time_out}}};
@@ -181,7 +192,7 @@ class compute_steps {
   }
 
   [[nodiscard]] bool alike(double found, double expected) const {
-    return std::abs(found - expected) <= o_.tolerance * std::abs(expected);
+    return std::abs(found - expected) <= tolerance_ * std::abs(expected);
   }
 
   /// Norms of the difference and of what is expected.
@@ -199,12 +210,35 @@ class compute_steps {
   }
   [[nodiscard]] bool alike(const std::vector<double>& found, const std::vector<double>& expected) const {
     const distance d = between(found, expected);
-    return d.difference <= o_.tolerance * d.norm;
+    return d.difference <= tolerance_ * d.norm;
+  }
+
+  /// Where gradients of one copy of the model differ most, as the model names its parameters; else by number.
+  [[nodiscard]] std::string worst(const ranks& all, int stages, const std::vector<double>& found,
+                                  const std::vector<double>& expected) const {
+    const auto off = [&](std::size_t i) { return std::abs(found[i] - expected[i]); };
+    if (found.size() != expected.size()) return "there are " + std::to_string(found.size()) + " for " + std::to_string(expected.size());
+    std::size_t most = 0;
+    for (std::size_t i = 1; i < found.size(); ++i)
+      if (!(off(i) <= off(most))) most = i;
+    if (found.empty()) return {};
+    std::size_t first = 0;
+    if constexpr (names_parameters<Model>) {
+      for (int stage = 0; stage < stages; ++stage) {
+        for (const parameter& p : model_.parameters(*all.computes[static_cast<std::size_t>(stage)])) {
+          if (most < first + p.count)
+            return "most in " + p.name + " of stage " + std::to_string(stage) + ", element " + std::to_string(most - first);
+          first += p.count;
+        }
+      }
+    }
+    return "most in element " + std::to_string(most - first) + (first > 0 ? " of those without a name" : "");
   }
 
  private:
   const Model& model_;
   const compute_options& o_;
+  double tolerance_;
 };
 
 }  // namespace slimpack::testing::detail

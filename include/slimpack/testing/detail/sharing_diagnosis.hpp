@@ -95,7 +95,7 @@ class sharing_diagnosis : audited_steps<Model> {
       for (const double x : row) squares += x * x, ++count;
     if (count == 0) return {};
     const double size = squares > 0 ? std::sqrt(squares / static_cast<double>(count)) : 1;
-    const double by = std::cbrt(o_.tolerance) * size;  // truncation and rounding of a central difference are least there
+    const double by = std::cbrt(steps_.tolerance()) * size;  // truncation and rounding of a central difference are least there
     const outcome_and_logs up = run(of, how, rank_of(replica, at.stage), {at.layer, by});
     const outcome_and_logs down = run(of, how, rank_of(replica, at.stage), {at.layer, -by});
     derivative found{(up.all.loss - down.all.loss) / (2 * by), 0, 0, up.ran && down.ran};
@@ -108,7 +108,7 @@ class sharing_diagnosis : audited_steps<Model> {
     return found;
   }
   [[nodiscard]] bool owes_wrongly(const derivative& d) const {
-    const double close = 10 * std::sqrt(o_.tolerance);
+    const double close = 10 * std::sqrt(steps_.tolerance());
     return d.is_known && std::abs(d.of_loss - d.owed) > close * std::max(d.scale, std::abs(d.of_loss));
   }
 
