@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import replay  # noqa: E402
 
 DATA = pathlib.Path(__file__).parent.parent / "examples" / "data"
-PLANNERS = ["slimpack", "megatron", "dp_balanced", "karmarkar_karp", "chunked"]
+PLANNERS = ["slimpack", "megatron", "dp_balanced", "karmarkar_karp", "chunked", "te_cp", "llama_cp", "hybrid_dp"]
 LISTS = ["gsm8k_sft", "azure_code_2023", "azure_chat_2023", "mooncake_conversation", "linux_source", "narrativeqa_stories"]
 QUADRATIC = ["--cost", "quadratic:1e-6,4.069e-11,2,2.5,6.4e-5", "--hop", "2.4e-5"]
 TRANSFORMER = ["--model", str(DATA / "models" / "llama-3.1-8b.json"), "--gpu", "h200"]

@@ -94,7 +94,7 @@ std::string compared(const cluster& on, const batch& b, tokens context) {
   std::optional<shapes::candidate> fastest;
   std::string name;
   double over_same = 0;
-  for (const std::string_view baseline : baselines::names) {
+  for (const std::string_view baseline : baselines::sharing_none) {
     const std::string planner(baseline);
     const std::optional<shapes::candidate> other = on.tuned(planner, layouts, b.lengths, context);
     if (!other) continue;

@@ -294,8 +294,9 @@ std::variant<options, int> parse(int argc, char** argv) {
       "OVERHEAD [measured, where there are tables of the GPU; else transformer]");
 
   add(planning, "--planner", o.planner, "NAME",
-      "slimpack, megatron, dp_balanced, karmarkar_karp or chunked; milp, where CBC was there, which improves on\n"
-      "slimpack's plans of up to 8 slices and leaves others as they are [slimpack]");
+      "slimpack, megatron, dp_balanced, karmarkar_karp or chunked; te_cp, llama_cp or hybrid_dp, context parallelism over\n"
+      "the replicas; milp, where CBC was there, which improves on slimpack's plans of up to 8 slices and leaves others as\n"
+      "they are [slimpack]");
   auto* compare_option =
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them")->join(',');
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")

@@ -56,6 +56,7 @@ struct megatron;
 struct dp_balanced;
 struct karmarkar_karp;
 struct chunked;
+struct context_parallel;
 template <class Solver>
 struct refined;
 template <class Inner>

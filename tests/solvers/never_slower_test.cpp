@@ -70,7 +70,7 @@ void compare(std::uint64_t seed, int cases, const Schedule& schedule) {
     testing::generator random(seed);
     const situation s = situation::random(random);
     const result<plan> mine = ours(s, schedule);
-    for (const std::string_view name : baselines::names)
+    for (const std::string_view name : baselines::sharing_none)
       for (const std::int64_t pack : {std::int64_t{0}, 4 * tests::longest_of(s.lengths).value}) {
         SCOPED_TRACE(std::string(name) + ", seed " + std::to_string(seed) + ": " + std::to_string(s.lengths.size()) +
                      " sequences, " + std::to_string(s.on.replicas) + " replicas, " + std::to_string(s.on.stages) +

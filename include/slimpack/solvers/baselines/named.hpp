@@ -2,22 +2,28 @@
 #define SLIMPACK_SOLVERS_BASELINES_NAMED_HPP
 
 #include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/context_parallel.hpp>
 #include <slimpack/solvers/baselines/dp_balanced.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
 namespace slimpack::baselines {
 
 /// Every shipped baseline, for programs that take one by its name.
-inline constexpr std::array<std::string_view, 4> names{"megatron", "dp_balanced", "karmarkar_karp", "chunked"};
+inline constexpr std::array<std::string_view, 7> names{"megatron", "dp_balanced", "karmarkar_karp", "chunked",
+                                                       "te_cp",    "llama_cp",    "hybrid_dp"};
+/// Those of them that let no sequence be shared: slimpack's search tries their packs, too.
+inline constexpr std::span<const std::string_view> sharing_none = std::span(names).first<4>();
 
 /// What `use` answers about the recipe of that name; nothing where no baseline has it.
-/// context: tokens of a pack of those that do not cut; 0: the batch's longest sequence
+/// context: tokens of a pack of those that do not cut, 0: the batch's longest sequence; of te_cp, llama_cp and hybrid_dp the cap of
+/// a replica in a micro-step, 0: the least that lets the longest sequence in
 template <class Use>
 [[nodiscard]] auto with_named(std::string_view name, const shape& on, tokens context, Use&& use)
     -> std::optional<std::invoke_result_t<Use&, decltype(megatron(on))>> {
@@ -25,6 +31,9 @@ template <class Use>
   if (name == "dp_balanced") return use(dp_balanced(on, context));
   if (name == "karmarkar_karp") return use(karmarkar_karp(on, context));
   if (name == "chunked") return use(chunked(on));
+  if (name == "te_cp") return use(te_cp(on, context));
+  if (name == "llama_cp") return use(llama_cp(on, context));
+  if (name == "hybrid_dp") return use(hybrid_dp(on, context));
   return std::nullopt;
 }
 

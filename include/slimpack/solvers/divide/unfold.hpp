@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
+#include <slimpack/core/program.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -51,6 +52,19 @@ struct sharer_packs {
       const auto pack = static_cast<std::uint32_t>(to.size());
       to.close();
       made.number[p].push_back(to.size() > pack ? pack : sharer_packs::none);
+    }
+  }
+  return made;
+}
+
+/// Programs of stand-ins' packs as those of one sharer: the same, without the packs that it has not.
+[[nodiscard]] inline std::vector<program> programs_of_sharer(std::span<const program> programs, const sharer_packs& of) {
+  std::vector<program> made;
+  for (const program& stage : programs) {
+    program& code = made.emplace_back();
+    for (instruction i : stage) {
+      i.pack.value = of.number[i.pass][i.pack.value];
+      if (i.pack.value != sharer_packs::none) code.push_back(i);
     }
   }
   return made;

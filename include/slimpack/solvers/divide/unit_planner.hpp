@@ -283,14 +283,8 @@ class unit_planner {
     for (std::size_t sharer = 0; sharer < of.size(); ++sharer) {
       replica_solution& own = made.replicas.emplace_back();
       own.sequences = on.sequences(sharer);
+      own.programs = programs_of_sharer(planned.programs, of[sharer]);
       own.partition = std::move(of[sharer].packs);
-      for (const program& stage : planned.programs) {
-        program& code = own.programs.emplace_back();
-        for (instruction i : stage) {
-          i.pack.value = of[sharer].number[i.pass][i.pack.value];
-          if (i.pack.value != sharer_packs::none) code.push_back(i);
-        }
-      }
     }
     return made;
   }

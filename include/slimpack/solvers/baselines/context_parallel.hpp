@@ -1,0 +1,126 @@
+#ifndef SLIMPACK_SOLVERS_BASELINES_CONTEXT_PARALLEL_HPP
+#define SLIMPACK_SOLVERS_BASELINES_CONTEXT_PARALLEL_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/shared_rows.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/baselines/detail/shared_columns.hpp>
+#include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/divide/most_of.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::solvers {
+
+/// Which replicas share a sequence under context_parallel.
+enum class sharing_groups : unsigned char {
+  all,            ///< all of them, whatever the sequence's length
+  power_of_two    ///< the fewest neighbouring ones, 1, 2, 4, ..., on which a share of it is within the cap
+};
+
+/// Baselines: context parallelism over the replicas, as trainers without slices have it. A micro-step holds whole sequences,
+/// at most `cap` tokens on a replica; of a sequence that m replicas share each has two of 2 m equal pieces, one from its front
+/// and one from its back. There are as many micro-steps as are needed, the same forward and backward. A sequence of fewer
+/// quanta than sharers is shared by as many as it has.
+/// Source    all, ring: Transformer Engine's context parallelism (cp_comm_type p2p), the baseline "TE CP" of Zeppelin
+///           (arXiv:2509.21841); all, keep: the same pieces after one all-gather of keys and values, which nothing hides, its
+///           baseline "LLaMA CP" (Llama 3, arXiv:2407.21783); power_of_two, ring: its "hybrid DP", after Megatron-LM's hybrid
+///           context parallelism. How sequences come to micro-steps is derived: all: next-fit in arrival order; power_of_two:
+///           longest first, to the group whose replicas have the fewest tokens so far
+/// Errors    invalid_input: an exchange that the compute has not; out_of_memory: a sequence is above the cap on as many
+///           replicas as may share it; those of the schedule
+/// Complexity O(n log n + n * micro-steps * replicas)
+struct context_parallel {
+  sharing_groups groups{sharing_groups::all};
+  slimpack::exchange exchange{slimpack::exchange::ring};
+  tokens cap{0};                              ///< of a replica in a micro-step; 0: the least that lets the longest sequence in
+  exchange_set allowed{exchange_set::all()};  ///< by whom shares rows (solvers/hooks.hpp)
+
+  constexpr void share_by(exchange_set these) noexcept { allowed = these; }
+
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*cuts into equal pieces*/, const Cost& cost,
+                                       const Schedule& schedule) const {
+    result<std::vector<detail::shared_column>> columns = columns_of(batch);
+    if (!columns) return std::move(columns).error();
+    detail::column_packs packed = detail::packs_of(columns.value(), batch, exchange);
+    const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return rates.error();
+    detail::most_of most(packed.columns, batch.shape, rates.value());
+    const auto packs_of = [&](std::uint32_t r) -> const partition& { return packed.of[r].packs; };
+    for (std::uint32_t r = 0; r < packed.of.size(); ++r)
+      most.add(price(packed.of[r].packs, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>,
+                     simulators::shared_rows(packed.merges, packs_of, r)),
+               packed.of[r]);
+    result<std::vector<program>> programs = schedule.programs(std::move(most).work());
+    if (!programs) return std::move(programs).error();
+    return detail::solution_of(std::move(packed), programs.value());
+  }
+
+  friend constexpr bool operator==(const context_parallel&, const context_parallel&) = default;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const context_parallel& s) {
+    return out << "solvers::context_parallel{.groups = solvers::sharing_groups::" << (s.groups == sharing_groups::all ? "all" : "power_of_two")
+               << ", .exchange = exchange::" << slimpack::name_of(s.exchange) << ", .cap = {" << s.cap.value << "}}";
+  }
+
+ private:
+  [[nodiscard]] result<std::vector<detail::shared_column>> columns_of(const problem& batch) const {
+    const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
+    if (replicas > 1 && !allowed.contains(exchange))
+      return error{errc::invalid_input, "the replicas are to share sequences by exchange::" + std::string(slimpack::name_of(exchange)) +
+                                            ", which the compute does not offer"};
+    std::uint32_t most = replicas;  // sharers
+    while (groups == sharing_groups::power_of_two && (most & (most - 1)) != 0) most &= most - 1;
+    tokens longest{};
+    for (const tokens length : batch.lengths) longest = std::max(longest, length);
+    const tokens least = detail::share_of(longest, most, batch.shape.quantum);
+    if (cap > tokens{} && least > cap)
+      return error{errc::out_of_memory, "a sequence of " + std::to_string(longest.value) + " tokens takes " + std::to_string(least.value) +
+                                            " on each of " + std::to_string(most) + " replicas, the cap is " + std::to_string(cap.value)};
+    const tokens limit = cap > tokens{} ? cap : least;
+    return groups == sharing_groups::all ? detail::in_arrival_order(batch, replicas, limit)
+                                         : detail::longest_first(batch, replicas, most, limit);
+  }
+};
+
+}  // namespace slimpack::solvers
+
+namespace slimpack::baselines {
+
+/// Every sequence on all replicas, keys and values in a ring.
+/// cap: tokens of a replica in a micro-step; 0: the least that lets the longest sequence in
+[[nodiscard]] constexpr auto te_cp(const shape& on, tokens cap = {}) {
+  return recipe<slicers::equal_cost, solvers::context_parallel, schedules::one_f_one_b>{
+      {}, {solvers::sharing_groups::all, exchange::ring, cap}, classic(on)};
+}
+
+/// Every sequence on all replicas, keys and values gathered once.
+[[nodiscard]] constexpr auto llama_cp(const shape& on, tokens cap = {}) {
+  return recipe<slicers::equal_cost, solvers::context_parallel, schedules::one_f_one_b>{
+      {}, {solvers::sharing_groups::all, exchange::keep, cap}, classic(on)};
+}
+
+/// Each sequence on 1, 2, 4, ... replicas, as few as hold it, keys and values in a ring.
+[[nodiscard]] constexpr auto hybrid_dp(const shape& on, tokens cap = {}) {
+  return recipe<slicers::equal_cost, solvers::context_parallel, schedules::one_f_one_b>{
+      {}, {solvers::sharing_groups::power_of_two, exchange::ring, cap}, classic(on)};
+}
+
+}  // namespace slimpack::baselines
+
+#endif

@@ -1,0 +1,101 @@
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/planner.hpp>
+#include <slimpack/solvers/baselines/context_parallel.hpp>
+#include <slimpack/testing/generator.hpp>
+#include <slimpack/testing/plan_laws.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace slimpack::context_parallel_test {
+namespace {
+
+constexpr costs::quadratic cost{.linear = 1e-6, .attention = 4e-11, .per_pack = {6e-5}, .hop = {2e-5}};
+
+result<plan> planned(const shape& on, const auto& how, const std::vector<tokens>& lengths) {
+  return planner{on, how.slicer, cost, how.solver, how.schedule}(lengths);
+}
+
+/// Tokens of each forward pack of a replica.
+std::vector<std::int64_t> sizes(const plan& p, std::size_t replica) {
+  std::vector<std::int64_t> found;
+  for (std::size_t i = 0; i < p.replicas[replica].partition.forward.size(); ++i)
+    found.push_back(size_of(p.replicas[replica].partition.forward[i]).value);
+  return found;
+}
+
+TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
+  for (std::uint64_t seed = 1; seed <= 60 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    testing::generator random(seed);
+    const shape on{.stages = static_cast<int>(random.between(1, 4)),
+                   .replicas = static_cast<int>(random.between(1, 6)),
+                   .chunks = static_cast<int>(random.between(1, 2)),
+                   .quantum = {64}};
+    std::vector<tokens> lengths;
+    for (std::int64_t n = random.between(1, 20); n > 0; --n) lengths.push_back(random.length({8192}));
+    const tokens longest = *std::max_element(lengths.begin(), lengths.end());
+    const tokens cap{random.once_in(2) ? 0 : longest.value + 64 * random.between(0, 40)};
+    for (const auto& how : {baselines::te_cp(on, cap), baselines::llama_cp(on, cap), baselines::hybrid_dp(on, cap)}) {
+      const result<plan> made = planned(on, how, lengths);
+      ASSERT_TRUE(made) << made.error().detail;
+      const testing::report laws = testing::plan_laws(made.value(), cost);
+      EXPECT_TRUE(laws) << laws;
+      for (std::size_t r = 0; r < made.value().replicas.size(); ++r)
+        for (const std::int64_t size : sizes(made.value(), r))
+          EXPECT_TRUE(cap == tokens{0} || size <= cap.value) << size;
+      for (const merge& m : made.value().merges) {
+        EXPECT_EQ(m.exchange, how.solver.exchange);
+        EXPECT_EQ(m.forward.size(), 1u);
+        const auto sharers = static_cast<std::int64_t>(m.replicas.size());
+        EXPECT_TRUE(how.solver.groups == solvers::sharing_groups::all || (sharers & (sharers - 1)) == 0 ||
+                    lengths[m.sequence.value] <= on.quantum * sharers)
+            << sharers;
+      }
+    }
+  }
+}
+
+/// Two replicas of two stages: the long sequence in halves, each a piece of its front and one of its back.
+TEST(ContextParallel, SharersHaveAPieceOfEachEnd) {
+  const shape on{.stages = 2, .replicas = 2, .quantum = {64}};
+  const plan p = planned(on, baselines::te_cp(on), {{1024}, {256}}).value();
+  ASSERT_EQ(p.merges.size(), 2u);
+  EXPECT_EQ(sizes(p, 0), (std::vector<std::int64_t>{512, 128}));  // the cap is what the longest takes: two micro-steps
+  const std::span<const slice> first = p.replicas[0].partition.forward[0];
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0], (slice{{0}, {0}, {256}}));
+  EXPECT_EQ(first[1], (slice{{0}, {768}, {256}}));
+  EXPECT_EQ(p.replicas[1].partition.forward[0].size(), 1u);  // both of its pieces touch
+}
+
+TEST(ContextParallel, HybridSharesNoMoreThanTheCapAsks) {
+  const shape on{.stages = 1, .replicas = 4, .quantum = {64}};
+  const plan p = planned(on, baselines::hybrid_dp(on, {1024}), {{4096}, {2048}, {1024}, {512}, {512}, {512}, {512}}).value();
+  ASSERT_EQ(p.merges.size(), 2u);
+  EXPECT_EQ(p.merges[0].replicas, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(p.merges[1].replicas.size(), 2u);
+  for (std::size_t r = 0; r < 4; ++r)  // 9,216 tokens, a share of 2,304 each; micro-steps of at most 1,024
+    for (const std::int64_t size : sizes(p, r)) EXPECT_LE(size, 1024);
+}
+
+TEST(ContextParallel, RefusesWhatCannotBe) {
+  const shape on{.stages = 1, .replicas = 2, .quantum = {64}};
+  const result<plan> capped = planned(on, baselines::te_cp(on, {256}), {{1024}});
+  ASSERT_FALSE(capped);
+  EXPECT_EQ(capped.error().code, errc::out_of_memory);
+  EXPECT_NE(capped.error().detail.find("1024 tokens takes 512 on each of 2 replicas, the cap is 256"), std::string::npos) << capped.error().detail;
+  auto ring = baselines::te_cp(on);
+  ring.solver.share_by(exchange_set::only(exchange::keep));
+  const result<plan> unable = planned(on, ring, {{1024}});
+  ASSERT_FALSE(unable);
+  EXPECT_NE(unable.error().detail.find("exchange::ring"), std::string::npos) << unable.error().detail;
+}
+
+}  // namespace
+}  // namespace slimpack::context_parallel_test
