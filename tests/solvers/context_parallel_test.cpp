@@ -41,7 +41,8 @@ TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
     for (std::int64_t n = random.between(1, 20); n > 0; --n) lengths.push_back(random.length({8192}));
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
     const tokens cap{random.once_in(2) ? 0 : longest.value + 64 * random.between(0, 40)};
-    for (const auto& how : {baselines::te_cp(on, cap), baselines::llama_cp(on, cap), baselines::hybrid_dp(on, cap)}) {
+    for (const auto& how : {baselines::te_cp(on, cap), baselines::llama_cp(on, cap), baselines::hybrid_dp(on, cap),
+                            baselines::zeppelin(on, cap), baselines::zeppelin(on, cap, {500, 2000, 2})}) {
       const result<plan> made = planned(on, how, lengths);
       ASSERT_TRUE(made) << made.error().detail;
       const testing::report laws = testing::plan_laws(made.value(), cost);
@@ -53,7 +54,8 @@ TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
         EXPECT_EQ(m.exchange, how.solver.exchange);
         EXPECT_EQ(m.forward.size(), 1u);
         const auto sharers = static_cast<std::int64_t>(m.replicas.size());
-        EXPECT_TRUE(how.solver.groups == solvers::sharing_groups::all || (sharers & (sharers - 1)) == 0 ||
+        EXPECT_TRUE(how.solver.groups != solvers::sharing_groups::power_of_two ||
+                    (sharers & (sharers - 1)) == 0 ||
                     lengths[m.sequence.value] <= on.quantum * sharers)
             << sharers;
       }
@@ -82,6 +84,49 @@ TEST(ContextParallel, HybridSharesNoMoreThanTheCapAsks) {
   EXPECT_EQ(p.merges[1].replicas.size(), 2u);
   for (std::size_t r = 0; r < 4; ++r)  // 9,216 tokens, a share of 2,304 each; micro-steps of at most 1,024
     for (const std::int64_t size : sizes(p, r)) EXPECT_LE(size, 1024);
+}
+
+/// Zones of 100 and of 1,000 tokens for each further sharer, nodes of two replicas.
+TEST(ContextParallel, ZonesShareWhatAttentionCovers) {
+  constexpr solvers::sharing_zones zone{.inside = 100, .between = 1000, .replicas_per_node = 2};
+  EXPECT_TRUE(zone.allow({100}, 2));
+  EXPECT_FALSE(zone.allow({99}, 2));
+  EXPECT_TRUE(zone.allow({3000}, 4));
+  EXPECT_FALSE(zone.allow({2999}, 4));
+  EXPECT_EQ(zone.larger(1, 8), 2u);
+  EXPECT_EQ(zone.larger(2, 8), 4u);  // nodes at a time
+  EXPECT_EQ(zone.larger(4, 8), 6u);
+  EXPECT_EQ(zone.larger(6, 7), 7u);
+  constexpr solvers::sharing_zones threes{.replicas_per_node = 3};
+  std::string begins;
+  for (std::uint32_t first = 0; first < 6; ++first)
+    for (const std::uint32_t group : {1u, 2u, 3u, 6u}) begins += threes.may_begin(first, group, 6) ? '1' : '0';
+  EXPECT_EQ(begins, "111110001000111110001000");  // of two, none lies on two nodes
+  const shape on{.stages = 1, .replicas = 4, .quantum = {4}};
+  const auto sharers = [&](std::int64_t length) {
+    const plan p = planned(on, baselines::zeppelin(on, {8192}, zone), {{length}}).value();
+    return p.merges.empty() ? std::size_t{1} : p.merges[0].replicas.size();
+  };
+  EXPECT_EQ(sharers(96), 1u);    // it has all the work, and may not be shared
+  EXPECT_EQ(sharers(100), 2u);
+  EXPECT_EQ(sharers(2996), 2u);  // not across nodes
+  EXPECT_EQ(sharers(3000), 4u);
+  const plan forced = planned(on, baselines::zeppelin(on, {32}, zone), {{96}}).value();
+  EXPECT_EQ(forced.merges.at(0).replicas.size(), 4u);  // a cap asks for more than the zone would let
+}
+
+/// 2 (k / h) F / W for eight key heads of 32: 2 / 4 x 400e12 / 200e9 = 1,000 tokens inside, 8,000 between.
+TEST(ContextParallel, ZonesAreWhereAttentionCoversARing) {
+  costs::model_shape model;
+  model.heads = 32, model.kv_heads = 8, model.head_dim = 128;
+  costs::gpu device;
+  device.peak_bf16_flops = 800e12, device.attention_efficiency = 0.5, device.gpus_per_node = 8;
+  device.inside.bandwidth = 200e9, device.between.bandwidth = 25e9;
+  const solvers::sharing_zones zone = solvers::sharing_zones::of(model, device, {.stages = 2, .replicas = 8, .tensor = 2});
+  EXPECT_DOUBLE_EQ(zone.inside, 1000);
+  EXPECT_DOUBLE_EQ(zone.between, 8000);
+  EXPECT_EQ(zone.replicas_per_node, 2u);
+  EXPECT_EQ(solvers::sharing_zones::of(model, device, {.stages = 8, .replicas = 8, .tensor = 2}).replicas_per_node, 1u);
 }
 
 TEST(ContextParallel, RefusesWhatCannotBe) {

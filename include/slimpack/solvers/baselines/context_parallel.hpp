@@ -11,8 +11,10 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/detail/shared_columns.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/divide/most_of.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -29,7 +31,8 @@ namespace slimpack::solvers {
 /// Which replicas share a sequence under context_parallel.
 enum class sharing_groups : unsigned char {
   all,            ///< all of them, whatever the sequence's length
-  power_of_two    ///< the fewest neighbouring ones, 1, 2, 4, ..., on which a share of it is within the cap
+  power_of_two,   ///< the fewest neighbouring ones, 1, 2, 4, ..., on which a share of it is within the cap
+  zones           ///< as few as have no more than the mean of all work, and a share within the cap, as far as its zone lets them
 };
 
 /// Baselines: context parallelism over the replicas, as trainers without slices have it. A micro-step holds whole sequences,
@@ -39,8 +42,9 @@ enum class sharing_groups : unsigned char {
 /// Source    all, ring: Transformer Engine's context parallelism (cp_comm_type p2p), the baseline "TE CP" of Zeppelin
 ///           (arXiv:2509.21841); all, keep: the same pieces after one all-gather of keys and values, which nothing hides, its
 ///           baseline "LLaMA CP" (Llama 3, arXiv:2407.21783); power_of_two, ring: its "hybrid DP", after Megatron-LM's hybrid
-///           context parallelism. How sequences come to micro-steps is derived: all: next-fit in arrival order; power_of_two:
-///           longest first, to the group whose replicas have the fewest tokens so far
+///           context parallelism; zones, ring: Zeppelin's own placement (sharing_zones.hpp), without its routing. How sequences
+///           come to micro-steps is derived: all: next-fit in arrival order; others: longest first, to the group whose replicas
+///           have the fewest tokens so far, or under zones the least work
 /// Errors    invalid_input: an exchange that the compute has not; out_of_memory: a sequence is above the cap on as many
 ///           replicas as may share it; those of the schedule
 /// Complexity O(n log n + n * micro-steps * replicas)
@@ -48,6 +52,7 @@ struct context_parallel {
   sharing_groups groups{sharing_groups::all};
   slimpack::exchange exchange{slimpack::exchange::ring};
   tokens cap{0};                              ///< of a replica in a micro-step; 0: the least that lets the longest sequence in
+  sharing_zones zone{};                       ///< of groups by zones; as it is, it limits nothing
   exchange_set allowed{exchange_set::all()};  ///< by whom shares rows (solvers/hooks.hpp)
 
   constexpr void share_by(exchange_set these) noexcept { allowed = these; }
@@ -55,7 +60,7 @@ struct context_parallel {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*cuts into equal pieces*/, const Cost& cost,
                                        const Schedule& schedule) const {
-    result<std::vector<detail::shared_column>> columns = columns_of(batch);
+    result<std::vector<detail::shared_column>> columns = columns_of(batch, cost);
     if (!columns) return std::move(columns).error();
     detail::column_packs packed = detail::packs_of(columns.value(), batch, exchange);
     const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
@@ -74,12 +79,15 @@ struct context_parallel {
   friend constexpr bool operator==(const context_parallel&, const context_parallel&) = default;
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const context_parallel& s) {
-    return out << "solvers::context_parallel{.groups = solvers::sharing_groups::" << (s.groups == sharing_groups::all ? "all" : "power_of_two")
-               << ", .exchange = exchange::" << slimpack::name_of(s.exchange) << ", .cap = {" << s.cap.value << "}}";
+    return out << "solvers::context_parallel{.groups = solvers::sharing_groups::" << (s.groups == sharing_groups::all            ? "all"
+                                                                                             : s.groups == sharing_groups::zones ? "zones"
+                                                                                                                                 : "power_of_two")
+               << ", .exchange = exchange::" << slimpack::name_of(s.exchange) << ", .cap = {" << s.cap.value << "}, .zone = " << s.zone << '}';
   }
 
  private:
-  [[nodiscard]] result<std::vector<detail::shared_column>> columns_of(const problem& batch) const {
+  template <class Cost>
+  [[nodiscard]] result<std::vector<detail::shared_column>> columns_of(const problem& batch, const Cost& cost) const {
     const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
     if (replicas > 1 && !allowed.contains(exchange))
       return error{errc::invalid_input, "the replicas are to share sequences by exchange::" + std::string(slimpack::name_of(exchange)) +
@@ -93,8 +101,32 @@ struct context_parallel {
       return error{errc::out_of_memory, "a sequence of " + std::to_string(longest.value) + " tokens takes " + std::to_string(least.value) +
                                             " on each of " + std::to_string(most) + " replicas, the cap is " + std::to_string(cap.value)};
     const tokens limit = cap > tokens{} ? cap : least;
-    return groups == sharing_groups::all ? detail::in_arrival_order(batch, replicas, limit)
-                                         : detail::longest_first(batch, replicas, most, limit);
+    const auto within = [&](const sequence& s, std::uint32_t sharers) { return detail::share_of(s.length, sharers, batch.shape.quantum) <= limit; };
+    if (groups == sharing_groups::all) return detail::in_arrival_order(batch, replicas, limit);
+    if (groups == sharing_groups::power_of_two) {
+      const auto fewest = [&](const sequence& s) {
+        std::uint32_t sharers = 1;
+        while (sharers < most && !within(s, sharers)) sharers *= 2;
+        return sharers;
+      };
+      return detail::longest_first(batch, replicas, limit, fewest, [](std::uint32_t first, std::uint32_t sharers) { return first % sharers == 0; },
+                                   [](const sequence& s) { return static_cast<double>(s.length.value); });
+    }
+    const int stage = busiest_stage(cost, sequences_of(batch.lengths), batch.shape);
+    const auto work = [&](const sequence& s) { return stage_time(cost, {s.id, {0}, s.length}, stage, batch.shape).value; };
+    double mean = 0;
+    for (const sequence& s : sequences_of(batch.lengths)) mean += work(s) / replicas;
+    const auto as_zones_let = [&](const sequence& s) {
+      std::uint32_t sharers = 1;
+      for (std::uint32_t next; sharers < replicas; sharers = next) {
+        next = zone.larger(sharers, replicas);
+        const bool must = !within(s, sharers);
+        if (!must && (work(s) / sharers <= mean || !zone.allow(s.length, next))) break;
+      }
+      return sharers;
+    };
+    return detail::longest_first(batch, replicas, limit, as_zones_let,
+                                 [&](std::uint32_t first, std::uint32_t sharers) { return zone.may_begin(first, sharers, replicas); }, work);
   }
 };
 
@@ -119,6 +151,12 @@ namespace slimpack::baselines {
 [[nodiscard]] constexpr auto hybrid_dp(const shape& on, tokens cap = {}) {
   return recipe<slicers::equal_cost, solvers::context_parallel, schedules::one_f_one_b>{
       {}, {solvers::sharing_groups::power_of_two, exchange::ring, cap}, classic(on)};
+}
+
+/// Sequences in zones: each on as few replicas as work and the cap ask for, and no more than its zone lets share it.
+[[nodiscard]] constexpr auto zeppelin(const shape& on, tokens cap = {}, const solvers::sharing_zones& zone = {}) {
+  return recipe<slicers::equal_cost, solvers::context_parallel, schedules::one_f_one_b>{
+      {}, {solvers::sharing_groups::zones, exchange::ring, cap, zone}, classic(on)};
 }
 
 }  // namespace slimpack::baselines

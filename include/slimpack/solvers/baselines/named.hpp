@@ -16,13 +16,13 @@
 namespace slimpack::baselines {
 
 /// Every shipped baseline, for programs that take one by its name.
-inline constexpr std::array<std::string_view, 7> names{"megatron", "dp_balanced", "karmarkar_karp", "chunked",
-                                                       "te_cp",    "llama_cp",    "hybrid_dp"};
+inline constexpr std::array<std::string_view, 8> names{"megatron", "dp_balanced", "karmarkar_karp", "chunked",
+                                                       "te_cp",    "llama_cp",    "hybrid_dp",      "zeppelin"};
 /// Those of them that let no sequence be shared: slimpack's search tries their packs, too.
 inline constexpr std::span<const std::string_view> sharing_none = std::span(names).first<4>();
 
 /// What `use` answers about the recipe of that name; nothing where no baseline has it.
-/// context: tokens of a pack of those that do not cut, 0: the batch's longest sequence; of te_cp, llama_cp and hybrid_dp the cap of
+/// context: tokens of a pack of those that do not cut, 0: the batch's longest sequence; of te_cp, llama_cp, hybrid_dp and zeppelin the cap of
 /// a replica in a micro-step, 0: the least that lets the longest sequence in
 template <class Use>
 [[nodiscard]] auto with_named(std::string_view name, const shape& on, tokens context, Use&& use)
@@ -34,6 +34,7 @@ template <class Use>
   if (name == "te_cp") return use(te_cp(on, context));
   if (name == "llama_cp") return use(llama_cp(on, context));
   if (name == "hybrid_dp") return use(hybrid_dp(on, context));
+  if (name == "zeppelin") return use(zeppelin(on, context));
   return std::nullopt;
 }
 

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -61,33 +62,35 @@ struct shared_column {
   return columns;
 }
 
-/// Longest first: each sequence on the fewest replicas, a power of two up to `most`, on which a share of it is within the
-/// limit; of the groups of so many, which begin at multiples of their size, on the one with the fewest tokens, in the first
-/// micro-step that has room there.
-/// Requires  a limit that lets each sequence in alone
-[[nodiscard]] inline std::vector<shared_column> longest_first(const problem& batch, std::uint32_t replicas, std::uint32_t most,
-                                                              tokens limit) {
+/// Longest first: each sequence on as many neighbouring replicas as `sharers_for(sequence)` says, in the first micro-step that
+/// has room for its share; there on the group that has the least load so far, as `load(sequence)` counts it. A group of so many
+/// may begin where `begins(replica, sharers)`.
+/// Requires  shares within the limit
+template <class SharersFor, class Begins, class Load>
+[[nodiscard]] std::vector<shared_column> longest_first(const problem& batch, std::uint32_t replicas, tokens limit,
+                                                       const SharersFor& sharers_for, const Begins& begins, const Load& load) {
   std::vector<sequence> order = solvers::sequences_of(batch.lengths);
   std::stable_sort(order.begin(), order.end(), [](const sequence& a, const sequence& b) { return a.length > b.length; });
+  struct column_state {
+    std::vector<tokens> held;  // of each replica
+    std::vector<double> load;
+  };
   std::vector<shared_column> columns;
-  std::vector<std::vector<tokens>> held;  // of each replica, by column
+  std::vector<column_state> states;
   for (const sequence& s : order) {
-    std::uint32_t sharers = 1;
-    while (sharers < most && share_of(s.length, sharers, batch.shape.quantum) > limit) sharers *= 2;
-    const std::uint32_t group = sharers;
-    sharers = sharers_within(s.length, sharers, batch.shape.quantum);
+    const std::uint32_t group = sharers_for(s);
+    const std::uint32_t sharers = sharers_within(s.length, group, batch.shape.quantum);
     const tokens share = share_of(s.length, sharers, batch.shape.quantum);
     for (std::size_t c = 0;; ++c) {
-      if (c == columns.size()) columns.emplace_back(), held.emplace_back(replicas);
-      const auto fullest = [&](std::uint32_t first) {
-        return *std::max_element(held[c].begin() + first, held[c].begin() + first + sharers);
-      };
-      std::uint32_t best = 0;
-      for (std::uint32_t first = group; first + group <= replicas; first += group)
-        if (fullest(first) < fullest(best)) best = first;
-      if (fullest(best) + share > limit) continue;
-      columns[c].entries.push_back({s, best, sharers});
-      for (std::uint32_t r = best; r < best + sharers; ++r) held[c][r] += share;
+      if (c == columns.size()) columns.emplace_back(), states.push_back({std::vector<tokens>(replicas), std::vector<double>(replicas)});
+      column_state& now = states[c];
+      const auto most = [&](const auto& of, std::uint32_t first) { return *std::max_element(of.begin() + first, of.begin() + first + sharers); };
+      std::optional<std::uint32_t> best;
+      for (std::uint32_t first = 0; first + group <= replicas; ++first)
+        if (begins(first, group) && most(now.held, first) + share <= limit && (!best || most(now.load, first) < most(now.load, *best))) best = first;
+      if (!best) continue;
+      columns[c].entries.push_back({s, *best, sharers});
+      for (std::uint32_t r = *best; r < *best + sharers; ++r) now.held[r] += share, now.load[r] += load(s) / sharers;
       break;
     }
   }
