@@ -6,11 +6,13 @@
 #include "compare.hpp"
 #include "explain.hpp"
 #include "options.hpp"
+#include "origin.hpp"
 #include "output_names.hpp"
 #include "outputs.hpp"
 #include "planners.hpp"
 #include "prices.hpp"
 #include "progress.hpp"
+#include "repeat.hpp"
 #include "report.hpp"
 #include "setting.hpp"
 #include "stop_signals.hpp"
@@ -96,6 +98,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
       p.mfu = costs::training_flops(*s.model, lengths) /
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
     p.hash = hash_of(p);
+    p.origin = origin_of(s, c.planner, c.layout);
   }
   return r;
 }
@@ -190,6 +193,7 @@ int run(const options& o) {
   result<batches> loaded = load(o);
   if (!loaded) return fail(loaded.error());
   s.longest = tokens{65536};  // packs of many short sequences are as large
+  if (o.from) s.longest = std::max(s.longest, o.from->made->origin->longest);
   for (const std::vector<tokens>& lengths : loaded.value().lengths)
     s.longest = std::max(s.longest, *std::max_element(lengths.begin(), lengths.end()));
   for (const std::string& note : loaded.value().notes) out << "note      " << note << "\n";
@@ -220,6 +224,7 @@ int run(const options& o) {
       return fail(e);
     }
     if (o.batches > 1) out << (b ? "\n" : "") << "batch " << b << "\n";
+    if (o.from) print_repeated(out, *o.from, rows.front().plan.value());
     print(out, s, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
     for (const std::string& why : left_out) out << why << ".\n";
     if (o.explain) print_explained(out, s, rows, lengths);

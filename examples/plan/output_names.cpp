@@ -36,6 +36,7 @@ result<void> check_writable(const std::filesystem::path& path) {
 /// Files that are read.
 std::vector<std::filesystem::path> inputs_of(const options& o) {
   std::vector<std::filesystem::path> read{o.lengths};
+  if (o.from) read.push_back(o.from->file);
   if (o.model) read.push_back(*o.model);
   if (o.gpu) read.emplace_back(*o.gpu);
   for (const auto& file : {o.profile, o.memory_table, o.imbalances, o.config})
