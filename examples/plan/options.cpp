@@ -363,6 +363,10 @@ std::variant<options, int> parse(int argc, char** argv) {
                "the plan file says it, too")
       ->group(output);
   app.add_flag("--verbose", o.verbose, "Print a line for each sequence that replicas share")->group(output);
+  app.add_flag("--summary", o.summary,
+               "Print one table of all --batches instead of one each: quantiles of step time and of what is lost; --timeline is\n"
+               "then one page, of the slowest batch, with a plot of all")
+      ->group(output);
   app.add_flag("--search-report", o.search_report,
                "Print how often the search tried each change, took it, and what that gained; plans do not depend on it")
       ->group(output);

@@ -80,6 +80,7 @@ struct options {
   bool search_report{};          ///< print what slimpack's search did
   bool verbose{};                ///< print a line for each shared sequence
   bool explain{};                ///< print where the time of the stages goes
+  bool summary{};                ///< print one table of all batches, and write one page
   std::optional<std::int64_t> time_limit_ms;
 
   /// A plan file that is made again: options that it was made with stand where none are typed.

@@ -20,7 +20,7 @@ using namespace slimpack;
 
 /// The same plan comes of all of these.
 const std::set<std::string> without_effect{"help", "version", "completion", "list-models", "config", "from", "compare", "threads", "explain",
-                                           "verbose", "search-report", "json", "trace", "timeline", "graph"};
+                                           "verbose", "summary", "search-report", "json", "trace", "timeline", "graph"};
 
 std::string long_name(const CLI::Option& option) {
   return option.get_lnames().front();
