@@ -62,7 +62,7 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep expert-imbalance expert-overlap expert-nodes vpp memory "
+        for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
                        "recompute memory-table hop layers reduction cost planner compare explain effort weight-gradients divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
@@ -1050,6 +1050,33 @@ class CommandLine(unittest.TestCase):
         for word, count in counts.items():
             self.assertLess(few, count, word)
         self.assertLess(counts["full"], every)
+
+    def test_a_summary_of_batches(self):
+        rows = [300, 500, 9000, 70, 4000, 4000, 100, 100, 12000, 50]
+        given = ["--lengths", self.file("l.txt", "".join(f"{n}\n" for n in rows)), *QUADRATIC, "--pp", "2", "--batch", "2", "--batches", "5", "--compare", "megatron"]
+        out = self.plans(*given, "--summary", "--json", self.outputs / "p.json", "--timeline", self.outputs / "t.html")
+        self.assertEqual({"t.html", *(f"p-{b}.json" for b in range(5))}, {path.name for path in self.outputs.iterdir()})
+        plans = [json.loads((self.outputs / f"p-{b}.json").read_text()) for b in range(5)]
+        steps = [plan["step_time"] for plan in plans]
+        line = next(line for line in out.splitlines() if line.startswith("slimpack step time"))
+        scale = {"s": 1, "ms": 1e-3, "us": 1e-6}
+        told = [float(number) * scale[unit] for number, unit in re.findall(r"([\d.]+) (s|ms|us)\b", line)]
+        ordered = sorted(steps)
+        expected = [ordered[0], ordered[0] + .4 * (ordered[1] - ordered[0]), ordered[2], ordered[4] - .4 * (ordered[4] - ordered[3]), ordered[4], sum(steps) / 5]
+        for value, wanted in zip(told, expected, strict=True):
+            self.assertLess(abs(value / wanted - 1), 1e-2)
+        useful = sorted(1 - plan["bubble"] for plan in plans)
+        self.assertIn(f"{100 * useful[2]:.2f} %", next(line for line in out.splitlines() if line.startswith("  useful")))
+        self.assertIn(f"The slowest batch is {steps.index(max(steps))}.", out)
+        self.assertNotIn("Simulated by", out)
+        data = json.loads(re.search(r'type="application/json">(.*?)</script>', (self.outputs / "t.html").read_text(), re.S)[1])
+        self.assertEqual(["slimpack", "megatron"], [series["planner"] for series in data["batches"]["series"]])
+        self.assertEqual([round(1e9 * step) for step in steps], data["batches"]["series"][0]["steps"])
+        self.assertEqual(data["plans"][0]["step"], max(data["batches"]["series"][0]["steps"]))
+        for path in self.outputs.iterdir():
+            path.unlink()
+        self.fails(2, ["--summary is about several batches"], *given[:-6], "--summary")
+        self.fails(2, ["--explain is about each batch"], *given, "--summary", "--explain")
 
     def test_compare_shows_plans_side_by_side(self):
         given = ("--lengths", self.file("l.txt", "100\n2000\n300\n4000\n500\n"), *QUADRATIC, "--pp", "2")

@@ -21,7 +21,7 @@ function plotOf(series, width) {
   const plot = svg('svg', {viewBox: '0 0 ' + width + ' ' + height, width, height, role: 'img', 'aria-label': 'Step time of each batch'});
   for (let t = 0; t <= end * 1.001; t += unit)
     plot.append(svg('line', {class: 'grid', x1: left, x2: width - right, y1: y(t), y2: y(t)}),
-                svg('text', {x: left - 8, y: y(t) + 4, 'text-anchor': 'end'}, [timeText(t)]));
+                svg('text', {x: left - 8, y: y(t) + 4, 'text-anchor': 'end'}, [t > 0 ? timeText(t) : '0']));
   const every = Math.max(1, Math.ceil(n / Math.max(2, Math.floor((width - left) / 60))));
   for (let b = 0; b < n; b += every) plot.append(svg('text', {x: x(b), y: height - bottom + 18, 'text-anchor': 'middle'}, [String(b)]));
   plot.append(svg('text', {x: (left + width - right) / 2, y: height - 4, 'text-anchor': 'middle'}, ['batch']));
