@@ -986,6 +986,8 @@ class CommandLine(unittest.TestCase):
         made = json.loads(good)["made_with"]
         for key, value, says in (("version", 1, "version"), ("longest", 0, "longest"), ("options", [], "options"), ("options", {"pp": 2}, "made_with.options.pp"),
                                  ("options", {"colour": "red"}, "made with --colour, which this version does not have"), ("options", {**made["options"], "pp": "x"}, "p.json: "),
+                                 ("options", {**made["options"], "auto": "true", "gpus": "8"}, "--auto, which makes no plan"), ("options", {**made["options"], "batches": "3"}, "--batches, which makes no plan"),
+                                 ("options", {**made["options"], "time-limit": "1"}, "--time-limit, which makes no plan"), ("options", {**made["options"], "json": "x"}, "--json, which makes no plan"),
                                  ("inputs", [{"option": "model"}], "name"), ("inputs", [{**made["inputs"][0], "content": "{}"}], "it was changed"),
                                  ("inputs", [{**made["inputs"][0], "hash": "12"}], "16 hexadecimal digits"), ("colour", "red", "not a known key")):
             with self.subTest(key=key, value=value):
@@ -1020,7 +1022,7 @@ class CommandLine(unittest.TestCase):
         lengths = ["--lengths", self.file("l.txt", "".join(f"{300 + 711 * i % 9000}\n" for i in range(24)) + "60000\n")]
         two = [*lengths, *QUADRATIC, "--pp", "2", "--dp", "2"]
         for typed, word in ((["--vpp", "2"], "chunks"), (["--weight-gradients", "apart"], "weights-apart"), (["--sharers", "2"], "shares-rows"),
-                            (["--exchange", "keep"], "shares-rows"), (["--exchange", "ring"], "ring"), (["--exchange", "queries"], "queries")):
+                            (["--exchange", "keep"], "shares-rows"), (["--exchange", "ring"], "ring"), (["--exchange", "queries"], "queries"), (["--exchange", "any"], "shares-rows")):
             with self.subTest(word=word):
                 self.fails(2, [" ".join(typed) + " needs a trainer with " + word, "--trainer"], *two, *typed, "--trainer", "plain")
                 self.plans(*two, *typed, "--trainer", word)

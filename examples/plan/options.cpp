@@ -159,6 +159,8 @@ void resolve_trainer(options& o, const CLI::App& app) {
     const slimpack::exchange_set asked = o.exchanges;
     o.exchanges = {asked.keep && can.exchanges.keep, asked.queries && can.exchanges.queries, asked.ring && can.exchanges.ring};
     if (o.exchanges.empty()) o.exchanges = can.exchanges;  // it shares, but not by what is the default
+  } else if (given("--exchange")) {
+    throw needs("--exchange any", "shares-rows, queries or ring", "--exchange");
   } else if (given("--sharers") && o.sharers > 1) {
     throw needs("--sharers " + std::to_string(o.sharers), "shares-rows, queries or ring", "--sharers");
   } else {

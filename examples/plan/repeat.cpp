@@ -35,6 +35,13 @@ std::string typed_text(const std::string& name, const std::string& value) {
   return "--" + name + (value == "true" ? "" : " " + value);
 }
 
+/// Whether a plan file may say that it was made with this option.
+bool makes_plans(const std::string& option) {
+  if (option == "max-context" || option == "over-long") return true;  // planners are told the former
+  const bool chooses = option == "auto" || option == "gpus" || option == "time-limit";
+  return !chooses && !takes_batches(option) && !without_effect.contains(option);
+}
+
 /// What cannot stand beside --from.
 void check_contradictions(const CLI::App& app, const std::string& file) {
   for (const char* const name : {"--auto", "--gpus"})
@@ -104,8 +111,8 @@ options::repeat repeated(CLI::App& app, const std::filesystem::path& file) {
   plan_origin::options typed = given_options(app);
   for (const auto& [option, value] : from.made->origin->planning) {
     CLI::Option* const known = app.get_option_no_throw("--" + option);
-    if (!known || without_effect.contains(option))
-      throw bad_usage{name + ": was made with --" + option + ", which this version does not have"};
+    if (!known) throw bad_usage{name + ": was made with --" + option + ", which this version does not have"};
+    if (!makes_plans(option)) throw bad_usage{name + ": says that it was made with --" + option + ", which makes no plan: it was changed"};
     const auto found = std::find_if(typed.begin(), typed.end(), [&](const auto& t) { return t.first == option; });
     if (found == typed.end()) {
       try {
