@@ -62,7 +62,7 @@ class CommandLine(unittest.TestCase):
     def test_help_and_no_arguments(self):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
-        for option in ("config completion lengths format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep expert-imbalance expert-overlap expert-nodes vpp memory "
+        for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
                        "recompute memory-table hop layers reduction cost planner compare explain effort weight-gradients divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
@@ -922,6 +922,163 @@ class CommandLine(unittest.TestCase):
         self.assertEqual({"p.json", "t.json", "t.html"}, {p.name for p in self.outputs.iterdir()})
         self.assertTrue(json.loads((self.outputs / "t.json").read_text()))
         self.assertNotIn("http", (self.outputs / "t.html").read_text().replace("http-equiv", ""))
+
+    def hash_in(self, name):
+        return json.loads((self.outputs / name).read_text())["hash"]
+
+    def test_plans_are_made_again(self):
+        lengths = ["--lengths", self.file("l.txt", "".join(f"{300 + 711 * i % 9000}\n" for i in range(24)) + "30000\n"), "--effort", "fast"]
+        model = self.file("mine.json", (DATA / "models" / "llama-3.1-8b.json").read_text().replace('"num_hidden_layers": 32', '"num_hidden_layers": 16'))
+        gpu = self.file("gpu.json", (DATA / "gpus" / "h100.json").read_text().replace('"gpus_per_node": 8', '"gpus_per_node": 4'))
+        experts = ["--model", "mixtral-8x7b", "--gpu", "h100", "--tp", "4", "--dp", "2", "--ep", "8", "--memory", "1000GiB", "--force"]
+        mine = ["--model", model, "--gpu", gpu, "--cost", "transformer", "--tp", "2"]
+        one = [*MODEL, "--tp", "2", "--pp", "4"]
+        for arguments in ([*QUADRATIC, "--pp", "4", "--quantum", "64"], [*QUADRATIC, "--pp", "2", "--vpp", "2", "--planner", "chunked", "--max-context", "9000", "--over-long", "truncate"],
+                          [*QUADRATIC, "--pp", "4", "--weight-gradients", "apart"], [*QUADRATIC, "--dp", "2", "--pp", "2", "--memory", "20000tokens", "--exchange", "any"],
+                          [*QUADRATIC, "--dp", "2", "--divide", "estimated", "--sharers", "1"], 
+                          [*one, "--dp", "2", "--vocabulary", "spread", "--layers", "auto"], [*one, "--recompute", "selective", "--reduction", "exposed", "--planner", "megatron"],
+                          [*one, "--seed", "7", "--batch", "12", "--layers", "9,9,9,5"], [*one, "--cost", "transformer:sheet", "--hop", "0.0001"], [*mine, "--pp", "4"],
+                          [*experts, "--expert-overlap", "0.5", "--expert-imbalance", "1.2"], [*one, "--config", self.file("c.toml", 'dp = 2\nrecompute = "full"\n')],
+                          [*mine, "--auto", "--gpus", "4", "--pp", "2", "--exchange", "queries", "--trainer", "queries,chunks"]):
+            with self.subTest(arguments=arguments):
+                self.plans(*lengths, *arguments, "--json", self.outputs / "p.json")
+                made = json.loads((self.outputs / "p.json").read_text())
+                self.assertEqual("slimpack-plan/2", made["format"])
+                out = self.plans("--from", self.outputs / "p.json", "--json", self.outputs / "q.json")
+                self.assertIn(f"from      p.json: the same plan, hash {made['hash']}\n", out)
+                self.assertEqual(made["hash"], self.hash_in("q.json"))
+        self.plans("--lengths", lengths[1], *QUADRATIC, "--pp", "2", "--forward-only", "--json", self.outputs / "p.json")
+        self.assertIn("the same plan", self.plans("--from", self.outputs / "p.json"))
+        self.plans(*lengths, *mine, "--pp", "2", "--json", self.outputs / "p.json")
+        for path in (model, gpu, lengths[1]):  # their contents are in the plan
+            os.unlink(path)
+        self.assertIn("the same plan", self.plans("--from", self.outputs / "p.json"))
+
+    def test_batches_are_made_again_one_by_one(self):
+        path = self.file("l.txt", "300\n500\n70000\n70\n")
+        self.plans("--lengths", path, *MODEL, "--tp", "4", "--pp", "4", "--batch", "2", "--batches", "2", "--json", self.outputs / "p.json")
+        for batch in (0, 1):
+            self.assertIn("the same plan", self.plans("--from", self.outputs / f"p-{batch}.json"))
+
+    def test_options_beside_from(self):
+        path = self.file("l.txt", "300\n500\n7000\n")
+        p = self.inputs / "p.json"
+        self.plans("--lengths", path, *QUADRATIC, "--pp", "2", "--effort", "fast", "--json", p)
+        self.assertIn("from      p.json: the same plan", self.plans("--from", p, "--pp", "2", "--compare", "megatron"))
+        self.assertIn("from      p.json, but with --pp 4 instead of 2, --quantum 64 instead of 128\n", self.plans("--from", p, "--pp", "4", "--quantum", "64"))
+        other = self.file("m.txt", "100\n200\n")
+        self.assertIn(f"from      p.json, but with --lengths {other}, --batch 1\n", self.plans("--from", p, "--lengths", other, "--batch", "1"))
+        self.fails(2, ["--batch is about the sequences of --lengths", "p.json has its batch"], "--from", p, "--batch", "2")
+        self.fails(2, ["--from repeats the plan", "--auto chooses one"], "--from", p, "--auto", "--gpus", "4")
+        self.fails(2, ["--recompute needs --cost transformer"], "--from", p, "--recompute", "full")
+        self.fails(2, ["p.json", "it is an input"], "--from", p, "--json", p)
+        self.fails(2, ["--lengths is required, or --from"], *QUADRATIC)
+
+    def test_plans_that_cannot_be_made_again(self):
+        path = self.file("l.txt", "300\n500\n")
+        p = self.inputs / "p.json"
+        self.plans("--lengths", path, *QUADRATIC, "--time-limit", "10000", "--json", p)
+        self.fails(2, ["a time limit ended its search", "cannot be repeated", "--time-limit"], "--from", p)
+        self.fails(2, ["does not say what it was made with"], "--from", pathlib.Path(__file__).parent / "fuzz" / "seeds" / "plan_file" / "chunks.json")
+        self.fails(2, ["nowhere.json"], "--from", self.inputs / "nowhere.json")
+        self.plans("--lengths", path, *MODEL, "--tp", "2", "--json", p)
+        good = p.read_text()
+        made = json.loads(good)["made_with"]
+        for key, value, says in (("version", 1, "version"), ("longest", 0, "longest"), ("options", [], "options"), ("options", {"pp": 2}, "made_with.options.pp"),
+                                 ("options", {"colour": "red"}, "made with --colour, which this version does not have"), ("options", {**made["options"], "pp": "x"}, "p.json: "),
+                                 ("options", {**made["options"], "auto": "true", "gpus": "8"}, "--auto, which makes no plan"), ("options", {**made["options"], "batches": "3"}, "--batches, which makes no plan"),
+                                 ("options", {**made["options"], "time-limit": "1"}, "--time-limit, which makes no plan"), ("options", {**made["options"], "json": "x"}, "--json, which makes no plan"),
+                                 ("inputs", [{"option": "model"}], "name"), ("inputs", [{**made["inputs"][0], "content": "{}"}], "it was changed"),
+                                 ("inputs", [{**made["inputs"][0], "hash": "12"}], "16 hexadecimal digits"), ("colour", "red", "not a known key")):
+            with self.subTest(key=key, value=value):
+                p.write_text(json.dumps({**json.loads(good), "made_with": {**made, key: value}}))
+                self.fails(2, [str(p), says], "--from", p)
+
+    def test_what_has_changed_since_is_named(self):
+        tables = self.inputs / "tables"
+        shutil.copytree(DATA / "profiles", tables)
+        p = self.inputs / "p.json"
+        self.plans("--lengths", self.file("l.txt", "300\n500\n9000\n"), *MODEL, "--tp", "2", "--pp", "2", "--cost", f"profiled:{tables}", "--json", p)
+        self.assertIn("the same plan", self.plans("--from", p))
+        table = tables / "gemm_bf16_h100_sxm.csv"
+        head, *rows = table.read_text().splitlines()
+        ms = head.split(",").index("ms")
+        slower = [row.split(",") for row in rows]
+        for cells in slower:
+            cells[ms] = str(1.5 * float(cells[ms]))
+        table.write_text("\n".join([head, *(",".join(cells) for cells in slower)]) + "\n")
+        (tables / "collectives_nvlink_h100_sxm.csv").unlink()
+        old = json.loads(p.read_text())
+        p.write_text(json.dumps({**old, "made_with": {**old["made_with"], "version": "0.0.9"}}))
+        out = self.plans("--from", p)
+        self.assertIn(f"instead of {old['hash']}: slimpack was 0.0.9 and is ", out)
+        for says in ("from      p.json: another plan, hash ", "gemm_bf16_h100_sxm.csv has changed", "collectives_nvlink_h100_sxm.csv is gone"):
+            self.assertIn(says, out)
+        shutil.rmtree(tables)
+        self.fails(2, [str(tables)], "--from", p)
+        self.assertIn(f"but with --cost measured instead of profiled:{tables}", self.plans("--from", p, "--cost", "measured"))
+
+    def test_trainers_get_what_they_can_run(self):
+        lengths = ["--lengths", self.file("l.txt", "".join(f"{300 + 711 * i % 9000}\n" for i in range(24)) + "60000\n")]
+        two = [*lengths, *QUADRATIC, "--pp", "2", "--dp", "2"]
+        for typed, word in ((["--vpp", "2"], "chunks"), (["--weight-gradients", "apart"], "weights-apart"), (["--sharers", "2"], "shares-rows"),
+                            (["--exchange", "keep"], "shares-rows"), (["--exchange", "ring"], "ring"), (["--exchange", "queries"], "queries"), (["--exchange", "any"], "shares-rows")):
+            with self.subTest(word=word):
+                self.fails(2, [" ".join(typed) + " needs a trainer with " + word, "--trainer"], *two, *typed, "--trainer", "plain")
+                self.plans(*two, *typed, "--trainer", word)
+        one = [*lengths, *MODEL, "--tp", "4", "--pp", "4", "--effort", "fast"]
+        for typed, word in ((["--vocabulary", "spread"], "spread-vocabulary"), (["--recompute", "selective"], "selective"), (["--recompute", "full"], "full"), (["--recompute", "attention"], "attention")):
+            with self.subTest(word=word):
+                self.fails(2, [" ".join(typed) + " needs a trainer with " + word, "--trainer"], *one, *typed, "--trainer", "plain")
+                self.plans(*one, *typed, "--trainer", word)
+        self.fails(2, ["--trainer 'fast' is not packflow, plain, or a list", "shares-rows"], *one, "--trainer", "fast")
+        for given, exchanges in (("plain", set()), ("shares-rows", {"keep"}), ("queries", {"queries"}), ("packflow", {"keep"})):
+            self.plans(*two, "--memory", "70000tokens", "--trainer", given, "--json", self.outputs / "p.json")
+            self.assertEqual(exchanges, {merge["exchange"] for merge in json.loads((self.outputs / "p.json").read_text())["merges"]}, given)
+
+    def test_a_layout_is_chosen_for_the_trainer(self):
+        model = ["--lengths", self.file("l.txt", "".join(f"{300 + 711 * i % 9000}\n" for i in range(24))), *MODEL, "--auto", "--gpus", "8", "--effort", "fast", "--cost", "transformer"]
+        def made(*options):
+            out = self.plans(*model, *options, "--json", self.outputs / "p.json")
+            return int(re.search(r"of (\d+) layouts", out)[1]), json.loads((self.outputs / "p.json").read_text())
+        every, _ = made()
+        self.assertEqual(every, made("--trainer", "packflow")[0])
+        few, plan = made("--trainer", "plain")
+        self.assertLess(few, every / 4)
+        self.assertEqual((1, []), (plan["vpp"], plan["merges"]))
+        self.assertNotIn("vocabulary", plan)
+        self.assertNotIn("recompute", plan["made_with"]["options"])
+        counts = {word: made("--trainer", word)[0] for word in ("chunks", "spread-vocabulary", "full")}
+        for word, count in counts.items():
+            self.assertLess(few, count, word)
+        self.assertLess(counts["full"], every)
+
+    def test_a_summary_of_batches(self):
+        rows = [300, 500, 9000, 70, 4000, 4000, 100, 100, 12000, 50]
+        given = ["--lengths", self.file("l.txt", "".join(f"{n}\n" for n in rows)), *QUADRATIC, "--pp", "2", "--batch", "2", "--batches", "5", "--compare", "megatron"]
+        out = self.plans(*given, "--summary", "--json", self.outputs / "p.json", "--timeline", self.outputs / "t.html")
+        self.assertEqual({"t.html", *(f"p-{b}.json" for b in range(5))}, {path.name for path in self.outputs.iterdir()})
+        plans = [json.loads((self.outputs / f"p-{b}.json").read_text()) for b in range(5)]
+        steps = [plan["step_time"] for plan in plans]
+        line = next(line for line in out.splitlines() if line.startswith("slimpack step time"))
+        scale = {"s": 1, "ms": 1e-3, "us": 1e-6}
+        told = [float(number) * scale[unit] for number, unit in re.findall(r"([\d.]+) (s|ms|us)\b", line)]
+        ordered = sorted(steps)
+        expected = [ordered[0], ordered[0] + .4 * (ordered[1] - ordered[0]), ordered[2], ordered[4] - .4 * (ordered[4] - ordered[3]), ordered[4], sum(steps) / 5]
+        for value, wanted in zip(told, expected, strict=True):
+            self.assertLess(abs(value / wanted - 1), 1e-2)
+        useful = sorted(1 - plan["bubble"] for plan in plans)
+        self.assertIn(f"{100 * useful[2]:.2f} %", next(line for line in out.splitlines() if line.startswith("  useful")))
+        self.assertIn(f"The slowest batch is {steps.index(max(steps))}.", out)
+        self.assertNotIn("Simulated by", out)
+        data = json.loads(re.search(r'type="application/json">(.*?)</script>', (self.outputs / "t.html").read_text(), re.S)[1])
+        self.assertEqual(["slimpack", "megatron"], [series["planner"] for series in data["batches"]["series"]])
+        self.assertEqual([round(1e9 * step) for step in steps], data["batches"]["series"][0]["steps"])
+        self.assertEqual(data["plans"][0]["step"], max(data["batches"]["series"][0]["steps"]))
+        for path in self.outputs.iterdir():
+            path.unlink()
+        self.fails(2, ["--summary is about several batches"], *given[:-6], "--summary")
+        self.fails(2, ["--explain is about each batch"], *given, "--summary", "--explain")
 
     def test_compare_shows_plans_side_by_side(self):
         given = ("--lengths", self.file("l.txt", "100\n2000\n300\n4000\n500\n"), *QUADRATIC, "--pp", "2")

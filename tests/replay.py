@@ -435,6 +435,16 @@ def check_rank_time(plan):
     claim(spent["communication"] >= plan["reduce_time"] * stages * plan["dp"] - 1e-9 * total, "communication has the reduction")
 
 
+def check_origin(made, plan):
+    claim(set(made) == {"version", "longest", "options", "batch", "inputs"}, "what made the plan has its five fields")
+    claim(made["longest"] >= max(plan["lengths"]), "the longest of all batches is as long as this one's")
+    claim(all(isinstance(value, str) for group in ("options", "batch") for value in made[group].values()), "options are texts")
+    for name, key in (("dp", "dp"), ("pp", "stages"), ("tp", "tp"), ("cp", "cp"), ("vpp", "vpp"), ("ep", "ep"), ("quantum", "quantum")):
+        claim(int(made["options"].get(name, 1)) == plan.get(key, 1), f"--{name} is the plan's")
+    for one in made["inputs"]:
+        claim(set(one) - {"content"} == {"option", "name", "hash"} and len(one["hash"]) == 16, "inputs have an option, a name and a hash")
+
+
 def replay(plan):
     claim(plan["format"] in ("slimpack-plan/1", "slimpack-plan/2"), "format is slimpack-plan/1 or /2")
     if plan["format"] == "slimpack-plan/2":
@@ -461,6 +471,9 @@ def replay(plan):
     claim(plan["lower_bound"] == max(plan["bounds"].values()), "lower bound is the largest bound")
     claim(plan["lower_bound"] <= plan["step_time"] * (1 + 1e-9), "lower bound below step time")
     claim(close(plan["efficiency"], plan["lower_bound"] / plan["step_time"]), "efficiency follows")
+    if "made_with" in plan:
+        claim(plan["format"] == "slimpack-plan/2", "what made a plan is a field of slimpack-plan/2")
+        check_origin(plan["made_with"], plan)
     if "rank_time" in plan:
         claim(plan["format"] == "slimpack-plan/2", "rank time is a field of slimpack-plan/2")
         check_rank_time(plan)

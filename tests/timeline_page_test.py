@@ -143,6 +143,40 @@ class TimelinePage(unittest.TestCase):
     browser = None
     pages = []
 
+    @on_each_page
+    def test_batches_are_plotted(self, page):
+        if "batches" not in page.name:
+            self.assertTrue(self.browser.evaluate("$('batches').hidden"))
+            return
+        try:
+            for width, height in ((1280, 900), (390, 844)):
+                for scheme in ("light", "dark"):
+                    self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+                    self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                    self.browser.settle()
+                    found = self.browser.evaluate("""(() => {
+                        const plot = $('batches').querySelector('svg'), box = plot.getBoundingClientRect();
+                        const inside = e => { const b = e.getBoundingClientRect(); return b.left >= box.left - 1 && b.right <= box.right + 1 && b.top >= box.top - 1 && b.bottom <= box.bottom + 1; };
+                        const dots = [...plot.querySelectorAll('circle.s0')].map(c => [Number(c.getAttribute('cx')), Number(c.getAttribute('cy'))]);
+                        return {hidden: $('batches').hidden, steps: data.batches.series[0].steps, dots, inside: [...plot.querySelectorAll('text, circle')].every(inside),
+                                fits: box.right <= window.innerWidth && document.documentElement.scrollWidth <= window.innerWidth,
+                                lines: plot.querySelectorAll('polyline').length, series: data.batches.series.length, says: plot.querySelector('title').textContent,
+                                ink: getComputedStyle(plot.querySelector('circle')).fill, card: getComputedStyle($('batches')).backgroundColor};
+                    })()""")
+                    with self.subTest(width=width, scheme=scheme):
+                        self.assertFalse(found["hidden"])
+                        self.assertTrue(found["inside"] and found["fits"], found)
+                        self.assertEqual(found["series"], found["lines"])
+                        self.assertTrue(found["says"].startswith("slimpack, batch 0: "), found["says"])
+                        self.assertNotEqual(found["ink"], found["card"])
+                        (low, y0), (high, y1) = min(zip(found["steps"], (y for _, y in found["dots"]))), max(zip(found["steps"], (y for _, y in found["dots"])))
+                        for step, (_, y) in zip(found["steps"], found["dots"], strict=True):  # heights are to scale
+                            self.assertAlmostEqual(y0 + (y1 - y0) * (step - low) / (high - low), y, places=2)
+                        self.assertEqual(sorted(x for x, _ in found["dots"]), [x for x, _ in found["dots"]])
+        finally:
+            self.browser.call("Emulation.clearDeviceMetricsOverride")
+            self.browser.call("Emulation.setEmulatedMedia", features=[])
+
     def pack_centre(self, row=0, instruction=0):
         """Where an instruction is on the screen."""
         return self.browser.evaluate(f"""(() => {{

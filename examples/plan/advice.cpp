@@ -52,6 +52,7 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
     all.experts = s.model->experts;
     if (on.vocabulary == vocabulary::spread) all.vocabularies = {vocabulary::spread, vocabulary::last};
     all.layers = s.model->layers, all.heads = s.model->heads, all.gpus_per_node = s.device->gpus_per_node;
+    std::erase_if(all.recompute, [&](costs::recompute what) { return !s.options.trainer.recomputes(what); });
   }
   return all.layouts();
 }

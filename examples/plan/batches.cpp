@@ -72,6 +72,7 @@ result<void> fill(std::vector<std::vector<tokens>>& made, const std::vector<toke
 }  // namespace
 
 result<batches> load(const options& o) {
+  if (!o.takes_list) return batches{{o.from->made->lengths}, {}};
   result<std::vector<tokens>> read = lengths_of(o);
   if (!read) return std::move(read).error();
   std::vector<tokens>& lengths = read.value();

@@ -94,6 +94,10 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
   all.vocabularies = {on.vocabulary};
   if (!given.vocabulary && planner != "milp" && can_spread(s)) all.vocabularies = {vocabulary::spread, vocabulary::last};
   if (given.recompute) all.recompute = {s.layout.recompute};
+  const trainer& can = s.options.trainer;
+  if (!can.chunks) all.chunks = {1};
+  if (!can.spread_vocabulary) all.vocabularies = {vocabulary::last};
+  std::erase_if(all.recompute, [&](costs::recompute what) { return !can.recomputes(what); });
   std::vector<layout> found = all.layouts();
   for (layout& one : found) one.layers = s.layout.layers;
   return found;

@@ -3,6 +3,7 @@
 #include "planners.hpp"
 #include "shipped.hpp"
 #include "texts.hpp"
+#include "trainer.hpp"
 
 #include <map>
 #include <string>
@@ -26,7 +27,8 @@ std::vector<std::string> values_of(const CLI::Option& option) {
   const std::map<std::string, std::vector<std::string>> named{{"--model", names_of(shipped::models)},
                                                               {"--gpu", names_of(shipped::gpus)},
                                                               {"--planner", planner_names()},
-                                                              {"--compare", planner_names()}};
+                                                              {"--compare", planner_names()},
+                                                              {"--trainer", trainer_words()}};
   if (const auto found = named.find(dashed(option)); found != named.end()) return found->second;
   const std::string type = option.get_type_name();  // "FORMAT:{auto,text}"
   const std::size_t begin = type.find('{');

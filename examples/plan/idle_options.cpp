@@ -59,6 +59,10 @@ void check_idle(const CLI::App& app, const options& o) {
   const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
   if (given("--over-long") && !o.max_context)
     throw bad_usage{"--over-long is about sequences longer than --max-context: give that, or leave it out"};
+  if (o.summary && o.batches == 1)
+    throw bad_usage{"--summary is about several batches: give --batches, or leave it out"};
+  for (const char* const name : {"--verbose", "--explain", "--search-report"})
+    if (o.summary && given(name)) throw bad_usage{std::string(name) + " is about each batch, which --summary leaves out: leave out one of them"};
   if (given("--force") && !given("--memory"))
     throw bad_usage{"--force lets --memory exceed the GPU's: give that, or leave it out"};
   if (given("--recompute") && o.quadratic)

@@ -6,14 +6,17 @@
 #include "compare.hpp"
 #include "explain.hpp"
 #include "options.hpp"
+#include "origin.hpp"
 #include "output_names.hpp"
 #include "outputs.hpp"
 #include "planners.hpp"
 #include "prices.hpp"
 #include "progress.hpp"
+#include "repeat.hpp"
 #include "report.hpp"
 #include "setting.hpp"
 #include "stop_signals.hpp"
+#include "summary.hpp"
 
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/model/training_flops.hpp>
@@ -96,6 +99,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
       p.mfu = costs::training_flops(*s.model, lengths) /
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
     p.hash = hash_of(p);
+    p.origin = origin_of(s, c.planner, c.layout);
   }
   return r;
 }
@@ -151,7 +155,7 @@ result<void> write_outputs(outputs& all, const options& o, const std::vector<row
       {o.trace, [&](std::ostream& out) { return io::write_trace(out, main_plan); }},
       {o.timeline, timeline}};
   for (const auto& [path, write] : each)
-    if (path)
+    if (path && !(o.summary && &path == &o.timeline))
       if (result<void> made = all.add(numbered(*path, batch, o.batches), write); !made) return made;
   return slimpack::success();
 }
@@ -164,7 +168,8 @@ void print_written(std::ostream& out, const options& o) {
                                                                                    {o.timeline, "  (open it in a browser)"}};
   for (std::size_t b = 0; b < o.batches; ++b)
     for (const auto& [path, how] : each)
-      if (path && path != "-") out << "wrote " << numbered(*path, b, o.batches).string() << how << "\n";
+      if (const bool one = o.summary && &path == &o.timeline; path && path != "-" && !(one && b > 0))
+        out << "wrote " << numbered(*path, b, one ? 1 : o.batches).string() << how << "\n";
 }
 
 int fail(const error& e) {
@@ -172,9 +177,11 @@ int fail(const error& e) {
 }
 
 /// Notes of what the model was made for.
-void print_limits(std::ostream& out, const setting& s, std::span<const tokens> lengths) {
+void print_limits(std::ostream& out, const setting& s, std::span<const std::vector<tokens>> batches) {
   if (!s.model || s.model->max_positions <= 0) return;
-  if (const tokens longest = *std::max_element(lengths.begin(), lengths.end()); longest.value > s.model->max_positions)
+  tokens longest{};
+  for (const std::vector<tokens>& lengths : batches) longest = std::max(longest, *std::max_element(lengths.begin(), lengths.end()));
+  if (longest.value > s.model->max_positions)
     out << "note      the longest sequence has " << longest.value << " tokens, the model was made for "
               << s.model->max_positions << "\n";
 }
@@ -190,6 +197,7 @@ int run(const options& o) {
   result<batches> loaded = load(o);
   if (!loaded) return fail(loaded.error());
   s.longest = tokens{65536};  // packs of many short sequences are as large
+  if (o.from) s.longest = std::max(s.longest, o.from->made->origin->longest);
   for (const std::vector<tokens>& lengths : loaded.value().lengths)
     s.longest = std::max(s.longest, *std::max_element(lengths.begin(), lengths.end()));
   for (const std::string& note : loaded.value().notes) out << "note      " << note << "\n";
@@ -208,9 +216,10 @@ int run(const options& o) {
     }
   }
   print_prices(out, s, contenders.front().cost);
+  summary all;
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
-    print_limits(out, s, lengths);
+    if (!o.summary) print_limits(out, s, std::span(&lengths, 1));
     std::vector<row> rows;
     for (const contender& c : contenders) {
       rows.push_back(plan_row(c, rows.empty(), s, lengths));
@@ -219,13 +228,25 @@ int run(const options& o) {
       if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, std::span(&lengths, 1));
       return fail(e);
     }
+    if (result<void> made = write_outputs(written, o, rows, b); !made) return fail(made.error());
+    if (o.summary) {
+      all.add(rows);
+      continue;
+    }
     if (o.batches > 1) out << (b ? "\n" : "") << "batch " << b << "\n";
+    if (o.from) print_repeated(out, *o.from, rows.front().plan.value());
     print(out, s, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
     for (const std::string& why : left_out) out << why << ".\n";
     if (o.explain) print_explained(out, s, rows, lengths);
     for (const row& r : rows)
       if (!r.search.moves().empty()) print_search(out, r.search);
-    if (result<void> made = write_outputs(written, o, rows, b); !made) return fail(made.error());
+  }
+  if (o.summary) {
+    print_limits(out, s, loaded.value().lengths);
+    all.print(out);
+    for (const std::string& why : left_out) out << why << ".\n";
+    if (o.timeline)
+      if (result<void> made = written.add(*o.timeline, [&](std::ostream& page) { return all.write_page(page); }); !made) return fail(made.error());
   }
   if (result<void> done = written.commit(); !done) return fail(done.error());
   print_written(out, o);

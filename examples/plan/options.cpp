@@ -3,8 +3,10 @@
 #include "completion.hpp"
 #include "idle_options.hpp"
 #include "planners.hpp"
+#include "repeat.hpp"
 #include "shipped.hpp"
 #include "texts.hpp"
+#include "trainer.hpp"
 #include "usage_error.hpp"
 
 #include <slimpack/version.hpp>
@@ -134,6 +136,38 @@ void check_vocabulary(const options& o) {
     throw bad_usage{"--vocabulary spread is not for the planner milp, which plans layers alone; leave out one of them"};
 }
 
+/// What the trainer cannot run is refused where it is asked for, and never planned where it is not.
+void resolve_trainer(options& o, const CLI::App& app) {
+  const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
+  const auto needs = [](const std::string& asked, const std::string& word, const std::string& name) {
+    return bad_usage{asked + " needs a trainer with " + word + ": add that to --trainer, or leave out " + name};
+  };
+  const trainer& can = o.trainer;
+  if (o.layout.shape.chunks > 1 && !can.chunks) throw needs("--vpp " + std::to_string(o.layout.shape.chunks), "chunks", "--vpp");
+  if (o.weights == slimpack::weight_gradients::apart && !can.weights_apart)
+    throw needs("--weight-gradients apart", "weights-apart", "--weight-gradients");
+  if (o.layout.shape.vocabulary == slimpack::vocabulary::spread && !can.spread_vocabulary)
+    throw needs("--vocabulary spread", "spread-vocabulary", "--vocabulary");
+  const std::string again = name_of(o.layout.recompute);
+  if (!can.recomputes(o.layout.recompute)) throw needs("--recompute " + again, again, "--recompute");
+  if (given("--exchange") && o.exchanges != slimpack::exchange_set::all()) {
+    const bool runs = (!o.exchanges.keep || can.exchanges.keep) && (!o.exchanges.queries || can.exchanges.queries) && (!o.exchanges.ring || can.exchanges.ring);
+    const std::string word = o.exchanges.keep ? "shares-rows" : o.exchanges.queries ? "queries" : "ring";
+    if (!runs) throw needs("--exchange " + app.get_option("--exchange")->as<std::string>(), word, "--exchange");
+  }
+  if (!can.exchanges.empty()) {
+    const slimpack::exchange_set asked = o.exchanges;
+    o.exchanges = {asked.keep && can.exchanges.keep, asked.queries && can.exchanges.queries, asked.ring && can.exchanges.ring};
+    if (o.exchanges.empty()) o.exchanges = can.exchanges;  // it shares, but not by what is the default
+  } else if (given("--exchange")) {
+    throw needs("--exchange any", "shares-rows, queries or ring", "--exchange");
+  } else if (given("--sharers") && o.sharers > 1) {
+    throw needs("--sharers " + std::to_string(o.sharers), "shares-rows, queries or ring", "--sharers");
+  } else {
+    o.sharers = 1;
+  }
+}
+
 /// Thrown by options that print something and plan nothing, before others are looked at.
 struct answer {
   slimpack::result<std::string> text;
@@ -173,7 +207,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   options o;
   std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together",
               divide = dividers[0], exchange = exchanges[0], reduction = "overlapped", imbalance;
-  std::string layers = "even", memory, memory_table, compare, model, gpu, json, trace, timeline, graph;
+  std::string layers = "even", memory, memory_table, compare, model, gpu, json, trace, timeline, graph, from;
   bool automatic = false;
   int gpus = 0;
   double hop = 0;
@@ -189,7 +223,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.set_version_flag("--version", "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
                                         std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                        "Print the version and exit");
-  std::string vocabulary = "last";
+  std::string vocabulary = "last", runs_on = "packflow";
   app.set_config("--config", "", "Read options from a file, TOML or INI: pp = 8; those typed here lead")->type_name("FILE");
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.add_option_function<std::string>(
@@ -210,8 +244,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   };
   add(list, "--lengths", o.lengths, "FILE",
       "Sequence lengths in tokens: a text file, JSON lines or a JSON array, CSV, a NumPy .npy, any of these compressed\n"
-      "with gzip, or a Megatron-LM .idx")
-      ->required();
+      "with gzip, or a Megatron-LM .idx");
+  auto* from_option = add(list, "--from", from, "PLAN",
+                          "Make the plan of a plan file again, of its batch and with what it was made with; options beside it\n"
+                          "replace that, and the answer says whether the plan is the same");
   add(list, "--format", format, "FORMAT", "auto, text, jsonl, json, csv, npy or idx; auto looks into the file")
       ->check(CLI::IsMember({"auto", "text", "jsonl", "json", "csv", "npy", "idx"}));
   add(list, "--field", o.field, "NAME", "Column of CSV, or field of JSON: a length, or an array of tokens");
@@ -299,6 +335,10 @@ std::variant<options, int> parse(int argc, char** argv) {
       "they are [slimpack]");
   auto* compare_option =
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them")->join(',');
+  add(planning, "--trainer", runs_on, "WHICH",
+      "What the trainer can run: packflow, all of it; plain, nothing of it; or a list of shares-rows, queries, ring, chunks,\n"
+      "weights-apart, spread-vocabulary, and of what backward computes again: attention, selective, full. Nothing else is\n"
+      "planned [packflow]");
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
   add(planning, "--weight-gradients", weights, "WHEN",
@@ -326,6 +366,10 @@ std::variant<options, int> parse(int argc, char** argv) {
                "the plan file says it, too")
       ->group(output);
   app.add_flag("--verbose", o.verbose, "Print a line for each sequence that replicas share")->group(output);
+  app.add_flag("--summary", o.summary,
+               "Print one table of all --batches instead of one each: quantiles of step time and of what is lost; --timeline is\n"
+               "then one page, of the slowest batch, with a plot of all")
+      ->group(output);
   app.add_flag("--search-report", o.search_report,
                "Print how often the search tried each change, took it, and what that gained; plans do not depend on it")
       ->group(output);
@@ -343,11 +387,17 @@ std::variant<options, int> parse(int argc, char** argv) {
       "Examples:\n"
       "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --tp 2 --pp 8 --timeline plan.html\n"
       "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --auto --gpus 16\n"
+      "  slimpack-plan --from plan.json --effort high --json better.json\n"
       "  slimpack-plan --lengths data.jsonl --field tokens --batch 512 --model config.json --gpu h100 --compare megatron");
 
   try {
     app.parse(argc, argv);
-    if (o.lengths.empty()) throw bad_usage{"--lengths is empty: give a file"};
+    const bool has_list = app.get_option("--lengths")->count() > 0;
+    if (has_list && o.lengths.empty()) throw bad_usage{"--lengths is empty: give a file"};
+    if (!has_list && !*from_option) throw bad_usage{"--lengths is required, or --from with a plan file"};
+    if (*from_option) o.from = repeated(app, from);
+    if (!has_list) o.lengths = from;
+    o.given = given_options(app);
     if (o.lengths == "-") o.lengths = "/dev/stdin";
     if (*batch_option) o.batch = batch;
     if (*budget_option) o.token_budget = slimpack::tokens{token_budget};
@@ -369,6 +419,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     o.by_estimates = divide == "estimated";
     o.exchanges = exchanges_named(exchange);
     o.reduction = reduction == "exposed" ? slimpack::costs::reduction::exposed : slimpack::costs::reduction::overlapped;
+    o.effort_text = effort;
     o.effort = effort == "fast"   ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();
@@ -379,6 +430,7 @@ std::variant<options, int> parse(int argc, char** argv) {
                : format == "npy"   ? lengths_format::npy
                : format == "idx"   ? lengths_format::idx
                                    : lengths_format::automatic;
+    o.takes_list = has_list;
     o.over_long = over == "truncate" ? over_long::truncate : over == "drop" ? over_long::drop : over_long::reject;
     o.layout.recompute = again == "attention"   ? recompute::attention
                          : again == "selective" ? recompute::selective
@@ -401,6 +453,8 @@ std::variant<options, int> parse(int argc, char** argv) {
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,
             *compare_option ? std::optional(compare) : std::nullopt);
     check_vocabulary(o);
+    o.trainer = trainer_named(runs_on);
+    resolve_trainer(o, app);
     if (given(reduction_option) && o.quadratic)
       throw bad_usage{"--reduction needs --cost transformer or profiled; a quadratic cost knows no gradients"};
     for (const CLI::Option* const one : {imbalance_option, overlap_option, nodes_option})

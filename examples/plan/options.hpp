@@ -1,6 +1,9 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 #define SLIMPACK_EXAMPLES_PLAN_OPTIONS_HPP
 
+#include "trainer.hpp"
+
+#include <slimpack/core/plan.hpp>
 #include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>
@@ -13,7 +16,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,7 +32,8 @@ enum class prices { automatic, measured, transformer, sheet, profiled, quadratic
 
 /// The command line, read and checked for what can be checked without opening files.
 struct options {
-  std::filesystem::path lengths;
+  std::filesystem::path lengths;   ///< a list, or the plan file whose batch is planned again
+  bool takes_list{true};           ///< whether it is a list
   slimpack::io::lengths_format format{slimpack::io::lengths_format::automatic};
   std::string field;
   std::optional<std::size_t> batch;
@@ -59,9 +65,11 @@ struct options {
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is quadratic
   std::optional<std::filesystem::path> profile;         ///< when it is profiled: the tables, a folder or one file
 
+  cli::trainer trainer{};  ///< that is to run the plan
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
+  std::string effort_text;
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
@@ -72,7 +80,21 @@ struct options {
   bool search_report{};          ///< print what slimpack's search did
   bool verbose{};                ///< print a line for each shared sequence
   bool explain{};                ///< print where the time of the stages goes
+  bool summary{};                ///< print one table of all batches, and write one page
   std::optional<std::int64_t> time_limit_ms;
+
+  /// A plan file that is made again: options that it was made with stand where none are typed.
+  struct repeat {
+    std::filesystem::path file;
+    std::shared_ptr<const slimpack::plan> made;
+    std::set<std::string> replaced;    ///< options that are typed
+    std::vector<std::string> changes;  ///< options that are typed and differ from it, a text each
+
+    /// What it was made with instead of the file that this option names; none where the option is typed.
+    [[nodiscard]] const slimpack::plan_origin::input* input(const std::string& option) const;
+  };
+  std::optional<repeat> from;
+  slimpack::plan_origin::options given;  ///< every option that counts when planning, and its text
 
   std::optional<std::filesystem::path> config;  ///< that options were read from, too
   std::optional<std::filesystem::path> json;

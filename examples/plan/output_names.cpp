@@ -20,6 +20,11 @@ std::initializer_list<std::optional<std::filesystem::path> options::*> all_outpu
   return all;
 }
 
+/// Under --summary there is one page.
+std::size_t files_of(const options& o, std::optional<std::filesystem::path> options::*output) {
+  return o.summary && output == &options::timeline ? 1 : o.batches;
+}
+
 /// Writing itself is checked again.
 result<void> check_writable(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
@@ -36,6 +41,7 @@ result<void> check_writable(const std::filesystem::path& path) {
 /// Files that are read.
 std::vector<std::filesystem::path> inputs_of(const options& o) {
   std::vector<std::filesystem::path> read{o.lengths};
+  if (o.from) read.push_back(o.from->file);
   if (o.model) read.push_back(*o.model);
   if (o.gpu) read.emplace_back(*o.gpu);
   for (const auto& file : {o.profile, o.memory_table, o.imbalances, o.config})
@@ -77,8 +83,8 @@ result<void> check_outputs(const options& o) {
   std::vector<std::filesystem::path> taken = inputs_of(o);
   std::error_code failed;
   for (const auto output : all_outputs())
-    for (std::size_t b = 0; o.*output && o.*output != "-" && b < o.batches; ++b) {
-      const std::filesystem::path name = numbered(*(o.*output), b, o.batches);
+    for (std::size_t b = 0; o.*output && o.*output != "-" && b < files_of(o, output); ++b) {
+      const std::filesystem::path name = numbered(*(o.*output), b, files_of(o, output));
       if (result<void> writable = check_writable(name); !writable) return writable;
       const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(name), failed);
       if (std::filesystem::exists(whole, failed) && !std::filesystem::is_regular_file(whole, failed))

@@ -4,6 +4,7 @@
 #include "shipped.hpp"
 #include "texts.hpp"
 
+#include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/calibrated.hpp>
 #include <slimpack/costs/kernels/wave_model.hpp>
 #include <slimpack/costs/model/gpu_family.hpp>
@@ -21,7 +22,9 @@
 #include <cstddef>
 #include <fstream>
 #include <filesystem>
+#include <iterator>
 #include <numeric>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -44,10 +47,44 @@ error with_names(const error& e, shipped kind, const std::string& option) {
                       (names.empty() ? "a JSON file)" : ", or a JSON file)")};
 }
 
-result<costs::model_shape> model_of(const options& o) {
-  result<costs::model_shape> model = io::read_model(file_named(shipped::models, *o.model));
-  if (!model && model.error().code == errc::unreadable) return with_names(model.error(), shipped::models, "--model");
-  if (!model || o.layout.shape.parts() <= model.value().layers) return model;
+/// A file that an option names, or what the plan of --from keeps of it.
+struct content {
+  std::string name;   ///< for messages
+  std::string title;  ///< of the file, without folder and suffix
+  std::string text;
+};
+
+result<content> content_of(const options& o, const std::string& option, const std::filesystem::path& file) {
+  if (o.from)
+    if (const plan_origin::input* const kept = o.from->input(option))
+      return content{o.from->file.string() + ": --" + option + " " + kept->name, kept->name, *kept->content};
+  result<std::ifstream> in = io::detail::open_to_read(file);
+  if (!in) return std::move(in).error();
+  return content{file.string(), file.stem().string(), std::string(std::istreambuf_iterator<char>(in.value()), {})};
+}
+
+/// What a plan file says of it.
+plan_origin::input kept(const std::string& option, const std::string& title, const std::string& text) {
+  return {option, title, text_hash(text), text};
+}
+
+/// The same of a file that is too long to be kept.
+result<plan_origin::input> fingerprint(const std::string& option, const std::filesystem::path& file) {
+  result<std::ifstream> in = io::detail::open_to_read(file);
+  if (!in) return std::move(in).error();
+  const std::string text(std::istreambuf_iterator<char>(in.value()), {});
+  return plan_origin::input{option, file.filename().string(), text_hash(text)};
+}
+
+result<costs::model_shape> model_of(const options& o, std::vector<plan_origin::input>& inputs) {
+  const result<content> read = content_of(o, "model", file_named(shipped::models, *o.model));
+  if (!read) return with_names(read.error(), shipped::models, "--model");
+  std::istringstream in(read.value().text);
+  result<costs::model_shape> model = io::read_model(in, read.value().name);
+  if (!model) return model;
+  model.value().name = read.value().title;
+  inputs.push_back(kept("model", read.value().title, read.value().text));
+  if ( o.layout.shape.parts() <= model.value().layers) return model;
   return error{errc::invalid_input, "--pp " + std::to_string(o.layout.shape.stages) +
                                         (o.layout.shape.chunks > 1 ? " x --vpp " + std::to_string(o.layout.shape.chunks) : "") +
                                         " exceeds the " + std::to_string(model.value().layers) + " layers of " +
@@ -73,15 +110,16 @@ result<void> check_experts(const options& o, const costs::model_shape& model) {
 }
 
 /// A factor of imbalance a line, one for each layer with experts.
-result<std::vector<double>> imbalances_of(const std::filesystem::path& file, const costs::model_shape& model) {
+result<std::vector<double>> imbalances_of(const options& o, const costs::model_shape& model, std::vector<plan_origin::input>& inputs) {
+  const result<content> read = content_of(o, "expert-imbalance", *o.imbalances);
   const auto refused = [&](const std::string& where, const std::string& why) {
-    return error{errc::invalid_input, file.string() + where + ": " + why};
+    return error{errc::invalid_input, read.value().name + where + ": " + why};
   };
-  result<std::ifstream> opened = io::detail::open_to_read(file);
-  if (!opened)
-    return error{opened.error().code,
-                 opened.error().detail + " (--expert-imbalance takes a factor of at least 1, or a file with one a line)"};
-  std::ifstream in = std::move(opened).value();
+  if (!read)
+    return error{read.error().code,
+                 read.error().detail + " (--expert-imbalance takes a factor of at least 1, or a file with one a line)"};
+  std::istringstream in(read.value().text);
+  inputs.push_back(kept("expert-imbalance", read.value().title, read.value().text));
   std::vector<double> factors;
   for (std::string line; std::getline(in, line);) {
     const std::vector<double> cells = numbers_of(line);
@@ -96,11 +134,19 @@ result<std::vector<double>> imbalances_of(const std::filesystem::path& file, con
   return factors;
 }
 
-result<costs::gpu> gpu_of(const std::string& text) {
-  if (const std::optional<costs::gpu> known = costs::gpus::named(text)) return *known;
-  result<costs::gpu> read = io::read_gpu(file_named(shipped::gpus, text));
-  if (read || read.error().code != errc::unreadable) return read;
-  return with_names(read.error(), shipped::gpus, "--gpu");
+result<costs::gpu> gpu_of(const options& o) {
+  const bool is_kept = o.from && o.from->input("gpu");
+  if (const std::optional<costs::gpu> known = costs::gpus::named(*o.gpu); known && !is_kept) return *known;
+  const result<content> read = content_of(o, "gpu", file_named(shipped::gpus, *o.gpu));
+  if (!read) return with_names(read.error(), shipped::gpus, "--gpu");
+  std::istringstream in(read.value().text);
+  return io::read_gpu(in, read.value().name);
+}
+
+std::string text_of(const costs::gpu& device) {
+  std::ostringstream out;
+  (void)io::write_gpu(out, device);  // a string does not fail
+  return out.str();
 }
 
 std::filesystem::path shipped_tables() {
@@ -178,27 +224,32 @@ result<memory_limit> usual_limit(const costs::gpu& device) {
 result<setting> prepare(const options& o) {
   setting s{.options = o, .layout = o.layout};
   if (o.model) {
-    result<costs::model_shape> model = model_of(o);
+    result<costs::model_shape> model = model_of(o, s.inputs);
     if (!model) return std::move(model).error();
     s.model = std::move(model).value();
     if (result<void> sound = check_experts(o, *s.model); !sound) return std::move(sound).error();
   }
   s.routing = o.routing;
   if (o.imbalances) {
-    result<std::vector<double>> factors = imbalances_of(*o.imbalances, *s.model);
+    result<std::vector<double>> factors = imbalances_of(o, *s.model, s.inputs);
     if (!factors) return std::move(factors).error();
     s.routing.imbalances = std::move(factors).value();
   }
   if (o.gpu) {
-    result<costs::gpu> device = gpu_of(*o.gpu);
+    result<costs::gpu> device = gpu_of(o);
     if (!device) return std::move(device).error();
     s.device = std::move(device).value();
+    s.inputs.push_back(kept("gpu", s.device->name, text_of(*s.device)));
   }
   if (o.quadratic) return s;
   if (o.memory_table) {
-    result<costs::saved_tensors> tensors = io::read_saved_tensors(*o.memory_table);
+    const result<content> read = content_of(o, "memory-table", *o.memory_table);
+    if (!read) return read.error();
+    std::istringstream in(read.value().text);
+    result<costs::saved_tensors> tensors = io::read_saved_tensors(in, read.value().name);
     if (!tensors) return std::move(tensors).error();
     s.tensors = std::move(tensors).value();
+    s.inputs.push_back(kept("memory-table", read.value().title, read.value().text));
   }
   if (o.prices == prices::automatic) {
     s.options.prices = has_shipped_tables(*s.device) ? prices::measured : prices::transformer;
@@ -209,6 +260,12 @@ result<setting> prepare(const options& o) {
     result<measurements> measured = measured_on(*s.device, are_shipped ? shipped_tables() : *o.profile, are_shipped);
     if (!measured) return std::move(measured).error();
     s.measured = std::move(measured).value();
+    for (const io::profile_table& table : s.measured->tables) {
+      if (!table.measures) continue;
+      result<plan_origin::input> one = fingerprint("cost", table.file);
+      if (!one) return std::move(one).error();
+      s.inputs.push_back(std::move(one).value());
+    }
   }
   const std::optional<memory_limit>& asked = s.layout.shape.memory;
   if (asked && asked->unit == memory_unit::byte && asked->amount > s.device->memory.value && !o.force)

@@ -39,6 +39,7 @@ struct setting {
   slimpack::costs::routing routing{};      ///< as given, with the factors of a file
   std::optional<measurements> measured{};  ///< under --cost measured and profiled
   slimpack::shapes::layout layout{};       ///< as given, with the memory limit
+  std::vector<slimpack::plan_origin::input> inputs{};  ///< what was read, for whoever makes the plan again
   slimpack::tokens longest{1 << 20};       ///< of a sequence: measured prices are tabulated up to there
 };
 

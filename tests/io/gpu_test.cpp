@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sstream>
 #include <string>
 
 namespace gpu_test {
@@ -77,6 +78,16 @@ TEST(GpuFile, MayKnowNothingOfLayers) {
   EXPECT_DOUBLE_EQ(gpus::h100().in_layers(), 0.72);
   EXPECT_EQ(refusal("\"layer_efficiency\": 0.72", "\"layer_efficiency\": 1.5"),
             "layer_efficiency is 1.5, expected a number above 0 and at most 1");
+}
+
+TEST(GpuFile, ThatIsWrittenReadsBackTheSame) {
+  for (slimpack::costs::gpu g : {gpus::a100(), gpus::h100(), gpus::h200(), gpus::b200()})
+    for (const double layers : {g.layer_efficiency, 0.0}) {
+      g.layer_efficiency = layers;
+      std::stringstream file;
+      ASSERT_TRUE(slimpack::io::write_gpu(file, g));
+      EXPECT_TRUE(slimpack::io::read_gpu(file, "gpu").value() == g) << g.name;
+    }
 }
 
 TEST(GpuFile, MayHaveNoOtherKey) {

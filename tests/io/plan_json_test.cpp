@@ -340,6 +340,25 @@ TEST(PlanJson, KeepsTheUtilisation) {
   EXPECT_EQ(reread(p).mfu, std::nullopt);
 }
 
+TEST(PlanJson, KeepsWhatMadeIt) {
+  plan p = sample(2, 1, false);
+  const std::uint64_t hash = slimpack::hash_of(p);
+  const std::string content = "{\"a\": 1}\n";
+  p.origin = slimpack::plan_origin{"0.1.0", {{"pp", "2"}, {"planner", "slimpack"}}, {{"seed", "7"}}, {4096},
+                                   {{"model", "m", slimpack::text_hash(content), content}, {"cost", "t.csv", 17}}};
+  EXPECT_EQ(slimpack::hash_of(p), hash);
+  EXPECT_NE(written(p).find("slimpack-plan/2"), std::string::npos);
+  const slimpack::plan_origin back = reread(p).origin.value();
+  EXPECT_EQ(back.version, "0.1.0");
+  EXPECT_EQ(back.planning, p.origin->planning);
+  EXPECT_EQ(back.batch, p.origin->batch);
+  EXPECT_EQ(back.longest, p.origin->longest);
+  ASSERT_EQ(back.inputs.size(), 2u);
+  EXPECT_EQ(back.inputs[0].content, content);
+  EXPECT_EQ(back.inputs[1].hash, 17u);
+  EXPECT_FALSE(back.inputs[1].content);
+}
+
 TEST(PlanJson, KeepsTheLayersThatWereChosen) {
   plan p = sample(2, 1, false);
   const std::uint64_t plain = hash_of(p);

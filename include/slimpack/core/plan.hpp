@@ -68,6 +68,24 @@ struct replica_plan {
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 };
 
+/// What a plan was made with, so that it can be made again. Options are those of the program that planned, without dashes.
+struct plan_origin {
+  /// What a program read besides options: a file, or a description that it has itself.
+  struct input {
+    std::string option;  ///< that names it
+    std::string name;
+    std::uint64_t hash{};                  ///< text_hash of its content
+    std::optional<std::string> content{};  ///< where it is short
+  };
+  using options = std::vector<std::pair<std::string, std::string>>;  ///< names and values
+
+  std::string version;        ///< of the library
+  options planning;
+  options batch;              ///< how the lengths were taken from a list; the plan has the lengths
+  tokens longest{};           ///< of all batches that were planned together: prices are tabulated up to there
+  std::vector<input> inputs;
+};
+
 /// Everything a rank needs for one optimizer step, with its certificate.
 struct plan {
   std::uint64_t hash{};    ///< core/plan_hash.hpp; ranks compare it before they start
@@ -93,6 +111,7 @@ struct plan {
                                                    ///< file does not say. Follows from the rest: not hashed
   std::optional<double> mfu{};  ///< model flops utilisation (costs/model/training_flops.hpp), where the caller knows the
                                 ///< model and the GPU. Not hashed
+  std::optional<plan_origin> origin{};  ///< where the caller says. Not hashed
   slimpack::memory_unit memory_unit{};  ///< of every peak_memory and of the limit
   seconds planning_time;   ///< lengths in memory to certified plan
 };

@@ -48,7 +48,14 @@ class word_hash {
   return text;
 }
 
-/// Fingerprint of everything in the plan file but hash, planning time, rank time, MFU and the truncated mark.
+/// Fingerprint of a text: of an input that a plan was made with.
+[[nodiscard]] inline std::uint64_t text_hash(std::string_view text) noexcept {
+  detail::word_hash h;
+  h.add(text);
+  return h.value();
+}
+
+/// Fingerprint of everything in the plan file but hash, planning time, rank time, MFU, origin and the truncated mark.
 /// Equal on every compiler and build type: it reads values, not memory.
 /// Errors    none            Complexity  O(size of the plan)
 [[nodiscard]] inline std::uint64_t hash_of(const plan& p) noexcept {

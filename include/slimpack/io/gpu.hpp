@@ -4,12 +4,16 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/costs/model/gpu.hpp>
 #include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/open.hpp>
 
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <optional>
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace slimpack::io {
@@ -80,12 +84,35 @@ namespace detail {
 ///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes; bytes per second
 ///   source                    where the figures come from: a text, or an object with a text for each key but name
 ///
-/// Errors    unreadable: the file; invalid_input: not JSON, or a key that is missing, unknown or out of range, named
+/// `name` opens every message.
+/// Errors    invalid_input: not JSON, or a key that is missing, unknown or out of range, named
 /// Complexity O(file size)
+[[nodiscard]] inline result<costs::gpu> read_gpu(std::istream& in, const std::string& name) {
+  return detail::read_json(in, name, detail::gpu_of);
+}
+
+/// Errors    also unreadable: the file
 [[nodiscard]] inline result<costs::gpu> read_gpu(const std::filesystem::path& file) {
   result<std::ifstream> in = detail::open_to_read(file);
   if (!in) return std::move(in).error();
-  return detail::read_json(in.value(), file.string(), detail::gpu_of);
+  return read_gpu(in.value(), file.string());
+}
+
+/// Writes what read_gpu reads: the GPU read back is the same.
+/// Errors    unwritable: the stream has failed
+[[nodiscard]] inline result<void> write_gpu(std::ostream& out, const costs::gpu& g) {
+  detail::json_out json(out);
+  json.open('{').field("name", std::string_view{g.name}).field("memory_bytes", g.memory.value);
+  json.field("peak_bf16_flops", g.peak_bf16_flops).field("memory_bandwidth", g.memory_bandwidth);
+  json.field("multiprocessors", g.multiprocessors).field("gpus_per_node", g.gpus_per_node);
+  json.field("gemm_efficiency", g.gemm_efficiency).field("attention_efficiency", g.attention_efficiency);
+  json.field("backward_attention_ratio", g.backward_attention_ratio);
+  if (g.layer_efficiency > 0) json.field("layer_efficiency", g.layer_efficiency);
+  for (const auto& [name, over] : {std::pair{"inside", &g.inside}, std::pair{"between", &g.between}})
+    json.key(name).open('{').field("latency_s", over->latency.value).field("bandwidth", over->bandwidth).close('}');
+  json.field("source", std::string_view{g.source}).close('}').flush();
+  if (!out) return error{errc::unwritable, "the GPU could not be written: the output stream failed"};
+  return success();
 }
 
 }  // namespace slimpack::io

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -128,19 +129,27 @@ inline void read_experts(const json_place& config, costs::model_shape& m) {
 }  // namespace detail
 
 /// Reads the shape of a model from a Hugging Face config.json, under the key names of the llama, qwen, mixtral and
-/// deepseek families and of gpt2's. Its name is that of the file, without the suffix.
+/// deepseek families and of gpt2's. `name` is the model's, and opens every message.
 /// Rule      whether the MLP has a gate and embeddings are tied: detail::family_of. An absent num_key_value_heads means
 ///           as many as heads; absent head_dim, hidden_size / heads. kv_lora_rank marks multi-head latent attention
-/// Errors    unreadable: the file; invalid_input: not JSON, or a key that is missing or out of range, named
+/// Errors    invalid_input: not JSON, or a key that is missing or out of range, named
 /// Complexity O(file size)
+[[nodiscard]] inline result<costs::model_shape> read_model(std::istream& in, const std::string& name) {
+  return detail::read_json(in, name, [&](const detail::json_place& config) {
+    costs::model_shape m = detail::model_of(config);
+    m.name = name;
+    return m;
+  });
+}
+
+/// Its name is that of the file, without the suffix.
+/// Errors    also unreadable: the file
 [[nodiscard]] inline result<costs::model_shape> read_model(const std::filesystem::path& file) {
   result<std::ifstream> in = detail::open_to_read(file);
   if (!in) return std::move(in).error();
-  return detail::read_json(in.value(), file.string(), [&](const detail::json_place& config) {
-    costs::model_shape m = detail::model_of(config);
-    m.name = file.stem().string();
-    return m;
-  });
+  result<costs::model_shape> m = read_model(in.value(), file.string());
+  if (m) m.value().name = file.stem().string();
+  return m;
 }
 
 }  // namespace slimpack::io

@@ -9,6 +9,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
+#include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/plan_writer.hpp>
 #include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 
@@ -33,7 +34,7 @@
 /// a line, so that large files are read by people and by line tools.
 ///
 /// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks or a spread vocabulary, a
-///           model flops utilisation, or is written with its rank time; 2 has more fields:
+///           model flops utilisation, an origin, or is written with its rank time; 2 has more fields:
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
 ///             replica that has no tokens of the row
@@ -44,19 +45,13 @@
 ///             "hidden", "partial", "statistics", "gradients" (core/vocabulary.hpp), and "to_gradients", from B to G
 ///             "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may be left out
 ///             "mfu": 0.41   model flops utilisation, where the model and the GPU are known
+///             "made_with": {"version": "0.1.0", "longest": 4096, "options": {"pp": "2", ...}, "batch": {"seed": "7", ...},
+///             "inputs": [{"option": "model", "name": "...", "hash": "...", "content": "..."}, ...]}
+///             what made the plan (plan_origin); inputs without a content are known by their hash alone
 ///           Files of format 1 that have merges are read as "start" and "keep", which is what they meant
 namespace slimpack::io {
 
 namespace detail {
-
-[[nodiscard]] inline std::uint64_t hash_in(const json_place& place) {
-  const std::string& digits = place.text();
-  std::uint64_t hash{};
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), hash, 16);
-  if (failed != std::errc{} || end != digits.data() + digits.size() || digits.size() != 16)
-    place.expected("16 hexadecimal digits");
-  return hash;
-}
 
 [[nodiscard]] inline shape shape_in(const json_place& file) {
   constexpr int most = 32768;  // ranks of one kind; stages * vpp must stay an int
@@ -329,7 +324,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
                        "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds",
                        is_second ? "transfers" : "format", is_second ? "rank_time" : "format",
                        is_second ? "layers" : "format", is_second ? "reduction" : "format", is_second ? "ep" : "format",
-                       is_second ? "vocabulary" : "format", is_second ? "mfu" : "format"});
+                       is_second ? "vocabulary" : "format", is_second ? "mfu" : "format", is_second ? "made_with" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();
@@ -360,6 +355,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   p.bubble = file["bubble"].number();
   if (const std::optional<json_place> spent = file.find({"rank_time"})) p.rank_time = rank_time_in(*spent, p);
   if (const std::optional<json_place> mfu = file.find({"mfu"})) p.mfu = mfu->number(0);
+  if (const std::optional<json_place> origin = file.find({"made_with"})) p.origin = origin_in(*origin);
   p.memory_unit = memory_unit_in(file["memory_unit"]);
   if (const std::optional<json_place> limit = file.find({"memory_limit"}))
     p.shape.memory = memory_limit{p.memory_unit, limit->number(0)};

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -111,12 +112,18 @@ namespace detail {
 ///                 "gathered_gradient", where weights are gathered layer by layer in pipelines, too: bytes a parameter
 ///                 of a layer's gradients until they are scattered
 ///
-/// Errors    unreadable: the file; invalid_input: not JSON, or a key that is missing, unknown or out of range, named
+/// `name` opens every message.
+/// Errors    invalid_input: not JSON, or a key that is missing, unknown or out of range, named
 /// Complexity O(file size)
+[[nodiscard]] inline result<costs::saved_tensors> read_saved_tensors(std::istream& in, const std::string& name) {
+  return detail::read_json(in, name, detail::saved_tensors_of);
+}
+
+/// Errors    also unreadable: the file
 [[nodiscard]] inline result<costs::saved_tensors> read_saved_tensors(const std::filesystem::path& file) {
   result<std::ifstream> in = detail::open_to_read(file);
   if (!in) return std::move(in).error();
-  return detail::read_json(in.value(), file.string(), detail::saved_tensors_of);
+  return read_saved_tensors(in.value(), file.string());
 }
 
 }  // namespace slimpack::io

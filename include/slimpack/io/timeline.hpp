@@ -7,12 +7,13 @@
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
-#include <slimpack/io/detail/timeline_details.hpp>
-#include <slimpack/io/detail/timeline_drawing.hpp>
-#include <slimpack/io/detail/timeline_input.hpp>
-#include <slimpack/io/detail/timeline_page.hpp>
-#include <slimpack/io/detail/timeline_panels.hpp>
-#include <slimpack/io/detail/timeline_script.hpp>
+#include <slimpack/io/detail/timeline/batches.hpp>
+#include <slimpack/io/detail/timeline/details.hpp>
+#include <slimpack/io/detail/timeline/drawing.hpp>
+#include <slimpack/io/detail/timeline/input.hpp>
+#include <slimpack/io/detail/timeline/page.hpp>
+#include <slimpack/io/detail/timeline/panels.hpp>
+#include <slimpack/io/detail/timeline/script.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
@@ -33,6 +34,16 @@
 
 namespace slimpack::io {
 
+/// Step times of several batches, for a plot above the lanes of one of them.
+struct batch_times {
+  struct series {
+    std::string planner;
+    std::vector<seconds> steps;  ///< one per batch
+  };
+  std::vector<series> planners{};
+  std::size_t shown{};  ///< the batch of the page's plans
+};
+
 namespace detail {
 
 /// Writes the data that the page draws: everything that the simulator found, in whole nanoseconds, without one object
@@ -41,7 +52,7 @@ class timeline_writer {
  public:
   explicit timeline_writer(std::ostream& out) : json_(out) {}
 
-  result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured) {
+  result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured, const batch_times& batches) {
     json_.open('{').key("lengths");
     list(plans.front().lengths, [](tokens t) { return t.value; });
     json_.key("plans").open('[');
@@ -49,12 +60,24 @@ class timeline_writer {
       const std::span<const step_report> ranks = k < measured.size() ? measured[k] : std::span<const step_report>{};
       if (result<void> written = write_plan(plans[k], ranks); !written) return written;
     }
-    json_.close(']').close('}').line();
+    json_.close(']');
+    if (!batches.planners.empty()) write_batches(batches);
+    json_.close('}').line();
     return success();
   }
 
  private:
   [[nodiscard]] static std::int64_t ticks(seconds s) noexcept { return std::llround(s.value * 1e9); }
+
+  void write_batches(const batch_times& batches) {
+    json_.key("batches").open('{').field("shown", batches.shown).key("series").open('[');
+    for (const auto& [planner, steps] : batches.planners) {
+      json_.open('{').field("planner", planner).key("steps");
+      list(steps, ticks);
+      json_.close('}');
+    }
+    json_.close(']').close('}');
+  }
 
   template <class Range, class Projection>
   void list(const Range& range, const Projection& project) {
@@ -314,12 +337,14 @@ class timeline_writer {
 /// (`F12@2.3m` as measured).
 /// Shapes    measured[k] holds the reports of one step of plans[k], a rank each, rank = replica * stages + stage; what
 ///           is empty or left out was not measured. Of a report, loss and token counts of the batch are not read.
-/// Requires  plans that share their lengths
+///           `batches` adds a plot of their step times.
+/// Requires  plans that share their lengths; as many steps of each planner
 /// Errors    invalid_input: no plan, or a measured step that is not one of its plan; those of task_graph::assign, when
 ///           programs cannot run; unwritable: the stream has failed
 /// Complexity O(instructions), streamed
 [[nodiscard]] inline result<void> write_timeline(std::ostream& out, std::span<const plan> plans,
-                                                 std::span<const std::vector<step_report>> measured = {}) {
+                                                 std::span<const std::vector<step_report>> measured = {},
+                                                 const batch_times& batches = {}) {
   if (plans.empty()) return error{errc::invalid_input, "a timeline page shows at least one plan, got none"};
   if (measured.size() > plans.size())
     return error{errc::invalid_input, std::to_string(measured.size()) + " measured steps for " +
@@ -329,9 +354,10 @@ class timeline_writer {
       if (result<void> fits = executors::check_measured(plans[k], measured[k]); !fits) return fits;
   out << detail::timeline_head;
   out << "<script id=\"data\" type=\"application/json\">";
-  if (result<void> written = detail::timeline_writer(out).write(plans, measured); !written) return written;
+  if (result<void> written = detail::timeline_writer(out).write(plans, measured, batches); !written) return written;
   out << "</script>\n<script>\n";
-  out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details << detail::timeline_input;
+  out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details << detail::timeline_input
+      << detail::timeline_batches;
   out << "</script>\n</body>\n</html>\n";
   if (!out) return error{errc::unwritable, "the timeline page could not be written: the output stream failed"};
   return success();

@@ -4,6 +4,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/io/detail/json_out.hpp>
+#include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 #include <slimpack/views.hpp>
 
@@ -26,12 +27,16 @@ class plan_writer {
   plan_writer(std::ostream& out, const plan& p, bool explained)
       : json_(out), plan_(p),
         is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || spreads() ||
-                   (explained && p.rank_time) || p.mfu) {}
+                   (explained && p.rank_time) || p.mfu || p.origin) {}
 
   void write() {
     json_.open('{').field("format", is_second_ ? plan_format_2 : plan_format).field("hash", hash_text(plan_.hash));
     json_.field("truncated", plan_.truncated).field("planner", plan_.planner).field("cost", plan_.cost);
     json_.field("model", plan_.model).field("gpu", plan_.gpu);
+    if (plan_.origin) {
+      json_.line();
+      write_origin(json_, *plan_.origin);
+    }
     json_.line();
     list("lengths", plan_.lengths, [](tokens length) { return length.value; });
     json_.line();

@@ -87,7 +87,15 @@ canvas { display: block; width: 100%; touch-action: pan-y; }
 #cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(390px, 100%), 1fr)); gap: 10px; margin-top: 12px;
          background: none; border: 0; }
 article { padding: 11px 14px 12px; overflow-x: auto; }
-#compared { grid-column: 1 / -1; }
+#compared, #batches { grid-column: 1 / -1; }
+#batches p { margin: 0 0 6px; display: flex; flex-wrap: wrap; gap: 4px 16px; font-size: 13px; }
+#batches text { font-size: 12px; fill: var(--muted); font-variant-numeric: tabular-nums; }
+#batches .grid { stroke: var(--line); }
+#batches .steps { fill: none; stroke-width: 1.5; }
+.s0 { stroke: var(--forward2); fill: var(--forward2); background: var(--forward2); }
+.s1 { stroke: var(--backward2); fill: var(--backward2); background: var(--backward2); }
+.s2 { stroke: var(--weights2); fill: var(--weights2); background: var(--weights2); }
+.s3 { stroke: var(--output2); fill: var(--output2); background: var(--output2); }
 table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums; }
 th { text-align: right; color: var(--muted); font-weight: 400; }
 td { text-align: right; padding: 3px 0 3px 12px; border-top: 1px solid var(--line); white-space: nowrap; }
@@ -156,6 +164,7 @@ input[type=search] { font: inherit; font-size: 13px; width: 84px; color: var(--t
 </section>
 <section id="cards">
   <article id="range" hidden></article>
+  <article id="batches" hidden></article>
   <article id="compared"></article>
   <article id="measured"></article>
   <article id="spent"></article>

@@ -1,0 +1,57 @@
+#include "origin.hpp"
+
+#include "repeat.hpp"
+#include "texts.hpp"
+
+#include <slimpack/version.hpp>
+
+#include <set>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using namespace slimpack;
+
+/// The options of a layout; degrees of 1 are not given.
+plan_origin::options options_on(const shapes::layout& on) {
+  plan_origin::options all;
+  const shape& s = on.shape;
+  for (const auto& [name, degree] : {std::pair{"dp", s.replicas}, std::pair{"pp", s.stages}, std::pair{"tp", s.tensor},
+                                     std::pair{"cp", s.context}, std::pair{"ep", s.expert}, std::pair{"vpp", s.chunks}})
+    if (degree > 1) all.emplace_back(name, std::to_string(degree));
+  if (on.recompute != costs::recompute::none) all.emplace_back("recompute", name_of(on.recompute));
+  if (s.vocabulary != vocabulary::last) all.emplace_back("vocabulary", slimpack::name_of(s.vocabulary));
+  if (!on.layers.empty()) all.emplace_back("layers", layers_text(on.layers));
+  all.emplace_back("quantum", std::to_string(s.quantum.value));
+  return all;
+}
+
+/// Whether an option of a search over layouts has nothing to say on this one.
+bool is_idle(const std::string& option, const options& o, const shape& on) {
+  if (option == "exchange" || option == "divide") return on.replicas == 1;
+  if (option == "sharers") return o.sharers > static_cast<unsigned>(on.replicas);
+  return option.starts_with("expert-") && on.expert == 1;
+}
+
+}  // namespace
+
+plan_origin origin_of(const setting& s, const std::string& planner, const shapes::layout& on) {
+  const options& o = s.options;
+  plan_origin made{std::to_string(SLIMPACK_VERSION_MAJOR) + "." + std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
+                   {}, {}, s.longest, s.inputs};
+  const std::set<std::string> decided{"auto", "gpus", "dp",         "pp",     "tp",      "cp",      "ep",
+                                      "vpp",  "cost", "vocabulary", "layers", "quantum", "planner", "recompute", "effort"};
+  made.planning = {{"planner", planner}, {"cost", o.cost_text}};
+  if (!o.forward_only) made.planning.emplace_back("effort", o.effort_text);
+  for (auto& one : options_on(on)) made.planning.push_back(std::move(one));
+  for (const auto& one : o.given) {
+    if (takes_batches(one.first)) made.batch.push_back(one);
+    const bool is_limit = one.first == "max-context" || one.first == "over-long";  // planners are told the former
+    if ((takes_batches(one.first) && !is_limit) || decided.contains(one.first) || is_idle(one.first, o, on.shape)) continue;
+    made.planning.push_back(one);
+  }
+  return made;
+}
+
+}  // namespace cli

@@ -1,0 +1,50 @@
+#include "trainer.hpp"
+
+#include "texts.hpp"
+
+#include <algorithm>
+
+namespace cli {
+
+using slimpack::costs::recompute;
+
+bool trainer::recomputes(slimpack::costs::recompute what) const {
+  return std::find(recompute.begin(), recompute.end(), what) != recompute.end();
+}
+
+const std::vector<std::string>& trainer_words() {
+  static const std::vector<std::string> words{"packflow", "plain", "shares-rows", "queries", "ring", "chunks", "weights-apart",
+                                              "spread-vocabulary", "attention", "selective", "full"};
+  return words;
+}
+
+trainer trainer_named(const std::string& text) {
+  trainer all;
+  if (text == "packflow") return all;
+  trainer can{.exchanges = slimpack::exchange_set::none(), .chunks = false, .weights_apart = false, .spread_vocabulary = false,
+              .recompute = {recompute::none}};
+  if (text == "plain") return can;
+  for (const std::string& word : split(text, ',')) {
+    if (word == "shares-rows")
+      can.exchanges.keep = true;
+    else if (word == "queries")
+      can.exchanges.queries = true;
+    else if (word == "ring")
+      can.exchanges.ring = true;
+    else if (word == "chunks")
+      can.chunks = true;
+    else if (word == "weights-apart")
+      can.weights_apart = true;
+    else if (word == "spread-vocabulary")
+      can.spread_vocabulary = true;
+    else if (const auto kind = std::find_if(all.recompute.begin() + 1, all.recompute.end(), [&](recompute r) { return word == name_of(r); });
+             kind != all.recompute.end())
+      can.recompute.push_back(*kind);
+    else
+      throw bad_usage{"--trainer '" + text + "' is not packflow, plain, or a list of shares-rows, queries, ring, chunks, weights-apart, "
+                      "spread-vocabulary, attention, selective and full"};
+  }
+  return can;
+}
+
+}  // namespace cli
