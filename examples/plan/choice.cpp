@@ -46,6 +46,16 @@ bool can_spread(const setting& s) {
   return s.measured ? spreads_vocabulary<costs::profiled>() : spreads_vocabulary<costs::transformer>();
 }
 
+/// How far a search is: what it does, layouts left, the best so far.
+std::string text_of(const shapes::search_progress& far) {
+  using round = shapes::search_progress::round;
+  const char* const what = far.now == round::bounds ? "bounds of" : far.now == round::probes ? "a first look at" : "plans of";
+  std::string text = std::string(what) + " layouts, " + std::to_string(far.left) +
+                     (far.now == round::probes ? " left at most" : " left");
+  if (far.best > seconds{}) text += ", best so far " + time_of(far.best);
+  return text;
+}
+
 std::string share_of(std::size_t count, const char* reason) {
   return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
 }
@@ -110,9 +120,10 @@ std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layou
 
 result<ranking> ranked(const setting& s, const std::string& planner, const shape_search& how,
                        std::span<const layout> layouts, std::span<const std::vector<tokens>> batches,
-                       std::stop_token stop) {
+                       std::stop_token stop, progress& shown) {
   const named plan_of{s, planner, stop};
-  const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop); };
+  const auto told = [&](const shapes::search_progress& far) { shown.say(text_of(far)); };
+  const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop, told); };
   if (s.options.quadratic)
     return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });
   if (s.measured) return search([&](const layout& on) { return profiled_on(s, *s.model, on); });
@@ -127,6 +138,7 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
       << found.candidates.size() << " layouts " << count(outcome::planned) << " planned"
       << share_of(count(outcome::bounded), "proven to be slower")
       << share_of(count(outcome::slower), "behind on their first batches")
+      << share_of(count(outcome::too_long), "not tried since they fit with very many packs only")
       << share_of(count(outcome::too_large), "proven to exceed the memory")
       << share_of(count(outcome::no_room), "without a plan that fits the memory")
       << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried for lack of time")
@@ -147,7 +159,11 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
     rough |= !found.candidates[i].finalist;
   }
   print_table(out, table);
-  if (rough) out << "~ planned with the least effort, and behind the others there.\n";
+  const candidate& best = found.candidates.front();
+  if (rough && best.finalist) out << "~ planned with less effort, and behind the others there.\n";
+  if (!best.finalist)
+    out << "~ planned with less effort than asked for: the time was over"
+        << (count(outcome::planned) == 1 ? " before this one plan, the first that fits, was made" : "") << ".\n";
   out << "\n";
 }
 

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_EXAMPLES_PLAN_CHOICE_HPP
 #define SLIMPACK_EXAMPLES_PLAN_CHOICE_HPP
 
+#include "progress.hpp"
 #include "setting.hpp"
 
 #include <slimpack/core/error.hpp>
@@ -29,7 +30,7 @@ slimpack::result<slimpack::shapes::ranking> ranked(const setting& s, const std::
                                                    const slimpack::shape_search& how,
                                                    std::span<const slimpack::shapes::layout> layouts,
                                                    std::span<const std::vector<slimpack::tokens>> batches,
-                                                   std::stop_token stop = {});
+                                                   std::stop_token stop, progress& shown);
 
 /// A layout and how it compares, over these batches: the ten best, and how many others are out for which reason.
 void print_ranking(std::ostream& out, const std::string& planner, const slimpack::shapes::ranking& found, const setting& s,
