@@ -46,16 +46,6 @@ bool can_spread(const setting& s) {
   return s.measured ? spreads_vocabulary<costs::profiled>() : spreads_vocabulary<costs::transformer>();
 }
 
-/// How far a search is: what it does, layouts left, the best so far.
-std::string text_of(const shapes::search_progress& far) {
-  using round = shapes::search_progress::round;
-  const char* const what = far.now == round::bounds ? "bounds of" : far.now == round::probes ? "a first look at" : "plans of";
-  std::string text = std::string(what) + " layouts, " + std::to_string(far.left) +
-                     (far.now == round::probes ? " left at most" : " left");
-  if (far.best > seconds{}) text += ", best so far " + time_of(far.best);
-  return text;
-}
-
 std::string share_of(std::size_t count, const char* reason) {
   return count == 0 ? std::string{} : ", " + std::to_string(count) + " " + reason;
 }
@@ -120,14 +110,22 @@ std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layou
 
 result<ranking> ranked(const setting& s, const std::string& planner, const shape_search& how,
                        std::span<const layout> layouts, std::span<const std::vector<tokens>> batches,
-                       std::stop_token stop, progress& shown) {
+                       std::stop_token stop, const shapes::progress_listener& told) {
   const named plan_of{s, planner, stop};
-  const auto told = [&](const shapes::search_progress& far) { shown.say(text_of(far)); };
   const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop, told); };
   if (s.options.quadratic)
     return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });
   if (s.measured) return search([&](const layout& on) { return profiled_on(s, *s.model, on); });
   return search([&](const layout& on) { return transformer_on(s, *s.model, on); });
+}
+
+std::string text_of(const shapes::search_progress& far) {
+  using round = shapes::search_progress::round;
+  const char* const what = far.now == round::bounds ? "bounds of" : far.now == round::probes ? "a first look at" : "plans of";
+  std::string text = std::string(what) + " layouts, " + std::to_string(far.left) +
+                     (far.now == round::probes ? " left at most" : " left");
+  if (far.best > seconds{}) text += ", best so far " + time_of(far.best);
+  return text;
 }
 
 void print_ranking(std::ostream& out, const std::string& planner, const ranking& found, const setting& s,

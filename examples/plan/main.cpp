@@ -25,6 +25,7 @@
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 
 #include <algorithm>
@@ -125,7 +126,8 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
   if (s.options.automatic || layouts.size() > 1) {
     const shape_search how{.effort = s.options.effort, .threads = s.options.threads};
     result<shapes::ranking> found =
-        ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{}, shown);
+        ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},
+               [&](const shapes::search_progress& far) { shown.say(text_of(far)); });
     if (!found) return found.error();
     if (!found.value().best()) return none_of(found.value(), planner, gpus);
     if (s.options.automatic) print_ranking(out, planner, found.value(), s, all.lengths);

@@ -57,8 +57,9 @@ struct shape_search {
       if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
     detail::contest run(layouts, batches, cost_of, plan_of, threads, stop, told);
     if (result<void> r = run.bound(); !r) return std::move(r).error();
-    if (result<void> r = run.probe(probe, finalists); !r) return std::move(r).error();
-    if (result<void> r = run.probe_the_rest({probe.nodes, probe.candidates}, finalists); !r) return std::move(r).error();
+    const std::size_t wanted = first == effort ? 1 : finalists;
+    if (result<void> r = run.probe(probe, wanted); !r) return std::move(r).error();
+    if (result<void> r = run.probe_the_rest({probe.nodes, probe.candidates}, wanted); !r) return std::move(r).error();
     if (result<void> r = run.plan_best(first, probes, first == effort); !r) return std::move(r).error();
     if (!(first == effort))
       if (result<void> r = run.plan_finalists(effort, finalists); !r) return std::move(r).error();

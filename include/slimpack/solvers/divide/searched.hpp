@@ -173,6 +173,7 @@ class division_search {
   /// their best with either, and others must not be chosen for that.
   result<planned_division> tried_once(const division& units, solvers::search_budget least) {
     result<planned_division> whole = plan_.planned(units, start_, least);
+    if (!whole && whole.error().code == errc::over_budget) return whole;  // smaller packs are more
     result<planned_division> little = plan_.planned(units, plan_.small(start_), least);
     return little && (!whole || little.value().end() < whole.value().end()) ? std::move(little) : std::move(whole);
   }
