@@ -31,7 +31,7 @@ struct named {
   template <class Cost>
   result<plan> operator()(const layout& on, const Cost& cost, std::span<const tokens> lengths,
                           solvers::search_budget effort) const {
-    request asked = request_of(s.options, planner, on);
+    request asked = request_of(s, planner, on);
     asked.effort = effort, asked.stop = stop, asked.threads = 1;  // layouts are planned side by side
     return plan_named(asked, lengths, any_cost(cost));
   }
@@ -114,13 +114,22 @@ std::vector<layout> with_even_stages(const setting& s, std::vector<layout> layou
 
 result<ranking> ranked(const setting& s, const std::string& planner, const shape_search& how,
                        std::span<const layout> layouts, std::span<const std::vector<tokens>> batches,
-                       std::stop_token stop) {
+                       std::stop_token stop, const shapes::progress_listener& told) {
   const named plan_of{s, planner, stop};
-  const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop); };
+  const auto search = [&](const auto& cost_of) { return how(layouts, batches, cost_of, plan_of, stop, told); };
   if (s.options.quadratic)
     return search([&](const layout& on) -> result<costs::quadratic> { return quadratic_on(s, on); });
   if (s.measured) return search([&](const layout& on) { return profiled_on(s, *s.model, on); });
   return search([&](const layout& on) { return transformer_on(s, *s.model, on); });
+}
+
+std::string text_of(const shapes::search_progress& far) {
+  using round = shapes::search_progress::round;
+  const char* const what = far.now == round::bounds ? "bounds of" : far.now == round::probes ? "a first look at" : "plans of";
+  std::string text = std::string(what) + " layouts, " + std::to_string(far.left) +
+                     (far.now == round::probes ? " left at most" : " left");
+  if (far.best > seconds{}) text += ", best so far " + time_of(far.best);
+  return text;
 }
 
 void print_ranking(std::ostream& out, const std::string& planner, const ranking& found, const setting& s,
@@ -131,6 +140,7 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
       << found.candidates.size() << " layouts " << count(outcome::planned) << " planned"
       << share_of(count(outcome::bounded), "proven to be slower")
       << share_of(count(outcome::slower), "behind on their first batches")
+      << share_of(count(outcome::too_long), "not tried since they fit with very many packs only")
       << share_of(count(outcome::too_large), "proven to exceed the memory")
       << share_of(count(outcome::no_room), "without a plan that fits the memory")
       << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried for lack of time")
@@ -151,7 +161,11 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
     rough |= !found.candidates[i].finalist;
   }
   print_table(out, table);
-  if (rough) out << "~ planned with the least effort, and behind the others there.\n";
+  const candidate& best = found.candidates.front();
+  if (rough && best.finalist) out << "~ planned with less effort, and behind the others there.\n";
+  if (!best.finalist)
+    out << "~ planned with less effort than asked for: the time was over"
+        << (count(outcome::planned) == 1 ? " before this one plan, the first that fits, was made" : "") << ".\n";
   out << "\n";
 }
 

@@ -8,6 +8,7 @@
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/search_progress.hpp>
 
 #include <iosfwd>
 #include <span>
@@ -29,7 +30,11 @@ slimpack::result<slimpack::shapes::ranking> ranked(const setting& s, const std::
                                                    const slimpack::shape_search& how,
                                                    std::span<const slimpack::shapes::layout> layouts,
                                                    std::span<const std::vector<slimpack::tokens>> batches,
-                                                   std::stop_token stop = {});
+                                                   std::stop_token stop = {},
+                                                   const slimpack::shapes::progress_listener& told = {});
+
+/// How far a search is: what it does, layouts left, the best so far.
+std::string text_of(const slimpack::shapes::search_progress& far);
 
 /// A layout and how it compares, over these batches: the ten best, and how many others are out for which reason.
 void print_ranking(std::ostream& out, const std::string& planner, const slimpack::shapes::ranking& found, const setting& s,

@@ -28,6 +28,7 @@
 #include <slimpack/shape_search.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 
 #include <algorithm>
@@ -51,17 +52,22 @@ namespace {
 
 using namespace slimpack;
 
-/// A planner and what it plans with: the shape that is given, or the one chosen for it.
+/// A planner and what it plans with: the shape that is given, or the one chosen for it, and the plans that were made there.
 struct contender {
   std::string planner;
   shapes::layout layout;
   any_cost cost;
+  std::vector<plan> plans{};  ///< by batch; empty where there are none yet
 };
 
+std::optional<std::chrono::milliseconds> limit_of(const options& o) {
+  return o.time_limit_ms ? std::optional<std::chrono::milliseconds>(*o.time_limit_ms) : std::nullopt;
+}
+
 /// Asks to stop when the time of --time-limit is over; without it, its token never stops.
-std::optional<deadline> limit_of(const options& o) {
-  return o.time_limit_ms ? std::optional<deadline>(std::in_place, std::chrono::milliseconds{*o.time_limit_ms})
-                         : std::optional<deadline>();
+std::optional<deadline> deadline_of(const options& o) {
+  const std::optional<std::chrono::milliseconds> limit = limit_of(o);
+  return limit ? std::optional<deadline>(std::in_place, *limit) : std::optional<deadline>();
 }
 
 /// Least step time of any plan that cuts no sequence.
@@ -72,16 +78,18 @@ seconds uncut_step(const plan& p, const any_cost& any) {
   return std::max(p.lower_bound, std::visit(floor, any));
 }
 
-/// Plans with one planner; a baseline that does not fit is planned without the limit and marked.
-row plan_row(const contender& c, bool main_plan, const setting& s, std::span<const tokens> lengths) {
+/// Plans a batch with one planner, if that has not been done; a baseline that does not fit is planned without the limit and
+/// marked.
+row plan_row(const contender& c, bool main_plan, const setting& s, std::span<const tokens> lengths, std::size_t batch) {
   const options& o = s.options;
-  const progress shown("planning " + c.planner);
-  const std::optional<deadline> limit = limit_of(o);
-  request asked = request_of(o, c.planner, c.layout);
+  const progress shown("planning " + c.planner, limit_of(o));
+  const std::optional<deadline> limit = deadline_of(o);
+  request asked = request_of(s, c.planner, c.layout);
   if (limit) asked.stop = limit->token();
   solvers::search_report search;
   if (o.search_report) asked.report = &search;
-  row r{c.planner, c.layout, plan_named(asked, lengths, c.cost)};
+  const bool is_planned = batch < c.plans.size() && !o.search_report;
+  row r{c.planner, c.layout, is_planned ? result<plan>(c.plans[batch]) : plan_named(asked, lengths, c.cost)};
   r.search = std::move(search);
   if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan && asked.shape.memory) {
     asked.shape.memory->amount = std::numeric_limits<double>::infinity();
@@ -115,21 +123,24 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
       return error{errc::invalid_input, "no shape of " + std::to_string(gpus) + " GPUs of " + s.device->name +
                                             " has the degrees given; change --gpus, or give fewer of --dp, --pp, --tp, --cp, --ep, --vpp"};
   }
+  std::vector<plan> plans;
+  progress shown("choosing a layout for " + planner, limit_of(s.options));
+  const std::optional<deadline> limit = deadline_of(s.options);
   if (s.options.even_stages) layouts = with_even_stages(s, std::move(layouts), all.lengths);
   if (s.options.automatic || layouts.size() > 1) {
-    const progress shown("choosing a layout for " + planner);
-    const std::optional<deadline> limit = limit_of(s.options);
     const shape_search how{.effort = s.options.effort, .threads = s.options.threads};
-    const result<shapes::ranking> found =
-        ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{});
+    result<shapes::ranking> found =
+        ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},
+               [&](const shapes::search_progress& far) { shown.say(text_of(far)); });
     if (!found) return found.error();
     if (!found.value().best()) return none_of(found.value(), planner, gpus);
     if (s.options.automatic) print_ranking(out, planner, found.value(), s, all.lengths);
     on = found.value().best()->layout;
+    plans = std::move(found.value().plans);
   }
   result<any_cost> cost = cost_on(s, on);
   if (!cost) return std::move(cost).error();
-  return contender{planner, on, std::move(cost).value()};
+  return contender{planner, on, std::move(cost).value(), std::move(plans)};
 }
 
 /// --planner, then those to compare it with, each once.
@@ -222,7 +233,7 @@ int run(const options& o) {
     if (!o.summary) print_limits(out, s, std::span(&lengths, 1));
     std::vector<row> rows;
     for (const contender& c : contenders) {
-      rows.push_back(plan_row(c, rows.empty(), s, lengths));
+      rows.push_back(plan_row(c, rows.empty(), s, lengths, b));
       if (rows.size() > 1 || rows.front().plan) continue;
       error e = rows.front().plan.error();
       if (e.code == errc::out_of_memory) e.detail += "; " + advice(s, std::span(&lengths, 1));

@@ -58,6 +58,13 @@ void check_milp(const options& o) {
     throw bad_usage{asked + " plans no virtual stages: leave out --vpp " + std::to_string(o.layout.shape.chunks)};
 }
 
+/// Zones are where attention covers what links carry, which a quadratic cost knows nothing of.
+void check_zones(const options& o) {
+  const bool compared = std::find(o.compare.begin(), o.compare.end(), "zeppelin") != o.compare.end();
+  if (o.quadratic && (o.planner == "zeppelin" || compared))
+    throw bad_usage{"the planner zeppelin needs --cost transformer or profiled; a quadratic cost knows no links of a GPU"};
+}
+
 /// What --cost says, and what each cost needs.
 void resolve_cost(options& o) {
   const std::string& cost = o.cost_text;
@@ -148,6 +155,9 @@ void resolve_trainer(options& o, const CLI::App& app) {
     throw needs("--weight-gradients apart", "weights-apart", "--weight-gradients");
   if (o.layout.shape.vocabulary == slimpack::vocabulary::spread && !can.spread_vocabulary)
     throw needs("--vocabulary spread", "spread-vocabulary", "--vocabulary");
+  const bool rings = o.planner == "te_cp" || o.planner == "hybrid_dp" || o.planner == "zeppelin";
+  if (rings && !can.exchanges.ring) throw needs("--planner " + o.planner, "ring", "--planner");
+  if (o.planner == "llama_cp" && !can.exchanges.keep) throw needs("--planner llama_cp", "shares-rows", "--planner");
   const std::string again = name_of(o.layout.recompute);
   if (!can.recomputes(o.layout.recompute)) throw needs("--recompute " + again, again, "--recompute");
   if (given("--exchange") && o.exchanges != slimpack::exchange_set::all()) {
@@ -191,6 +201,7 @@ void resolve(options& o, const std::optional<std::string>& memory, const std::op
   if (compare) o.compare = split(*compare, ',');
   for (const std::string& name : o.compare) check_planner("--compare", name);
   check_milp(o);
+  check_zones(o);
 }
 
 }  // namespace
@@ -330,8 +341,8 @@ std::variant<options, int> parse(int argc, char** argv) {
       "OVERHEAD [measured, where there are tables of the GPU; else transformer]");
 
   add(planning, "--planner", o.planner, "NAME",
-      "slimpack, megatron, dp_balanced, karmarkar_karp or chunked; te_cp, llama_cp or hybrid_dp, context parallelism over\n"
-      "the replicas; milp, where CBC was there, which improves on slimpack's plans of up to 8 slices and leaves others as\n"
+      "slimpack, megatron, dp_balanced, karmarkar_karp or chunked; te_cp, llama_cp, hybrid_dp or zeppelin, context parallelism\n"
+      "over the replicas; milp, where CBC was there, which improves on slimpack's plans of up to 8 slices and leaves others as\n"
       "they are [slimpack]");
   auto* compare_option =
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them")->join(',');

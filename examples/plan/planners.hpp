@@ -7,6 +7,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
+#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_report.hpp>
@@ -31,11 +32,12 @@ const std::vector<std::string>& planner_names();
 struct request {
   std::string planner;
   slimpack::shape shape;
-  slimpack::tokens context;  ///< of a baseline's packs; 0: the longest sequence
+  slimpack::tokens context;  ///< of packs of baselines that share nothing; 0: the longest sequence
   slimpack::solvers::search_budget effort;
   std::stop_token stop{};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
   slimpack::exchange_set exchanges{};  ///< that those may use
+  slimpack::solvers::sharing_zones zone{};  ///< of zeppelin
   bool by_estimates{};  ///< of slimpack's own plans: divide::estimated, else divide::searched
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   bool forward_only{};  ///< plan the forward alone, to evaluate; of slimpack's own plans

@@ -280,13 +280,15 @@ result<setting> prepare(const options& o) {
   return s;
 }
 
-request request_of(const options& o, const std::string& planner, const shapes::layout& on) {
+request request_of(const setting& s, const std::string& planner, const shapes::layout& on) {
+  const options& o = s.options;
   return {.planner = planner,
           .shape = on.shape,
           .context = o.max_context.value_or(tokens{0}),
           .effort = o.effort,
           .most_sharers = o.sharers,
           .exchanges = o.exchanges,
+          .zone = s.model && s.device ? solvers::sharing_zones::of(*s.model, *s.device, on.shape) : solvers::sharing_zones{},
           .by_estimates = o.by_estimates,
           .weights = o.weights,
           .forward_only = o.forward_only,

@@ -51,7 +51,7 @@ slimpack::result<slimpack::memory_limit> usual_limit(const slimpack::costs::gpu&
 slimpack::result<setting> prepare(const options& o);
 
 /// What the options ask of a planner on a layout.
-request request_of(const options& o, const std::string& planner, const slimpack::shapes::layout& on);
+request request_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on);
 
 /// The cost model of the setting on a layout; each is for one kind of --cost.
 slimpack::costs::quadratic quadratic_on(const setting& s, const slimpack::shapes::layout& on);

@@ -155,7 +155,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(ranks, "--time-out", o.time_out.value, "SECONDS", "Longest that a rank waits for another [60]")
       ->check(CLI::Range(0.001, 1e6));
 
-  add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, te_cp, llama_cp or hybrid_dp [slimpack]")
+  add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, te_cp, llama_cp, hybrid_dp or zeppelin [slimpack]")
       ->check(planner);
   add(planning, "--compare", o.compare, "NAME,...",
       "Planners to run each batch with as well, comma between them; their gradients are dropped")

@@ -6,6 +6,7 @@
 #include <slimpack/shapes/detail/contest.hpp>
 #include <slimpack/shapes/layout.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <cstddef>
@@ -21,9 +22,11 @@ namespace slimpack {
 ///   shapes::ranking found = shape_search{}(all.layouts(), batches, cost_of, plan_of).value();
 ///
 /// Branch and bound. Each layout has a proven lower bound, the same for every planner (simulators/bounds/lower_bounds.hpp and the
-/// reduction of gradients). In rising order of it layouts are planned with a small budget, until the next bound is no
-/// less than the time of the last finalist: neither that layout nor any after it can be one. A layout whose first
-/// batches already cost it that place is left. The finalists are planned once more, with the whole budget.
+/// reduction of gradients). In rising order of it layouts are probed, planned with the least budget, until the next bound is
+/// no less than the time of the last finalist: neither that layout nor any after it can be one. A layout whose first
+/// batches already cost it that place by far is left, and one that fits with very many packs only, unless nothing else fits:
+/// its packs cost more than it could gain. The best probes, and all that come near the best of them, are planned with more
+/// effort, and the finalists once more, with the whole budget.
 /// cost_of   result<Cost>(const shapes::layout&), with Cost a cost_model: what to plan with there
 /// plan_of   result<plan>(const shapes::layout&, const Cost&, span<const tokens>, search_budget): any planner, so that
 ///           a baseline is tuned over the same layouts by the same rule. It may offer seconds least(layout, cost,
@@ -33,26 +36,33 @@ namespace slimpack {
 ///           its candidate says why
 /// Complexity a bound for each layout and batch, O(sequences * parts); the plans of those that the bounds leave
 struct shape_search {
+  solvers::search_budget probe{0, 1, solvers::search_budget::fast().nodes};
+  std::size_t probes{12};  ///< that are planned with the first effort, at least
   solvers::search_budget first{solvers::search_budget::fast()};
   solvers::search_budget effort{solvers::search_budget::normal()};
   std::size_t finalists{4};
   std::size_t threads{1};  ///< 0: one per core; plan_of should use one where these are several
 
-  /// A stop token ends the search early with what has been planned.
+  /// A stop token ends the search early with what has been planned, once that is something. `told` hears of each layout that
+  /// is done.
   template <class CostOf, class PlanOf>
     requires detail::prices_layouts<CostOf> && detail::plans_layouts<PlanOf, CostOf>
   [[nodiscard]] result<shapes::ranking> operator()(std::span<const shapes::layout> layouts,
                                                    std::span<const std::vector<tokens>> batches,
                                                    const CostOf& cost_of, const PlanOf& plan_of,
-                                                   std::stop_token stop = {}) const {
+                                                   std::stop_token stop = {},
+                                                   const shapes::progress_listener& told = {}) const {
     if (batches.empty()) return error{errc::invalid_input, "a shape search needs at least one batch"};
     for (const std::vector<tokens>& lengths : batches)
       if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
-    detail::contest run(layouts, batches, cost_of, plan_of, threads, stop);
+    detail::contest run(layouts, batches, cost_of, plan_of, threads, stop, told);
     if (result<void> r = run.bound(); !r) return std::move(r).error();
-    if (result<void> r = run.plan_all(first, finalists); !r) return std::move(r).error();
+    const std::size_t wanted = first == effort ? 1 : finalists;
+    if (result<void> r = run.probe(probe, wanted); !r) return std::move(r).error();
+    if (result<void> r = run.probe_the_rest({probe.nodes, probe.candidates}, wanted); !r) return std::move(r).error();
+    if (result<void> r = run.plan_best(first, probes, first == effort); !r) return std::move(r).error();
     if (!(first == effort))
-      if (result<void> r = run.plan_again(effort, finalists); !r) return std::move(r).error();
+      if (result<void> r = run.plan_finalists(effort, finalists); !r) return std::move(r).error();
     return std::move(run).ranked();
   }
 };

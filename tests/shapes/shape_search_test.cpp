@@ -116,6 +116,8 @@ TEST(ShapeSearch, LeavesOnlyLayoutsThatCannotWin) {
     const bool left = c.outcome == outcome::bounded || c.outcome == outcome::slower;
     if (left) {
       EXPECT_TRUE(!t || *t >= last);
+    } else if (c.outcome == outcome::planned && !c.finalist) {
+      EXPECT_GE(t, last);
     } else {
       EXPECT_EQ(t, c.outcome == outcome::planned ? std::optional(c.step_time) : std::nullopt) << c.why;
     }
@@ -222,11 +224,98 @@ TEST(ShapeSearch, NeedsABatch) {
   EXPECT_EQ(shape_search{}(layouts(500), empty, toy_on, plan_on).error().code, errc::invalid_input);
 }
 
-TEST(ShapeSearch, EndsWhenItIsStopped) {
+TEST(ShapeSearch, EndsWithOnePlanWhenItIsStoppedAtOnce) {
   std::stop_source stop;
   stop.request_stop();
   const ranking found = shape_search{}(layouts(500), batches(1), toy_on, plan_on, stop.get_token()).value();
-  EXPECT_EQ(found.count(outcome::untried), found.candidates.size());
+  ASSERT_NE(found.best(), nullptr);
+  EXPECT_FALSE(found.best()->finalist);
+  EXPECT_EQ(found.count(outcome::planned), 1u);
+  EXPECT_GT(found.count(outcome::untried), found.candidates.size() / 2);
+}
+
+TEST(ShapeSearch, PlansNothingMoreOnceItIsStoppedWithAPlan) {
+  const std::vector<std::vector<tokens>> lists = batches(1);
+  for (const int last : {1, 5, 20}) {
+    std::stop_source stop;
+    int made = 0;
+    const auto counted = [&](const layout& on, const toy& cost, std::span<const tokens> lengths, search_budget effort) {
+      result<plan> p = plan_on(on, cost, lengths, effort);
+      if (p && ++made == 2 * last) stop.request_stop();
+      return p;
+    };
+    const ranking found = shape_search{.first = small, .effort = {4000, 6}}(layouts(500), lists, toy_on, counted, stop.get_token()).value();
+    ASSERT_NE(found.best(), nullptr);
+    EXPECT_EQ(made, 2 * last);
+    EXPECT_EQ(found.plans.size(), lists.size());
+  }
+}
+
+TEST(ShapeSearch, HasAFinalistInFrontAtEveryEffort) {
+  const std::vector<std::vector<tokens>> lists = batches(9);
+  for (const search_budget effort : {small, search_budget{4000, 6}, search_budget{20'000, 20}}) {
+    const ranking found = shape_search{.first = small, .effort = effort, .finalists = 2}(layouts(500), lists, toy_on, plan_on).value();
+    ASSERT_NE(found.best(), nullptr);
+    EXPECT_TRUE(found.best()->finalist);
+    EXPECT_EQ(found.best()->step_time, planned_on(found.best()->layout, lists, effort));
+  }
+}
+
+TEST(ShapeSearch, HandsOverThePlansOfTheBest) {
+  const std::vector<std::vector<tokens>> lists = batches(4, 3);
+  for (const search_budget effort : {small, search_budget{4000, 6}}) {
+    const ranking found = shape_search{.first = small, .effort = effort}(layouts(500), lists, toy_on, plan_on).value();
+    ASSERT_EQ(found.plans.size(), lists.size());
+    const layout& on = found.best()->layout;
+    for (std::size_t b = 0; b < lists.size(); ++b)
+      EXPECT_EQ(found.plans[b].hash, plan_on(on, toy_on(on).value(), lists[b], effort).value().hash);
+  }
+}
+
+TEST(ShapeSearch, LeavesWhatMemoryForcesIntoVeryManyPacks) {
+  const std::vector<std::vector<tokens>> lists{{{4096}, {512}, {512}, {256}}};
+  const auto with_largest = [&](std::uint64_t largest) {
+    return shape_search{.probe = {0, 1, largest}, .first = small, .effort = small}(layouts(1500), lists, toy_on, plan_on).value();
+  };
+  const ranking any = with_largest(search_budget::no_limit), few = with_largest(2000);
+  EXPECT_EQ(any.count(outcome::too_long), 0u);
+  EXPECT_GT(few.count(outcome::too_long), 0u);
+  ASSERT_NE(few.best(), nullptr);
+  EXPECT_EQ(few.best()->step_time, any.best()->step_time);
+  for (const candidate& c : few.candidates)
+    if (c.outcome == outcome::too_long) {
+      EXPECT_NE(c.why.find("the search may simulate 2000"), std::string::npos) << c.why;
+    }
+}
+
+TEST(ShapeSearch, PlansManyPacksWhereNothingElseFits) {
+  const std::vector<std::vector<tokens>> lists = batches(1);
+  const ranking found = shape_search{.probe = {0, 1, 1}, .first = small, .effort = small}(layouts(500), lists, toy_on, plan_on).value();
+  ASSERT_NE(found.best(), nullptr);
+  EXPECT_EQ(found.best()->step_time, (shape_search{.first = small, .effort = small}(layouts(500), lists, toy_on, plan_on).value().best()->step_time));
+}
+
+TEST(ShapeSearch, TellsHowFarItIsFromTheFirstMoment) {
+  using shapes::search_progress;
+  std::vector<search_progress> heard;
+  const auto listen = [&](const search_progress& far) { heard.push_back(far); };
+  const std::vector<layout> all = layouts(500);
+  const ranking found = shape_search{.first = small, .effort = {4000, 6}, .threads = 2}(all, batches(3), toy_on, plan_on, {}, listen).value();
+  ASSERT_GT(heard.size(), all.size());
+  EXPECT_EQ(heard.front().now, search_progress::round::bounds);
+  EXPECT_EQ(heard.front().done, 0u);
+  EXPECT_EQ(heard.front().left, all.size());
+  for (std::size_t i = 1; i < heard.size(); ++i) {
+    const search_progress &before = heard[i - 1], &now = heard[i];
+    EXPECT_GE(now.now, before.now);
+    EXPECT_TRUE(now.done == before.done + 1 || now.done == 0);
+    if (now.done > 0) {
+      EXPECT_LT(now.left, before.left + (before.left == 0));
+    }
+    EXPECT_TRUE(before.best == seconds{} || now.best <= before.best);
+  }
+  EXPECT_EQ(heard.back().now, search_progress::round::plans);
+  EXPECT_EQ(heard.back().best, found.best()->step_time);
 }
 
 }  // namespace

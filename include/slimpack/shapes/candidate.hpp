@@ -11,10 +11,11 @@ namespace slimpack::shapes {
 /// What a search knows of a layout.
 enum class outcome : unsigned char {
   planned,    ///< on every batch
-  slower,     ///< planned on some batches, and behind the finalists even if the others took their lower bounds
+  slower,     ///< planned on some batches, and far behind the best even if the others took their lower bounds
   bounded,    ///< proven: no plan on it is faster than those of the finalists
   too_large,  ///< proven: weights and optimizer, or the longest sequence shared by all replicas, exceed the memory
   no_room,    ///< the planner finds no plan within the memory limit
+  too_long,   ///< not tried: memory forces more packs than a first look may simulate
   refused,    ///< the cost model, or the planner, does not take it
   untried,    ///< the search was stopped before
 };
@@ -23,7 +24,7 @@ enum class outcome : unsigned char {
 struct candidate {
   shapes::layout layout{};
   shapes::outcome outcome{outcome::untried};
-  std::string why{};        ///< of too_large, no_room and refused: a sentence with numbers
+  std::string why{};        ///< of too_large, no_room, too_long and refused: a sentence with numbers
   double missing{};         ///< of too_large: memory
   seconds lower_bound{};    ///< no plan of these batches on this layout takes less; 0 where nothing was bounded
   seconds step_time{};      ///< of the plans
@@ -32,7 +33,7 @@ struct candidate {
   double bubble{};
   double peak_memory{};     ///< the most that any stage holds in any batch
   slimpack::memory_unit memory_unit{};
-  bool finalist{};          ///< planned at the effort asked for; others at the first one
+  bool finalist{};          ///< planned at the effort asked for; others with less
 
   [[nodiscard]] double efficiency() const noexcept { return step_time > seconds{} ? lower_bound / step_time : 1; }
 };

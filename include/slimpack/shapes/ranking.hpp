@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SHAPES_RANKING_HPP
 #define SLIMPACK_SHAPES_RANKING_HPP
 
+#include <slimpack/core/plan.hpp>
 #include <slimpack/shapes/candidate.hpp>
 
 #include <algorithm>
@@ -13,6 +14,7 @@ namespace slimpack::shapes {
 struct ranking {
   std::vector<candidate> candidates{};
   double batch_tokens{};  ///< the mean
+  std::vector<plan> plans{};  ///< those of the best candidate, by batch
 
   /// The winner, or null where nothing was planned.
   [[nodiscard]] const candidate* best() const noexcept {

@@ -9,16 +9,19 @@
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/shapes/ranking.hpp>
+#include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <stop_token>
@@ -57,14 +60,14 @@ concept bounds_layouts = requires(const PlanOf& plan_of, const shapes::layout& o
   { plan_of.least(on, cost, lengths) } -> std::same_as<seconds>;
 };
 
-/// The rounds of a shape search: every layout is bounded, those that can still be among the best few are planned, and
-/// these once more with a larger budget.
+/// The rounds of a shape search: every layout is bounded; those that can still be among the best few are planned with the
+/// least effort; the best of these with more of it, and the finalists with all.
 template <class CostOf, class PlanOf>
 class contest {
  public:
   contest(std::span<const shapes::layout> layouts, std::span<const std::vector<tokens>> batches, const CostOf& cost_of,
-          const PlanOf& plan_of, std::size_t threads, std::stop_token stop)
-      : batches_(batches), cost_of_(cost_of), plan_of_(plan_of), threads_(threads), stop_(std::move(stop)) {
+          const PlanOf& plan_of, std::size_t threads, std::stop_token stop, const shapes::progress_listener& listener)
+      : batches_(batches), cost_of_(cost_of), plan_of_(plan_of), threads_(threads), stop_(std::move(stop)), listener_(listener) {
     for (const shapes::layout& on : layouts) entries_.push_back({.known = {.layout = on}});
     for (const std::vector<tokens>& lengths : batches) sequences_.push_back(solvers::sequences_of(lengths));
     for (const std::vector<tokens>& lengths : batches)
@@ -73,8 +76,10 @@ class contest {
 
   /// Lower bounds of every layout, and the proof that some do not fit.
   result<void> bound() {
+    begin(round::bounds, entries_.size());
     result<void> done = for_each_index(entries_.size(), threads_, [&](std::size_t i) -> result<void> {
-      if (!stop_.stop_requested()) bound_one(entries_[i]);
+      if (!is_over()) bound_one(entries_[i]);
+      tell({});
       return success();
     });
     for (std::size_t i = 0; i < entries_.size(); ++i)
@@ -86,12 +91,13 @@ class contest {
   }
 
   /// Plans layouts in rising order of their bounds, until none can be among the best `places` any more.
-  result<void> plan_all(solvers::search_budget effort, std::size_t places) {
+  result<void> probe(solvers::search_budget effort, std::size_t places) {
     // What is planned together does not depend on the number of threads, or the ranking would.
     constexpr std::size_t together = 8;
     std::vector<seconds> best;  // of what was planned, at most `places`, rising
-    for (std::size_t at = 0; at < open_.size() && !stop_.stop_requested();) {
-      const seconds to_beat = best.size() < places ? seconds{std::numeric_limits<double>::infinity()} : best.back();
+    begin(round::probes, open_.size());
+    for (std::size_t at = 0; at < open_.size() && !is_over();) {
+      const seconds to_beat = best.size() < places ? never : best.back();
       std::size_t n = 0;
       while (n < together && at + n < open_.size() && entries_[open_[at + n]].known.lower_bound < to_beat) ++n;
       if (n == 0) {
@@ -99,39 +105,65 @@ class contest {
         break;
       }
       result<void> done = for_each_index(n, threads_, [&](std::size_t i) -> result<void> {
-        plan_one(entries_[open_[at + i]], effort, to_beat);
+        entry& e = entries_[open_[at + i]];
+        if (is_over()) return success();
+        plan_one(e, effort, to_beat * near);
+        tell(e.known.step_time);
         return success();
       });
       if (!done) return done;
       for (std::size_t i = 0; i < n; ++i) {
-        const shapes::candidate& c = entries_[open_[at + i]].known;
-        if (c.outcome != shapes::outcome::planned) continue;
-        best.insert(std::upper_bound(best.begin(), best.end(), c.step_time), c.step_time);
+        entry& e = entries_[open_[at + i]];
+        if (!e.is_planned()) continue;
+        best.insert(std::upper_bound(best.begin(), best.end(), e.known.step_time), e.known.step_time);
         if (best.size() > places) best.pop_back();
+        if (e.known.step_time > best.front()) e.plans.clear();  // only those of the best are asked for
       }
+      at += n;
+    }
+    if (stop_.stop_requested()) probe_any(effort);
+    return success();
+  }
+
+  /// Probes what memory forces into very many packs: where nothing else has a plan, it is better than none.
+  result<void> probe_the_rest(solvers::search_budget effort, std::size_t places) {
+    if (any_plan_) return success();
+    std::erase_if(open_, [&](std::size_t i) { return entries_[i].known.outcome != shapes::outcome::too_long; });
+    return probe(effort, places);
+  }
+
+  /// Plans the best probes once more, until a probe is further behind than more effort helps, and its turn is none of the
+  /// first `least` ones.
+  result<void> plan_best(solvers::search_budget effort, std::size_t least, bool are_finalists) {
+    sort();
+    const std::size_t planned = planned_count();
+    constexpr std::size_t together = 4;
+    begin(round::plans, std::min(planned, least));
+    seconds best = planned > 0 ? entries_.front().known.step_time : never;
+    for (std::size_t at = 0; at < planned && !stop_.stop_requested();) {
+      std::size_t n = 0;
+      while (n < together && at + n < planned && (at + n < least || entries_[at + n].known.step_time < best * near)) ++n;
+      if (n == 0) break;
+      result<void> done = improve_all(at, n, effort, are_finalists, [&](const entry& e) { return e.known.lower_bound <= best; });
+      if (!done) return done;
+      for (std::size_t i = at; i < at + n; ++i) best = std::min(best, entries_[i].known.step_time);
       at += n;
     }
     return success();
   }
 
   /// Plans the best `places` once more.
-  result<void> plan_again(solvers::search_budget effort, std::size_t places) {
+  result<void> plan_finalists(solvers::search_budget effort, std::size_t places) {
     sort();
-    const auto planned = std::count_if(entries_.begin(), entries_.end(), [](const entry& e) { return e.is_planned(); });
-    return for_each_index(std::min(places, static_cast<std::size_t>(planned)), threads_, [&](std::size_t i) -> result<void> {
-      entry again{.known = {.layout = entries_[i].known.layout, .lower_bound = entries_[i].known.lower_bound},
-                  .bounds = entries_[i].bounds};
-      plan_one(again, effort, seconds{std::numeric_limits<double>::infinity()});
-      if (!again.is_planned()) return success();  // stopped
-      if (again.known.step_time <= entries_[i].known.step_time) entries_[i] = std::move(again);
-      entries_[i].known.finalist = true;
-      return success();
-    });
+    const std::size_t n = std::min(places, planned_count());
+    begin(round::plans, n);
+    return improve_all(0, n, effort, true, [](const entry&) { return true; });
   }
 
   [[nodiscard]] shapes::ranking ranked() && {
     sort();
     shapes::ranking found;
+    if (planned_count() > 0) found.plans = std::move(entries_.front().plans);
     for (entry& e : entries_) found.candidates.push_back(std::move(e.known));
     for (const std::vector<tokens>& lengths : batches_)
       for (const tokens length : lengths) found.batch_tokens += static_cast<double>(length.value);
@@ -140,11 +172,66 @@ class contest {
   }
 
  private:
+  using round = shapes::search_progress::round;
+  static constexpr seconds never{std::numeric_limits<double>::infinity()};
+  /// More effort makes steps of a layout shorter by less than this factor, as a rule.
+  static constexpr double near = 1.1;
+
   struct entry {
     shapes::candidate known;
     std::vector<seconds> bounds{};  // by batch; empty where none is needed
+    std::vector<plan> plans{};      // by batch; of the best ones
     [[nodiscard]] bool is_planned() const { return known.outcome == shapes::outcome::planned; }
   };
+
+  /// A search that is stopped goes on until it has a plan.
+  [[nodiscard]] bool is_over() const { return stop_.stop_requested() && (any_plan_ || progress_.now == round::bounds); }
+  [[nodiscard]] std::size_t planned_count() const {
+    return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const entry& e) { return e.is_planned(); }));
+  }
+
+  void begin(round what, std::size_t layouts) {
+    progress_ = {what, 0, layouts, progress_.best};
+    if (listener_) listener_(progress_);
+  }
+  /// One more layout is done; its step time, if it has one.
+  void tell(seconds step) {
+    const std::lock_guard lock(telling_);
+    ++progress_.done;
+    if (progress_.left > 0) --progress_.left;
+    if (step > seconds{}) {
+      any_plan_ = true;
+      if (progress_.best == seconds{} || step < progress_.best) progress_.best = step;
+    }
+    if (listener_) listener_(progress_);
+  }
+
+  /// Of a search that was stopped before it had bounds of all: goes on until it has a plan. Those that divide the model most,
+  /// which need the least memory, are the last.
+  void probe_any(solvers::search_budget effort) {
+    for (auto e = entries_.rbegin(); e != entries_.rend() && !is_over(); ++e) {
+      if (e->known.outcome != shapes::outcome::untried) continue;
+      if (e->bounds.empty()) bound_one(*e);
+      if (!e->bounds.empty()) plan_one(*e, effort, never);
+      tell(e->known.step_time);
+    }
+  }
+
+  /// Plans some entries once more, those that are `worth` it, and keeps what is faster.
+  template <class Worth>
+  result<void> improve_all(std::size_t from, std::size_t n, solvers::search_budget effort, bool are_finalists, const Worth& worth) {
+    return for_each_index(n, threads_, [&](std::size_t i) -> result<void> {
+      entry& e = entries_[from + i];
+      if (!worth(e)) return success();
+      entry again{.known = {.layout = e.known.layout, .lower_bound = e.known.lower_bound}, .bounds = e.bounds};
+      plan_one(again, effort, never);
+      tell(again.known.step_time);
+      if (!again.is_planned()) return success();  // stopped
+      if (again.known.step_time <= e.known.step_time) e = std::move(again);
+      e.known.finalist = are_finalists;
+      return success();
+    });
+  }
 
   void bound_one(entry& e) const {
     const shape& on = e.known.layout.shape;
@@ -181,25 +268,26 @@ class contest {
     return c.missing > 0;
   }
 
-  /// Plans every batch, or stops where the mean can no longer be less than `to_beat`.
+  /// Plans every batch, or stops where the mean can no longer be less than `to_beat`, or the search is over.
   void plan_one(entry& e, solvers::search_budget effort, seconds to_beat) const {
     shapes::candidate& c = e.known;
+    c.why.clear();
     const auto cost = cost_of_(c.layout);
     if (!cost) return refuse(c, cost.error());
     const auto all = static_cast<double>(batches_.size());
     std::vector<seconds> times = e.bounds;  // each replaced by the time of its plan
     double waited = 0;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
-      if (stop_.stop_requested()) return void(c.outcome = shapes::outcome::untried);
-      const result<plan> made = plan_of_(c.layout, cost.value(), std::span<const tokens>(batches_[b]), effort);
+      if (is_over()) return void(c.outcome = shapes::outcome::untried);
+      result<plan> made = plan_of_(c.layout, cost.value(), std::span<const tokens>(batches_[b]), effort);
       if (!made) return refuse(c, made.error());
-      const plan& p = made.value();
+      const plan& p = e.plans.emplace_back(std::move(made).value());
       times[b] = p.step_time;
       waited += p.bubble * p.step_time.value;
       c.memory_unit = p.memory_unit;
       for (const replica_plan& r : p.replicas)
         for (const double held : r.peak_memory) c.peak_memory = std::max(c.peak_memory, held);
-      if (!(mean(times) < to_beat)) return void(c.outcome = shapes::outcome::slower);
+      if (b + 1 < batches_.size() && !(mean(times) < to_beat)) return void(c.outcome = shapes::outcome::slower);
     }
     c.outcome = shapes::outcome::planned;
     c.step_time = mean(times);
@@ -208,7 +296,9 @@ class contest {
   }
 
   static void refuse(shapes::candidate& c, const error& why) {
-    c.outcome = why.code == errc::out_of_memory ? shapes::outcome::no_room : shapes::outcome::refused;
+    c.outcome = why.code == errc::out_of_memory ? shapes::outcome::no_room
+                : why.code == errc::over_budget ? shapes::outcome::too_long
+                                                : shapes::outcome::refused;
     c.why = why.detail;
   }
 
@@ -237,6 +327,10 @@ class contest {
   tokens longest_{};
   std::vector<entry> entries_;
   std::vector<std::size_t> open_;  // entries to plan, by rising bound
+  const shapes::progress_listener& listener_;
+  std::mutex telling_;  // guards progress_ while a round is under way
+  shapes::search_progress progress_;
+  std::atomic<bool> any_plan_{};
 };
 
 }  // namespace slimpack::detail

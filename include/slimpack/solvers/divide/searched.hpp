@@ -114,7 +114,7 @@ class division_search {
     const seconds near{mean * (1 + asked_.options.near_mean / candidates)};
     for (const division& choice : all) {
       if (fastest_ && (plan_.stopped() || fastest_->end() <= near)) break;
-      result<planned_division> trial = tried_once(choice);
+      result<planned_division> trial = tried_once(choice, {0, 1, effort.largest});
       if (trial)
         keep("divided", std::move(trial).value());
       else
@@ -135,7 +135,8 @@ class division_search {
       if (plan_.stopped()) break;
       change(c);
       result<planned_division> made = plan_.planned(std::move(c.units), start_,
-                                                  {effort.whole.nodes / parts * effort.count, effort.whole.candidates / parts * effort.count});
+                                                  {effort.whole.nodes / parts * effort.count,
+                                                   effort.whole.candidates / parts * effort.count, effort.whole.largest});
       if (made) keep(called, std::move(made).value());
     }
   }
@@ -170,9 +171,10 @@ class division_search {
 
   /// The faster of a division's plans from packs of the start sizes and from half as large ones: groups may be far from
   /// their best with either, and others must not be chosen for that.
-  result<planned_division> tried_once(const division& units) {
-    result<planned_division> whole = plan_.planned(units, start_, {0, 1});
-    result<planned_division> little = plan_.planned(units, plan_.small(start_), {0, 1});
+  result<planned_division> tried_once(const division& units, solvers::search_budget least) {
+    result<planned_division> whole = plan_.planned(units, start_, least);
+    if (!whole && whole.error().code == errc::over_budget) return whole;  // smaller packs are more
+    result<planned_division> little = plan_.planned(units, plan_.small(start_), least);
     return little && (!whole || little.value().end() < whole.value().end()) ? std::move(little) : std::move(whole);
   }
 

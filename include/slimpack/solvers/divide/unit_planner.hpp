@@ -151,7 +151,7 @@ class unit_planner {
 
   result<solution> unit_by_size(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
                                 solvers::search_report& report) const {
-    constexpr solvers::search_budget first{0, 1};
+    const solvers::search_budget first{0, 1, effort.largest};
     const bool is_alone = unit.shared.empty();
     seconds ends[2]{};
     result<solution> large = planned_unit(unit, start, is_alone ? first : effort, ends[0], report);

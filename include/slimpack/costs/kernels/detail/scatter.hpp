@@ -2,6 +2,7 @@
 #define SLIMPACK_COSTS_KERNELS_DETAIL_SCATTER_HPP
 
 #include <slimpack/core/detail/assert.hpp>
+#include <slimpack/costs/kernels/detail/known_answers.hpp>
 #include <slimpack/costs/kernels/origin.hpp>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -41,8 +43,16 @@ class scatter {
   }
 
   /// Interpolated: inside the range of every dimension, and no further than 1 from a point in any.
-  /// Complexity O(log points) where points are spread, O(points) at worst
+  /// Complexity O(log points) where points are spread, O(points) at worst; O(1) where the same was asked of late
   [[nodiscard]] answer operator()(const place& asked) const noexcept {
+    if (const std::optional<answer> known = known_.find(asked)) return *known;
+    const answer found = interpolated(asked);
+    known_.keep(asked, found);
+    return found;
+  }
+
+ private:
+  [[nodiscard]] answer interpolated(const place& asked) const noexcept {
     nearest_points best;
     best.fill({std::numeric_limits<double>::infinity(), points_.size(), 0});
     search(0, asked, best);
@@ -62,7 +72,6 @@ class scatter {
     return {value, near ? costs::origin::interpolated : costs::origin::extrapolated};
   }
 
- private:
   static constexpr std::size_t nearest = 12;
   static constexpr std::size_t leaf = 16;  // points that are looked at one by one
 
@@ -157,6 +166,7 @@ class scatter {
 
   std::vector<indexed_point> points_;  ///< those of a node are neighbours
   std::vector<node> nodes_;            ///< the first holds all
+  known_answers<Dimensions, answer> known_;
 };
 
 }  // namespace slimpack::detail

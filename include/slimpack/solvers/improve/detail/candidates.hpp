@@ -24,6 +24,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -118,10 +119,11 @@ class candidates {
 
  private:
   result<seconds> score(partition packs, bool longer) {
+    last_ = nodes_of(packs);
+    if (last_ > budget_.largest && fastest_.programs.empty()) return too_large(packs);
+    nodes_ += last_;
     const workload priced = price(packs, cost_, batch_.shape, rates_, schedule_.weights());
     keeps_beside_tokens_ = !priced.forward.kept.empty();
-    last_ = nodes_of(packs);
-    nodes_ += last_;
     result<timed_programs> timed = longer ? schedule_.timed_longer(priced) : schedule_.timed(priced);
     const bool taken = timed && timed.value().makespan < fastest_.makespan;
     if (!called_.empty()) record(taken, taken ? timed.value().makespan : seconds{});
@@ -139,6 +141,13 @@ class candidates {
     return (2 * (packs.forward.size() + packs.backward.size()) +
             sharers * (packs.forward.slices().size() + packs.backward.slices().size())) *
            static_cast<std::size_t>(batch_.shape.parts());
+  }
+
+  [[nodiscard]] error too_large(const partition& packs) const {
+    return {errc::over_budget, "memory leaves room for " + std::to_string(packs.forward.size()) + " forward and " +
+                                   std::to_string(packs.backward.size()) + " backward packs on " +
+                                   std::to_string(batch_.shape.parts()) + " parts only, " + std::to_string(last_) +
+                                   " tasks; the search may simulate " + std::to_string(budget_.largest)};
   }
 
   /// What a candidate did; the first gains nothing, since there was nothing to be faster than.
