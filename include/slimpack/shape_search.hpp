@@ -10,6 +10,7 @@
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -24,8 +25,8 @@ namespace slimpack {
 /// Branch and bound. Each layout has a proven lower bound, the same for every planner (simulators/bounds/lower_bounds.hpp and the
 /// reduction of gradients). In rising order of it layouts are probed, planned with the least budget, until the next bound is
 /// no less than the time of the last finalist: neither that layout nor any after it can be one. A layout whose first
-/// batches already cost it that place by far is left, and one that fits with very many packs only, unless nothing else fits:
-/// its packs cost more than it could gain. The best probes, and all that come near the best of them, are planned with more
+/// batches already cost it that place by far is left. Those that fit with very many packs only, whose packs cost more than they
+/// gain as a rule and which take long to plan, come last, and are few unless nothing else fits. The best probes, and all that come near the best of them, are planned with more
 /// effort, and the finalists once more, with the whole budget.
 /// cost_of   result<Cost>(const shapes::layout&), with Cost a cost_model: what to plan with there
 /// plan_of   result<plan>(const shapes::layout&, const Cost&, span<const tokens>, search_budget): any planner, so that
@@ -36,8 +37,10 @@ namespace slimpack {
 ///           its candidate says why
 /// Complexity a bound for each layout and batch, O(sequences * parts); the plans of those that the bounds leave
 struct shape_search {
-  solvers::search_budget probe{0, 1, solvers::search_budget::fast().nodes};
-  std::size_t probes{12};  ///< that are planned with the first effort, at least
+  solvers::search_budget probe{solvers::search_budget::fast().nodes / 4, 10, solvers::search_budget::fast().nodes};
+  std::size_t long_probes{8};         ///< layouts that fit with very many packs only that are probed all the same, at most
+  std::uint64_t long_probe_times{8};  ///< how many times as many tasks these may have
+  std::size_t probes{12};             ///< that are planned with the first effort, at least
   solvers::search_budget first{solvers::search_budget::fast()};
   solvers::search_budget effort{solvers::search_budget::normal()};
   std::size_t finalists{4};
@@ -59,7 +62,8 @@ struct shape_search {
     if (result<void> r = run.bound(); !r) return std::move(r).error();
     const std::size_t wanted = first == effort ? 1 : finalists;
     if (result<void> r = run.probe(probe, wanted); !r) return std::move(r).error();
-    if (result<void> r = run.probe_the_rest({probe.nodes, probe.candidates}, wanted); !r) return std::move(r).error();
+    if (result<void> r = run.probe_long({first.nodes, first.candidates, long_probe_times * probe.largest}, wanted, long_probes); !r)
+      return std::move(r).error();
     if (result<void> r = run.plan_best(first, probes, first == effort); !r) return std::move(r).error();
     if (!(first == effort))
       if (result<void> r = run.plan_finalists(effort, finalists); !r) return std::move(r).error();

@@ -96,7 +96,7 @@ class contest {
     constexpr std::size_t together = 8;
     std::vector<seconds> best;  // of what was planned, at most `places`, rising
     begin(round::probes, open_.size());
-    for (std::size_t at = 0; at < open_.size() && !is_over();) {
+    for (std::size_t at = 0; at < open_.size() && !stop_.stop_requested();) {
       const seconds to_beat = best.size() < places ? never : best.back();
       std::size_t n = 0;
       while (n < together && at + n < open_.size() && entries_[open_[at + n]].known.lower_bound < to_beat) ++n;
@@ -125,24 +125,33 @@ class contest {
     return success();
   }
 
-  /// Probes what memory forces into very many packs: where nothing else has a plan, it is better than none.
-  result<void> probe_the_rest(solvers::search_budget effort, std::size_t places) {
-    if (any_plan_) return success();
-    std::erase_if(open_, [&](std::size_t i) { return entries_[i].known.outcome != shapes::outcome::too_long; });
+  /// Probes what memory forces into very many packs: of those that can still be the best, the first `most` by their bounds;
+  /// all of them, until one has a plan, where nothing else has one.
+  result<void> probe_long(solvers::search_budget effort, std::size_t places, std::size_t most) {
+    std::erase_if(open_, [&](std::size_t i) {
+      const shapes::candidate& c = entries_[i].known;
+      return c.outcome != shapes::outcome::too_long || (any_plan_ && c.lower_bound >= progress_.best);
+    });
+    if (!any_plan_) return probe({effort.nodes, effort.candidates}, places);
+    open_.resize(std::min(open_.size(), most));
     return probe(effort, places);
   }
 
-  /// Plans the best probes once more, until a probe is further behind than more effort helps, and its turn is none of the
-  /// first `least` ones.
+  /// Plans the most promising probes once more, until none promises to be the best, and its turn is none of the first `least`
+  /// ones. What a probe promises lies between its time and its bound: where memory is tight, packs of a first look may be far
+  /// from the best ones.
   result<void> plan_best(solvers::search_budget effort, std::size_t least, bool are_finalists) {
     sort();
     const std::size_t planned = planned_count();
     constexpr std::size_t together = 4;
     begin(round::plans, std::min(planned, least));
     seconds best = planned > 0 ? entries_.front().known.step_time : never;
+    const auto promised = [](const entry& e) { return std::sqrt(e.known.step_time.value * e.known.lower_bound.value); };
+    std::stable_sort(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(planned),
+                     [&](const entry& a, const entry& b) { return promised(a) < promised(b); });
     for (std::size_t at = 0; at < planned && !stop_.stop_requested();) {
       std::size_t n = 0;
-      while (n < together && at + n < planned && (at + n < least || entries_[at + n].known.step_time < best * near)) ++n;
+      while (n < together && at + n < planned && (at + n < least || promised(entries_[at + n]) < best.value)) ++n;
       if (n == 0) break;
       result<void> done = improve_all(at, n, effort, are_finalists, [&](const entry& e) { return e.known.lower_bound <= best; });
       if (!done) return done;
@@ -175,7 +184,7 @@ class contest {
   using round = shapes::search_progress::round;
   static constexpr seconds never{std::numeric_limits<double>::infinity()};
   /// More effort makes steps of a layout shorter by less than this factor, as a rule.
-  static constexpr double near = 1.1;
+  static constexpr double near = 1.15;
 
   struct entry {
     shapes::candidate known;
