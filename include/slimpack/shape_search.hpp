@@ -39,7 +39,7 @@ namespace slimpack {
 struct shape_search {
   solvers::search_budget probe{solvers::search_budget::fast().nodes / 4, 10, solvers::search_budget::fast().nodes};
   std::size_t long_probes{8};         ///< layouts that fit with very many packs only that are probed all the same, at most
-  std::uint64_t long_probe_times{8};  ///< how many times as many tasks these may have
+  std::uint64_t long_probe_times{2};  ///< how many times as many tasks these may have
   std::size_t probes{12};             ///< that are planned with the first effort, at least
   solvers::search_budget first{solvers::search_budget::fast()};
   solvers::search_budget effort{solvers::search_budget::normal()};
