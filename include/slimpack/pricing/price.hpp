@@ -72,10 +72,10 @@ void price_vocabulary(const partition& packs, const Cost& cost, workload& w) {
     for (std::size_t i = 0; i < packs.of(p).size(); ++i)
       for (int r = 0; r < stages; ++r) to.push_back(vocabulary_time(cost, size_of(packs.of(p)[i]), call, r));
   };
-  const auto messages = [&](std::vector<seconds>& to, pass p, vocabulary_rows rows) {
+  const auto messages = [&](std::vector<seconds>& to, pass p, vocabulary_rows sent) {
     for (std::size_t i = 0; i < packs.of(p).size(); ++i)
       for (int r = 0; r < stages; ++r)
-        to.push_back(sends(rows, r, w.shape) ? vocabulary_message(cost, size_of(packs.of(p)[i]), rows, r) : seconds{});
+        to.push_back(sends(sent, r, w.shape) ? vocabulary_message(cost, size_of(packs.of(p)[i]), sent, r) : seconds{});
   };
   calls(v.embed, pass::forward, vocabulary_call::embed);
   messages(v.embedded, pass::forward, vocabulary_rows::embedded);

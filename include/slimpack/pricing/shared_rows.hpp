@@ -28,10 +28,10 @@ template <class PacksOf>
     if (own == m.replicas.end()) continue;
     const auto place = static_cast<std::size_t>(own - m.replicas.begin());
     // Calls visit(sharer, slice) for the row's slices.
-    const auto each_slice = [&](pass p, const std::vector<pack_id>& row, const auto& visit) {
-      for (std::size_t k = 0; k < row.size(); ++k) {
-        if (row[k] == merge::none) continue;
-        for (const slice& s : packs_of(m.replicas[k]).of(p)[row[k].value])
+    const auto each_slice = [&](pass p, const std::vector<pack_id>& row_packs, const auto& visit) {
+      for (std::size_t k = 0; k < row_packs.size(); ++k) {
+        if (row_packs[k] == merge::none) continue;
+        for (const slice& s : packs_of(m.replicas[k]).of(p)[row_packs[k].value])
           if (s.sequence == m.sequence) visit(k, s);
       }
     };

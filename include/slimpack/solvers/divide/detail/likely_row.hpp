@@ -38,8 +38,8 @@ template <class Cost>
   const slice mine{longest->id, {0}, std::min(longest->length, quantum)};
   const std::uint32_t sharers[]{0, 1};
   const auto takes = [&](pass p) {
-    const shared_row row = likely_row({longest->id, {0}, longest->length}, p, std::span(&mine, 1), sharers, with.best(1));
-    return exchange_time(cost, row, std::span(&mine, 1), p, part) > seconds{};
+    const shared_row shared = likely_row({longest->id, {0}, longest->length}, p, std::span(&mine, 1), sharers, with.best(1));
+    return exchange_time(cost, shared, std::span(&mine, 1), p, part) > seconds{};
   };
   return std::none_of(std::begin(both_passes), std::end(both_passes), takes);
 }
