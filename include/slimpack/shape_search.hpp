@@ -9,6 +9,7 @@
 #include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -37,6 +38,7 @@ namespace slimpack {
 ///           its candidate says why
 /// Complexity a bound for each layout and batch, O(sequences * parts); the plans of those that the bounds leave
 struct shape_search {
+  /// Of which no more is used than of `first`.
   solvers::search_budget probe{solvers::search_budget::fast().nodes / 4, 10, solvers::search_budget::fast().nodes};
   std::size_t long_probes{8};         ///< layouts that fit with very many packs only that are probed all the same, at most
   std::uint64_t long_probe_times{2};  ///< how many times as many tasks these may have
@@ -61,7 +63,8 @@ struct shape_search {
     detail::contest run(layouts, batches, cost_of, plan_of, threads, stop, told);
     if (result<void> r = run.bound(); !r) return std::move(r).error();
     const std::size_t wanted = first == effort ? 1 : finalists;
-    if (result<void> r = run.probe(probe, wanted); !r) return std::move(r).error();
+    const solvers::search_budget look{std::min(probe.nodes, first.nodes), std::min(probe.candidates, first.candidates), probe.largest};
+    if (result<void> r = run.probe(look, wanted); !r) return std::move(r).error();
     if (result<void> r = run.probe_long({first.nodes, first.candidates, long_probe_times * probe.largest}, wanted, long_probes); !r)
       return std::move(r).error();
     if (result<void> r = run.plan_best(first, probes, first == effort); !r) return std::move(r).error();

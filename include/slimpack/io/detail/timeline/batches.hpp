@@ -6,8 +6,13 @@ namespace slimpack::io::detail {
 /// The page's script, last part: the step time of each of several batches, a line for each planner.
 inline constexpr char timeline_batches[] = R"js(
 // ---- step times of several batches
+const svgSpace = (() => {  // without an address in the page, which loads nothing
+  const holder = document.createElement('div');
+  holder.innerHTML = '<svg></svg>';
+  return holder.firstChild.namespaceURI;
+})();
 function svg(name, attributes, parts) {
-  const e = document.createElementNS('http://www.w3.org/2000/svg', name);
+  const e = document.createElementNS(svgSpace, name);
   for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
   e.append(...(parts || []));
   return e;
