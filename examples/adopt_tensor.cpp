@@ -112,6 +112,27 @@ row letter(slimpack::sequence_id s, std::size_t t) {  // one-hot; each learns to
   row one{};
   return one[t * (t + s.value) / 2 % width] = 1, one;
 }
+double step_of_whole_texts(std::vector<layer>& stages, const std::vector<slimpack::tokens>& lengths) {  // undivided layers
+  double all = 0, loss = 0;
+  for (const slimpack::tokens length : lengths) all += static_cast<double>(length.value);
+  for (slimpack::sequence_id s{}; s.value < lengths.size(); ++s.value) {
+    const auto length = static_cast<std::size_t>(lengths[s.value].value);
+    std::vector<text> texts(stages.size(), text(length));
+    for (std::size_t t = 0; t < length; ++t) texts[0][t].x = letter(s, t);
+    for (std::size_t r = 0; r < stages.size(); ++r) {
+      const std::vector<row> y = stages[r].forward(texts[r], 0, length);
+      for (std::size_t t = 0; t < length; ++t) texts[r][t].y = texts[r][t].x, add(texts[r][t].y, 1, y[t]);
+      for (std::size_t t = 0; t < length && r + 1 < stages.size(); ++t) texts[r + 1][t].x = texts[r][t].y;
+    }
+    std::vector<row> dy(length);
+    for (std::size_t t = 0; t < length; ++t) loss += miss(texts.back()[t].y, letter(s, t + 1), 1 / all, dy[t]);
+    for (std::size_t r = stages.size(); r-- > 0;) {
+      const std::vector<row> dx = stages[r].backward(texts[r], 0, length, dy);
+      for (std::size_t t = 0; t < length; ++t) add(dy[t], 1, dx[t]);
+    }
+  }
+  return loss;
+}
 
 // What adopts slimpack: a rank's heads as a stage. Nothing here is about the plan: all ranks of a stage make the same calls in the
 // same order, so that their all-reduces meet.
@@ -174,7 +195,7 @@ int main() {
 
   bool same = true;
   for (int step = 0; step <= 40; ++step) {
-    std::array<layer, stages> whole;
+    std::vector<layer> whole(stages);  // of the step as it was
     for (std::size_t s = 0; s < stages; ++s)
       for (const stage& one : all[s]) whole[s].own.insert(whole[s].own.end(), one.own.own.begin(), one.own.own.end());
     std::vector<std::future<double>> losses;
@@ -182,23 +203,7 @@ int main() {
       for (std::size_t t = 0; t < tensor; ++t) losses.push_back(std::async(std::launch::async, run, s, t));
     const double loss = losses[0].get();
     for (std::size_t i = 1; i < losses.size(); ++i) same = losses[i].get() == loss && same;
-    double expected = 0;  // of the step as it was
-    for (slimpack::sequence_id s{}; s.value < lengths.size(); ++s.value) {
-      const auto length = static_cast<std::size_t>(lengths[s.value].value);
-      std::array<text, stages> texts{text(length), text(length)};
-      for (std::size_t t = 0; t < length; ++t) texts[0][t].x = letter(s, t);
-      for (std::size_t r = 0; r < stages; ++r) {
-        const std::vector<row> y = whole[r].forward(texts[r], 0, length);
-        for (std::size_t t = 0; t < length; ++t) texts[r][t].y = texts[r][t].x, add(texts[r][t].y, 1, y[t]);
-        for (std::size_t t = 0; t < length && r + 1 < stages; ++t) texts[r + 1][t].x = texts[r][t].y;
-      }
-      std::vector<row> dy(length);
-      for (std::size_t t = 0; t < length; ++t) expected += miss(texts[1][t].y, letter(s, t + 1), 1.0 / 155, dy[t]);
-      for (std::size_t r = stages; r-- > 0;) {
-        const std::vector<row> dx = whole[r].backward(texts[r], 0, length, dy);
-        for (std::size_t t = 0; t < length; ++t) add(dy[t], 1, dx[t]);
-      }
-    }
+    const double expected = step_of_whole_texts(whole, lengths);
     same = same && std::abs(loss - expected) < 1e-12 * expected;
     const auto compare = [&](row& found, const row& right, row& weights) {
       row off = found;

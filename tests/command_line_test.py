@@ -1022,7 +1022,8 @@ class CommandLine(unittest.TestCase):
         lengths = ["--lengths", self.file("l.txt", "".join(f"{300 + 711 * i % 9000}\n" for i in range(24)) + "60000\n")]
         two = [*lengths, *QUADRATIC, "--pp", "2", "--dp", "2"]
         for typed, word in ((["--vpp", "2"], "chunks"), (["--weight-gradients", "apart"], "weights-apart"), (["--sharers", "2"], "shares-rows"),
-                            (["--exchange", "keep"], "shares-rows"), (["--exchange", "ring"], "ring"), (["--exchange", "queries"], "queries"), (["--exchange", "any"], "shares-rows")):
+                            (["--exchange", "keep"], "shares-rows"), (["--exchange", "ring"], "ring"), (["--exchange", "queries"], "queries"), (["--exchange", "any"], "shares-rows"),
+                            (["--planner", "te_cp"], "ring"), (["--planner", "hybrid_dp"], "ring"), (["--planner", "llama_cp"], "shares-rows")):
             with self.subTest(word=word):
                 self.fails(2, [" ".join(typed) + " needs a trainer with " + word, "--trainer"], *two, *typed, "--trainer", "plain")
                 self.plans(*two, *typed, "--trainer", word)
@@ -1031,6 +1032,8 @@ class CommandLine(unittest.TestCase):
             with self.subTest(word=word):
                 self.fails(2, [" ".join(typed) + " needs a trainer with " + word, "--trainer"], *one, *typed, "--trainer", "plain")
                 self.plans(*one, *typed, "--trainer", word)
+        for typed in (["--planner", "zeppelin"], ["--compare", "megatron,zeppelin"]):
+            self.fails(2, ["zeppelin needs --cost transformer or profiled", "no links of a GPU"], *two, *typed)
         self.fails(2, ["--trainer 'fast' is not packflow, plain, or a list", "shares-rows"], *one, "--trainer", "fast")
         for given, exchanges in (("plain", set()), ("shares-rows", {"keep"}), ("queries", {"queries"}), ("packflow", {"keep"})):
             self.plans(*two, "--memory", "70000tokens", "--trainer", given, "--json", self.outputs / "p.json")

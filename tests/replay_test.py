@@ -103,7 +103,7 @@ class Replay(unittest.TestCase):
             self.assertLessEqual(peak, cap, lengths)
 
     def test_transformer_plans(self):
-        for planner, vpp, recompute in itertools.product(PLANNERS, [1, 2], ["none", "selective"]):
+        for planner, vpp, recompute in itertools.product([*PLANNERS, "zeppelin"], [1, 2], ["none", "selective"]):
             made = self.replays(["--lengths", str(DATA / "lengths" / "azure_code_2023.txt"), *TRANSFORMER, "--planner", planner, "--batch",
                                  "256", "--dp", "2", "--pp", "4", "--tp", "2", "--vpp", str(vpp), "--recompute", recompute, "--seed", "7", "--explain"])
             self.assertEqual("bytes", made["memory_unit"])

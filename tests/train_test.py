@@ -95,7 +95,7 @@ class Train(unittest.TestCase):
             for shape in ("--dp 2 --pp 2", "--pp 4", "--pp 2 --vpp 2"):
                 with self.subTest(planner=planner, shape=shape):
                     self.assert_same_curve(expected, self.losses(*EXACT, "--planner", planner, *shape.split()))
-        for planner in "te_cp llama_cp hybrid_dp".split():  # replicas share sequences
+        for planner in "te_cp llama_cp hybrid_dp zeppelin".split():  # replicas share sequences
             for shape in ("--dp 2 --pp 2", "--dp 3", "--dp 2 --pp 2 --vpp 2"):
                 with self.subTest(planner=planner, shape=shape):
                     self.assert_same_curve(expected, self.losses(*EXACT, "--planner", planner, *shape.split()))

@@ -155,9 +155,8 @@ void resolve_trainer(options& o, const CLI::App& app) {
     throw needs("--weight-gradients apart", "weights-apart", "--weight-gradients");
   if (o.layout.shape.vocabulary == slimpack::vocabulary::spread && !can.spread_vocabulary)
     throw needs("--vocabulary spread", "spread-vocabulary", "--vocabulary");
-  const bool rings = o.planner == "te_cp" || o.planner == "hybrid_dp" || o.planner == "zeppelin";
-  if (rings && !can.exchanges.ring) throw needs("--planner " + o.planner, "ring", "--planner");
-  if (o.planner == "llama_cp" && !can.exchanges.keep) throw needs("--planner llama_cp", "shares-rows", "--planner");
+  if (const std::optional<slimpack::exchange> by = exchange_of(o.planner); by && !can.exchanges.contains(*by))
+    throw needs("--planner " + o.planner, *by == slimpack::exchange::keep ? "shares-rows" : std::string(slimpack::name_of(*by)), "--planner");
   const std::string again = name_of(o.layout.recompute);
   if (!can.recomputes(o.layout.recompute)) throw needs("--recompute " + again, again, "--recompute");
   if (given("--exchange") && o.exchanges != slimpack::exchange_set::all()) {

@@ -30,12 +30,6 @@ result<plan> slimpack_plan(const request& asked, std::span<const tokens> lengths
   return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}(lengths, asked.stop);
 }
 
-/// Tokens of a baseline's packs. Replicas that share every sequence run as few of each as they can.
-tokens pack_of(const request& asked) {
-  const auto& alone = baselines::sharing_none;
-  return std::find(alone.begin(), alone.end(), asked.planner) == alone.end() ? tokens{} : asked.context;
-}
-
 /// Calls with the schedule that slimpack's own plans have.
 template <class Call>
 auto with_schedule(const request& asked, const Call& call) {
@@ -65,12 +59,21 @@ bool cuts(const std::string& planner) {
   return baselines::with_named(planner, {}, {}, [](const auto& recipe) { return recipe.cuts; }).value_or(true);
 }
 
+std::optional<exchange> exchange_of(const std::string& planner) {
+  return baselines::with_named(planner, {}, {}, [](const auto& recipe) -> std::optional<exchange> {
+    if constexpr (requires { recipe.solver.exchange; })
+      return recipe.solver.exchange;
+    else
+      return std::nullopt;
+  }).value_or(std::nullopt);
+}
+
 result<plan> plan_named(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
   result<plan> made = std::visit(
       [&](const auto& cost) -> result<plan> {
         if (asked.planner == "milp") return plan_with_milp(asked, lengths, any);
         std::optional<result<plan>> baseline =
-            baselines::with_named(asked.planner, asked.shape, pack_of(asked), [&](auto recipe) {
+            baselines::with_named(asked.planner, asked.shape, asked.context, [&](auto recipe) {
               if constexpr (requires { recipe.solver.zone; }) recipe.solver.zone = asked.zone;
               return planner{asked.shape, recipe.slicer, cost, recipe.solver, recipe.schedule}(lengths, asked.stop);
             });

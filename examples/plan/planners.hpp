@@ -2,6 +2,7 @@
 #define SLIMPACK_EXAMPLES_PLAN_PLANNERS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -47,6 +49,9 @@ struct request {
 
 /// Whether that planner may cut a sequence.
 bool cuts(const std::string& planner);
+
+/// By which exchange its replicas share every sequence that they share; none of others.
+std::optional<slimpack::exchange> exchange_of(const std::string& planner);
 
 /// Least time, before the reduction of gradients, of any plan that cuts no sequence: each crosses the pipeline and comes
 /// back as one piece.

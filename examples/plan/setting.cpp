@@ -84,7 +84,7 @@ result<costs::model_shape> model_of(const options& o, std::vector<plan_origin::i
   if (!model) return model;
   model.value().name = read.value().title;
   inputs.push_back(kept("model", read.value().title, read.value().text));
-  if ( o.layout.shape.parts() <= model.value().layers) return model;
+  if (o.layout.shape.parts() <= model.value().layers) return model;
   return error{errc::invalid_input, "--pp " + std::to_string(o.layout.shape.stages) +
                                         (o.layout.shape.chunks > 1 ? " x --vpp " + std::to_string(o.layout.shape.chunks) : "") +
                                         " exceeds the " + std::to_string(model.value().layers) + " layers of " +

@@ -41,26 +41,8 @@ struct undivided {
   double loss{};
 
   undivided(std::size_t count, const std::vector<tokens>& lengths) {
-    using namespace adopt_tensor;
-    double all = 0;
-    for (const tokens length : lengths) all += static_cast<double>(length.value);
     for (std::size_t stage = 0; stage < count; ++stage) stages.push_back({heads_of(stage, 0, 1)});
-    for (sequence_id s{}; s.value < lengths.size(); ++s.value) {
-      const auto length = static_cast<std::size_t>(lengths[s.value].value);
-      std::vector<text> texts(count, text(length));
-      for (std::size_t t = 0; t < length; ++t) texts[0][t].x = letter(s, t);
-      for (std::size_t r = 0; r < count; ++r) {
-        const std::vector<row> y = stages[r].forward(texts[r], 0, length);
-        for (std::size_t t = 0; t < length; ++t) texts[r][t].y = texts[r][t].x, add(texts[r][t].y, 1, y[t]);
-        for (std::size_t t = 0; t < length && r + 1 < count; ++t) texts[r + 1][t].x = texts[r][t].y;
-      }
-      std::vector<row> dy(length);
-      for (std::size_t t = 0; t < length; ++t) loss += miss(texts.back()[t].y, letter(s, t + 1), 1 / all, dy[t]);
-      for (std::size_t r = count; r-- > 0;) {
-        const std::vector<row> dx = stages[r].backward(texts[r], 0, length, dy);
-        for (std::size_t t = 0; t < length; ++t) add(dy[t], 1, dx[t]);
-      }
-    }
+    loss = adopt_tensor::step_of_whole_texts(stages, lengths);
   }
 
   /// The norm of the difference to what a tensor rank of all replicas together has, over the norm.

@@ -13,7 +13,7 @@ struct search_progress {
   /// What is done with one layout after the other.
   enum class round : unsigned char {
     bounds,  ///< its lower bound is computed
-    probes,  ///< it is planned with the least effort
+    probes,  ///< it is planned with a small part of the effort
     plans,   ///< one of the best is planned with more of it
   };
 

@@ -60,8 +60,8 @@ concept bounds_layouts = requires(const PlanOf& plan_of, const shapes::layout& o
   { plan_of.least(on, cost, lengths) } -> std::same_as<seconds>;
 };
 
-/// The rounds of a shape search: every layout is bounded; those that can still be among the best few are planned with the
-/// least effort; the best of these with more of it, and the finalists with all.
+/// The rounds of a shape search: every layout is bounded; those that can still be among the best few are probed; the most
+/// promising of these are planned with more effort, and the finalists with all of it.
 template <class CostOf, class PlanOf>
 class contest {
  public:

@@ -19,10 +19,11 @@
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
-#include <cstddef>
+#include <bit>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,15 @@ enum class sharing_groups : unsigned char {
   power_of_two,   ///< the fewest neighbouring ones, 1, 2, 4, ..., on which a share of it is within the cap
   zones           ///< as few as have no more than the mean of all work, and a share within the cap, as far as its zone lets them
 };
+
+[[nodiscard]] constexpr std::string_view name_of(sharing_groups groups) noexcept {
+  switch (groups) {
+    case sharing_groups::all: return "all";
+    case sharing_groups::power_of_two: return "power_of_two";
+    case sharing_groups::zones: return "zones";
+  }
+  return {};
+}
 
 /// Baselines: context parallelism over the replicas, as trainers without slices have it. A micro-step holds whole sequences,
 /// at most `cap` tokens on a replica; of a sequence that m replicas share each has two of 2 m equal pieces, one from its front
@@ -79,54 +89,66 @@ struct context_parallel {
   friend constexpr bool operator==(const context_parallel&, const context_parallel&) = default;
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const context_parallel& s) {
-    return out << "solvers::context_parallel{.groups = solvers::sharing_groups::" << (s.groups == sharing_groups::all            ? "all"
-                                                                                             : s.groups == sharing_groups::zones ? "zones"
-                                                                                                                                 : "power_of_two")
-               << ", .exchange = exchange::" << slimpack::name_of(s.exchange) << ", .cap = {" << s.cap.value << "}, .zone = " << s.zone << '}';
+    return out << "solvers::context_parallel{.groups = solvers::sharing_groups::" << name_of(s.groups) << ", .exchange = exchange::"
+               << slimpack::name_of(s.exchange) << ", .cap = {" << s.cap.value << "}, .zone = " << s.zone << '}';
   }
 
  private:
+  /// The micro-steps of a batch.
   template <class Cost>
   [[nodiscard]] result<std::vector<detail::shared_column>> columns_of(const problem& batch, const Cost& cost) const {
     const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
     if (replicas > 1 && !allowed.contains(exchange))
       return error{errc::invalid_input, "the replicas are to share sequences by exchange::" + std::string(slimpack::name_of(exchange)) +
                                             ", which the compute does not offer"};
-    std::uint32_t most = replicas;  // sharers
-    while (groups == sharing_groups::power_of_two && (most & (most - 1)) != 0) most &= most - 1;
+    const std::uint32_t most = groups == sharing_groups::power_of_two ? std::bit_floor(replicas) : replicas;  // sharers
+    const std::vector<sequence> all = sequences_of(batch.lengths);
     tokens longest{};
-    for (const tokens length : batch.lengths) longest = std::max(longest, length);
+    for (const sequence& s : all) longest = std::max(longest, s.length);
     const tokens least = detail::share_of(longest, most, batch.shape.quantum);
     if (cap > tokens{} && least > cap)
       return error{errc::out_of_memory, "a sequence of " + std::to_string(longest.value) + " tokens takes " + std::to_string(least.value) +
                                             " on each of " + std::to_string(most) + " replicas, the cap is " + std::to_string(cap.value)};
     const tokens limit = cap > tokens{} ? cap : least;
-    const auto within = [&](const sequence& s, std::uint32_t sharers) { return detail::share_of(s.length, sharers, batch.shape.quantum) <= limit; };
-    if (groups == sharing_groups::all) return detail::in_arrival_order(batch, replicas, limit);
-    if (groups == sharing_groups::power_of_two) {
-      const auto fewest = [&](const sequence& s) {
-        std::uint32_t sharers = 1;
-        while (sharers < most && !within(s, sharers)) sharers *= 2;
-        return sharers;
-      };
-      return detail::longest_first(batch, replicas, limit, fewest, [](std::uint32_t first, std::uint32_t sharers) { return first % sharers == 0; },
-                                   [](const sequence& s) { return static_cast<double>(s.length.value); });
+    switch (groups) {
+      case sharing_groups::all: return detail::in_arrival_order(all, replicas, limit, batch.shape.quantum);
+      case sharing_groups::power_of_two: return by_cap(all, most, limit, batch.shape);
+      case sharing_groups::zones: return by_zones(all, limit, batch.shape, cost);
     }
-    const int stage = busiest_stage(cost, sequences_of(batch.lengths), batch.shape);
-    const auto work = [&](const sequence& s) { return stage_time(cost, {s.id, {0}, s.length}, stage, batch.shape).value; };
-    double mean = 0;
-    for (const sequence& s : sequences_of(batch.lengths)) mean += work(s) / replicas;
-    const auto as_zones_let = [&](const sequence& s) {
-      std::uint32_t sharers = 1;
-      for (std::uint32_t next; sharers < replicas; sharers = next) {
-        next = zone.larger(sharers, replicas);
-        const bool must = !within(s, sharers);
-        if (!must && (work(s) / sharers <= mean || !zone.allow(s.length, next))) break;
-      }
-      return sharers;
+    return std::vector<detail::shared_column>{};
+  }
+
+  static std::vector<detail::shared_column> by_cap(const std::vector<sequence>& all, std::uint32_t most, tokens limit, const shape& on) {
+    const auto sharers = [&](const sequence& s) {
+      std::uint32_t fewest = 1;
+      while (fewest < most && detail::share_of(s.length, fewest, on.quantum) > limit) fewest *= 2;
+      return fewest;
     };
-    return detail::longest_first(batch, replicas, limit, as_zones_let,
-                                 [&](std::uint32_t first, std::uint32_t sharers) { return zone.may_begin(first, sharers, replicas); }, work);
+    const auto begins = [](std::uint32_t first, std::uint32_t group) { return first % group == 0; };
+    const auto size = [](const sequence& s) { return static_cast<double>(s.length.value); };
+    return detail::longest_first(all, on, limit, sharers, begins, size);
+  }
+
+  template <class Cost>
+  [[nodiscard]] std::vector<detail::shared_column> by_zones(const std::vector<sequence>& all, tokens limit, const shape& on,
+                                                            const Cost& cost) const {
+    const auto replicas = static_cast<std::uint32_t>(on.replicas);
+    const int stage = busiest_stage(cost, all, on);
+    std::vector<double> work;  // by sequence
+    for (const sequence& s : all) work.push_back(stage_time(cost, {s.id, {0}, s.length}, stage, on).value);
+    double mean = 0;  // of replicas
+    for (const double one : work) mean += one / replicas;
+    const auto sharers = [&](const sequence& s) {
+      std::uint32_t now = 1;
+      for (std::uint32_t next; now < replicas; now = next) {
+        next = zone.larger(now, replicas);
+        const bool must = detail::share_of(s.length, now, on.quantum) > limit;
+        if (!must && (work[s.id.value] / now <= mean || !zone.allow(s.length, next))) break;
+      }
+      return now;
+    };
+    const auto begins = [&](std::uint32_t first, std::uint32_t group) { return zone.may_begin(first, group, replicas); };
+    return detail::longest_first(all, on, limit, sharers, begins, [&](const sequence& s) { return work[s.id.value]; });
   }
 };
 

@@ -22,8 +22,7 @@ inline constexpr std::array<std::string_view, 8> names{"megatron", "dp_balanced"
 inline constexpr std::span<const std::string_view> sharing_none = std::span(names).first<4>();
 
 /// What `use` answers about the recipe of that name; nothing where no baseline has it.
-/// context: tokens of a pack of those that do not cut, 0: the batch's longest sequence; of te_cp, llama_cp, hybrid_dp and zeppelin the cap of
-/// a replica in a micro-step, 0: the least that lets the longest sequence in
+/// context: tokens of a pack of those that do not cut; 0: the batch's longest sequence
 template <class Use>
 [[nodiscard]] auto with_named(std::string_view name, const shape& on, tokens context, Use&& use)
     -> std::optional<std::invoke_result_t<Use&, decltype(megatron(on))>> {
@@ -31,10 +30,10 @@ template <class Use>
   if (name == "dp_balanced") return use(dp_balanced(on, context));
   if (name == "karmarkar_karp") return use(karmarkar_karp(on, context));
   if (name == "chunked") return use(chunked(on));
-  if (name == "te_cp") return use(te_cp(on, context));
-  if (name == "llama_cp") return use(llama_cp(on, context));
-  if (name == "hybrid_dp") return use(hybrid_dp(on, context));
-  if (name == "zeppelin") return use(zeppelin(on, context));
+  if (name == "te_cp") return use(te_cp(on));
+  if (name == "llama_cp") return use(llama_cp(on));
+  if (name == "hybrid_dp") return use(hybrid_dp(on));
+  if (name == "zeppelin") return use(zeppelin(on));
   return std::nullopt;
 }
 

@@ -6,10 +6,10 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/divide/unfold.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -48,12 +48,13 @@ struct shared_column {
 /// Next-fit: each sequence on all replicas, and in the last micro-step, or in a new one where a replica would get more than
 /// the limit. Short ones that some replicas have nothing of begin in turn on each.
 /// Requires  a limit that lets each sequence in alone
-[[nodiscard]] inline std::vector<shared_column> in_arrival_order(const problem& batch, std::uint32_t replicas, tokens limit) {
+[[nodiscard]] inline std::vector<shared_column> in_arrival_order(std::span<const sequence> batch, std::uint32_t replicas, tokens limit,
+                                                                tokens quantum) {
   std::vector<shared_column> columns;
   tokens held{};
-  for (const sequence& s : solvers::sequences_of(batch.lengths)) {
-    const std::uint32_t sharers = sharers_within(s.length, replicas, batch.shape.quantum);
-    const tokens share = share_of(s.length, sharers, batch.shape.quantum);
+  for (const sequence& s : batch) {
+    const std::uint32_t sharers = sharers_within(s.length, replicas, quantum);
+    const tokens share = share_of(s.length, sharers, quantum);
     if (columns.empty() || held + share > limit) columns.emplace_back(), held = {};
     const std::uint32_t ways = replicas - sharers + 1;
     columns.back().entries.push_back({s, static_cast<std::uint32_t>(columns.back().entries.size()) % ways, sharers});
@@ -67,9 +68,10 @@ struct shared_column {
 /// may begin where `begins(replica, sharers)`.
 /// Requires  shares within the limit
 template <class SharersFor, class Begins, class Load>
-[[nodiscard]] std::vector<shared_column> longest_first(const problem& batch, std::uint32_t replicas, tokens limit,
+[[nodiscard]] std::vector<shared_column> longest_first(std::span<const sequence> batch, const shape& on, tokens limit,
                                                        const SharersFor& sharers_for, const Begins& begins, const Load& load) {
-  std::vector<sequence> order = solvers::sequences_of(batch.lengths);
+  const auto replicas = static_cast<std::uint32_t>(on.replicas);
+  std::vector<sequence> order(batch.begin(), batch.end());
   std::stable_sort(order.begin(), order.end(), [](const sequence& a, const sequence& b) { return a.length > b.length; });
   struct column_state {
     std::vector<tokens> held;  // of each replica
@@ -79,18 +81,21 @@ template <class SharersFor, class Begins, class Load>
   std::vector<column_state> states;
   for (const sequence& s : order) {
     const std::uint32_t group = sharers_for(s);
-    const std::uint32_t sharers = sharers_within(s.length, group, batch.shape.quantum);
-    const tokens share = share_of(s.length, sharers, batch.shape.quantum);
+    const std::uint32_t sharers = sharers_within(s.length, group, on.quantum);
+    const tokens share = share_of(s.length, sharers, on.quantum);
+    const double load_each = load(s) / sharers;
     for (std::size_t c = 0;; ++c) {
       if (c == columns.size()) columns.emplace_back(), states.push_back({std::vector<tokens>(replicas), std::vector<double>(replicas)});
       column_state& now = states[c];
       const auto most = [&](const auto& of, std::uint32_t first) { return *std::max_element(of.begin() + first, of.begin() + first + sharers); };
       std::optional<std::uint32_t> best;
-      for (std::uint32_t first = 0; first + group <= replicas; ++first)
-        if (begins(first, group) && most(now.held, first) + share <= limit && (!best || most(now.load, first) < most(now.load, *best))) best = first;
+      for (std::uint32_t first = 0; first + group <= replicas; ++first) {
+        if (!begins(first, group) || most(now.held, first) + share > limit) continue;
+        if (!best || most(now.load, first) < most(now.load, *best)) best = first;
+      }
       if (!best) continue;
       columns[c].entries.push_back({s, *best, sharers});
-      for (std::uint32_t r = *best; r < *best + sharers; ++r) now.held[r] += share, now.load[r] += load(s) / sharers;
+      for (std::uint32_t r = *best; r < *best + sharers; ++r) now.held[r] += share, now.load[r] += load_each;
       break;
     }
   }
