@@ -1,17 +1,20 @@
 // A trainer with tensor parallelism adopts slimpack: two ranks of each stage have half of the heads, and sum their outputs by an
 // all-reduce of the trainer's own. Each tensor rank runs the same plan over a transport of its own. Gradients equal those of
-// undivided layers on whole sequences.
+// undivided layers on whole sequences. At the end a rank fails: a watchdog over all ranks ends the step on each.
 #include <slimpack/executors/packflow.hpp>
+#include <slimpack/executors/watchdog.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <array>
-#include <barrier>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
 #include <functional>
 #include <future>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <vector>
 
@@ -21,19 +24,35 @@ using row = std::array<double, width>;
 using slot = std::array<double, head_width>;
 class all_reduce {
  public:
-  explicit all_reduce(std::size_t ranks) : all_(static_cast<std::ptrdiff_t>(ranks)), given_(ranks) {}
-  void operator()(std::size_t rank, std::vector<row>& rows) {  // becomes the sum over the ranks, in one order on all
+  explicit all_reduce(std::size_t ranks) : given_(ranks) {}
+  bool operator()(std::size_t rank, std::vector<row>& rows) {  // becomes the sum over the ranks, in one order on all
     given_[rank] = &rows;
-    all_.arrive_and_wait();
+    if (!meet()) return false;
     std::vector<row> sum(rows.size());
     for (const std::vector<row>* one : given_)
       for (std::size_t t = 0; t < sum.size(); ++t)
         for (std::size_t i = 0; i < width; ++i) sum[t][i] += (*one)[t][i];
-    all_.arrive_and_wait();
+    if (!meet()) return false;
     rows = std::move(sum);
+    return true;
+  }
+  void end() noexcept {  // for good, as ncclCommAbort: whoever waits, or will, returns false
+    const std::lock_guard lock(mutex_);
+    ended_ = true, all_came_.notify_all();
   }
  private:
-  std::barrier<> all_;
+  bool meet() {
+    std::unique_lock lock(mutex_);
+    const int round = round_;
+    if (++came_ == given_.size()) came_ = 0, ++round_, all_came_.notify_all();
+    all_came_.wait(lock, [&] { return ended_ || round_ != round; });
+    return !ended_;
+  }
+  std::mutex mutex_;
+  std::condition_variable all_came_;
+  std::size_t came_{};
+  int round_{};
+  bool ended_{};
   std::vector<const std::vector<row>*> given_;
 };
 struct head {  // q, k, v from a row: divided by columns of the layer; output to a row: divided by rows
@@ -139,7 +158,8 @@ double step_of_whole_texts(std::vector<layer>& stages, const std::vector<slimpac
 struct stage {
   static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
   layer own;
-  std::function<void(std::vector<row>&)> sum_up{};  // over the ranks of the stage
+  std::function<bool(std::vector<row>&)> sum_up{};  // over the ranks of the stage
+  std::function<void()> end_sum{};
   double sum{};
   std::map<slimpack::sequence_id, text> texts{};
 
@@ -152,7 +172,7 @@ struct stage {
     for (std::size_t t = begin; t < end; ++t)
       all[t].x = in.empty() ? letter(p.slice.sequence, t) : slimpack::as<row>(in)[t - begin];
     std::vector<row> y = own.forward(all, begin, end);
-    sum_up(y);
+    if (!sum_up(y)) return no_sum();
     for (std::size_t t = begin; t < end; ++t) add(y[t - begin], 1, all[t].x), all[t].y = y[t - begin];
     return out.put(y);
   }
@@ -166,12 +186,14 @@ struct stage {
       else
         dy[t - begin] = slimpack::as<row>(in)[t - begin];
     std::vector<row> dx = own.backward(all, begin, end, dy);
-    sum_up(dx);
+    if (!sum_up(dx)) return no_sum();
     for (std::size_t t = begin; t < end; ++t) add(dx[t - begin], 1, dy[t - begin]);
     if (begin == 0) texts.erase(p.slice.sequence);
     return out.put(dx);
   }
   void discard(const slimpack::piece& p) { texts.erase(p.slice.sequence); }
+  void interrupt() noexcept { end_sum(); }  // called by the watchdog's thread, when another rank has failed
+  static slimpack::error no_sum() { return {slimpack::errc::compute_failed, "the all-reduce failed"}; }
 };
 
 int main() {
@@ -179,17 +201,23 @@ int main() {
   const std::vector<slimpack::tokens> lengths{{37}, {6}, {90}, {1}, {21}};
   const slimpack::plan plan = slimpack::planner_for<stage>({.stages = stages, .tensor = tensor, .quantum = {4}})(lengths).value();
   std::array<all_reduce, stages> group{all_reduce{tensor}, all_reduce{tensor}};
-  std::array<slimpack::transports::threads, tensor> world{slimpack::transports::threads{stages}, slimpack::transports::threads{stages}};
+  std::array<slimpack::transports::threads, tensor> alike{slimpack::transports::threads{stages}, slimpack::transports::threads{stages}};
+  slimpack::transports::threads job{stages * tensor};  // of all ranks, for the watchdogs
+  using watchdog = slimpack::executors::watchdog<slimpack::transports::threads::port>;
+  std::array<std::unique_ptr<watchdog>, stages * tensor> watchdogs;
+  for (int rank = 0; std::unique_ptr<watchdog>& one : watchdogs) one = std::make_unique<watchdog>(job.endpoint(rank++));
   std::array<std::array<stage, tensor>, stages> all;
   for (std::size_t s = 0; s < stages; ++s)
     for (std::size_t t = 0; t < tensor; ++t) {
-      all[s][t].sum_up = [&, s, t](std::vector<row>& rows) { group[s](t, rows); };
+      all[s][t].sum_up = [&, s, t](std::vector<row>& rows) { return group[s](t, rows); };
+      all[s][t].end_sum = [&, s] { group[s].end(); };
       for (std::size_t h = 0; h < heads / tensor; ++h) all[s][t].own.own.emplace_back(s * heads + t * heads / tensor + h);
     }
   const auto run = [&](std::size_t s, std::size_t t) {
-    auto port = world[t].endpoint(static_cast<int>(s));  // to the other stages, of the same heads
-    const slimpack::executors::packflow<> packflow{.trainer_rank = [&](int of) { return of * static_cast<int>(tensor) + static_cast<int>(t); }};
-    return packflow.execute(plan, all[s][t], port).value().loss_sum;
+    auto port = alike[t].endpoint(static_cast<int>(s));  // to the other stages, of the same heads
+    const slimpack::executors::packflow<> packflow{
+        .trainer_rank = [&](int of) { return of * static_cast<int>(tensor) + static_cast<int>(t); }, .world = watchdogs[s * tensor + t].get()};
+    return packflow.execute(plan, all[s][t], port);
   };
   // End of what adopts slimpack.
 
@@ -198,11 +226,11 @@ int main() {
     std::vector<layer> whole(stages);  // of the step as it was
     for (std::size_t s = 0; s < stages; ++s)
       for (const stage& one : all[s]) whole[s].own.insert(whole[s].own.end(), one.own.own.begin(), one.own.own.end());
-    std::vector<std::future<double>> losses;
+    std::vector<std::future<slimpack::result<slimpack::step_report>>> steps;
     for (std::size_t s = 0; s < stages; ++s)
-      for (std::size_t t = 0; t < tensor; ++t) losses.push_back(std::async(std::launch::async, run, s, t));
-    const double loss = losses[0].get();
-    for (std::size_t i = 1; i < losses.size(); ++i) same = losses[i].get() == loss && same;
+      for (std::size_t t = 0; t < tensor; ++t) steps.push_back(std::async(std::launch::async, run, s, t));
+    const double loss = steps[0].get().value().loss_sum;
+    for (std::size_t i = 1; i < steps.size(); ++i) same = steps[i].get().value().loss_sum == loss && same;
     const double expected = step_of_whole_texts(whole, lengths);
     same = same && std::abs(loss - expected) < 1e-12 * expected;
     const auto compare = [&](row& found, const row& right, row& weights) {
@@ -222,4 +250,10 @@ int main() {
     if (step % 10 == 0) std::printf("step %2d, loss %.4f\n", step, loss);
   }
   std::printf("2 stages of 2 tensor ranks: loss and gradients are %sthose of undivided layers on whole sequences\n", same ? "" : "not ");
+
+  all[1][1].sum_up = [](std::vector<row>&) { return false; };
+  std::vector<std::future<slimpack::result<slimpack::step_report>>> last;
+  for (std::size_t s = 0; s < stages; ++s)
+    for (std::size_t t = 0; t < tensor; ++t) last.push_back(std::async(std::launch::async, run, s, t));
+  for (int rank = 0; auto& step : last) std::printf("rank %d: %s\n", rank++, step.get().error().detail.c_str());
 }

@@ -2,18 +2,21 @@
 #define SLIMPACK_TESTS_ADOPTION_TENSOR_RANKS_HPP
 
 #include <slimpack/executors/packflow.hpp>
+#include <slimpack/executors/watchdog.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <algorithm>
 #include <array>
-#include <barrier>
 #include <cmath>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdio>
 #include <functional>
 #include <future>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <vector>
 

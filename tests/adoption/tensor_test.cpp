@@ -29,7 +29,7 @@ void run(std::size_t stages, std::size_t replicas, std::size_t ranks) {
     for (std::size_t g = 0; g < stages * replicas; ++g) {
       adopt_tensor::stage& one = all[t][g];
       one.own.own = tests::heads_of(g % stages, t, ranks);
-      one.sum_up = [&, g, t](std::vector<adopt_tensor::row>& rows) { (*groups[g])(t, rows); };
+      one.sum_up = [&, g, t](std::vector<adopt_tensor::row>& rows) { return (*groups[g])(t, rows); };
       steps.push_back(std::async(std::launch::async, [&, t, g] {
         auto port = worlds[t]->endpoint(static_cast<int>(g));
         return executors::packflow{}.execute(p, all[t][g], port);

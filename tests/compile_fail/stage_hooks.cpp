@@ -18,6 +18,7 @@ struct counts { int reductions(int chunk) const; };
 struct losses { double loss() const; };
 struct holds { bytes held() const; };
 struct aborts { void abort_step(); };
+struct ends { void interrupt() noexcept; };
 struct makes { tensor make_tensor(tokens); };
 struct spreads { vocabulary_format vocabulary_rows() const; };
 struct copies { void copy_rows(std::span<const std::byte>, std::span<std::byte>); };
@@ -33,6 +34,7 @@ struct counts { long reductions(int chunk) const; };                          //
 struct losses { result<double> loss() const; };                               // another answer
 struct holds { std::size_t held() const; };                                   // without its unit
 struct aborts { private: void abort_step(); };                                // private
+struct ends { void interrupt(); };                                            // may throw
 struct makes { tensor make_tensor(bytes); };                                  // of another unit
 struct spreads { message_format vocabulary_rows() const; };                   // of one of the two formats
 struct copies { bool copy_rows(std::span<const std::byte>, std::span<std::byte>); };  // an answer that nobody hears
@@ -63,6 +65,8 @@ void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts&
   (void)held_by(h);
   // expected-diagnostic: a stage compute's abort_step() is public and gives void
   abort_step(i);
+  // expected-diagnostic: a stage compute's interrupt() is public, noexcept and gives void
+  (void)interrupt_of<ends>();
   // expected-diagnostic: a stage compute's make_tensor(tokens) is public
   (void)make_tensor(j, {});
   // expected-diagnostic: a stage compute's vocabulary_rows() is public, const and gives vocabulary_format

@@ -28,13 +28,15 @@ struct socket {
 struct gathers : plain { result<void> all_gather(std::span<const std::byte>, std::span<std::byte>); };
 struct sums : plain { template <class T> result<void> all_reduce(std::span<T>, std::span<const int>); };
 struct ends : plain { result<void> finish(); };
+struct waits : plain { result<void> allows_threads() const; };
 #else
 struct gathers : plain { result<void> all_gather(std::span<std::byte>); };
 struct sums : plain { template <class T> bool all_reduce(std::span<T>, std::span<const int>); };
 struct ends : plain { void finish(); };
+struct waits : plain { bool allows_threads() const; };
 #endif
 
-void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, std::span<const std::byte> out, std::span<std::byte> in,
+void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, waits& e, std::span<const std::byte> out, std::span<std::byte> in,
          std::span<float> data, std::span<const int> group) {
   // expected-diagnostic: a transport's all_gather(span<const byte>, span<byte>) is public and gives result<void>
   (void)all_gather(a, out, in);
@@ -42,6 +44,8 @@ void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, std::sp
   (void)all_reduce(b, data, group);
   // expected-diagnostic: a transport's finish() is public and gives result<void>
   (void)finish(c);
+  // expected-diagnostic: a transport's allows_threads() is public, const and gives result<void>
+  (void)allows_threads(e);
   // expected-diagnostic: a link's close() is public and takes nothing
   d.end({});
 }

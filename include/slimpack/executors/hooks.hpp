@@ -50,6 +50,11 @@
 ///                                                   spread vocabulary also asked of number chunks()
 ///   double loss()                                   after the reduction: this rank's weighted sum  0
 ///   bytes held() const                              at the end of a step: must be 0                not asked
+///   void interrupt() noexcept                       on a watchdog's thread (watchdog.hpp), at most   not asked: a call
+///                                                   once a step, while a call of the compute runs   that waits for a
+///                                                   and another rank has failed: end what the call   rank which failed
+///                                                   waits for, so that it returns an error; returns  is named to sink
+///                                                   at once
 ///   void abort_step()                               on every rank after a step that failed: drop   nothing
 ///                                                   all gradients and states
 ///   Tensor make_tensor(tokens)                      memory for a message: as many as are under way 64-byte aligned
@@ -105,6 +110,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(reductions);
 SLIMPACK_DETAIL_HAS_MEMBER(loss);
 SLIMPACK_DETAIL_HAS_MEMBER(held);
 SLIMPACK_DETAIL_HAS_MEMBER(abort_step);
+SLIMPACK_DETAIL_HAS_MEMBER(interrupt);
 SLIMPACK_DETAIL_HAS_MEMBER(make_tensor);
 SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_rows);
 SLIMPACK_DETAIL_HAS_MEMBER(copy_rows);
@@ -233,6 +239,18 @@ void abort_step(Compute& compute) {
     compute.abort_step();
   else
     static_assert(!detail::has_member_abort_step<Compute>, "a stage compute's abort_step() is public and gives void");
+}
+
+/// What calls a compute's interrupt; null where it has none.
+template <class Compute>
+[[nodiscard]] constexpr auto interrupt_of() -> void (*)(Compute&) {
+  if constexpr (requires(Compute& compute) { { compute.interrupt() } noexcept -> std::same_as<void>; }) {
+    return [](Compute& compute) { compute.interrupt(); };
+  } else {
+    static_assert(!detail::has_member_interrupt<Compute>,
+                  "a stage compute's interrupt() is public, noexcept and gives void: it is called on another thread");
+    return nullptr;
+  }
 }
 
 /// The compute's answer; of width 0 where it says nothing: its vocabulary is in one place.

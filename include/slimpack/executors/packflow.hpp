@@ -3,6 +3,7 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/executors/detail/stage_run.hpp>
+#include <slimpack/executors/step_watch.hpp>
 #include <slimpack/schedules/list.hpp>
 
 #include <concepts>
@@ -32,7 +33,7 @@ namespace slimpack::executors {
 /// Where the plan spreads the vocabulary over the stages, each runs its share of the words by four more calls
 /// (executors/hooks.hpp). Gradients of hidden rows that these complete on the last stage are kept there by the runtime, until
 /// the backward that takes them.
-/// All calls of the compute are made on the calling thread. Nothing is kept from one step to the next.
+/// All calls of the compute are made on the calling thread, but interrupt. Nothing is kept from one step to the next.
 ///
 /// When something goes wrong, on any rank: every rank's transport is told and wakes, pieces that were forwarded are
 /// discarded, abort_step is called, and execute returns that rank's error, which names rank, replica, stage, chunk where there
@@ -49,6 +50,8 @@ struct packflow {
   std::function<void(std::string_view)> sink{};  ///< hears why a step stopped, once; the result says the same
   std::function<int(int)> trainer_rank{};  ///< the trainer's number of a rank of the transport, the same function on all
                                            ///< ranks: how errors name it. Sentences of the transport's own keep its numbers
+  step_watch* world{};  ///< where a job runs the plan over several transports, as tensor ranks do: hears on each rank of failures
+                        ///< on all (watchdog.hpp). With it, no rank returns a report before all ranks of the job have succeeded
 
   template <class Compute, transport Transport>
     requires computes_for<Compute, Schedule>
@@ -111,7 +114,7 @@ struct packflow {
 
   template <class Plan, class Compute, class Transport>
   result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport, bool forward_only) const {
-    detail::stage_run<Compute, Transport> run{p, compute, transport, step, trainer_rank, forward_only};
+    detail::stage_run<Compute, Transport> run{p, compute, transport, {step, &trainer_rank, &sink, world, forward_only}};
     result<step_report> outcome = run.attempt();
     if (outcome) return outcome;
     const error told = run.stop(std::move(outcome).error());

@@ -18,6 +18,8 @@
 ///   static constexpr bool starts_all_reduce                whether its all_reduce only issues work, as on a stream,    false
 ///                                                          so that it may be called in the middle of a program
 ///   result<void> finish()                                  returns when every operation has ended  nothing
+///   result<void> allows_threads() const                    whether one thread may call it while    yes
+///                                                          another calls another transport
 ///
 /// The defaults move host memory over channel 0, which is theirs. A transport of device memory offers all
 /// three; its finish waits for the work of the compute, too, since losses are read after it.
@@ -29,6 +31,7 @@ namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(all_gather);
 SLIMPACK_DETAIL_HAS_MEMBER(all_reduce);
 SLIMPACK_DETAIL_HAS_MEMBER(finish);
+SLIMPACK_DETAIL_HAS_MEMBER(allows_threads);
 }  // namespace detail
 
 /// Gathers `own` from every rank into `all`, in order of rank: size() times own.size() bytes on each.
@@ -62,6 +65,17 @@ result<void> finish(Transport& transport) {
     return transport.finish();
   } else {
     static_assert(!detail::has_member_finish<Transport>, "a transport's finish() is public and gives result<void>");
+    return success();
+  }
+}
+
+template <class Transport>
+[[nodiscard]] result<void> allows_threads(const Transport& transport) {
+  if constexpr (requires { { transport.allows_threads() } -> std::same_as<result<void>>; }) {
+    return transport.allows_threads();
+  } else {
+    static_assert(!detail::has_member_allows_threads<Transport>,
+                  "a transport's allows_threads() is public, const and gives result<void>");
     return success();
   }
 }

@@ -91,7 +91,7 @@ namespace slimpack::transports {
 /// Abort: every rank is told, forgets its receives, and takes in and drops what others still send until each of them
 /// has said that nothing more comes. abort returns when that has happened; all ranks must therefore call it, as ranks
 /// that are woken do. So no rank can be further ahead than another's abort, and what it sends there comes after the
-/// last that is dropped. Where a peer says nothing within the time-out (it is dead, or computes longer than that), no
+/// last that is dropped. Where a peer says nothing within abort_time_out (it is dead, or computes longer than that), no
 /// later call succeeds: each answers transport_failed. A long message from such a peer that had begun to arrive may
 /// then still write to its buffer, since MPI cannot take it back.
 ///
@@ -105,6 +105,8 @@ class mpi {
  public:
   struct options {
     seconds time_out{60};  ///< more than a rank computes between two calls
+    std::optional<seconds> abort_time_out{};  ///< how long abort waits for others to abort, too; time_out where not given. It may
+                                              ///< be short where a watchdog ends calls of the compute (executors/watchdog.hpp)
   };
 
   /// A message on its way. Once it is through, test goes on saying so.
@@ -127,6 +129,14 @@ class mpi {
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
+  /// Errors    invalid_input: MPI was initialised for fewer threads
+  [[nodiscard]] result<void> allows_threads() const {
+    int level = MPI_THREAD_SINGLE;
+    if (const int code = MPI_Query_thread(&level); code != MPI_SUCCESS) return error{errc::transport_failed, detail::mpi_message(code)};
+    if (level >= MPI_THREAD_MULTIPLE) return success();
+    return error{errc::invalid_input, "MPI was initialised for calls of one thread at a time: a transport with a thread of its own needs "
+                                      "MPI_Init_thread with MPI_THREAD_MULTIPLE"};
+  }
 
   /// Requires   the bytes stay as they are until the message is through
   [[nodiscard]] result<handle> send(int peer, int channel, std::span<const std::byte> data) {
@@ -322,7 +332,7 @@ class mpi {
       tell(peer, silence_tag(), {});
       talking.push_back(peer);
     }
-    detail::polling poll(options_.time_out);
+    detail::polling poll(options_.abort_time_out.value_or(options_.time_out));
     for (;;) {
       std::erase_if(talking, [&](int peer) { return fell_silent(peer); });
       std::erase_if(loose_, [&](loose& l) {

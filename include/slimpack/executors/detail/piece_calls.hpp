@@ -7,6 +7,7 @@
 #include <slimpack/executors/detail/message_owner.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/detail/watched_call.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/sharing.hpp>
 
@@ -53,8 +54,9 @@ auto result_of(Call&& call) {
 template <class Compute, class Exchange>
 class piece_calls {
  public:
-  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange)
-      : compute_(&compute), script_(&script), exchange_(&exchange), width_(compute.format().bytes_per_token()),
+  /// watch: of the step; may be null
+  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, executors::step_watch* watch)
+      : compute_(&compute), script_(&script), exchange_(&exchange), step_watch_(watch), width_(compute.format().bytes_per_token()),
         chunks_(static_cast<std::size_t>(script.on.chunks)), last_(script.last_of_chunks()) {
     for (chunk_state& c : chunks_) {
       if constexpr (any_cuts) {
@@ -152,15 +154,15 @@ class piece_calls {
     outgoing to = with.out.empty() ? outgoing{} : outgoing{with.out};
     result<void> done = success();
     switch (flow_of(i)) {
-      case flow::embedding: done = result_of([&] { return compute_->embed(pack, with.in, to); }); break;
-      case flow::output: done = result_of([&] { return compute_->output(pack, with.in, to); }); break;
-      case flow::output_weights: done = result_of([&] { return compute_->output_weights(pack, with.in); }); break;
-      default: done = result_of([&] { return compute_->embed_gradients(pack, with.in, to); });
+      case flow::embedding: done = watched([&] { return compute_->embed(pack, with.in, to); }); break;
+      case flow::output: done = watched([&] { return compute_->output(pack, with.in, to); }); break;
+      case flow::output_weights: done = watched([&] { return compute_->output_weights(pack, with.in); }); break;
+      default: done = watched([&] { return compute_->embed_gradients(pack, with.in, to); });
     }
     if (done) done = check(to, size, format_of(script_->content_out(i)));
     if (done && script_->gathers(i)) {
       outgoing rows{with.rows}, statistics{with.statistics};
-      done = result_of([&] { return compute_->gather_output(pack, with.partials, rows, statistics); });
+      done = watched([&] { return compute_->gather_output(pack, with.partials, rows, statistics); });
       if (done) done = check(rows, size);
       if (done) done = check(statistics, size, format_of(message_content::statistics));
     }
@@ -273,7 +275,7 @@ class piece_calls {
     sharing& with = *exchange_;
     if constexpr (has_state) {
       std::vector<state> states(row.size());
-      result<void> done = result_of([&] { return compute_->forward(row, std::span(states), in, out, with); });
+      result<void> done = watched([&] { return compute_->forward(row, std::span(states), in, out, with); });
       for (std::size_t k = 0; done && k < row.size(); ++k) {
         chunks_[row[k].chunk].states[first + k] = std::move(states[k]);
         keep(row[k], first + k);
@@ -281,7 +283,7 @@ class piece_calls {
       return done;
     } else {
       for (std::size_t k = 0; k < row.size(); ++k) keep(row[k], first + k);  // a call that fails has its discard, too
-      return result_of([&] { return compute_->forward(row, in, out, with); });
+      return watched([&] { return compute_->forward(row, in, out, with); });
     }
   }
 
@@ -290,9 +292,9 @@ class piece_calls {
     for (std::size_t k = 0; k < row.size(); ++k) give_back(row[k], first + k);
     if constexpr (has_state) {
       std::vector<state> states = taken(row, first);
-      return result_of([&] { return compute_->backward(row, std::span(states), in, out, with); });
+      return watched([&] { return compute_->backward(row, std::span(states), in, out, with); });
     } else {
-      return result_of([&] { return compute_->backward(row, in, out, with); });
+      return watched([&] { return compute_->backward(row, in, out, with); });
     }
   }
 
@@ -364,14 +366,14 @@ class piece_calls {
     requires(by_piece)
   {
     if constexpr (has_state) {
-      result<state> made = result_of([&] { return compute_->forward(one, in, out); });
+      result<state> made = watched([&] { return compute_->forward(one, in, out); });
       if (!made) return std::move(made).error();
       chunks_[one.chunk].states[at].emplace(std::move(made).value());
       keep(one, at);
       return success();
     } else {
       keep(one, at);  // a call that fails half-way has its discard, too
-      return result_of([&] { return compute_->forward(one, in, out); });
+      return watched([&] { return compute_->forward(one, in, out); });
     }
   }
 
@@ -383,14 +385,14 @@ class piece_calls {
       for (std::size_t k = 0; k < pack_.size(); ++k) {
         running_ = std::span<const piece>(pack_).subspan(k, 1);
         release(pack_[k], first + k);
-        result<void> done = result_of([&] { return compute_->weights(pack_[k]); });
+        result<void> done = watched([&] { return compute_->weights(pack_[k]); });
         if (done) done = reduced_in_time(pack_[k]);
         if (!done) return named(of_compute(std::move(done).error()));
       }
     } else {
       const std::span<const piece> pack = running_ = pack_;
       for (std::size_t k = 0; k < pack.size(); ++k) release(pack[k], first + k);
-      result<void> done = result_of([&] { return compute_->weights(pack); });
+      result<void> done = watched([&] { return compute_->weights(pack); });
       if (done) done = reduced_in_time(pack.back());
       if (!done) return named(of_compute(std::move(done).error()));
     }
@@ -404,18 +406,18 @@ class piece_calls {
   {
     give_back(one, at);
     if constexpr (has_state)
-      return result_of([&] {
+      return watched([&] {
         return compute_->backward(one, take(chunks_[one.chunk].states[script_->forward_of[at]]), in, out);
       });
     else
-      return result_of([&] { return compute_->backward(one, in, out); });
+      return watched([&] { return compute_->backward(one, in, out); });
   }
 
   result<void> forward(std::size_t first, std::span<const std::byte> in, outgoing& out) {
     const std::span<const piece> pack = pack_;
     if constexpr (!has_state)
       for (std::size_t k = 0; k < pack.size(); ++k) keep(pack[k], first + k);  // as above
-    result<void> done = result_of([&] {
+    result<void> done = watched([&] {
       if constexpr (has_state)
         return compute_->forward(pack, std::span(chunks_[pack[0].chunk].states).subspan(first, pack.size()), in, out);
       else
@@ -431,9 +433,9 @@ class piece_calls {
     for (std::size_t k = 0; k < pack.size(); ++k) give_back(pack[k], first + k);
     if constexpr (has_state) {
       std::vector<state> states = taken(pack, first);
-      return result_of([&] { return compute_->backward(pack, std::span(states), in, out); });
+      return watched([&] { return compute_->backward(pack, std::span(states), in, out); });
     } else {
-      return result_of([&] { return compute_->backward(pack, in, out); });
+      return watched([&] { return compute_->backward(pack, in, out); });
     }
   }
 
@@ -465,6 +467,14 @@ class piece_calls {
     return success();
   }
 
+  /// The value of a call of the compute as a result. It is not made where another rank is known to have failed.
+  template <class Call>
+  auto watched(const Call& call) const -> decltype(result_of(call)) {
+    const watched_call here(step_watch_);
+    if (!here.allowed()) return here.why();
+    return result_of(call);
+  }
+
   /// What only transports and ranks may say is not believed of a compute.
   static error of_compute(error e) {
     if (e.code == errc::aborted || e.code == errc::disagreement) e.code = errc::compute_failed;
@@ -485,6 +495,7 @@ class piece_calls {
   Compute* compute_;
   const stage_script* script_;
   Exchange* exchange_;
+  executors::step_watch* step_watch_;
   std::size_t width_;
   std::vector<chunk_state> chunks_;
   std::vector<std::size_t> last_;  // stage_script::last_of_chunks

@@ -8,9 +8,11 @@
 #include <slimpack/executors/detail/row_exchange.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/detail/watched_call.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/replica_group.hpp>
+#include <slimpack/executors/step_watch.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
@@ -22,6 +24,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,14 +73,19 @@ struct farewell {
 template <class Compute, class Transport>
 class stage_run {
  public:
-  /// trainer_rank: the trainer's number of a rank of the transport, for messages; null: the same
-  /// forward_only: whether it evaluates, which runs no backward and reduces nothing
-  stage_run(const plan& p, Compute& compute, Transport& transport, std::int64_t step, const std::function<int(int)>& trainer_rank,
-            bool forward_only)
-      : plan_(&p), compute_(&compute), transport_(&transport), step_(step), trainer_rank_(&trainer_rank), forward_only_(forward_only) {}
-  stage_run(const rank_plan& p, Compute& compute, Transport& transport, std::int64_t step, const std::function<int(int)>& trainer_rank,
-            bool forward_only)
-      : stage_run(p.part, compute, transport, step, trainer_rank, forward_only) {
+  /// What packflow is told.
+  struct settings {
+    std::int64_t step{};                                   // as the trainer counts them
+    const std::function<int(int)>* trainer_rank{};         // its number of a rank of the transport, for messages; empty: the same
+    const std::function<void(std::string_view)>* sink{};
+    executors::step_watch* watch{};                        // of all ranks of the job; may be null
+    bool forward_only{};                                   // it evaluates, which runs no backward and reduces nothing
+  };
+
+  stage_run(const plan& p, Compute& compute, Transport& transport, const settings& with)
+      : plan_(&p), compute_(&compute), transport_(&transport), with_(with), forward_only_(with.forward_only) {}
+  stage_run(const rank_plan& p, Compute& compute, Transport& transport, const settings& with)
+      : stage_run(p.part, compute, transport, with) {
     part_ = &p;
   }
 
@@ -97,6 +105,7 @@ class stage_run {
     mail_.reset();
     if (pieces_) guarded([&] { pieces_->discard_all(); });
     guarded([&] { slimpack::abort_step(*compute_); });
+    if (with_.watch) with_.watch->close();
     return told;
   }
 
@@ -114,12 +123,15 @@ class stage_run {
   result<step_report> all() {
     if (result<void> ready = prepare(); !ready) return std::move(ready).error();
     if (result<void> agreed = greet(); !agreed) return std::move(agreed).error();
+    if (result<void> begun = begin_on_all(); !begun) return std::move(begun).error();
     doing_ = "begin_step";
-    if (result<void> begun = begin_step(*compute_, script_->outline); !begun) return std::move(begun).error();
+    if (result<void> begun = watched([&] { return begin_step(*compute_, script_->outline); }); !begun) return std::move(begun).error();
     if (result<void> ran = run(); !ran) return std::move(ran).error();
     if (result<void> summed = forward_only_ ? finish(*transport_) : reduce_all(); !summed) return std::move(summed).error();
     doing_ = "the end of the step";
     if (result<void> ended = part_company(); !ended) return std::move(ended).error();
+    if (with_.watch)
+      if (result<void> ended = with_.watch->end(); !ended) return std::move(ended).error();
     return std::move(report_);
   }
 
@@ -128,7 +140,7 @@ class stage_run {
     doing_ = "the gradient reduction";
     const auto reducing = clock::now();
     executors::replica_group<Transport> group{*transport_, copies_, [this](error e) { return end(std::move(e)); }};
-    if (result<void> reduced = slimpack::reduce(*compute_, group); !reduced) return reduced;
+    if (result<void> reduced = watched([&] { return slimpack::reduce(*compute_, group); }); !reduced) return reduced;
     if (result<void> begun = reduce_parts(script_->code.size()); !begun) return begun;
     if (result<void> summed = sums_->complete(); !summed) return summed;
     if (ended_) return *ended_;  // a sum that failed, whatever the compute made of it
@@ -140,23 +152,49 @@ class stage_run {
   /// Aborts, once, with a line that says where; from then on no message uses any memory of this rank.
   error end(error why) {
     if (ended_) return *ended_;
-    if (why.code != errc::aborted) {
-      const int rank = transport_->rank();
-      const int stages = std::max(plan_->shape.stages, 1);
-      std::string where = "rank " + number_of(rank) + " (replica " + std::to_string(rank / stages) + ", stage " +
-                          std::to_string(rank % stages);
-      if (running_ && running_->end == model_end::none && plan_->shape.chunks > 1) where += ", chunk " + std::to_string(running_->chunk);
-      where += ')';
-      where += running_ ? ", " + name_of(*running_, plan_->shape.chunks) : std::string(", ") + doing_;
-      if (why.code != errc::disagreement) why.detail = where + ": " + why.detail;  // that all ranks see alike
-    }
+    std::optional<error> elsewhere = with_.watch ? with_.watch->heard() : std::nullopt;
+    if (elsewhere)
+      why = *std::move(elsewhere);  // of which the error here may be a consequence
+    else if (why.code != errc::aborted && why.code != errc::disagreement)  // that all ranks see alike
+      why.detail = place() + ": " + why.detail;
     ended_ = std::move(why);
+    if (with_.watch) with_.watch->fail(ended_->detail);
     transport_->abort(ended_->detail);
     return *ended_;
   }
 
+  /// Which rank this is, and what it runs.
+  [[nodiscard]] std::string place() const {
+    const int rank = transport_->rank();
+    const int stages = std::max(plan_->shape.stages, 1);
+    std::string where = "rank " + number_of(rank) + " (replica " + std::to_string(rank / stages) + ", stage " +
+                        std::to_string(rank % stages);
+    if (running_ && running_->end == model_end::none && plan_->shape.chunks > 1) where += ", chunk " + std::to_string(running_->chunk);
+    where += ')';
+    return where + (running_ ? ", " + name_of(*running_, plan_->shape.chunks) : std::string(", ") + doing_);
+  }
+
+  /// Ranks of other transports of the job begin the same step.
+  result<void> begin_on_all() {
+    if (!with_.watch) return success();
+    std::function<void()> interrupt;
+    if (interrupt_of<Compute>()) interrupt = [this] { interrupt_of<Compute>()(*compute_); };
+    return with_.watch->begin({part_ ? part_->division : hash_of(*plan_), with_.step, forward_only_},
+                              {[this] { return place(); }, std::move(interrupt), *with_.sink}, transport_->size());
+  }
+
+  /// A call of the compute, which a watchdog may have to end.
+  template <class Call>
+  result<void> watched(const Call& call) {
+    const watched_call here(with_.watch);
+    if (!here.allowed()) return here.why();
+    return call();
+  }
+
   /// A rank of the transport as the trainer numbers it.
-  [[nodiscard]] std::string number_of(int rank) const { return std::to_string(*trainer_rank_ ? (*trainer_rank_)(rank) : rank); }
+  [[nodiscard]] std::string number_of(int rank) const {
+    return std::to_string(*with_.trainer_rank ? (*with_.trainer_rank)(rank) : rank);
+  }
   [[nodiscard]] std::string numbers_of(std::size_t a, std::size_t b) const {
     return "ranks " + number_of(static_cast<int>(a)) + " and " + number_of(static_cast<int>(b));
   }
@@ -213,7 +251,7 @@ class stage_run {
       return error{errc::invalid_input, "the plan runs weight gradients apart from input gradients (W instructions), the compute "
                                         "does not say splits_weight_gradients = true: plan with planner_for<its type> (planner_for.hpp)"};
     exchange_.emplace(*transport_, script_->stage, script_->on.stages, script_->row_channel());
-    pieces_.emplace(*compute_, *script_, *exchange_);
+    pieces_.emplace(*compute_, *script_, *exchange_, with_.watch);
     copies_ = copies();
     sums_.emplace(*transport_, copies_, script_->sums_channel());
     final_ = script_->gradients_final();
@@ -246,7 +284,7 @@ class stage_run {
     if (!script_->outline.idle)
       for (const piece& one : script_->forward.pieces) valid += valid_tokens_of(*compute_, one.slice).value;
     const greeting own{part_ ? part_->division : 0, part_ ? part_->group.front() : 0, hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
-                       static_cast<std::int64_t>(format.element), valid, step_,
+                       static_cast<std::int64_t>(format.element), valid, with_.step,
                        static_cast<std::int64_t>(cuts_of<Compute>()), sizes_of_rows(),
                        vocabulary_format_of(*compute_), script_->transfers.hash, script_->transfers.together, forward_only_};
     if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
@@ -370,7 +408,7 @@ class stage_run {
   result<void> reduce_parts(std::size_t ran) {
     executors::gradient_sums<Transport> sums{*sums_, copies_, [this](error e) { return end(std::move(e)); }};
     for (; reduced_ < final_.size() && final_[reduced_].after < ran; ++reduced_) {
-      if (result<void> begun = slimpack::reduce_part(*compute_, final_[reduced_].chunk, sums); !begun) return begun;
+      if (result<void> begun = watched([&] { return slimpack::reduce_part(*compute_, final_[reduced_].chunk, sums); }); !begun) return begun;
       if (ended_) return *ended_;  // whatever the compute made of it
     }
     return success();
@@ -426,8 +464,7 @@ class stage_run {
   std::vector<greeting> greetings_;
   std::vector<farewell> farewells_;
   step_report report_;
-  std::int64_t step_;
-  const std::function<int(int)>* trainer_rank_;
+  settings with_;
   bool forward_only_;
   const char* doing_{"starting"};
   std::optional<error> ended_;

@@ -1,0 +1,301 @@
+#ifndef SLIMPACK_EXECUTORS_WATCHDOG_HPP
+#define SLIMPACK_EXECUTORS_WATCHDOG_HPP
+
+#include <slimpack/concepts.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/executors/step_watch.hpp>
+#include <slimpack/transports/hooks.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace slimpack::executors {
+
+/// A step_watch over a transport of all ranks of the job, with a thread of its own on each. It is made once, on every rank:
+///
+///   executors::watchdog world{transports::mpi(MPI_COMM_WORLD)};        // MPI_THREAD_MULTIPLE
+///   executors::packflow<> run{.world = &world};
+///   run.execute(plan, compute, transport);                             // over this tensor rank's own transport
+///
+/// Ranks agree on the step and its plan before the first instruction, and that it succeeded everywhere before execute
+/// returns: no optimizer runs where another rank's step failed. In between the thread listens. When a rank fails, or a call
+/// of its compute does not return in time, each rank hears why within milliseconds: its next call of the compute is not made,
+/// and where one runs, the thread calls the compute's interrupt(), once. A compute that offers none, and one whose call goes
+/// on all the same, is named to packflow's sink: execute cannot return before the call does.
+///
+/// Agreement takes ceil(log2 of the ranks) rounds of one message each (dissemination barrier).
+/// Transport any; this thread alone calls it. One that cannot be called beside others says so (transports/hooks.hpp,
+///           allows_threads), and no step begins
+/// Errors    those of step_watch; invalid_input: the ranks of the job are no multiple of the plan's
+template <transport Transport>
+class watchdog final : public step_watch {
+ public:
+  struct options {
+    seconds time_out{60};  ///< the longest that one call of a compute takes, and that ranks begin or end a step apart
+  };
+
+  explicit watchdog(Transport world) : watchdog(std::move(world), options{}) {}
+  watchdog(Transport world, options o)
+      : world_(std::move(world)), time_out_(std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(o.time_out.value))),
+        grace_(std::min<clock::duration>(time_out_ / 4, std::chrono::seconds(1))), thread_([this] { run(); }) {}
+  ~watchdog() override {
+    {
+      const std::lock_guard lock(mutex_);
+      leaving_ = true;
+    }
+    news_.notify_all();
+    thread_.join();
+  }
+
+  result<void> begin(const watched_step& step, rank_of_step rank, int ranks) override {
+    if (result<void> allowed = allows_threads(world_); !allowed) return allowed;
+    if (ranks < 1 || world_.size() % ranks != 0)
+      return error{errc::invalid_input, "the watchdog's transport has " + std::to_string(world_.size()) +
+                                            " ranks, the plan " + std::to_string(ranks) + ": a job has a multiple"};
+    std::unique_lock lock(mutex_);
+    news_.wait(lock, [this] { return now_ == phase::idle; });
+    step_ = step;
+    rank_ = std::move(rank);
+    return go(lock, phase::beginning, phase::running);
+  }
+
+  result<void> enter() override {
+    const std::lock_guard lock(mutex_);
+    if (heard_) return *heard_;
+    called_ = clock::now();
+    in_call_ = true;
+    return success();
+  }
+  void leave() noexcept override {
+    const std::lock_guard lock(mutex_);
+    in_call_ = false;
+  }
+
+  result<void> end() override {
+    std::unique_lock lock(mutex_);
+    return go(lock, phase::ending, phase::idle);
+  }
+
+  [[nodiscard]] std::optional<error> heard() const override {
+    const std::lock_guard lock(mutex_);
+    return heard_;
+  }
+
+  void fail(std::string_view reason) override {
+    std::unique_lock lock(mutex_);
+    news_.wait(lock, [this] { return now_ != phase::closed; });  // of the step before
+    if (now_ != phase::failed) failed_ = std::string(reason), now_ = phase::failing;
+    lock.unlock();
+    news_.notify_all();
+  }
+
+  void close() override {
+    std::unique_lock lock(mutex_);
+    news_.wait(lock, [this] { return now_ == phase::failed; });  // the thread has taken it
+    now_ = phase::closed;
+    lock.unlock();
+    news_.notify_all();
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  using handle = typename Transport::handle;
+  static constexpr std::chrono::milliseconds nap{1};
+
+  /// Of the step. failing: this rank's has failed, the others are to be told; failed: all know; closed: its last call is over.
+  enum class phase { idle, beginning, running, ending, failing, failed, closed };
+
+  /// Called by the rank's thread, which waits until this one has come to the end of a phase.
+  result<void> go(std::unique_lock<std::mutex>& lock, phase through, phase to) {
+    if (heard_) return *heard_;
+    now_ = through;
+    news_.notify_all();
+    news_.wait(lock, [&] { return now_ != through; });
+    if (now_ == to) return success();
+    return *heard_;
+  }
+
+  // What follows is of the watchdog's thread.
+
+  void run() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      news_.wait(lock, [this] { return now_ != phase::idle || leaving_; });
+      if (now_ == phase::idle) return;
+      lock.unlock();
+      result<void> through = step();
+      lock.lock();
+      if (!through) stop(lock, std::move(through).error());
+      now_ = phase::idle;
+      in_call_ = interrupted_ = named_ = false;
+      heard_.reset();
+      failed_.clear();
+      sends_.clear();
+      received_.clear();
+      lock.unlock();
+      news_.notify_all();
+    }
+  }
+
+  result<void> step() {
+    if (now() == phase::failing) return own_failure();
+    if (result<void> agreed = meet(0, "has begun step " + std::to_string(step_.number)); !agreed) return agreed;
+    if (const std::lock_guard lock(mutex_); now_ == phase::beginning) now_ = phase::running;
+    news_.notify_all();
+    return meet(1, "has ended step " + std::to_string(step_.number));
+  }
+
+  /// A dissemination barrier. In round k a rank sends to the one 2^k ranks after it that all up to 2^k - 1 before it are here.
+  /// The messages hold the step: where two ranks have others, so have two neighbours, who find it in round 0.
+  result<void> meet(int channel, const std::string& what) {
+    const int size = world_.size();
+    std::optional<clock::time_point> since;  // this rank is here
+    for (int distance = 1; distance < size || distance == 1; distance *= 2) {
+      const int to = (world_.rank() + distance) % size, from = (world_.rank() + size - distance % size) % size;
+      watched_step& theirs = received_.emplace_back();  // not here: what an aborted step posted may write until abort returns
+      result<handle> coming = world_.receive(from, channel, std::as_writable_bytes(std::span(&theirs, 1)));
+      if (!coming) return std::move(coming).error();
+      bool sent = false, came = false;
+      while (!sent || !came) {
+        const phase at = now();
+        if (at == phase::failing) return own_failure();
+        if (!sent && at == (channel == 0 ? phase::beginning : phase::ending)) {
+          message& m = sends_.emplace_back();
+          m.step = step_;
+          result<handle> going = world_.send(to, channel, std::as_bytes(std::span(&m.step, 1)));
+          if (!going) return std::move(going).error();
+          m.on = std::move(going).value();
+          sent = true;
+          if (!since) since = clock::now();
+        }
+        if (!came) {
+          result<bool> through = world_.test(coming.value());
+          if (!through) return std::move(through).error();
+          came = through.value();
+        }
+        if (result<void> in_time = look_at_call(); !in_time) return in_time;
+        if (sent && came) break;
+        if (since && clock::now() - *since > time_out_)
+          return error{errc::timed_out, rank_.place() + ": no word in " + text_of(time_out_) + " that rank " + std::to_string(from) +
+                                            " of the job's " + std::to_string(size) + ' ' + what};
+        rest(sent ? clock::now() - *since : clock::duration::max());
+      }
+      if (theirs != step_)
+        return error{errc::disagreement, "ranks " + std::to_string(world_.rank()) + " and " + std::to_string(from) + " of the job's " +
+                                             std::to_string(size) + (theirs.number != step_.number ? " run different steps: " + std::to_string(step_.number) + " and " + std::to_string(theirs.number)
+                                                                     : theirs.plan != step_.plan ? " run different plans"
+                                                                                                 : ", one trains and the other evaluates")};
+    }
+    for (message& m : sends_)
+      for (;;) {
+        result<bool> through = world_.test(m.on);
+        if (!through) return std::move(through).error();
+        if (through.value()) break;
+        if (clock::now() - *since > time_out_)
+          return error{errc::timed_out, rank_.place() + ": a message to another rank of the job has not left in " + text_of(time_out_)};
+        rest(clock::now() - *since);
+      }
+    sends_.clear();
+    return success();
+  }
+
+  /// Waits a moment for news of this rank; hardly at all where the others are likely to be near.
+  void rest(clock::duration waited) {
+    std::unique_lock lock(mutex_);
+    if (waited < nap) {
+      lock.unlock();
+      std::this_thread::yield();
+      return;
+    }
+    const phase before = now_;
+    news_.wait_for(lock, nap, [&] { return now_ != before; });
+  }
+
+  result<void> look_at_call() {
+    const std::lock_guard lock(mutex_);
+    if (!in_call_ || clock::now() - called_ < time_out_) return success();
+    return error{errc::timed_out, rank_.place() + ": its compute has not returned for " + text_of(time_out_)};
+  }
+
+  [[nodiscard]] error own_failure() const {
+    const std::lock_guard lock(mutex_);
+    return {errc::aborted, failed_};
+  }
+
+  /// Tells and hears: from here on the step has failed on all ranks. Returns when this one has closed it.
+  void stop(std::unique_lock<std::mutex>& lock, error why) {
+    now_ = phase::failed;
+    heard_ = std::move(why);
+    interrupt();
+    lock.unlock();
+    news_.notify_all();
+    const clock::time_point told = clock::now();
+    world_.abort(heard_->detail);
+    lock.lock();
+    while (now_ != phase::closed) {
+      interrupt();
+      if (in_call_ && !named_ && clock::now() - told > grace_) {
+        named_ = true;
+        if (rank_.sink)
+          rank_.sink(rank_.place() + ": waits in its compute, " +
+                     (rank_.interrupt ? "which goes on after interrupt()" : "which offers no interrupt()") + ", so that execute cannot return: " +
+                     heard_->detail);
+      }
+      news_.wait_for(lock, nap);
+    }
+  }
+
+  /// Requires   the mutex: so the call does not end meanwhile
+  void interrupt() {
+    if (!in_call_ || interrupted_ || !rank_.interrupt) return;
+    interrupted_ = true;
+    rank_.interrupt();
+  }
+
+  [[nodiscard]] phase now() const {
+    const std::lock_guard lock(mutex_);
+    return now_;
+  }
+  [[nodiscard]] static std::string text_of(clock::duration time) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
+  }
+
+  struct message {
+    watched_step step;
+    handle on;
+  };
+
+  Transport world_;
+  clock::duration time_out_;
+  clock::duration grace_;  ///< how long a call may go on after the step has failed, before it is named
+  mutable std::mutex mutex_;
+  std::condition_variable news_;
+  phase now_{phase::idle};
+  bool leaving_{};
+  watched_step step_;
+  rank_of_step rank_;
+  bool in_call_{};
+  clock::time_point called_;
+  bool interrupted_{};
+  bool named_{};
+  std::optional<error> heard_;
+  std::string failed_;
+  std::deque<message> sends_;
+  std::deque<watched_step> received_;
+  std::thread thread_;  // last: it uses all others
+};
+
+}  // namespace slimpack::executors
+
+#endif

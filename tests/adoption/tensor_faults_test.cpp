@@ -1,0 +1,314 @@
+#include <slimpack/executors/watchdog.hpp>
+#include <slimpack/testing/generator.hpp>
+
+#include "../laws/cases.hpp"
+#include "tensor_ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace slimpack::tensor_faults_test {
+namespace {
+
+using adopt_tensor::row;
+using rows = std::vector<row>;
+using std::chrono::steady_clock;
+
+/// A trainer's all-reduce over a few threads, which another thread may end. After a step that failed, each rank calls renew.
+class all_reduce {
+ public:
+  explicit all_reduce(std::size_t ranks) : of_(ranks) {}
+
+  /// False: it was ended.
+  bool operator()(std::size_t rank, rows& values) {
+    std::unique_lock lock(mutex_);
+    member& own = of_[rank];
+    const std::pair at{own.epoch, own.calls++};
+    meeting& here = meetings_[at];
+    here.parts.resize(of_.size());
+    here.parts[rank] = values;
+    ++here.came;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return own.ended || here.came == of_.size(); });
+    if (own.ended) return false;
+    for (row& r : values) r = {};
+    for (const rows& part : here.parts)
+      for (std::size_t i = 0; i < values.size(); ++i) adopt_tensor::add(values[i], 1, part[i]);
+    if (++here.left == of_.size()) meetings_.erase(at);
+    return true;
+  }
+
+  /// Waits for nothing, until it is ended.
+  void hang(std::size_t rank) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return of_[rank].ended; });
+  }
+
+  void end(std::size_t rank) noexcept {
+    const std::lock_guard lock(mutex_);
+    of_[rank].ended = true;
+    changed_.notify_all();
+  }
+
+  void renew(std::size_t rank) {
+    const std::lock_guard lock(mutex_);
+    of_[rank] = {of_[rank].epoch + 1, 0, false};
+    while (!meetings_.empty() && std::all_of(of_.begin(), of_.end(), [&](const member& m) { return meetings_.begin()->first.first < m.epoch; }))
+      meetings_.erase(meetings_.begin());
+  }
+
+ private:
+  struct member {
+    std::uint64_t epoch{};
+    std::uint64_t calls{};
+    bool ended{};
+  };
+  struct meeting {
+    std::vector<rows> parts;
+    std::size_t came{};
+    std::size_t left{};
+  };
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<member> of_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, meeting> meetings_;
+};
+
+/// deaf: a hang that interrupt() does not end
+enum class fault { none, throws, errs, hangs, deaf };
+
+/// The stage of examples/adopt_tensor.cpp, which goes wrong in the n-th call of its compute, before its all-reduce or in it.
+struct faulty : adopt_tensor::stage {
+  all_reduce* group{};
+  std::size_t rank{};
+  fault wrong{};
+  bool in_all_reduce{};
+  int calls_left{-1};
+  std::atomic<bool>* released{};
+  int interrupts{};
+
+  void connect(all_reduce& with, std::size_t as) {
+    group = &with, rank = as;
+    sum_up = [this](rows& values) {
+      if (in_all_reduce && calls_left-- == 0 && !went_well()) return false;
+      return (*group)(rank, values);
+    };
+    end_sum = [this] { ++interrupts, group->end(rank); };
+  }
+  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    if (!in_all_reduce && calls_left-- == 0 && !went_well()) return error{errc::compute_failed, "made to fail"};
+    return stage::forward(p, in, out);
+  }
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    if (!in_all_reduce && calls_left-- == 0 && !went_well()) return error{errc::compute_failed, "made to fail"};
+    return stage::backward(p, in, out);
+  }
+  void abort_step() { group->renew(rank); }
+
+  void reset() {
+    for (adopt_tensor::head& h : own.own) {
+      for (auto& matrix : h.din)
+        for (row& r : matrix) r = {};
+      for (row& r : h.dout) r = {};
+    }
+    sum = 0, wrong = fault::none, calls_left = -1, in_all_reduce = false, interrupts = 0;
+    texts.clear();
+  }
+  [[nodiscard]] std::vector<row> gradients() const {
+    std::vector<row> all;
+    for (const adopt_tensor::head& h : own.own) {
+      for (const auto& matrix : h.din) all.insert(all.end(), matrix.begin(), matrix.end());
+      all.insert(all.end(), h.dout.begin(), h.dout.end());
+    }
+    return all;
+  }
+
+ private:
+  bool went_well() {
+    if (wrong == fault::throws) throw std::runtime_error("made to throw");
+    if (wrong == fault::hangs) group->hang(rank);
+    while (wrong == fault::deaf && !released->load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return false;
+  }
+};
+
+constexpr std::size_t stages = 2, replicas = 2, tensor = 2, places = stages * replicas, ranks = places * tensor;
+
+/// Eight ranks as threads: two tensor ranks of two stages of two replicas, with a watchdog each.
+class job {
+ public:
+  explicit job(seconds time_out) : time_out_(time_out), world_(static_cast<int>(ranks), {.time_out = time_out}) {
+    for (std::size_t t = 0; t < tensor; ++t) groups_.emplace_back(static_cast<int>(places), transports::threads::options{.time_out = time_out});
+    for (std::size_t g = 0; g < places; ++g) sums_.push_back(std::make_unique<all_reduce>(tensor));
+    for (std::size_t r = 0; r < ranks; ++r) {
+      all.push_back(std::make_unique<faulty>());
+      all[r]->own.own = tests::heads_of(r / tensor % stages, r % tensor, tensor);
+      all[r]->connect(*sums_[r / tensor], r % tensor);
+      all[r]->released = &released;
+      dogs_.push_back(std::make_unique<dog>(world_.endpoint(static_cast<int>(r)), dog::options{time_out}));
+    }
+  }
+
+  struct ended {
+    result<step_report> report{error{}};
+    std::string sink;      ///< all that it heard
+    bool threw{};
+    steady_clock::duration took{};
+  };
+
+  /// One step. plans: of each tensor rank
+  std::vector<ended> step(const std::array<const plan*, tensor>& plans, std::int64_t number, std::optional<std::size_t> deaf = {}) {
+    released = false;
+    std::vector<std::future<ended>> running;
+    for (std::size_t r = 0; r < ranks; ++r)
+      running.push_back(std::async(std::launch::async, [this, &plans, number, r] { return run(*plans[r % tensor], number, r); }));
+    std::vector<ended> all_ended(ranks);
+    for (std::size_t r = 0; r < ranks; ++r)
+      if (r != deaf) all_ended[r] = running[r].get();
+    if (deaf) std::this_thread::sleep_for(std::chrono::duration<double>(time_out_.value / 2));  // its watchdog names it meanwhile
+    released = true;
+    if (deaf) all_ended[*deaf] = running[*deaf].get();
+    return all_ended;
+  }
+
+  std::atomic<bool> released{};
+  std::vector<std::unique_ptr<faulty>> all;
+
+ private:
+  using dog = executors::watchdog<transports::threads::port>;
+
+  ended run(const plan& p, std::int64_t number, std::size_t r) {
+    ended e;
+    std::mutex heard;
+    auto port = groups_[r % tensor].endpoint(static_cast<int>(r / tensor));
+    const executors::packflow<> runs{.step = number,
+                                     .sink = [&](std::string_view text) {
+                                       const std::lock_guard lock(heard);
+                                       e.sink += std::string(text) + '\n';
+                                     },
+                                     .trainer_rank = [r](int of) { return of * static_cast<int>(tensor) + static_cast<int>(r % tensor); },
+                                     .world = dogs_[r].get()};
+    const auto begin = steady_clock::now();
+    try {
+      e.report = runs.execute(p, *all[r], port);
+    } catch (const std::exception& thrown) {
+      e.threw = true;
+      e.report = error{errc::compute_failed, thrown.what()};
+    }
+    e.took = steady_clock::now() - begin;
+    return e;
+  }
+
+  seconds time_out_;
+  transports::threads world_;
+  std::vector<transports::threads> groups_;
+  std::vector<std::unique_ptr<all_reduce>> sums_;
+  std::vector<std::unique_ptr<dog>> dogs_;
+};
+
+plan made(const std::vector<tokens>& lengths) {
+  return planner_for<adopt_tensor::stage>({.stages = stages, .replicas = replicas, .tensor = tensor, .quantum = {4}})(lengths).value();
+}
+
+bool says(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
+
+TEST(TensorFaults, EndAllRanksInTimeAndTheNextStepIsExact) {
+  const plan p = made({{9}, {6}, {22}, {1}, {5}});
+  const seconds time_out{.3};
+  job on(time_out);
+  std::vector<std::vector<row>> right;
+  double loss = 0;
+  for (const auto& one : on.all) one->reset();
+  for (const job::ended& e : on.step({&p, &p}, 0)) {
+    ASSERT_TRUE(e.report) << e.report.error().detail;
+    loss = e.report.value().loss_sum;
+  }
+  const tests::undivided whole(stages, p.lengths);
+  EXPECT_NEAR(loss, whole.loss, 1e-12 * whole.loss);
+  for (const auto& one : on.all) right.push_back(one->gradients());
+
+  testing::generator random(20);
+  std::map<fault, int> tried;
+  steady_clock::duration longest{};
+  std::int64_t number = 0;
+  for (int n = 0, steps = tests::cases(50); n < steps; ++n) {
+    const auto bad = static_cast<std::size_t>(random.between(0, ranks - 1));
+    const auto wrong = static_cast<fault>(random.between(1, 4));
+    for (const auto& one : on.all) one->reset();
+    faulty& culprit = *on.all[bad];
+    culprit.wrong = wrong, culprit.in_all_reduce = random.once_in(2), culprit.calls_left = static_cast<int>(random.between(0, 5));
+    SCOPED_TRACE("step " + std::to_string(n) + ": rank " + std::to_string(bad) + ", fault " + std::to_string(static_cast<int>(wrong)) +
+                 (culprit.in_all_reduce ? " in its all-reduce" : "") + ", call " + std::to_string(culprit.calls_left));
+    const std::vector<job::ended> all = on.step({&p, &p}, ++number, wrong == fault::deaf ? std::optional(bad) : std::nullopt);
+    if (culprit.calls_left >= 0) continue;  // its program has fewer calls
+    ++tried[wrong];
+    const bool in_sum = culprit.in_all_reduce;
+    const std::string name = "rank " + std::to_string(bad) + ' ';
+    for (std::size_t r = 0; r < ranks; ++r) {
+      ASSERT_FALSE(all[r].report) << "rank " << r;
+      const std::string& text = all[r].report.error().detail;
+      if (r != bad || wrong != fault::deaf) longest = std::max(longest, all[r].took);
+      EXPECT_EQ(all[r].threw, wrong == fault::throws && r == bad);
+      EXPECT_LE(on.all[r]->interrupts, 1);
+      if (wrong == fault::throws || wrong == fault::errs) {
+        EXPECT_TRUE(says(text, wrong == fault::throws ? "made to throw" : in_sum ? "the all-reduce failed" : "made to fail")) << "rank " << r << ": " << text;
+        EXPECT_TRUE(says(text, name) || all[r].threw) << text;
+      } else {  // who hangs and who waits for it look alike
+        EXPECT_TRUE(says(text, "has not returned for 300 ms") || says(text, "waited 0.3 s for ")) << "rank " << r << ": " << text;
+      }
+    }
+    if (wrong == fault::deaf) {
+      EXPECT_TRUE(says(all[bad].sink, "goes on after interrupt()")) << all[bad].sink;
+    }
+    if (wrong == fault::hangs) {
+      EXPECT_EQ(culprit.interrupts, 1);
+    }
+    if (n % 4 != 0) continue;
+    for (const auto& one : on.all) one->reset();
+    const std::vector<job::ended> next = on.step({&p, &p}, ++number);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      ASSERT_TRUE(next[r].report) << next[r].report.error().detail;
+      EXPECT_EQ(next[r].report.value().loss_sum, loss);
+      EXPECT_EQ(on.all[r]->gradients(), right[r]);
+      EXPECT_EQ(on.all[r]->interrupts, 0);
+    }
+  }
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
+  std::printf("%d throws, %d errors, %d hangs, %d deaf hangs on 8 ranks: the last ended after %lld ms, time-out 300\n", tried[fault::throws],
+              tried[fault::errs], tried[fault::hangs], tried[fault::deaf], static_cast<long long>(ms));
+  EXPECT_LT(ms, 1300);
+}
+
+TEST(TensorFaults, TensorRanksThatHoldDifferentPlansOrStepsRunNothing) {
+  const plan p = made({{9}, {6}, {22}, {1}, {5}});
+  const plan q = made({{9}, {6}, {22}, {1}, {6}});
+  job on({5});
+  for (const auto& one : on.all) one->reset(), one->calls_left = 0, one->wrong = fault::throws;
+  for (const job::ended& e : on.step({&p, &q}, 1)) {
+    ASSERT_FALSE(e.report);
+    EXPECT_TRUE(says(e.report.error().detail, "run different plans")) << e.report.error().detail;
+  }
+}
+
+}  // namespace
+}  // namespace slimpack::tensor_faults_test
