@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 
 namespace slimpack::by_pass_test {
@@ -25,6 +26,16 @@ TEST(ByPass, PassesComeForwardFirst) {
   std::string order;
   for (const pass p : both_passes) order += p == pass::forward ? 'F' : 'B';
   EXPECT_EQ(order, "FB");
+}
+
+TEST(ByPass, PlacesComeFrontToBackOrBackToFront) {
+  std::string there, back;
+  for (std::size_t i = 0; i < 3; ++i) {
+    there += "abc"[nth_place(pass::forward, i, std::size_t{3})];
+    back += "abc"[nth_place(pass::backward, i, std::size_t{3})];
+  }
+  EXPECT_EQ(there, "abc");
+  EXPECT_EQ(back, "cba");
 }
 
 static_assert(by_pass<int>{3, 4}[pass::backward] == 4);

@@ -8,6 +8,8 @@ namespace slimpack {
 /// Which half of a training step.
 enum class pass : unsigned char { forward, backward };
 
+[[nodiscard]] constexpr const char* name_of(pass p) noexcept { return p == pass::forward ? "forward" : "backward"; }
+
 /// Tokens [begin, begin + length) of one sequence; they attend to [0, begin) and, causally, to themselves.
 struct slice {
   sequence_id sequence;
@@ -15,6 +17,9 @@ struct slice {
   tokens length;
 
   [[nodiscard]] constexpr tokens end() const noexcept { return begin + length; }
+  /// Where a pass comes to it, and where it goes on from it: forward from front to back, backward from back to front.
+  [[nodiscard]] constexpr tokens entry(pass p) const noexcept { return p == pass::forward ? begin : end(); }
+  [[nodiscard]] constexpr tokens exit(pass p) const noexcept { return p == pass::forward ? end() : begin; }
 
   /// Attended (query, key) pairs: n (2 b + n + 1) / 2. Source: exact causal count, papers' "pairs".
   [[nodiscard]] constexpr double pairs() const noexcept {

@@ -25,6 +25,8 @@ struct row_format {
                                      ///< of outputs and what else they need, and gradients of queries
   by_pass<parcel_format> ring{};     ///< as a rule keys and values; backward these, and their gradients
 
+  /// Of exchange::keep.
+  [[nodiscard]] constexpr const message_format& kept(pass p) const noexcept { return p == pass::forward ? keys_values : gradients; }
   /// Of an exchange whose rows go round.
   [[nodiscard]] constexpr const parcel_format& going_round(exchange e, pass p) const noexcept {
     return (e == exchange::ring ? ring : queries)[p];

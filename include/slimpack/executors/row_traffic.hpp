@@ -53,7 +53,7 @@ struct row_traffic {
             if (way == pass::forward) to = row.sent;
             for (std::size_t i = 0; i < row.others.size() && way == pass::backward; ++i)
               to[row.owner[i]] += row.others[i].length.value;
-            for (const std::int64_t n : to) add(n, way == pass::forward ? f.keys_values : f.gradients);
+            for (const std::int64_t n : to) add(n, f.kept(way));
           }
           for (std::size_t k = 0; k < row.parcels.size(); ++k) {
             std::int64_t held = 0;

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_IO_PLAN_JSON_HPP
 #define SLIMPACK_IO_PLAN_JSON_HPP
 
+#include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/plan.hpp>
@@ -119,7 +120,7 @@ inline void read_vocabulary(const json_place& place, const json_place& messages,
     const std::size_t packs = r.of(pass_of(column)).size();
     table.resize(packs * stages);
     if (is_call(column)) {
-      const json_place list = place[pass_of(column) == pass::forward ? "forward" : "backward"];
+      const json_place list = place[name_of(pass_of(column))];
       for (std::size_t i = 0; i < packs; ++i) {
         const json_place pack = list.at(i);
         const json_place time = pack[name];
@@ -259,10 +260,10 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   const json_place replicas = place["replicas"];
   for (std::size_t k = 0; k < replicas.size(); ++k)
     m.replicas.push_back(replicas.at(k).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.replicas.size()) - 1));
-  if (m.replicas.size() < 2 || std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>()) != m.replicas.end())
+  if (m.replicas.size() < 2 || !slimpack::detail::is_ascending(m.replicas))
     replicas.expected("two or more in ascending order");
   for (const pass direction : {pass::forward, pass::backward}) {
-    const json_place rows = place[direction == pass::forward ? "forward" : "backward"];
+    const json_place rows = place[name_of(direction)];
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const json_place row = rows.at(k);
       row.must_have(m.replicas.size(), "one pack of each replica, or null");

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_PRICING_PRICE_HPP
 #define SLIMPACK_PRICING_PRICE_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/shared_row.hpp>
@@ -33,7 +34,7 @@ pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int par
   t.before.push_back(0);
   t.time.reserve(packs.size() * static_cast<std::size_t>(parts));
   t.message.reserve(packs.size() * static_cast<std::size_t>(parts));
-  const int last = p == pass::forward ? parts - 1 : 0;  // no message leaves the last part of a pass
+  const int last = nth_place(p, parts - 1, parts);  // no message leaves the last part of a pass
   for (std::size_t i = 0; i < packs.size(); ++i) {
     const tokens size = size_of(packs[i]);
     t.before.push_back(t.before.back() + size.value);

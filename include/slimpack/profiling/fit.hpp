@@ -96,7 +96,7 @@ using pack_kind = std::tuple<pass, int, bool, std::vector<std::pair<std::int64_t
       for (const observation& o : kinds)
         if (o.pass == p && o.part == part && !o.weights) own.push_back(o);
       if (own.empty())
-        return error{errc::invalid_input, std::string("no ") + (p == pass::forward ? "forward" : "backward") + " packs were seen on part " +
+        return error{errc::invalid_input, std::string("no ") + name_of(p) + " packs were seen on part " +
                                               std::to_string(part) + " of " + std::to_string(parts)};
       const pack_rates r = rates_fitted(own);
       (p == pass::forward ? made.forward : made.backward).push_back(r);

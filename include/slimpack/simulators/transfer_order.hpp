@@ -91,7 +91,7 @@ inline result<workload> times_in_plan(const plan& p, std::uint32_t replica) {
   workload w;
   w.shape = p.shape;
   for (const pass way : both_passes) {
-    const std::string where = "replica " + std::to_string(replica) + ", " + (way == pass::forward ? "forward" : "backward");
+    const std::string where = "replica " + std::to_string(replica) + ", " + name_of(way);
     result<pass_timing> timing = timing_in_plan(r.of(way), r.partition.of(way).size(), parts, where);
     if (!timing) return std::move(timing).error();
     w.of(way) = std::move(timing).value();

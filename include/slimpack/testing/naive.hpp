@@ -37,15 +37,14 @@ namespace slimpack::testing::naive {
 
 /// Why the slices of a sequence do not run through it once, front to back or back to front; nothing if they do.
 [[nodiscard]] inline std::optional<std::string> gap(std::span<const slice> slices, tokens length, pass p) {
-  tokens at = p == pass::forward ? tokens{0} : length;
+  const slice whole{{}, {}, length};
+  tokens at = whole.entry(p);
   for (const slice& s : slices) {
-    const tokens near = p == pass::forward ? s.begin : s.end();
     if (s.length <= tokens{0}) return "a slice of " + std::to_string(s.length.value) + " tokens";
-    if (near != at) return "at " + std::to_string(near.value) + " instead of " + std::to_string(at.value);
-    at = p == pass::forward ? s.end() : s.begin;
+    if (s.entry(p) != at) return "at " + std::to_string(s.entry(p).value) + " instead of " + std::to_string(at.value);
+    at = s.exit(p);
   }
-  const tokens goal = p == pass::forward ? length : tokens{0};
-  if (at != goal) return "stops at " + std::to_string(at.value) + " instead of " + std::to_string(goal.value);
+  if (at != whole.exit(p)) return "stops at " + std::to_string(at.value) + " instead of " + std::to_string(whole.exit(p).value);
   return std::nullopt;
 }
 

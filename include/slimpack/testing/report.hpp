@@ -30,7 +30,7 @@ inline void put(std::ostream& out, sequence_id s) {
   out << s.value;
 }
 inline void put(std::ostream& out, pass p) {
-  out << (p == pass::forward ? "forward" : "backward");
+  out << name_of(p);
 }
 inline void put(std::ostream& out, const slice& s) {
   out << '[' << s.sequence.value << ", " << s.begin.value << ", " << s.length.value << ']';

@@ -25,6 +25,12 @@ struct by_pass {
 /// Forward first.
 inline constexpr pass both_passes[]{pass::forward, pass::backward};
 
+/// Of n places, the i-th that a pass comes to: forward from the first to the last, backward from the last to the first.
+template <class Place>
+[[nodiscard]] constexpr Place nth_place(pass p, Place i, Place n) noexcept {
+  return p == pass::forward ? i : n - 1 - i;
+}
+
 }  // namespace slimpack
 
 #endif

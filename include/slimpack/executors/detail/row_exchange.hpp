@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_ROW_EXCHANGE_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_ROW_EXCHANGE_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/shared_sequences.hpp>
 #include <slimpack/executors/row_format.hpp>
@@ -37,7 +38,7 @@ class row_exchange final : public sharing {
     row_ = &s.rows[way][row];
     const bool kept = s.exchange == exchange::keep;
     const parcel_format round = kept ? parcel_format{} : format.going_round(s.exchange, way);
-    width_ = (!kept ? round.rows : way == pass::forward ? format.keys_values : format.gradients).bytes_per_token();
+    width_ = (kept ? format.kept(way) : round.rows).bytes_per_token();
     sum_width_ = round.sums.bytes_per_token();
     layers_ = format.layers;
     done_ = 0;
@@ -52,11 +53,11 @@ class row_exchange final : public sharing {
     if (part.others.empty()) return success();
     sequence_ = &s;
     row_ = &part;
-    width_ = (way == pass::forward ? format.keys_values : format.gradients).bytes_per_token();
+    width_ = format.kept(way).bytes_per_token();
     result<void> done = success();
     const std::size_t m = s.sharers.size();
     for (int step = 0; done && step < format.layers; ++step) {
-      layer_ = way == pass::forward ? step : format.layers - 1 - step;
+      layer_ = nth_place(way, step, format.layers);
       late& rows = late_[{s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer_}];
       rows.of.resize(m);
       for (std::size_t d = 1; done && d < m; ++d) {
@@ -270,7 +271,7 @@ class row_exchange final : public sharing {
                                           std::to_string(static_cast<std::size_t>(count) * width)});
   }
 
-  [[nodiscard]] int next() const noexcept { return way_ == pass::forward ? done_ : layers_ - 1 - done_; }
+  [[nodiscard]] int next() const noexcept { return nth_place(way_, done_, layers_); }
 
   /// Whether the plan's exchange makes such calls.
   result<void> suits(bool keeps, const char* what) {

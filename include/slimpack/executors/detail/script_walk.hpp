@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_SCRIPT_WALK_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_WALK_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
@@ -53,7 +54,7 @@ class script_walk {
         return left({pass::backward, {static_cast<std::uint32_t>(chunks_[c].next_weights)}, c, true});
     for (std::uint32_t c = 0; c < chunks_.size(); ++c)
       for (const pass p : {pass::forward, pass::backward})
-        if (chunks_[c].next(p) != of(p).ends.size()) return left({p, {chunks_[c].next(p)}, c});
+        if (chunks_[c].packs[p] != of(p).ends.size()) return left({p, {chunks_[c].packs[p]}, c});
     for (const flow f : {flow::embedding, flow::output, flow::output_weights, flow::embedding_gradients})
       if (spreads() && ends_[static_cast<std::size_t>(f)] != of(pass_of(f)).ends.size())
         return left(instruction_at({f, 0}, {ends_[static_cast<std::size_t>(f)]}, on_));
@@ -74,13 +75,10 @@ class script_walk {
     std::int64_t live{};
   };
   struct chunk_state {
-    std::uint32_t forwards{};  // packs that have run
-    std::uint32_t backwards{};
+    by_pass<std::uint32_t> packs;     // that have run
     std::size_t next_weights{};       // the pack whose weight gradients are next
     std::vector<open_sequence> open;  // per sequence
     std::vector<std::int64_t> live;   // tokens, per forward pack
-
-    [[nodiscard]] std::uint32_t next(pass p) const noexcept { return p == pass::forward ? forwards : backwards; }
   };
 
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward_ : backward_; }
@@ -104,7 +102,7 @@ class script_walk {
       return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(packs) + " comes next");
     if (f == flow::output_weights && next >= ends_[static_cast<std::size_t>(flow::output)])
       return wrong(i, "would run before its V");
-    if (f == flow::output && is_last_ && next >= chunks_.back().forwards) return wrong(i, "would run before its F");
+    if (f == flow::output && is_last_ && next >= chunks_.back().packs.forward) return wrong(i, "would run before its F");
     ++next;
     if (f == flow::output && is_last_)
       for (auto [at, end] = forward_.range(i.pack.value); at < end; ++at)
@@ -115,7 +113,7 @@ class script_walk {
   /// Weight gradients come after their backward, pack by pack; then its tokens are no longer live.
   result<void> take_weights(const instruction& i) {
     chunk_state& c = chunks_[i.chunk];
-    if (i.pass == pass::forward || i.pack.value >= c.backwards) return wrong(i, "would run before its backward");
+    if (i.pass == pass::forward || i.pack.value >= c.packs.backward) return wrong(i, "would run before its backward");
     if (i.pack.value != c.next_weights || !backward_.weight.splits(i.pack.value))
       return wrong(i, "stands where W" + std::to_string(c.next_weights) + " comes next");
     c.next_weights = backward_.weight.next(c.next_weights + 1);
@@ -126,15 +124,14 @@ class script_walk {
   /// Packs run in run order; and where one stage has all chunks, each after the chunk that it follows.
   result<void> take_pack(const instruction& i) {
     chunk_state& c = chunks_[i.chunk];
-    const bool is_forward = i.pass == pass::forward;
-    const std::uint32_t next = c.next(i.pass);
+    const std::uint32_t next = c.packs[i.pass];
     if (i.pack.value != next || next >= of(i.pass).ends.size())
       return wrong(i, "stands where pack " + std::to_string(next) + " of " + std::to_string(of(i.pass).ends.size()) +
                           " comes next");
-    const auto first = static_cast<std::uint32_t>(is_forward ? 0 : chunks_.size() - 1);
-    if (on_.stages == 1 && i.chunk != first && chunks_[is_forward ? i.chunk - 1 : i.chunk + 1].next(i.pass) <= next)
+    const auto first = static_cast<std::uint32_t>(nth_place(i.pass, std::size_t{0}, chunks_.size()));
+    if (on_.stages == 1 && i.chunk != first && chunks_[i.pass == pass::forward ? i.chunk - 1 : i.chunk + 1].packs[i.pass] <= next)
       return wrong(i, "would run before the chunk that it follows");
-    ++(is_forward ? c.forwards : c.backwards);
+    ++c.packs[i.pass];
     return success();
   }
 

@@ -85,7 +85,7 @@ class shared_sequences {
   /// Slices of a row, of each sharer, ascending.
   static result<std::vector<std::vector<slice>>> slices_of(const plan& p, const merge& m, pass way, std::size_t row) {
     const std::vector<pack_id>& packs = m.of(way)[row];
-    const std::string name = (way == pass::forward ? "forward row " : "backward row ") + std::to_string(row);
+    const std::string name = std::string(name_of(way)) + " row " + std::to_string(row);
     if (packs.size() != m.replicas.size())
       return refused(m, name + " names " + std::to_string(packs.size()) + " packs for " +
                             std::to_string(m.replicas.size()) + " replicas");
@@ -127,18 +127,18 @@ class shared_sequences {
 
   /// Rows run through the sequence from one end to the other, without gap or overlap.
   static result<void> tile(const merge& m, pass way, tokens length, const slices_of_rows& rows) {
-    tokens at = way == pass::forward ? tokens{} : length;
+    const slice whole{m.sequence, {}, length};
+    tokens at = whole.entry(way);
     for (const auto& row : rows) {
       std::vector<slice> all;
       for (const std::vector<slice>& part : row) all.insert(all.end(), part.begin(), part.end());
       const std::vector<slice> runs = joined(std::move(all));
-      if (runs.size() != 1 || (way == pass::forward ? runs[0].begin : runs[0].end()) != at)
-        return refused(m, std::string(way == pass::forward ? "forward" : "backward") + " rows overlap or leave a gap at token " +
+      if (runs.size() != 1 || runs[0].entry(way) != at)
+        return refused(m, std::string(name_of(way)) + " rows overlap or leave a gap at token " +
                               std::to_string(at.value));
-      at = way == pass::forward ? runs[0].end() : runs[0].begin;
+      at = runs[0].exit(way);
     }
-    if (at != (way == pass::forward ? length : tokens{}))
-      return refused(m, "rows leave out tokens");
+    if (at != whole.exit(way)) return refused(m, "rows leave out tokens");
     return success();
   }
 

@@ -65,6 +65,7 @@ class stage_script {
 
   /// The passes that the step runs.
   [[nodiscard]] std::span<const pass> passes() const noexcept { return std::span(both_passes).first(outline.forward_only ? 1 : 2); }
+  [[nodiscard]] piece_list& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const piece_list& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 
   /// One past the largest id of its sequences.
@@ -241,7 +242,7 @@ class stage_script {
     const tokens length = std::min(*shortest, p.shape.quantum);
     sequences.push_back({id, length});
     for (const pass way : passes()) {
-      piece_list& list = way == pass::forward ? forward : backward;
+      piece_list& list = of(way);
       list.pieces.push_back({{id, {0}, length}, length, 0, 0});
       list.held.push_back(length.value);
       list.ends.push_back(1);
@@ -267,7 +268,7 @@ class stage_script {
     std::vector<std::int64_t> at(lengths.size(), -1);  // where each sequence of this replica goes on
     for (const sequence& s : sequences) at[s.id.value] = 0;
     for (const pass p : passes()) {
-      piece_list& list = p == pass::forward ? forward : backward;
+      piece_list& list = of(p);
       const micropacks& from = packs.of(p);
       for (std::size_t i = 0; i < from.size(); ++i) {
         tokens size{};
@@ -278,9 +279,9 @@ class stage_script {
             continue;
           }
           const bool known = s.sequence.value < at.size() && at[s.sequence.value] >= 0;
-          if (!known || at[s.sequence.value] != (p == pass::forward ? s.begin : s.end()).value)
+          if (!known || at[s.sequence.value] != s.entry(p).value)
             return broken(s, p, i, known ? at[s.sequence.value] : -1);
-          at[s.sequence.value] = (p == pass::forward ? s.end() : s.begin).value;
+          at[s.sequence.value] = s.exit(p).value;
           list.pieces.push_back({s, lengths[s.sequence.value], 0, 0});
           list.held.push_back(s.end().value);
           size += s.length;
@@ -289,7 +290,7 @@ class stage_script {
         list.size.push_back(size);
       }
       for (const sequence& s : sequences)
-        if (shared.find(s.id) == nullptr && at[s.id.value] != (p == pass::forward ? s.length.value : 0))
+        if (shared.find(s.id) == nullptr && at[s.id.value] != slice{s.id, {}, s.length}.exit(p).value)
           return error{errc::invalid_input, "the plan leaves out tokens of sequence " + std::to_string(s.id.value)};
     }
     return success();

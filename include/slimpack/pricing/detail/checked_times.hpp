@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_PRICING_DETAIL_CHECKED_TIMES_HPP
 #define SLIMPACK_PRICING_DETAIL_CHECKED_TIMES_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
@@ -250,7 +251,7 @@ result<void> check_longest(const Cost& cost, const shape& on, tokens longest, we
   const std::string sequence = "a sequence of " + std::to_string(longest.value) + " tokens";
   for (int part = 0; part < on.parts(); ++part) {
     for (const pass p : {pass::forward, pass::backward}) {
-      const bool last = part == (p == pass::forward ? on.parts() - 1 : 0);
+      const bool last = part == nth_place(p, on.parts() - 1, on.parts());
       const slice mine{{}, {0}, std::min(longest, on.quantum)};
       shared_row row{{}, p, {0}, longest, sharers};
       row.others = longest - mine.length;

@@ -20,8 +20,6 @@ namespace slimpack::detail {
 [[nodiscard]] constexpr bool is_time(seconds t) noexcept { return t >= seconds{} && t <= seconds{1e12}; }
 [[nodiscard]] constexpr bool is_memory(double of_bytes) noexcept { return of_bytes >= 0 && of_bytes <= 1e24; }
 
-[[nodiscard]] inline const char* name_of(pass p) noexcept { return p == pass::forward ? "forward" : "backward"; }
-
 /// Which question of costs/hooks.hpp an answer was to.
 enum class question : unsigned char {
   time, pack, overhead, useful, least, message, exchange, weight_time, reduce_time, memory, kept, vocabulary

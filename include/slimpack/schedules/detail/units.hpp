@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SCHEDULES_DETAIL_UNITS_HPP
 #define SLIMPACK_SCHEDULES_DETAIL_UNITS_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -22,7 +23,7 @@ namespace slimpack::detail {
   for (std::size_t first = 0; first < packs; first += group)
     for (std::uint32_t k = 0; k < chunks; ++k)
       for (std::size_t i = first; i < std::min(first + group, packs); ++i)
-        order.push_back({p, {static_cast<std::uint32_t>(i)}, p == pass::forward ? k : chunks - 1 - k});
+        order.push_back({p, {static_cast<std::uint32_t>(i)}, nth_place(p, k, chunks)});
   return order;
 }
 

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_SOLUTION_CHECK_HPP
 #define SLIMPACK_SOLVERS_DETAIL_SOLUTION_CHECK_HPP
 
+#include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,9 +49,9 @@ class solution_check {
       if (of_[s].listed != wanted)
         return wrong(s, "is on " + number(of_[s].listed) + " replicas, it must be on " + number(wanted));
       for (const pass p : passes_)
-        if (wanted > 0 && of_[s].ran[index(p)] != lengths_[s])
-          return wrong(s, "runs " + number(of_[s].ran[index(p)].value) + " of its " + number(lengths_[s].value) +
-                              " tokens " + name(p));
+        if (wanted > 0 && of_[s].ran[p] != lengths_[s])
+          return wrong(s, "runs " + number(of_[s].ran[p].value) + " of its " + number(lengths_[s].value) +
+                              " tokens " + name_of(p));
     }
     return success();
   }
@@ -63,20 +63,17 @@ class solution_check {
     bool elsewhere{};        // on replicas outside of the group that is checked
     std::size_t listed{};    // replicas
     std::uint32_t last{};    // that lists it, counted from 1
-    std::size_t rows[2]{};   // that this one has run
-    tokens ran[2]{};
+    by_pass<std::size_t> rows;  // that this one has run
+    by_pass<tokens> ran;
   };
 
-  static std::size_t index(pass p) { return p == pass::forward ? 0 : 1; }
-  static const char* name(pass p) { return p == pass::forward ? "forward" : "backward"; }
   static std::string number(auto n) { return std::to_string(n); }
   static error wrong(std::size_t sequence, const std::string& what) {
     return {errc::invalid_input, "the solver's answer is wrong: sequence " + number(sequence) + " " + what};
   }
 
   result<void> check(const group_solution& group) {
-    const auto falling = std::adjacent_find(group.replicas.begin(), group.replicas.end(), std::greater_equal<>());
-    if (group.replicas.empty() || falling != group.replicas.end() || group.replicas.back() >= replicas_)
+    if (group.replicas.empty() || !is_ascending(group.replicas) || group.replicas.back() >= replicas_)
       return error{errc::invalid_input, "the solver's answer is wrong: a group has replicas that there are, in ascending order"};
     for (state& s : of_) s.elsewhere = true;
     for (const sequence_id id : group.sequences) {
@@ -93,8 +90,7 @@ class solution_check {
     const std::size_t s = m.sequence.value;
     if (s >= of_.size()) return wrong(s, "is merged, the batch has " + number(of_.size()));
     if (std::exchange(of_[s].shared, &m)) return wrong(s, "is merged twice");
-    const auto falling = std::adjacent_find(m.replicas.begin(), m.replicas.end(), std::greater_equal<>());
-    if (m.replicas.size() < 2 || falling != m.replicas.end() || m.replicas.back() >= replicas_)
+    if (m.replicas.size() < 2 || !is_ascending(m.replicas) || m.replicas.back() >= replicas_)
       return wrong(s, "must be shared by two replicas or more that there are, in ascending order");
     for (const pass p : passes_)
       for (const std::vector<pack_id>& row : m.of(p))
@@ -114,7 +110,7 @@ class solution_check {
         return wrong(id.value, "is on replica " + number(replica) + ", which is not the next of those that share it");
       ++s.listed;
       s.last = replica + 1;
-      s.rows[0] = s.rows[1] = 0;
+      s.rows = {};
     }
     for (const pass p : passes_) {
       const micropacks& packs = r.partition.of(p);
@@ -124,11 +120,11 @@ class solution_check {
       for (const sequence_id id : r.sequences) {
         const state& s = of_[id.value];
         if (!s.shared) continue;
-        std::size_t row = s.rows[index(p)];
+        std::size_t row = s.rows[p];
         while (row < s.shared->of(p).size() && s.shared->of(p)[row][s.listed - 1] == merge::none) ++row;
         if (row != s.shared->of(p).size())
-          return wrong(id.value, "has " + number(s.shared->of(p).size()) + " rows " + name(p) + ", replica " +
-                                     number(replica) + " runs " + number(s.rows[index(p)]));
+          return wrong(id.value, "has " + number(s.shared->of(p).size()) + " rows " + name_of(p) + ", replica " +
+                                     number(replica) + " runs " + number(s.rows[p]));
       }
     }
     return success();
@@ -139,22 +135,22 @@ class solution_check {
     if (id >= of_.size() || of_[id].last != replica + 1)
       return wrong(id, "has a slice on replica " + number(replica) + ", which does not list it");
     state& s = of_[id];
-    tokens& ran = s.ran[index(p)];
+    tokens& ran = s.ran[p];
     const tokens next = p == pass::forward ? ran : lengths_[id] - ran;
     const bool inside = one.begin >= tokens{} && one.length > tokens{} && one.length <= lengths_[id] - one.begin;
-    if (!inside || (!s.shared && (p == pass::forward ? one.begin : one.end()) != next))
+    if (!inside || (!s.shared && one.entry(p) != next))
       return wrong(id, "of " + number(lengths_[id].value) + " tokens runs " + number(one.length.value) + " from " +
-                           number(one.begin.value) + " on " + name(p) + ", after " + number(ran.value) + " others");
+                           number(one.begin.value) + " on " + name_of(p) + ", after " + number(ran.value) + " others");
     ran += one.length;
     if (!s.shared) return success();
     // Its packs are those of its rows, one after the other; two slices may be in one.
     const std::vector<std::vector<pack_id>>& rows = s.shared->of(p);
     const std::size_t place = s.listed - 1;
-    std::size_t& row = s.rows[index(p)];  // one past the last that it has run
+    std::size_t& row = s.rows[p];  // one past the last that it has run
     if (row > 0 && rows[row - 1][place].value == pack) return success();
     while (row < rows.size() && rows[row][place] == merge::none) ++row;
     if (row == rows.size() || rows[row][place].value != pack)
-      return wrong(id, "has a slice in pack " + number(pack) + " of replica " + number(replica) + ", " + name(p) +
+      return wrong(id, "has a slice in pack " + number(pack) + " of replica " + number(replica) + ", " + name_of(p) +
                            ", which its next row does not name");
     ++row;
     return success();

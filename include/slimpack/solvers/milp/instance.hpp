@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_MILP_INSTANCE_HPP
 #define SLIMPACK_SOLVERS_MILP_INSTANCE_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
@@ -73,7 +74,7 @@ template <class Cost>
       for (int part = 0; part < on.stages; ++part) r.time.push_back(least_time(cost, a.run, p, part).value);
     for (int part = 0; part < on.stages; ++part) {
       r.overhead.push_back(pack_overhead(cost, p, part).value);
-      const bool sends = part != (p == pass::forward ? on.stages - 1 : 0);
+      const bool sends = part != nth_place(p, on.stages - 1, on.stages);
       const auto message = [&](tokens size) { return sends ? message_time(cost, size, p, part).value : 0.0; };
       // A line through the least and the largest message, where those between lie on it.
       const double token = all > least ? (message(all) - message(least)) / static_cast<double>((all - least).value) : 0;

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_MILP_PIPELINE_HPP
 #define SLIMPACK_SOLVERS_MILP_PIPELINE_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/solvers/milp/instance.hpp>
@@ -109,7 +110,7 @@ class milp_pipeline {
       for (std::size_t n = atoms() * (packs - 1); n > 0; --n) entered_[index(p)].push_back(model_.binary());
       for (std::size_t n = of_.stages * packs; n > 0; --n) start_[index(p)].push_back(model_.number(0, 1));
       for (std::size_t i = 0; i < packs; ++i) {
-        const bool certain = i == (p == pass::forward ? 0 : packs - 1);
+        const bool certain = i == nth_place(p, std::size_t{0}, packs);
         runs_[index(p)].push_back(model_.number(certain ? 1 : 0, 1));
       }
       // Stages with equal times share their durations, and with them the rows that define them.

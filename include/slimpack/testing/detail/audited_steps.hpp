@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_DETAIL_AUDITED_STEPS_HPP
 #define SLIMPACK_TESTING_DETAIL_AUDITED_STEPS_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/testing/detail/audited_compute.hpp>
@@ -65,7 +66,7 @@ class audited_steps {
     for (const std::uint32_t r : m.replicas) made.replicas[r].sequences = {{0}};
     for (const pass p : both_passes)
       for (std::size_t row = 0; row < slices.size(); ++row) {
-        std::vector<std::pair<std::size_t, slice>> parts = slices[p == pass::forward ? row : slices.size() - 1 - row];
+        std::vector<std::pair<std::size_t, slice>> parts = slices[nth_place(p, row, slices.size())];
         if (p == pass::backward) std::reverse(parts.begin(), parts.end());
         for (const auto& [replica, one] : parts) made.replicas[replica].partition.of(p).append(one);
         const pack_id pack{static_cast<std::uint32_t>(row)};

@@ -53,7 +53,7 @@ struct dealt_sequence {
       std::vector<std::size_t> begins{0};  // of rows, in quanta in run order
       std::vector<std::uint8_t> seen(made.replicas.size());
       for (std::size_t i = 0; i < owner.size(); ++i) {
-        seen[owner[p == pass::forward ? i : owner.size() - 1 - i]] = 1;
+        seen[owner[nth_place(p, i, owner.size())]] = 1;
         const bool whole = what == rows_have::some || std::find(seen.begin(), seen.end(), 0) == seen.end();
         if (what != rows_have::all_tokens && whole && random.once_in(what == rows_have::some ? 3 : 2))
           begins.push_back(i + 1), seen.assign(seen.size(), 0);
@@ -64,7 +64,7 @@ struct dealt_sequence {
       for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
         row& one = made.rows[p].emplace_back(made.replicas.size());
         for (std::size_t i = begins[r]; i < begins[r + 1]; ++i) {
-          const std::size_t at = p == pass::forward ? i : owner.size() - 1 - i;
+          const std::size_t at = nth_place(p, i, owner.size());
           const tokens begin = quantum * static_cast<std::int64_t>(at);
           one[owner[at]].push_back({id, begin, std::min(quantum, length - begin)});
         }

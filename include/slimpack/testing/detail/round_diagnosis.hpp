@@ -89,9 +89,9 @@ class round_diagnosis : audited_steps<Model> {
   [[nodiscard]] std::string first_difference(const by_layer& one, const by_layer& other) const {
     for (const pass p : both_passes)
       for (std::size_t i = 0; i < base::layers_.size(); ++i) {
-        const place& at = base::layers_[p == pass::forward ? i : base::layers_.size() - 1 - i];
+        const place& at = base::layers_[nth_place(p, i, base::layers_.size())];
         const auto stage = static_cast<std::size_t>(at.stage);
-        const std::string in = std::string(p == pass::forward ? "forward" : "backward") + " in " + base::name_of(at);
+        const std::string in = std::string(name_of(p)) + " in " + base::name_of(at);
         const exchange_log::step step{p, at.layer};
         if (!base::same_rows(one[stage].launched, other[stage].launched, step))
           return ": seen first in what is launched " + in;

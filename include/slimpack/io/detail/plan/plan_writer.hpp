@@ -95,7 +95,7 @@ class plan_writer {
     json_.line();
     json_.key("message").open('{');
     for (const pass p : {pass::forward, pass::backward})
-      messages(p == pass::forward ? "forward" : "backward", r.partition.of(p).size(),
+      messages(name_of(p), r.partition.of(p).size(),
                [&](std::size_t pack) { return views::pack(plan_, index, p, {static_cast<std::uint32_t>(pack)}).messages; });
     if (spreads()) messages_of_calls(r);
     json_.close('}');
@@ -127,7 +127,7 @@ class plan_writer {
     json_.open('{').field("sequence", m.sequence.value).field("exchange", name_of(m.exchange));
     list("replicas", m.replicas, [](std::uint32_t replica) { return replica; });
     for (const pass p : {pass::forward, pass::backward}) {
-      json_.key(p == pass::forward ? "forward" : "backward").open('[');
+      json_.key(name_of(p)).open('[');
       for (const row_view& row : views::rows(m, p)) {
         json_.open('[');
         for (const pack_id pack : row.packs) pack == merge::none ? json_.null() : json_.value(pack.value);

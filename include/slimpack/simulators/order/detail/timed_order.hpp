@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SIMULATORS_ORDER_DETAIL_TIMED_ORDER_HPP
 #define SLIMPACK_SIMULATORS_ORDER_DETAIL_TIMED_ORDER_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
@@ -117,9 +118,9 @@ class timed_order {
   /// Complexity O(instructions that run meanwhile)
   bool recut(const simulators::window_change& change) {
     const pass p = change.pass;
-    const std::size_t last = chains_.parts() - 1;
-    const node begin = chains_[chains_.at(p, change.places.front(), p == pass::forward ? 0 : last)].rank;
-    const node end = chains_[chains_.at(p, change.places.back(), p == pass::forward ? last : 0)].rank;
+    const std::size_t parts = chains_.parts();
+    const node begin = chains_[chains_.at(p, change.places.front(), nth_place(p, std::size_t{0}, parts))].rank;
+    const node end = chains_[chains_.at(p, change.places.back(), nth_place(p, parts - 1, parts))].rank;
     bring_up_to_date(begin);
     pass_by(begin);
     const double saved = time_saved(change);

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_DETAIL_DIVISION_CHECK_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_DETAIL_DIVISION_CHECK_HPP
 
+#include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/shape.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,8 +28,7 @@ namespace slimpack::detail {
   std::vector<bool> divided(lengths.size());
   for (const planning_unit& u : units) {
     if (u.replicas.empty()) return wrong("a unit has no replica");
-    if (std::adjacent_find(u.replicas.begin(), u.replicas.end(), std::greater_equal<>()) != u.replicas.end())
-      return wrong("replicas of a unit must be in ascending order");
+    if (!is_ascending(u.replicas)) return wrong("replicas of a unit must be in ascending order");
     for (const std::uint32_t r : u.replicas) {
       if (r >= planned.size())
         return wrong("it has replica " + std::to_string(r) + ", the shape has " + std::to_string(planned.size()));

@@ -157,7 +157,7 @@ class order_search {
   void change_packs(double share, const Done& done) {
     for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank) {
       const instruction i = order_[rank];
-      const std::size_t first = i.pass == pass::forward ? 0 : static_cast<std::size_t>(parts_) - 1;
+      const std::size_t first = nth_place(i.pass, std::size_t{0}, static_cast<std::size_t>(parts_));
       if (i.weights_only || order_.part(rank) != first || !order_.has(i.pass, i.pack.value)) continue;
       if (i.pass == pass::backward && order_.splits(i.pack.value)) continue;
       if (random_.uniform() < share) change_from(i.pass, i.pack.value);
