@@ -64,6 +64,12 @@ unit_tests() {
 [[ -z ${sanitizers-} ]] || unit_tests gcc-debug
 
 if [[ -n ${SLIMPACK_FULL-} ]]; then
+  if ((EUID == 0)) && command -v debootstrap > /dev/null; then
+    echo "== every command of the READMEs on a bare Debian 12, as a user and as root =="
+    python3 tests/readme_commands_test.py --chroot build/bare
+  else
+    echo "== commands of the READMEs on a bare Debian 12: left out, that takes root and debootstrap =="
+  fi
   echo "== gcc-release: every header on its own =="
   cmake --build --preset gcc-release -j "$jobs" --target all_verify_interface_header_sets
   if command -v clang++ > /dev/null; then
