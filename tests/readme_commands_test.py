@@ -59,9 +59,9 @@ COMMANDS = {
         "--cost transformer --effort fast --compare megatron": QUICK,
         "bash cmake/install-packages.sh libopenmpi-dev openmpi-bin": BARE,
         "cmake --preset gcc-release && cmake --build --preset gcc-release --target slimpack-train && mkdir -p out": LONG,
-        "build/gcc-release/examples/slimpack-train --pp 2 --steps 20 --compare megatron,karmarkar_karp --timeline out/train.html": QUICK,
+        "build/gcc-release/examples/slimpack-train --pp 2 --steps 20 --compare megatron,karmarkar_karp --timeline out/train.html": LONG,
         "mpirun --allow-run-as-root --oversubscribe -np 4 build/gcc-release/examples/slimpack-train --pp 2 --dp 2 --steps 20 "
-        "--precision double": QUICK,
+        "--batch 4 --max-context 256 --precision double": QUICK,
         "mpirun --allow-run-as-root --oversubscribe -np 2 build/gcc-release/examples/slimpack-train --pp 2 --steps 20 --max-context 4096 "
         "--batch 6 --compare megatron,karmarkar_karp": LONG,
         "slimpack-plan --auto": PART,
@@ -75,6 +75,7 @@ COMMANDS = {
     "examples/profile/README.md": {
         "build/gcc-release/examples/slimpack-plan --lengths examples/data/lengths/azure_code_2023.txt --model llama-3.1-8b --gpu h100 "
         "--tp 2 --pp 4 --batch 512 --cost profiled:examples/data/profiles": QUICK,
+        "apt-get install -y --no-install-recommends python3": BARE,
         "python3 examples/profile/profile_gpu.py --model examples/data/models/llama-3.1-8b.json --out tables": GPU,
         "torchrun --nproc-per-node 8 examples/profile/profile_collectives.py --out tables": GPU,
         "slimpack-plan ... --gpu my_gpu.json --cost profiled:tables": PART,
