@@ -33,7 +33,7 @@ QUICK = "quick"  # less than a minute
 LONG = "long"  # with SLIMPACK_FULL=1, and in the chroot
 BARE = "bare"  # in the chroot alone: installs packages, or is what runs this test
 GPU = "gpu"  # the program's --help runs instead
-PART = "part"  # names options or programs, and leaves out what the sentence is not about
+PART = "part"  # names what another README runs, or options, and leaves out what the sentence is not about
 
 COMMANDS = {
     "README.md": {
@@ -70,7 +70,7 @@ COMMANDS = {
     },
     "examples/data/README.md": {
         "build/gcc-release/benchmarks/slimpack-bench-fidelity --only F15 --price-errors examples/data/price_errors.csv": BARE,
-        "bash tests/run.sh": BARE,
+        "bash tests/run.sh": PART,
     },
     "examples/profile/README.md": {
         "build/gcc-release/examples/slimpack-plan --lengths examples/data/lengths/azure_code_2023.txt --model llama-3.1-8b --gpu h100 "
@@ -81,7 +81,7 @@ COMMANDS = {
         "slimpack-plan ... --gpu my_gpu.json --cost profiled:tables": PART,
     },
     "tests/README.md": {
-        "bash tests/run.sh": BARE,
+        "bash tests/run.sh": PART,
         "bash cmake/install-packages.sh clang libclang-rt-14-dev": BARE,
         "bash tests/fuzz/run.sh 60 lengths jsonl": BARE,
     },
@@ -121,16 +121,15 @@ def commands(readme):
             found += block["text"].replace("\\\n", " ").splitlines()
 
 
-def script_of(readme, runs, address, packages_by="root", leave_out=()):
-    """A shell's script that runs the commands of the kinds for which `runs` says so, and marks the begin and the status of
-    each. Where root is asked, and `packages_by` is not root itself, that function of the shell asks."""
-    lines = ["export LC_ALL=C.UTF-8"]
+def script_of(readme, runs, address, packages_by="root"):
+    """A shell's script that runs the commands for which `runs` says so, those that are repeated once, and marks the begin
+    and the status of each. What needs root is asked of the shell's function `packages_by` unless that is root."""
+    lines, seen = ["export LC_ALL=C.UTF-8"], set()
     for number, command in enumerate(commands(readme)):
         kind = COMMANDS[name(readme)][uncommented(command)]
-        if not runs(kind) or (command.startswith("mpirun") and kind != BARE and not runs(BARE) and not shutil.which("mpirun")):
+        if uncommented(command) in seen or not runs(kind, command):
             continue
-        if any(text in command for text in leave_out):
-            continue
+        seen.add(uncommented(command))
         if kind == GPU:
             command = "python3 " + re.search(r"\S+\.py", command)[0] + " --help"
         if command.startswith("apt-get") and packages_by != "root":
@@ -138,7 +137,7 @@ def script_of(readme, runs, address, packages_by="root", leave_out=()):
         once = f"{{ {command.replace('ADDRESS', address)}\n}} < /dev/null > \"$said\" 2>&1; status=$?; cat \"$said\""
         lines += [f"echo '@begin {number}'", once]
         if packages_by != "root":
-            lines += [f"wanted=$(sed -n 's/.*As root, run: //p' \"$said\")", f'if [ -n "$wanted" ]; then {packages_by} "$wanted"; {once}; fi']
+            lines += ["wanted=$(sed -n 's/.*As root, run: //p' \"$said\")", f'if [ -n "$wanted" ]; then {packages_by} "$wanted"; {once}; fi']
         lines += ['echo; echo "@end $status $SECONDS"']
     return "\n".join(["said=$(mktemp)", *lines]) + "\n"
 
@@ -178,8 +177,13 @@ class ReadmeCommands(unittest.TestCase):
             environment = {**os.environ, "HOME": folder}
             environment.pop("SLIMPACK_FULL", None)
             wrong = []
+
+            def runs(kind, command):
+                is_there = shutil.which("mpirun") or not command.startswith("mpirun")
+                return is_there and (kind in (QUICK, GPU) or (FULL and kind == LONG))
+
             for readme in READ:
-                script = script_of(readme, lambda kind: kind in (QUICK, GPU) or (FULL and kind == LONG), str(source))
+                script = script_of(readme, runs, str(source))
                 run = subprocess.run(["bash"], input=script, cwd=home if readme == NEWCOMERS else clone, env=environment, stdout=subprocess.PIPE, text=True)
                 wrong += failures(readme, run.stdout)
                 if readme == NEWCOMERS and not FULL:  # what the commands that are left out would have made
@@ -214,7 +218,9 @@ def serve_root(system):
     while True:
         with open(system / "tmp/asks") as asks:
             command = asks.read()
-        done = subprocess.run(["chroot", system, "env", "-i", PATH, "DEBIAN_FRONTEND=noninteractive", "sh", "-c", command], stdout=subprocess.DEVNULL)
+        done = subprocess.run(["chroot", system, "env", "-i", PATH, "DEBIAN_FRONTEND=noninteractive", "sh", "-c", command], capture_output=True, text=True)
+        if done.returncode:
+            print(f"root: {command}\n{done.stdout}{done.stderr}", flush=True)
         with open(system / "tmp/answers", "w") as answers:
             answers.write(f"{done.returncode}\n")
 
@@ -243,9 +249,13 @@ def run_as(user, base, system, leave_out):
             threading.Thread(target=serve_root, args=[system], daemon=True).start()
             home, preamble, asks = pathlib.PurePath("/home") / user, ASKS_ROOT, "root_runs"
         wrong = []
+
+        def runs(kind, command):
+            return kind != PART and not any(text in command for text in leave_out)
+
         for readme in READ:
             folder = home if readme == NEWCOMERS else home / "slimpack"
-            script = f"cd {folder}\n{preamble}" + script_of(readme, lambda kind: kind != PART, "/srv/slimpack", asks, leave_out)
+            script = f"cd {folder}\n{preamble}" + script_of(readme, runs, "/srv/slimpack", asks)
             run = subprocess.run(["chroot", f"--userspec={user}:{user}", system, "env", "-i", PATH, f"HOME={home}", f"USER={user}", "bash"],
                                  input=script, stdout=subprocess.PIPE, text=True)
             wrong += [f"as {user}: {text}" for text in failures(readme, run.stdout)]

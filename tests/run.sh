@@ -5,7 +5,8 @@
 #   bash tests/run.sh --sanitizers  what runs on threads with the thread sanitizer, the unit tests with address and
 #                                   undefined behaviour
 #   bash tests/run.sh --full        both, with whole matrices and many more random cases; besides every public header on
-#                                   its own, and the unit tests and a minute of each fuzzer with clang if it is there
+#                                   its own, the unit tests and a minute of each fuzzer with clang if it is there, and
+#                                   as root every command of the READMEs on a bare Debian 12 if debootstrap is there
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
