@@ -971,6 +971,9 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["--batch is about the sequences of --lengths", "p.json has its batch"], "--from", p, "--batch", "2")
         self.fails(2, ["--from repeats the plan", "--auto chooses one"], "--from", p, "--auto", "--gpus", "4")
         self.fails(2, ["--recompute needs --cost transformer"], "--from", p, "--recompute", "full")
+        for option, value in (MODEL[:2], MODEL[2:]):
+            self.fails(2, ["p.json was made with a quadratic cost", f"{option} does not change", "--cost"], "--from", p, option, value)
+        self.assertIn("--cost measured instead of quadratic", self.plans("--from", p, *MODEL, "--cost", "measured", "--tp", "8"))
         self.fails(2, ["p.json", "it is an input"], "--from", p, "--json", p)
         self.fails(2, ["--lengths is required, or --from"], *QUADRATIC)
 
@@ -1010,7 +1013,12 @@ class CommandLine(unittest.TestCase):
         (tables / "collectives_nvlink_h100_sxm.csv").unlink()
         old = json.loads(p.read_text())
         p.write_text(json.dumps({**old, "made_with": {**old["made_with"], "version": "0.0.9"}}))
-        out = self.plans("--from", p)
+        run = self.run_plan("--from", p, "--json", self.outputs / "again.json")
+        self.assertEqual((4, ""), (run.returncode, run.stderr))  # a script can tell: it is another plan
+        self.assertNotEqual(old["hash"], self.hash_in("again.json"))
+        (self.outputs / "again.json").unlink()
+        self.assertIn("4 --from made another plan", self.plans("--help"))
+        out = run.stdout
         self.assertIn(f"instead of {old['hash']}: slimpack was 0.0.9 and is ", out)
         for says in ("from      p.json: another plan, hash ", "gemm_bf16_h100_sxm.csv has changed", "collectives_nvlink_h100_sxm.csv is gone"):
             self.assertIn(says, out)

@@ -118,6 +118,22 @@ class Readme(unittest.TestCase):
         for sentence in re.findall(r"^(?:Simulated by|No plan) .*$", printed, re.M):
             self.assertIn(sentence, (ROOT / "examples/README.md").read_text())
 
+    def test_layouts_that_are_chosen_are_shown(self):
+        if not os.environ.get("SLIMPACK_PLAN"):
+            self.skipTest("there is no SLIMPACK_PLAN")
+        text = (ROOT / "examples/README.md").read_text()
+        command, table = re.search(r"^slimpack-plan ([^`]* --auto [^`]*)```\n```\n([^`]*)", text, re.M).groups()
+        printed = subprocess.run([os.environ["SLIMPACK_PLAN"], *shlex.split(command.replace("\\\n", ""))], cwd=ROOT, capture_output=True,
+                                 text=True, check=True).stdout
+
+        def plain(lines):  # without how long planning took, and what widths of columns follow from that
+            return [re.sub(r"GiB [\d.]+ [mun]?s ", "GiB ", " ".join(line.removesuffix("...").split())) for line in lines.splitlines()]
+
+        rows = list(filter(None, plain(table)))
+        self.assertGreaterEqual(len(rows), 6)
+        for row in rows:
+            self.assertTrue(any(line.startswith(row) for line in plain(printed)), f"{row}\nis not in\n{printed}")
+
     def test_newcomers_read_little(self):
         self.assertLessEqual(NEWCOMERS.read_text().count("\n"), LONGEST)
 

@@ -5,7 +5,8 @@
 #   bash tests/run.sh --sanitizers  what runs on threads with the thread sanitizer, the unit tests with address and
 #                                   undefined behaviour
 #   bash tests/run.sh --full        both, with whole matrices and many more random cases; besides every public header on
-#                                   its own, and the unit tests and a minute of each fuzzer with clang if it is there
+#                                   its own, the unit tests and a minute of each fuzzer with clang if it is there, and
+#                                   as root every command of the READMEs on a bare Debian 12 if debootstrap is there
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -64,6 +65,12 @@ unit_tests() {
 [[ -z ${sanitizers-} ]] || unit_tests gcc-debug
 
 if [[ -n ${SLIMPACK_FULL-} ]]; then
+  if ((EUID == 0)) && command -v debootstrap > /dev/null; then
+    echo "== every command of the READMEs on a bare Debian 12, as a user and as root =="
+    python3 tests/readme_commands_test.py --chroot build/bare
+  else
+    echo "== commands of the READMEs on a bare Debian 12: left out, that takes root and debootstrap =="
+  fi
   echo "== gcc-release: every header on its own =="
   cmake --build --preset gcc-release -j "$jobs" --target all_verify_interface_header_sets
   if command -v clang++ > /dev/null; then

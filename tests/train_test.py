@@ -130,6 +130,7 @@ class Train(unittest.TestCase):
         (self.folder / "bad.json").write_text("{}")
         self.fails(1, ["bad.json", "format"], *exact, "--profile", self.folder / "bad.json")
         self.fails(2, ["--refit needs --cost measured"], *EXACT, "--refit", "3")
+        self.fails(2, ["--seed: -1 is no whole number from 0"], *EXACT, "--seed", "-1")
 
     def test_evaluates_what_is_held_out(self):
         """After the same training, the same loss on texts that were held out, on any ranks; that of one stage is all uncut packs."""

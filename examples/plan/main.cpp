@@ -228,6 +228,7 @@ int run(const options& o) {
   }
   print_prices(out, s, contenders.front().cost);
   summary all;
+  bool same = true;  // as the plan file of --from, where it is to be
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
     if (!o.summary) print_limits(out, s, std::span(&lengths, 1));
@@ -245,7 +246,10 @@ int run(const options& o) {
       continue;
     }
     if (o.batches > 1) out << (b ? "\n" : "") << "batch " << b << "\n";
-    if (o.from) print_repeated(out, *o.from, rows.front().plan.value());
+    if (o.from) {
+      print_repeated(out, *o.from, rows.front().plan.value());
+      same = is_repeated(*o.from, rows.front().plan.value());
+    }
     print(out, s, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
     for (const std::string& why : left_out) out << why << ".\n";
     if (o.explain) print_explained(out, s, rows, lengths);
@@ -261,7 +265,7 @@ int run(const options& o) {
   }
   if (result<void> done = written.commit(); !done) return fail(done.error());
   print_written(out, o);
-  return 0;
+  return same ? 0 : 4;
 }
 
 }  // namespace

@@ -269,13 +269,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(list, "--batches", o.batches, "K", "Batches to plan [1]; with more, -0, -1, ... is added to file names")
       ->check(count);
   auto* seed_option = add(list, "--seed", seed, "S", "Shuffle the list first, with this seed")
-                          ->check([](const std::string& text) {
-                            std::uint64_t value{};
-                            const char* const last = text.data() + text.size();
-                            const auto [end, failed] = std::from_chars(text.data(), last, value);
-                            const bool sound = failed == std::errc{} && end == last;
-                            return sound ? std::string{} : text + " is no whole number from 0 to 18446744073709551615";
-                          });
+                          ->check(seed_fault);
   auto* context_option =
       add(list, "--max-context", max_context, "TOKENS", "Longest length allowed [no limit]")->check(count);
   add(list, "--over-long", over, "WHAT", "What longer sequences are: reject, truncate or drop [reject]")
@@ -393,7 +387,8 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* graph_option = add(output, "--graph", graph, "FILE.dot", "Draw the task graph of a small plan, for Graphviz");
   app.footer(
       "Plan files side by side: slimpack-plan compare a.json b.json --timeline page.html\n\n"
-      "Exit status: 0 planned; 2 bad usage or input; 3 it does not fit into memory.\n\n"
+      "Exit status: 0 planned; 2 bad usage or input; 3 it does not fit into memory; 4 --from made another plan than the\n"
+      "file's, though no option beside it asks for one.\n\n"
       "Examples:\n"
       "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --tp 2 --pp 8 --timeline plan.html\n"
       "  slimpack-plan --lengths lengths.txt --batch 512 --model config.json --gpu h100 --auto --gpus 16\n"

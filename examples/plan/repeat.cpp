@@ -43,10 +43,16 @@ bool makes_plans(const std::string& option) {
 }
 
 /// What cannot stand beside --from.
-void check_contradictions(const CLI::App& app, const std::string& file) {
+void check_contradictions(const CLI::App& app, const std::string& file, const plan_origin::options& planning) {
   for (const char* const name : {"--auto", "--gpus"})
     if (app.get_option(name)->count() > 0)
       throw bad_usage{"--from repeats the plan of " + file + " on its layout, and " + name + " chooses one: leave out one of them"};
+  const bool is_quadratic = std::any_of(planning.begin(), planning.end(), [](const auto& one) {
+    return one.first == "cost" && one.second.starts_with("quadratic:");
+  });
+  for (const char* const name : {"--model", "--gpu"})
+    if (is_quadratic && app.get_option("--cost")->count() == 0 && app.get_option(name)->count() > 0)
+      throw bad_usage{file + " was made with a quadratic cost, which " + name + " does not change: give --cost, too, or leave it out"};
   if (app.get_option("--lengths")->count() > 0) return;
   for (const CLI::Option* const option : app.get_options())
     if (option->count() > 0 && takes_batches(long_name(*option)))
@@ -106,7 +112,7 @@ options::repeat repeated(CLI::App& app, const std::filesystem::path& file) {
     throw bad_usage{name + ": a time limit ended its search, so it cannot be repeated: plan the batch again, without --time-limit"};
   if (!read.value().origin)
     throw bad_usage{name + ": does not say what it was made with (\"made_with\"): plan the batch again with this version"};
-  check_contradictions(app, name);
+  check_contradictions(app, name, read.value().origin->planning);
   options::repeat from{file, std::make_shared<const plan>(std::move(read).value()), {}, {}};
   plan_origin::options typed = given_options(app);
   for (const auto& [option, value] : from.made->origin->planning) {
@@ -129,6 +135,10 @@ options::repeat repeated(CLI::App& app, const std::filesystem::path& file) {
   }
   for (const auto& [option, value] : typed) from.changes.push_back(typed_text(option, value));
   return from;
+}
+
+bool is_repeated(const options::repeat& from, const plan& made) {
+  return !from.changes.empty() || made.hash == from.made->hash;
 }
 
 void print_repeated(std::ostream& out, const options::repeat& from, const plan& made) {

@@ -22,6 +22,9 @@ options::repeat repeated(CLI::App& app, const std::filesystem::path& file);
 /// The options of `app` that count when planning, with their texts.
 slimpack::plan_origin::options given_options(const CLI::App& app);
 
+/// Whether the plan is the one of --from, or options beside it ask for another.
+bool is_repeated(const options::repeat& from, const slimpack::plan& made);
+
 /// Says whether the plan is the one of --from, and if not, why.
 void print_repeated(std::ostream& out, const options::repeat& from, const slimpack::plan& made);
 

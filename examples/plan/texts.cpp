@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <iomanip>
 #include <map>
@@ -45,6 +46,14 @@ std::vector<double> numbers_of(const std::string& text) {
     values.push_back(*value);
   }
   return values;
+}
+
+std::string seed_fault(const std::string& text) {
+  std::uint64_t value{};
+  const char* const last = text.data() + text.size();
+  const auto [end, failed] = std::from_chars(text.data(), last, value);
+  const bool sound = failed == std::errc{} && end == last;
+  return sound ? std::string{} : text + " is no whole number from 0 to 18446744073709551615";
 }
 
 slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds hop, int chunks) {

@@ -27,6 +27,9 @@ std::vector<std::string> split(const std::string& text, char at);
 /// "1,2.5e-3" as numbers, finite and not negative; none at all when a cell is something else.
 std::vector<double> numbers_of(const std::string& text);
 
+/// What is wrong with the text of --seed; empty where nothing is.
+std::string seed_fault(const std::string& text);
+
 /// LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD of a whole stage, as the cost of each of its chunks: an even
 /// share of the work, and the overhead of a pack each.
 slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds hop, int chunks);

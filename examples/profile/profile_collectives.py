@@ -14,10 +14,10 @@ import pathlib
 import statistics
 import time
 
-from profile_gpu import doubling, name_of, write  # first: it says what to do without PyTorch
+from profile_gpu import doubling, name_of, need_torch, torch, write
 
-import torch
-import torch.distributed as dist
+if torch:
+    import torch.distributed as dist
 
 CALLS, BATCHES = 10, 5
 
@@ -79,6 +79,7 @@ def main():
     parser.add_argument("--name", help="of the GPU in the file [as the driver says]")
     parser.add_argument("--largest", type=int, default=2**30, help="most bytes of a buffer [1073741824]")
     arguments = parser.parse_args()
+    need_torch()
     device = torch.device(arguments.device)
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))

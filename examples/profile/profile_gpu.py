@@ -22,7 +22,12 @@ import time
 try:
     import torch
 except ModuleNotFoundError:
-    sys.exit("this measures with PyTorch, which this python3 has not: python3 -m pip install torch")
+    torch = None  # --help needs none
+
+
+def need_torch():
+    if torch is None:
+        sys.exit("this measures with PyTorch, which this python3 has not: python3 -m pip install torch")
 
 
 class Clock:
@@ -161,6 +166,7 @@ def main():
     parser.add_argument("--longest", type=int, default=131072, help="most tokens of a sequence [131072]")
     parser.add_argument("--seconds-each", type=float, default=0.1, help="about how long each figure is measured [0.1]")
     arguments = parser.parse_args()
+    need_torch()
     model = json.loads(arguments.model.read_text())
     if "kv_lora_rank" in model:
         sys.exit(f"{arguments.model}: has latent attention (kv_lora_rank), whose kernels this does not measure")

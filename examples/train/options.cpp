@@ -125,7 +125,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(texts, "--max-context", o.max_context.value, "TOKENS", "Longer files become several documents [2048]")
       ->check(CLI::Range(2, 1 << 24));
   add(texts, "--batch", o.batch, "N", "Documents of a step [8]")->check(count);
-  add(texts, "--seed", o.seed, "S", "Of the documents' order and the first weights [1]");
+  add(texts, "--seed", o.seed, "S", "Of the documents' order and the first weights [1]")->check(cli::seed_fault);
 
   add(model, "--layers", layers, "N|N,N,...", "Transformer layers, or those of each part of the pipeline [4]");
   add(model, "--hidden", o.model.hidden, "N", "Width between layers [128]")->check(size);
