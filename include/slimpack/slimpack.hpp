@@ -54,6 +54,8 @@
 #include <slimpack/costs/reduction.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/transformer.hpp>
+#include <slimpack/devices/host.hpp>
+#include <slimpack/devices/streams.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/gradient_sums.hpp>

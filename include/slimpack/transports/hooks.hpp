@@ -17,6 +17,9 @@
 ///   result<void> all_reduce(span<T>, span<const int>)      sums over the ranks named, all equal    ring of messages
 ///   static constexpr bool starts_all_reduce                whether its all_reduce only issues work, as on a stream,    false
 ///                                                          so that it may be called in the middle of a program
+///   static constexpr bool plan_order                       whether transfers of a step are issued at their place   false
+///                                                          in the plan's order of all, none earlier, as for one
+///                                                          that runs one at a time
 ///   result<void> finish()                                  returns when every operation has ended  nothing
 ///
 /// The defaults move host memory over channel 0, which is theirs. A transport of device memory offers all
@@ -29,6 +32,12 @@ namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(all_gather);
 SLIMPACK_DETAIL_HAS_MEMBER(all_reduce);
 SLIMPACK_DETAIL_HAS_MEMBER(finish);
+}  // namespace detail
+
+namespace detail {
+/// A transport that wants transfers in the plan's order, each at its place.
+template <class Transport>
+concept keeps_plan_order = requires { requires Transport::plan_order; };
 }  // namespace detail
 
 /// Gathers `own` from every rank into `all`, in order of rank: size() times own.size() bytes on each.

@@ -36,7 +36,8 @@ template <class Tensor>
 }
 
 /// The messages of one stage in a step, in the plan's order of all transfers: receives are posted as early as that lets
-/// them be. Sends under way, and the memory of both. Every buffer holds the largest message of its content, so that each
+/// them be, or, over a transport that wants them at their place (transports/hooks.hpp), right before the first of this rank's
+/// instructions and transfers that comes after them. Sends under way, and the memory of both. Every buffer holds the largest message of its content, so that each
 /// can be used again for any: when all that were sent from it are through, and nothing on this stage will read it. What the
 /// calls of a spread vocabulary give others on their own stage is handed on here, as if by messages.
 template <class Tensor, class Transport>
@@ -46,12 +47,14 @@ class messages {
   messages(message_owner<Tensor>& owner, Transport& transport, const stage_script& script, const message_format& hidden,
            const vocabulary_format& ends)
       : owner_(&owner), transport_(&transport), script_(&script), turned_(script.ids(), hidden.bytes_per_token()),
-        width_{hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()} {}
+        width_{hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()} {
+    if constexpr (keeps_plan_order<Transport>) ends_ = script.transfers.ends(script.code.size());
+  }
 
   /// What instruction `at` of the program reads, and memory for what it writes, valid until `finish`. Instructions are asked
   /// about in order.
   result<call_messages> open(std::size_t at) {
-    if (result<void> posted = post(); !posted) return std::move(posted).error();
+    if (result<void> posted = post(at, &transfer_script::end_of::before); !posted) return std::move(posted).error();
     const instruction& i = script_->code[at];
     if (result<void> came = receive(at); !came) return std::move(came).error();
     call_messages with;
@@ -99,7 +102,7 @@ class messages {
     if (script_->gives_hidden_rows(i)) hidden_rows_.push_back(output_);
     if (script_->takes_statistics(i)) give_back(message_content::statistics, taken_from(statistics_));
     if (is_next(transfer_script::kind::rows, at)) ++next_;
-    if (result<void> posted = post(); !posted) return posted;
+    if (result<void> posted = post(at, &transfer_script::end_of::after); !posted) return posted;
     const message_content content = script_->gathers(i) ? message_content::statistics : script_->content_out(i);
     std::uint32_t number = 0;
     for (const message_end& to : script_->targets(i)) {
@@ -112,7 +115,7 @@ class messages {
       if (!posted) return std::move(posted).error();
       sending.under_way.emplace(std::move(posted).value());
       // After the last instruction there may be rows of which this rank has none.
-      if (result<void> more = post(); !more) return more;
+      if (result<void> more = post(at, &transfer_script::end_of::after); !more) return more;
     }
     output_ = nullptr;
     for (buffer& one : inputs_) give_back(script_->takes_gradients(i) ? message_content::hidden : script_->content_in(i), std::move(one));
@@ -205,11 +208,13 @@ class messages {
     return success();
   }
 
-  /// Posts all receives that stand before what this rank has to send or to exchange next. Memory is put where it stays
-  /// before a message may use it.
-  result<void> post() {
+  /// Posts receives that stand before what this rank has to send or to exchange next: all, or those whose place has come
+  /// before an instruction, or after it. Memory is put where it stays before a message may use it.
+  result<void> post(std::size_t of, std::size_t transfer_script::end_of::*place) {
     const std::vector<transfer_script::step>& steps = script_->transfers.steps;
     for (; next_ < steps.size(); ++next_) {
+      if constexpr (keeps_plan_order<Transport>)
+        if (next_ >= ends_[of].*place) break;
       const std::size_t at = steps[next_].at;
       if (steps[next_].what == transfer_script::kind::absent) {
         if (result<void> posted = owner_->stand_by(at); !posted) return posted;
@@ -233,6 +238,7 @@ class messages {
   Transport* transport_;
   const stage_script* script_;
   std::size_t next_{};            // of the script's transfers
+  std::vector<transfer_script::end_of> ends_;  // by instruction, where transfers have a place
   std::vector<transfer> expected_;
   // Of the running instruction:
   std::vector<buffer> inputs_;
