@@ -162,6 +162,7 @@
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/transports/blocking.hpp>
+#include <slimpack/transports/cuda.hpp>
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/threads.hpp>
 #include <slimpack/version.hpp>

@@ -1,7 +1,7 @@
 #include <slimpack/executors/packflow.hpp>
 
 #include "../laws/cases.hpp"
-#include "../transports/stream_transport.hpp"
+#include "../transports/device_world.hpp"
 #include "diary.hpp"
 
 #include <gtest/gtest.h>
@@ -18,27 +18,25 @@ namespace {
 /// written yet. Its buffers are those that the runtime gave it.
 class launched : public prefix_in_arena<backward_cuts::any> {
  public:
-  launched(int stage, int stages, int chunks, work_stream& stream)
-      : prefix_in_arena(stage, stages, chunks, tests::width), stream_(&stream) {}
+  launched(int stage, int stages, int chunks, device_world::port& on)
+      : prefix_in_arena(stage, stages, chunks, tests::width), on_(&on) {}
 
   result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
-    stream_->enqueue([this, p, in, to = buffer(out)] {
+    return on_->device().run(on_->stream(), [this, p, in, to = buffer(out)] {
       outgoing there{to};
       prefix_in_arena::forward(p, in, there).value();
     });
-    return success();
   }
   result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
-    stream_->enqueue([this, p, in, to = buffer(out)] {
+    return on_->device().run(on_->stream(), [this, p, in, to = buffer(out)] {
       outgoing there{to};
       prefix_in_arena::backward(p, in, there).value();
     });
-    return success();
   }
 
  private:
   static std::span<std::byte> buffer(outgoing& out) { return out.wanted() ? out.bytes() : std::span<std::byte>{}; }
-  work_stream* stream_;
+  device_world::port* on_;
 };
 
 TEST(PackflowOverStreams, GivesTheSameBitsWhereWorkRunsLaterThanItsCalls) {
@@ -49,13 +47,13 @@ TEST(PackflowOverStreams, GivesTheSameBitsWhereWorkRunsLaterThanItsCalls) {
     for (const shape& on : {shape{.stages = 2, .quantum = quantum}, shape{.stages = 3, .replicas = 2, .quantum = quantum}}) {
       const plan p = tests::every_planner()[0].make(on, lengths).value();
       const int ranks = tests::ranks_of(p);
-      stream_world world{ranks, {.seed = static_cast<std::uint64_t>(seed), .time_out = {30}}};
+      device_world world{ranks, {.seed = static_cast<std::uint64_t>(seed), .in_issue_order = seed % 2 == 0}, {30}};
       std::vector<std::optional<result<step_report>>> reports(static_cast<std::size_t>(ranks));
       std::vector<double> gradients(static_cast<std::size_t>(ranks));
       tests::on_every_rank(ranks, [&](int rank) {
         const auto at = static_cast<std::size_t>(rank);
         auto endpoint = world.endpoint(rank);
-        launched stage(rank % on.stages, on.stages, 1, endpoint.stream());
+        launched stage(rank % on.stages, on.stages, 1, endpoint);
         reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
         gradients[at] = stage.gradient()[0];
       });

@@ -36,7 +36,7 @@ class host {
  public:
   struct options {
     std::uint64_t seed{1};
-    seconds delay{200e-6};      ///< operations wait for up to as long before they begin, one in three
+    seconds delay{200e-6};      ///< work, copies and transfers wait for up to as long before they begin, one in eight
     bool in_issue_order{true};  ///< one queue for a device; otherwise one for each of its streams
   };
 

@@ -141,7 +141,7 @@ class host_machine {
       changed_.wait(lock, [&] { return !own.queue.empty() || stopped_; });
       if (own.queue.empty()) return;
       operation& o = own.queue.front();
-      pause(lock);
+      if (o.work || !o.moves.empty()) pause(lock);
       hold(lock, own, [&] { return !o.waits || o.waits->reached; });
       hold(lock, own, [&] { return move(o); });
       if (o.work) {
@@ -171,7 +171,7 @@ class host_machine {
 
   /// Sometimes others go first.
   void pause(std::unique_lock<std::mutex>& lock) {
-    if (draw() % 3 != 0) return;
+    if (draw() % 8 != 0) return;
     const std::chrono::duration<double> late(delay_.value * static_cast<double>(draw() % 1024) / 1024);
     lock.unlock();
     std::this_thread::sleep_for(late);
