@@ -53,6 +53,7 @@ class cuda {
   class port {
    public:
     using handle = cuda::handle;
+    static constexpr bool device_memory = true;
 
     [[nodiscard]] int rank() const noexcept { return static_cast<int>(rank_); }
     [[nodiscard]] int size() const noexcept { return static_cast<int>(world_->size()); }

@@ -20,6 +20,8 @@
 ///   static constexpr bool plan_order                       whether transfers of a step are issued at their place   false
 ///                                                          in the plan's order of all, none earlier, as for one
 ///                                                          that runs one at a time
+///   static constexpr bool device_memory                    whether messages lie where this host may not read     false
+///                                                          and write them, which rows that replicas share need
 ///   result<void> finish()                                  returns when every operation has ended  nothing
 ///
 /// The defaults move host memory over channel 0, which is theirs. A transport of device memory offers all
@@ -35,6 +37,10 @@ SLIMPACK_DETAIL_HAS_MEMBER(finish);
 }  // namespace detail
 
 namespace detail {
+/// A transport of memory that the host does not touch.
+template <class Transport>
+concept moves_device_memory = requires { requires Transport::device_memory; };
+
 /// A transport that wants transfers in the plan's order, each at its place.
 template <class Transport>
 concept keeps_plan_order = requires { requires Transport::plan_order; };

@@ -68,7 +68,7 @@ class host_machine {
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
-      changed_.notify_all();
+      wake_all();
     }
     for (auto& one : lanes_) one->worker.join();
   }
@@ -83,7 +83,9 @@ class host_machine {
     const std::lock_guard lock(mutex_);
     for (transfer& t : o.moves) t.number = issued_[{t.wire, t.from, t.to, t.sends}]++;
     lanes_[on]->queue.push_back(std::move(o));
-    changed_.notify_all();
+    lanes_[on]->woken.notify_one();
+    for (const auto& one : lanes_)
+      if (one->is_held && !cycle_) find_cycle(*one);
   }
 
   [[nodiscard]] bool reached(const mark& m) {
@@ -92,7 +94,7 @@ class host_machine {
   }
   void await(const mark& m) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return m.reached; });
+    reached_.wait(lock, [&] { return m.reached; });
   }
 
   [[nodiscard]] std::uint64_t new_wire() {
@@ -103,7 +105,7 @@ class host_machine {
   void cut(std::uint64_t wire) {
     const std::lock_guard lock(mutex_);
     cut_.push_back(wire);
-    changed_.notify_all();
+    wake_all();
   }
   /// The first transfer on a wire whose two sides differ in size.
   [[nodiscard]] std::optional<error> mismatch(std::uint64_t wire) {
@@ -122,6 +124,8 @@ class host_machine {
   struct lane {
     std::size_t device{};
     std::deque<operation> queue;  // its front is running, or waits to run
+    std::condition_variable woken;
+    bool is_held{};               // its front waits for others
     std::thread worker;
   };
   using side = std::tuple<std::uint64_t, int, int, bool>;
@@ -138,7 +142,7 @@ class host_machine {
   void work(lane& own) {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return !own.queue.empty() || stopped_; });
+      own.woken.wait(lock, [&] { return !own.queue.empty() || stopped_; });
       if (own.queue.empty()) return;
       operation& o = own.queue.front();
       if (o.work || !o.moves.empty()) pause(lock);
@@ -152,10 +156,12 @@ class host_machine {
       if (o.sets) {
         o.sets->when = clock::now();
         o.sets->reached = true;
+        reached_.notify_all();
+        for (const auto& one : lanes_)
+          if (one->is_held && one->queue.front().waits == o.sets) one->woken.notify_one();
       }
       const operation ended = std::move(o);  // what it holds is let go outside of the lock
       own.queue.pop_front();
-      changed_.notify_all();
       lock.unlock();
       (void)ended;
       lock.lock();
@@ -180,12 +186,17 @@ class host_machine {
 
   /// Until it is ready, or never will be.
   template <class Ready>
-  void hold(std::unique_lock<std::mutex>& lock, const lane& own, const Ready& ready) {
+  void hold(std::unique_lock<std::mutex>& lock, lane& own, const Ready& ready) {
     while (!ready() && !cycle_ && !stopped_) {
       find_cycle(own);
-      if (cycle_) changed_.notify_all();
-      else changed_.wait(lock);
+      own.is_held = true;
+      if (!cycle_) own.woken.wait(lock);
+      own.is_held = false;
     }
+  }
+
+  void wake_all() {
+    for (const auto& one : lanes_) one->woken.notify_one();
   }
 
   [[nodiscard]] bool is_cut(const transfer& t) const {
@@ -210,7 +221,7 @@ class host_machine {
           if (!t.done && !u.done && meet(t, u)) {
             t.done = u.done = true;
             exchange(t.sends ? t : u, t.sends ? u : t);
-            changed_.notify_all();
+            other->woken.notify_one();
           }
       }
     }
@@ -239,6 +250,7 @@ class host_machine {
     for (const lane* one : path) text += " device " + std::to_string(one->device) + " is at " + one->queue.front().name + ";";
     text.back() = '.';
     cycle_ = error{errc::cyclic_schedule, text};
+    wake_all();
   }
 
   bool leads_to(const lane& goal, const lane& at, std::vector<const lane*>& path) const {
@@ -270,7 +282,7 @@ class host_machine {
   const seconds delay_;
   const bool in_issue_order_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable reached_;
   std::uint64_t state_;
   std::map<side, std::uint64_t> issued_;
   std::map<std::uint64_t, error> mismatches_;

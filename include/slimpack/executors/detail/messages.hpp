@@ -54,6 +54,8 @@ class messages {
   /// What instruction `at` of the program reads, and memory for what it writes, valid until `finish`. Instructions are asked
   /// about in order.
   result<call_messages> open(std::size_t at) {
+    if (at == 0)
+      if (result<void> made = prepare(); !made) return std::move(made).error();
     if (result<void> posted = post(at, &transfer_script::end_of::before); !posted) return std::move(posted).error();
     const instruction& i = script_->code[at];
     if (result<void> came = receive(at); !came) return std::move(came).error();
@@ -124,7 +126,11 @@ class messages {
       while (!way.empty()) {
         result<bool> through = transport_->test(*way.front().under_way);
         if (!through) return std::move(through).error();
-        if (!through.value()) break;
+        if (!through.value()) {
+          if (!keeps_plan_order<Transport> || way.size() <= sends_under_way) break;
+          // Its memory may be written by work that comes after it: the host need not wait for that.
+          if (result<void> ordered = transport_->wait(*way.front().under_way); !ordered) return ordered;
+        }
         give_back(way.front().content, std::move(way.front().memory));
         way.pop_front();
       }
@@ -141,6 +147,8 @@ class messages {
   }
 
  private:
+  static constexpr std::size_t sends_under_way = 2;  // of a flow, where work is issued long before it runs
+
   using buffer = std::shared_ptr<Tensor>;  // tensors stay where they are made: their bytes may lie within them
   struct transfer {
     buffer memory;
@@ -197,6 +205,29 @@ class messages {
     free.pop_back();
     return success();
   }
+  /// Where transfers have a place: makes all memory of hidden rows that the program will need at once, since a device may make
+  /// its host wait for memory. A spread vocabulary's is made at first use.
+  result<void> prepare() {
+    if (ends_.empty() || script_->spreads_vocabulary()) return success();
+    std::size_t posted = 0, read = 0, most = 0;
+    std::array<std::size_t, flows> under_way{};
+    for (std::size_t at = 0, next = 0; at < ends_.size(); ++at) {
+      const instruction& i = script_->code[at];
+      for (; next < std::max(ends_[at].before, ends_[at].after); ++next)
+        posted += script_->transfers.steps[next].what == transfer_script::kind::receive;
+      std::size_t live = posted - read;
+      read += script_->sources(i).size();
+      std::size_t& sent = under_way[static_cast<std::size_t>(flow_of(i))];
+      sent = std::min(sent + script_->targets(i).size(), sends_under_way + 1);
+      for (const std::size_t s : under_way) live += s;
+      most = std::max(most, live);
+    }
+    std::vector<buffer>& free = free_of(message_content::hidden);
+    while (free.size() < most)
+      if (result<void> made = make(free.emplace_back(), script_->outline.largest_pack, message_content::hidden); !made) return made;
+    return success();
+  }
+
   /// Tensors are asked for by tokens of hidden rows, of which wider rows take several.
   result<void> make(buffer& memory, tokens pack, message_content content) {
     const std::size_t needed = static_cast<std::size_t>(pack.value) * width(content), row = width(message_content::hidden);
