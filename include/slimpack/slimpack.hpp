@@ -54,6 +54,8 @@
 #include <slimpack/costs/reduction.hpp>
 #include <slimpack/costs/stage_options.hpp>
 #include <slimpack/costs/transformer.hpp>
+#include <slimpack/devices/host.hpp>
+#include <slimpack/devices/streams.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
@@ -160,6 +162,7 @@
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/transports/blocking.hpp>
+#include <slimpack/transports/cuda.hpp>
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/threads.hpp>
 #include <slimpack/version.hpp>

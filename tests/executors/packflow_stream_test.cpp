@@ -1,72 +1,147 @@
 #include <slimpack/executors/packflow.hpp>
 
 #include "../laws/cases.hpp"
-#include "../transports/stream_transport.hpp"
+#include "../transports/device_world.hpp"
+#include "../transports/nccl_world.hpp"
 #include "diary.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace slimpack::packflow_stream_test {
 namespace {
 
 /// A compute that only launches work, as one on a GPU does: when a call returns, nothing has been computed, read or
-/// written yet. Its buffers are those that the runtime gave it.
+/// written yet. Its buffers are those that the runtime gave it, in memory of its device.
+template <class End>
 class launched : public prefix_in_arena<backward_cuts::any> {
  public:
-  launched(int stage, int stages, int chunks, work_stream& stream)
-      : prefix_in_arena(stage, stages, chunks, tests::width), stream_(&stream) {}
+  launched(int stage, int stages, int chunks, End& on) : prefix_in_arena(stage, stages, chunks, tests::width), on_(&on) {}
 
+  void begin_step(const step_outline& o) {
+    prefix_in_arena::begin_step(o);
+    waits_before_ = -1;
+  }
   result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
-    stream_->enqueue([this, p, in, to = buffer(out)] {
+    if (waits_before_ < 0) waits_before_ = on_->device().host_waits();
+    ++calls_;
+    if (calls_ == fails_at) return error{errc::compute_failed, "a kernel that cannot be launched"};
+    return on_->device().run(on_->stream(), [this, p, in, to = buffer(out)] {
       outgoing there{to};
       prefix_in_arena::forward(p, in, there).value();
     });
-    return success();
   }
   result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
-    stream_->enqueue([this, p, in, to = buffer(out)] {
+    return on_->device().run(on_->stream(), [this, p, in, to = buffer(out)] {
       outgoing there{to};
       prefix_in_arena::backward(p, in, there).value();
     });
-    return success();
   }
+  devices::host::memory make_tensor(tokens size) {
+    return on_->device().allocate(static_cast<std::size_t>(size.value) * format().bytes_per_token()).value();
+  }
+  bytes held() {
+    waits_ = on_->device().host_waits() - waits_before_;
+    return {};
+  }
+  /// From its first call to the end of its program.
+  [[nodiscard]] int waits() const { return waits_; }
+
+  int fails_at{};
 
  private:
   static std::span<std::byte> buffer(outgoing& out) { return out.wanted() ? out.bytes() : std::span<std::byte>{}; }
-  work_stream* stream_;
+  End* on_;
+  int calls_{};
+  int waits_before_{};
+  int waits_{};
 };
 
-TEST(PackflowOverStreams, GivesTheSameBitsWhereWorkRunsLaterThanItsCalls) {
-  for (int seed = 1; seed <= tests::cases(3); ++seed) {
-    testing::generator random(static_cast<std::uint64_t>(seed));
-    const tokens quantum{random.between(1, 8)};
-    const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, 12);
-    for (const shape& on : {shape{.stages = 2, .quantum = quantum}, shape{.stages = 3, .replicas = 2, .quantum = quantum}}) {
-      const plan p = tests::every_planner()[0].make(on, lengths).value();
-      const int ranks = tests::ranks_of(p);
-      stream_world world{ranks, {.seed = static_cast<std::uint64_t>(seed), .time_out = {30}}};
-      std::vector<std::optional<result<step_report>>> reports(static_cast<std::size_t>(ranks));
-      std::vector<double> gradients(static_cast<std::size_t>(ranks));
-      tests::on_every_rank(ranks, [&](int rank) {
-        const auto at = static_cast<std::size_t>(rank);
-        auto endpoint = world.endpoint(rank);
-        launched stage(rank % on.stages, on.stages, 1, endpoint.stream());
-        reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
-        gradients[at] = stage.gradient()[0];
-      });
-      const prefix_model::gradients expected = prefix_model::whole(lengths, on.stages);
-      for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-        ASSERT_TRUE(*reports[rank]) << reports[rank]->error().detail;
-        EXPECT_EQ(reports[rank]->value().loss_sum, expected.loss) << "seed " << seed;
-        EXPECT_EQ(gradients[rank], expected.weight[rank % static_cast<std::size_t>(on.stages)]) << "seed " << seed;
-      }
-    }
+/// What all ranks of a step made.
+struct outcome {
+  std::vector<std::optional<result<step_report>>> reports;
+  std::vector<std::vector<double>> gradients;
+  int waits{};
+};
+
+template <class World>
+outcome run(World& world, const plan& p, int fails_at = 0) {
+  using end = std::remove_cvref_t<decltype(world.endpoint(0))>;
+  const auto ranks = static_cast<std::size_t>(tests::ranks_of(p));
+  outcome made{std::vector<std::optional<result<step_report>>>(ranks), std::vector<std::vector<double>>(ranks), 0};
+  std::vector<int> waits(ranks);
+  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    auto&& endpoint = world.endpoint(rank);
+    launched<end> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks, endpoint);
+    if (rank + 1 == tests::ranks_of(p)) stage.fails_at = fails_at;
+    made.reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
+    made.gradients[at] = stage.gradient();
+    waits[at] = stage.waits();
+  });
+  for (const int w : waits) made.waits += w;
+  return made;
+}
+
+void expect_exact(const outcome& made, const plan& p, const std::vector<tokens>& lengths, const std::string& what) {
+  const auto stages = static_cast<std::size_t>(p.shape.stages), chunks = static_cast<std::size_t>(p.shape.chunks);
+  const prefix_model::gradients expected = prefix_model::whole(lengths, p.shape.parts());
+  for (std::size_t rank = 0; rank < made.reports.size(); ++rank) {
+    ASSERT_TRUE(*made.reports[rank]) << made.reports[rank]->error().detail << what;
+    EXPECT_EQ(made.reports[rank]->value().loss_sum, expected.loss) << what;
+    for (std::size_t c = 0; c < chunks; ++c) EXPECT_EQ(made.gradients[rank][c], expected.weight[c * stages + rank % stages]) << what;
   }
+}
+
+const shape shapes[]{{.stages = 2}, {.stages = 3, .replicas = 2}, {.stages = 2, .chunks = 2}, {.stages = 2, .replicas = 2, .chunks = 2}};
+
+template <class Check>
+void on_shapes(const Check& check) {
+  for (int seed = 1; seed <= tests::cases(2); ++seed)
+    for (shape on : shapes) {
+      testing::generator random(static_cast<std::uint64_t>(seed));
+      on.quantum = {random.between(1, 8)};
+      const std::vector<tokens> lengths = tests::awkward_lengths(random, on.quantum, 12);
+      const std::string what = "\nseed " + std::to_string(seed) + ", " + std::to_string(on.stages) + " stages, " + std::to_string(on.replicas) +
+                               " replicas, " + std::to_string(on.chunks) + " chunks";
+      check(tests::every_planner()[0].make(on, lengths).value(), lengths,
+            devices::host::options{.seed = static_cast<std::uint64_t>(seed), .delay = {50e-6}, .in_issue_order = seed % 2 == 0}, what);
+    }
+}
+
+TEST(PackflowOverStreams, GivesTheSameBitsWhereWorkRunsLaterThanItsCalls) {
+  on_shapes([](const plan& p, const std::vector<tokens>& lengths, devices::host::options device, const std::string& what) {
+    device_world world(tests::ranks_of(p), device, {30});
+    expect_exact(run(world, p), p, lengths, what);
+  });
+}
+
+TEST(PackflowOverStreams, GivesTheSameBitsOverCommunicators) {
+  on_shapes([](const plan& p, const std::vector<tokens>& lengths, devices::host::options device, const std::string& what) {
+    nccl_world world(tests::ranks_of(p), device, {30}, device.seed % 3 != 0);
+    expect_exact(run(world, p), p, lengths, what);  // makes communicators
+    const outcome again = run(world, p);
+    expect_exact(again, p, lengths, what);
+    EXPECT_EQ(again.waits, 0) << "calls at which a host may wait for its device" << what;
+  });
+}
+
+TEST(PackflowOverStreams, RunsTheNextStepExactlyAfterOneThatWasAborted) {
+  on_shapes([](const plan& p, const std::vector<tokens>& lengths, devices::host::options device, const std::string& what) {
+    nccl_world world(tests::ranks_of(p), device, {30});
+    const outcome failed = run(world, p, 2);
+    for (const auto& report : failed.reports) {
+      ASSERT_FALSE(*report) << what;
+      EXPECT_NE(report->error().detail.find("a kernel that cannot be launched"), std::string::npos) << report->error().detail << what;
+    }
+    expect_exact(run(world, p), p, lengths, what);
+  });
 }
 
 }  // namespace

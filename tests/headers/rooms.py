@@ -12,7 +12,7 @@ import sys
 INCLUDE = pathlib.Path(__file__).resolve().parent.parent.parent / "include" / "slimpack"
 
 ROOMS = ["core", "detail", "slicers", "costs/model", "costs/kernels", "costs/memory", "costs/network", "costs", "pricing",
-         "simulators/graph", "simulators/bounds", "simulators", "schedules", "solvers", "transports", "executors", "profiling", "views", "io",
+         "simulators/graph", "simulators/bounds", "simulators", "schedules", "solvers", "devices", "transports", "executors", "profiling", "views", "io",
          "service", "shapes", "testing"]
 ON_TOP = {"service", "shapes", "testing", "io", "views"}  # of the root's headers
 WIDEST = 16

@@ -17,7 +17,7 @@ void on_ranks(World& world, const F& f) {
   std::vector<std::thread> ranks;
   for (int r = 0; r < world.size(); ++r)
     ranks.emplace_back([&world, &f, r] {
-      auto endpoint = world.endpoint(r);
+      auto&& endpoint = world.endpoint(r);
       f(endpoint);
     });
   for (std::thread& t : ranks) t.join();

@@ -24,8 +24,10 @@
 #include <slimpack/profiling/stopwatch.hpp>
 #include <slimpack/profiling/trials.hpp>
 #include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/traffic.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -177,9 +179,9 @@ class driver {
       transport_.abort(e.detail);
       return e;
     };
-    const int channel = 2 + 2 * shape_.chunks;  // stage_script::sums_channel
+    const std::array<int, 2> channels{channel_of(traffic::collectives, 1), channel_of(traffic::collectives, 2)};
     const result<seconds> took = slowest(5, true, [&]() -> result<void> {
-      slimpack::detail::running_sums<Transport> running(transport_, copies, channel);
+      slimpack::detail::running_sums<Transport> running(transport_, copies, channels);
       executors::replica_group<Transport> group{transport_, copies, ends};
       if (result<void> reduced = reduce(compute_, group); !reduced) return reduced;
       executors::gradient_sums<Transport> sums{running, copies, ends};

@@ -103,6 +103,7 @@ class transport_law_trial : transport_trial<Transport> {
   /// message is waited for in a round by whose end both sides have posted it: so nobody is stuck if law 2 holds.
   result<void> traffic() {
     const std::vector<message> script = draw_script();
+    if constexpr (slimpack::detail::keeps_plan_order<Transport>) return in_order(script);
     std::map<std::size_t, sent*> sends;
     std::map<std::size_t, expected*> receives;
     for (int round = 0; round < rounds; ++round) {
@@ -134,6 +135,34 @@ class transport_law_trial : transport_trial<Transport> {
     return success();
   }
 
+  /// The same messages where all have one order: each rank posts its part of it, and waits at random for what it has posted.
+  result<void> in_order(const std::vector<message>& script) {
+    std::vector<std::pair<expected*, std::uint64_t>> receives;
+    std::vector<handle*> posted;
+    for (const message& m : script) {
+      if (m.source == rank_) {
+        result<sent*> out = post_send(m.destination, m.channel, m.size, m.key);
+        if (!out) return std::move(out).error();
+        posted.push_back(&*out.value()->posted);
+      }
+      if (m.destination == rank_) {
+        result<expected*> in = post_receive(m.source, m.channel, m.size);
+        if (!in) return std::move(in).error();
+        posted.push_back(&*in.value()->posted);
+        receives.emplace_back(in.value(), m.key);
+      }
+      if (posted.empty() || !own_.once_in(4)) continue;
+      if (result<void> done = complete(*posted.back(), own_.once_in(3)); !done) return done;
+      posted.pop_back();
+    }
+    for (handle* h : posted)
+      if (result<void> done = complete(*h, own_.once_in(3)); !done) return done;
+    if (result<void> ended = finish(t_); !ended) return ended;
+    for (const auto& [in, key] : receives)
+      report_.check(1, in->holds(key), "messages in one order arrive once, whole and in order", "rank", rank_, "bytes", in->bytes().size());
+    return success();
+  }
+
   /// What this rank posts in a round, in any order that keeps that of each channel: message, and whether it receives
   /// it.
   std::vector<std::pair<std::size_t, bool>> posts_of(const std::vector<message>& script, int round) {
@@ -155,12 +184,25 @@ class transport_law_trial : transport_trial<Transport> {
 
   // ---- law 2
 
-  /// Sends run far ahead of receives. Then each rank waits for its own sends before it waits for any receive, and for
+  /// Sends run far ahead of receives, unless they must stand in one order with them. Then each rank waits for its own sends before it waits for any receive, and for
   /// receives in reverse: nothing but posting them may be needed.
   result<void> sends_ahead() {
-    constexpr std::uint64_t many = 300;
+    constexpr std::uint64_t many = slimpack::detail::keeps_plan_order<Transport> ? 60 : 300;  // in one order, one at a time
     const std::uint64_t key = any_key();
     const std::size_t size = any_size(512);
+    if constexpr (slimpack::detail::keeps_plan_order<Transport>) {
+      for (std::uint64_t i = 0; i < many; ++i)
+        if (auto posted = post_both(1, size, key + i, false, false); !posted) return std::move(posted).error();
+      for (sent& s : sends_)
+        if (result<void> went = t_.wait(*s.posted); !went) return went;
+      for (auto e = receives_.rbegin(); e != receives_.rend(); ++e)
+        if (result<void> came = t_.wait(*e->posted); !came) return came;
+      if (result<void> ended = finish(t_); !ended) return ended;
+      for (std::uint64_t i = 0; i < many; ++i)
+        report_.check(1, receives_[i].holds(of_rank(key + i, previous())), "messages posted ahead arrive in order", "rank", rank_,
+                      "message", i);
+      return success();
+    }
     for (std::uint64_t i = 0; i < many; ++i)
       if (auto out = post_send(next(), 1, size, of_rank(key + i, rank_)); !out) return std::move(out).error();
     for (std::uint64_t i = 0; i < many; ++i)

@@ -17,6 +17,11 @@
 ///   result<void> all_reduce(span<T>, span<const int>)      sums over the ranks named, all equal    ring of messages
 ///   static constexpr bool starts_all_reduce                whether its all_reduce only issues work, as on a stream,    false
 ///                                                          so that it may be called in the middle of a program
+///   static constexpr bool plan_order                       whether transfers of a step are issued at their place   false
+///                                                          in the plan's order of all, none earlier, as for one
+///                                                          that runs one at a time
+///   static constexpr bool device_memory                    whether messages lie where this host may not read     false
+///                                                          and write them, which rows that replicas share need
 ///   result<void> finish()                                  returns when every operation has ended  nothing
 ///   result<void> allows_threads() const                    whether one thread may call it while    yes
 ///                                                          another calls another transport
@@ -32,6 +37,16 @@ SLIMPACK_DETAIL_HAS_MEMBER(all_gather);
 SLIMPACK_DETAIL_HAS_MEMBER(all_reduce);
 SLIMPACK_DETAIL_HAS_MEMBER(finish);
 SLIMPACK_DETAIL_HAS_MEMBER(allows_threads);
+}  // namespace detail
+
+namespace detail {
+/// A transport of memory that the host does not touch.
+template <class Transport>
+concept moves_device_memory = requires { requires Transport::device_memory; };
+
+/// A transport that wants transfers in the plan's order, each at its place.
+template <class Transport>
+concept keeps_plan_order = requires { requires Transport::plan_order; };
 }  // namespace detail
 
 /// Gathers `own` from every rank into `all`, in order of rank: size() times own.size() bytes on each.

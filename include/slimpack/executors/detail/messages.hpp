@@ -36,7 +36,8 @@ template <class Tensor>
 }
 
 /// The messages of one stage in a step, in the plan's order of all transfers: receives are posted as early as that lets
-/// them be. Sends under way, and the memory of both. Every buffer holds the largest message of its content, so that each
+/// them be, or, over a transport that wants them at their place (transports/hooks.hpp), right before the first of this rank's
+/// instructions and transfers that comes after them. Sends under way, and the memory of both. Every buffer holds the largest message of its content, so that each
 /// can be used again for any: when all that were sent from it are through, and nothing on this stage will read it. What the
 /// calls of a spread vocabulary give others on their own stage is handed on here, as if by messages.
 template <class Tensor, class Transport>
@@ -46,12 +47,16 @@ class messages {
   messages(message_owner<Tensor>& owner, Transport& transport, const stage_script& script, const message_format& hidden,
            const vocabulary_format& ends)
       : owner_(&owner), transport_(&transport), script_(&script), turned_(script.ids(), hidden.bytes_per_token()),
-        width_{hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()} {}
+        width_{hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()} {
+    if constexpr (keeps_plan_order<Transport>) ends_ = script.transfers.ends(script.code.size());
+  }
 
   /// What instruction `at` of the program reads, and memory for what it writes, valid until `finish`. Instructions are asked
   /// about in order.
   result<call_messages> open(std::size_t at) {
-    if (result<void> posted = post(); !posted) return std::move(posted).error();
+    if (at == 0)
+      if (result<void> made = prepare(); !made) return std::move(made).error();
+    if (result<void> posted = post(at, &transfer_script::end_of::before); !posted) return std::move(posted).error();
     const instruction& i = script_->code[at];
     if (result<void> came = receive(at); !came) return std::move(came).error();
     call_messages with;
@@ -99,7 +104,7 @@ class messages {
     if (script_->gives_hidden_rows(i)) hidden_rows_.push_back(output_);
     if (script_->takes_statistics(i)) give_back(message_content::statistics, taken_from(statistics_));
     if (is_next(transfer_script::kind::rows, at)) ++next_;
-    if (result<void> posted = post(); !posted) return posted;
+    if (result<void> posted = post(at, &transfer_script::end_of::after); !posted) return posted;
     const message_content content = script_->gathers(i) ? message_content::statistics : script_->content_out(i);
     std::uint32_t number = 0;
     for (const message_end& to : script_->targets(i)) {
@@ -112,7 +117,7 @@ class messages {
       if (!posted) return std::move(posted).error();
       sending.under_way.emplace(std::move(posted).value());
       // After the last instruction there may be rows of which this rank has none.
-      if (result<void> more = post(); !more) return more;
+      if (result<void> more = post(at, &transfer_script::end_of::after); !more) return more;
     }
     output_ = nullptr;
     for (buffer& one : inputs_) give_back(script_->takes_gradients(i) ? message_content::hidden : script_->content_in(i), std::move(one));
@@ -121,7 +126,11 @@ class messages {
       while (!way.empty()) {
         result<bool> through = transport_->test(*way.front().under_way);
         if (!through) return std::move(through).error();
-        if (!through.value()) break;
+        if (!through.value()) {
+          if (!keeps_plan_order<Transport> || way.size() <= sends_under_way) break;
+          // Its memory may be written by work that comes after it: the host need not wait for that.
+          if (result<void> ordered = transport_->wait(*way.front().under_way); !ordered) return ordered;
+        }
         give_back(way.front().content, std::move(way.front().memory));
         way.pop_front();
       }
@@ -138,6 +147,8 @@ class messages {
   }
 
  private:
+  static constexpr std::size_t sends_under_way = 2;  // of a flow, where work is issued long before it runs
+
   using buffer = std::shared_ptr<Tensor>;  // tensors stay where they are made: their bytes may lie within them
   struct transfer {
     buffer memory;
@@ -194,6 +205,29 @@ class messages {
     free.pop_back();
     return success();
   }
+  /// Where transfers have a place: makes all memory of hidden rows that the program will need at once, since a device may make
+  /// its host wait for memory. A spread vocabulary's is made at first use.
+  result<void> prepare() {
+    if (ends_.empty() || script_->spreads_vocabulary()) return success();
+    std::size_t posted = 0, read = 0, most = 0;
+    std::array<std::size_t, flows> under_way{};
+    for (std::size_t at = 0, next = 0; at < ends_.size(); ++at) {
+      const instruction& i = script_->code[at];
+      for (; next < std::max(ends_[at].before, ends_[at].after); ++next)
+        posted += script_->transfers.steps[next].what == transfer_script::kind::receive;
+      std::size_t live = posted - read;
+      read += script_->sources(i).size();
+      std::size_t& sent = under_way[static_cast<std::size_t>(flow_of(i))];
+      sent = std::min(sent + script_->targets(i).size(), sends_under_way + 1);
+      for (const std::size_t s : under_way) live += s;
+      most = std::max(most, live);
+    }
+    std::vector<buffer>& free = free_of(message_content::hidden);
+    while (free.size() < most)
+      if (result<void> made = make(free.emplace_back(), script_->outline.largest_pack, message_content::hidden); !made) return made;
+    return success();
+  }
+
   /// Tensors are asked for by tokens of hidden rows, of which wider rows take several.
   result<void> make(buffer& memory, tokens pack, message_content content) {
     const std::size_t needed = static_cast<std::size_t>(pack.value) * width(content), row = width(message_content::hidden);
@@ -205,11 +239,13 @@ class messages {
     return success();
   }
 
-  /// Posts all receives that stand before what this rank has to send or to exchange next. Memory is put where it stays
-  /// before a message may use it.
-  result<void> post() {
+  /// Posts receives that stand before what this rank has to send or to exchange next: all, or those whose place has come
+  /// before an instruction, or after it. Memory is put where it stays before a message may use it.
+  result<void> post(std::size_t of, std::size_t transfer_script::end_of::*place) {
     const std::vector<transfer_script::step>& steps = script_->transfers.steps;
     for (; next_ < steps.size(); ++next_) {
+      if constexpr (keeps_plan_order<Transport>)
+        if (next_ >= ends_[of].*place) break;
       const std::size_t at = steps[next_].at;
       if (steps[next_].what == transfer_script::kind::absent) {
         if (result<void> posted = owner_->stand_by(at); !posted) return posted;
@@ -233,6 +269,7 @@ class messages {
   Transport* transport_;
   const stage_script* script_;
   std::size_t next_{};            // of the script's transfers
+  std::vector<transfer_script::end_of> ends_;  // by instruction, where transfers have a place
   std::vector<transfer> expected_;
   // Of the running instruction:
   std::vector<buffer> inputs_;

@@ -5,6 +5,7 @@
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <deque>
@@ -28,8 +29,8 @@ concept starts_all_reduce = requires { requires Transport::starts_all_reduce; };
 template <class Transport>
 class running_sums {
  public:
-  /// group: ranks in rising order, this one among them; channels: the first of two that are free
-  running_sums(Transport& transport, std::vector<int> group, int channels)
+  /// group: ranks in rising order, this one among them; channels: two that are free
+  running_sums(Transport& transport, std::vector<int> group, std::array<int, 2> channels)
       : transport_(&transport), group_(std::move(group)), channels_(channels) {
     self_ = static_cast<std::size_t>(std::find(group_.begin(), group_.end(), transport.rank()) - group_.begin());
   }
@@ -113,7 +114,7 @@ class running_sums {
     for (std::size_t member = 0; member < group_.size(); ++member) {
       if (member == self_) continue;
       one.blocks[member].resize(block(one, self_).size());
-      if (result<void> posted = post(one, member, channels_, one.blocks[member], block(one, member)); !posted) return posted;
+      if (result<void> posted = post(one, member, channels_[0], one.blocks[member], block(one, member)); !posted) return posted;
     }
     return success();
   }
@@ -128,7 +129,7 @@ class running_sums {
     one.is_shared = true;
     for (std::size_t member = 0; member < group_.size(); ++member) {
       if (member == self_) continue;
-      if (result<void> posted = post(one, member, channels_ + 1, block(one, member), own); !posted) return posted;
+      if (result<void> posted = post(one, member, channels_[1], block(one, member), own); !posted) return posted;
     }
     return success();
   }
@@ -166,7 +167,7 @@ class running_sums {
 
   Transport* transport_;
   std::vector<int> group_;
-  int channels_;
+  std::array<int, 2> channels_;
   std::size_t self_{};
   std::deque<job> jobs_;
   std::vector<std::function<result<void>(Transport&, std::span<const int>)>> later_;

@@ -250,10 +250,13 @@ class stage_run {
     if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
       return error{errc::invalid_input, "the plan runs weight gradients apart from input gradients (W instructions), the compute "
                                         "does not say splits_weight_gradients = true: plan with planner_for<its type> (planner_for.hpp)"};
+    if (moves_device_memory<Transport> && !plan_->merges.empty())
+      return error{errc::invalid_input, "the plan has sequences that replicas share, whose rows the host copies: over a transport of device memory "
+                                        "plan with most_sharers = 1"};
     exchange_.emplace(*transport_, script_->stage, script_->on.stages, script_->row_channel());
     pieces_.emplace(*compute_, *script_, *exchange_, with_.watch);
     copies_ = copies();
-    sums_.emplace(*transport_, copies_, script_->sums_channel());
+    sums_.emplace(*transport_, copies_, script_->sums_channels());
     final_ = script_->gradients_final();
     return success();
   }

@@ -17,10 +17,12 @@
 #include <slimpack/pricing/detail/forward_alone.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
+#include <slimpack/transports/traffic.hpp>
 
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -121,11 +123,13 @@ class stage_script {
   /// Chunks, with that of a spread vocabulary.
   [[nodiscard]] int reduced_chunks() const noexcept { return on.chunks + (spreads_vocabulary() ? 1 : 0); }
 
-  /// The channel on which ranks that share rows send them to each other: the one after those of the chunks.
-  [[nodiscard]] int row_channel() const noexcept { return 1 + 2 * on.chunks; }
+  /// The channel on which ranks that share rows send them to each other.
+  [[nodiscard]] int row_channel() const noexcept { return channel_of(traffic::exchanges, 0); }
 
-  /// The first of two channels on which copies of a stage add up gradients beside the program.
-  [[nodiscard]] int sums_channel() const noexcept { return row_channel() + 1; }
+  /// The two channels on which copies of a stage add up gradients beside the program.
+  [[nodiscard]] std::array<int, 2> sums_channels() const noexcept {
+    return {channel_of(traffic::collectives, 1), channel_of(traffic::collectives, 2)};
+  }
 
   /// The last instruction that adds to the gradients of each chunk, that of a spread vocabulary last; none of a step that is
   /// forward only: one past its end.
@@ -222,10 +226,10 @@ class stage_script {
 
   [[nodiscard]] flow_place place(const instruction& i) const { return place_of(i, static_cast<std::uint32_t>(stage), on); }
   [[nodiscard]] int rank_of(flow_place p) const { return replica * on.stages + static_cast<int>(stage_of(p, on)); }
-  /// Of messages to a place: those of the ends of the model come behind the channels of sums.
+  /// Of messages to a place.
   [[nodiscard]] int channel(flow_place p) const {
-    if (is_of_layers(p.flow)) return 1 + 2 * (static_cast<int>(p.at) / on.stages) + (p.flow == flow::forward ? 0 : 1);
-    return sums_channel() + 2 + static_cast<int>(p.flow) - static_cast<int>(flow::embedding);
+    if (!is_of_layers(p.flow)) return channel_of(traffic::exchanges, 1 + static_cast<int>(p.flow) - static_cast<int>(flow::embedding));
+    return channel_of(p.flow == flow::forward ? traffic::forward : traffic::backward, static_cast<int>(p.at) / on.stages);
   }
   /// Of a spread vocabulary.
   [[nodiscard]] bool is_on_last_part(const instruction& i) const {

@@ -39,11 +39,30 @@ struct transfer_script {
     sequence_id sequence;
   };
 
+  /// Up to which of the steps transfers are issued before an instruction runs, and until after it has.
+  struct end_of {
+    std::size_t before{};
+    std::size_t after{};
+  };
+
   std::vector<step> steps;
   std::vector<absent_row> absent;
   std::map<std::uint32_t, std::vector<std::uint32_t>> beside{};  // by instruction: those of `absent` that are among its rows
   std::uint64_t hash{};      // of the order of all that run together
   std::uint32_t together{};  // the first replica of these
+
+  /// Where each transfer is issued at its place: before an instruction all that stand before what it reads or exchanges, after
+  /// it all that stand before what it sends, and at the end of the program what is left.
+  [[nodiscard]] std::vector<end_of> ends(std::size_t instructions) const {
+    std::vector<end_of> found(instructions);
+    for (std::size_t n = 0; n < steps.size(); ++n) {
+      if (steps[n].what == kind::absent) continue;
+      end_of& of = found[steps[n].at];
+      (steps[n].what == kind::send ? of.after : of.before) = n + 1;
+    }
+    if (!found.empty()) found.back().after = steps.size();
+    return found;
+  }
 
   /// Requires  a program that is checked            Errors    those of transfer_order
   static result<transfer_script> of(const plan& p, std::uint32_t replica, std::uint32_t stage) {

@@ -1,0 +1,299 @@
+#ifndef SLIMPACK_DEVICES_DETAIL_HOST_MACHINE_HPP
+#define SLIMPACK_DEVICES_DETAIL_HOST_MACHINE_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/units.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The devices of devices::host: lanes, each a queue of operations that a thread runs one after the other, under one mutex.
+/// A transfer at the head of its lane holds it up until the other side is at the head of its own.
+class host_machine {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// A point in the work of a lane.
+  struct mark {
+    std::size_t lane{};
+    bool reached{};
+    clock::time_point when{};
+  };
+
+  /// One side of a transfer: the n-th that goes one way on a wire meets the n-th that comes there.
+  struct transfer {
+    std::uint64_t wire{};
+    int from{};
+    int to{};
+    bool sends{};
+    std::span<const std::byte> source{};  ///< where it sends
+    std::span<std::byte> target{};        ///< where it receives
+    std::uint64_t number{};               ///< given at issue
+    bool done{};
+  };
+
+  struct operation {
+    std::string name;
+    std::function<void()> work{};
+    std::shared_ptr<mark> waits{};
+    std::shared_ptr<mark> sets{};
+    std::vector<transfer> moves{};
+  };
+
+  host_machine(std::size_t devices, std::uint64_t seed, seconds delay, bool in_issue_order)
+      : delay_(delay), in_issue_order_(in_issue_order), state_(seed), first_(devices) {
+    if (in_issue_order)
+      for (std::size_t d = 0; d < devices; ++d) first_[d] = add_lane(d);
+  }
+  host_machine(const host_machine&) = delete;
+  host_machine& operator=(const host_machine&) = delete;
+  ~host_machine() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      wake_all();
+    }
+    for (auto& one : lanes_) one->worker.join();
+  }
+
+  /// The lane of a new stream.
+  [[nodiscard]] std::size_t lane_of(std::size_t device) {
+    const std::lock_guard lock(mutex_);
+    return in_issue_order_ ? first_[device] : add_lane(device);
+  }
+
+  void issue(std::size_t on, operation o) {
+    const std::lock_guard lock(mutex_);
+    for (transfer& t : o.moves) t.number = issued_[{t.wire, t.from, t.to, t.sends}]++;
+    lanes_[on]->queue.push_back(std::move(o));
+    lanes_[on]->woken.notify_one();
+    for (const auto& one : lanes_)
+      if (one->is_held && !cycle_) find_cycle(*one);
+  }
+
+  [[nodiscard]] bool reached(const mark& m) {
+    const std::lock_guard lock(mutex_);
+    return m.reached;
+  }
+  void await(const mark& m) {
+    std::unique_lock lock(mutex_);
+    reached_.wait(lock, [&] { return m.reached; });
+  }
+
+  [[nodiscard]] std::uint64_t new_wire() {
+    const std::lock_guard lock(mutex_);
+    return ++wires_;
+  }
+  /// From now on nothing moves on it, and what waits there goes on.
+  void cut(std::uint64_t wire) {
+    const std::lock_guard lock(mutex_);
+    cut_.push_back(wire);
+    wake_all();
+  }
+  /// The first transfer on a wire whose two sides differ in size.
+  [[nodiscard]] std::optional<error> mismatch(std::uint64_t wire) {
+    const std::lock_guard lock(mutex_);
+    const auto found = mismatches_.find(wire);
+    return found == mismatches_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// The cycle in which operations wait for each other, if they do. Nothing moves any more after it.
+  [[nodiscard]] std::optional<error> cycle() {
+    const std::lock_guard lock(mutex_);
+    return cycle_;
+  }
+
+ private:
+  struct lane {
+    std::size_t device{};
+    std::deque<operation> queue;  // its front is running, or waits to run
+    std::condition_variable woken;
+    bool is_held{};               // its front waits for others
+    std::thread worker;
+  };
+  using side = std::tuple<std::uint64_t, int, int, bool>;
+
+  /// Under the mutex, or before there are others.
+  std::size_t add_lane(std::size_t device) {
+    lanes_.push_back(std::make_unique<lane>());
+    lanes_.back()->device = device;
+    lane* const made = lanes_.back().get();
+    made->worker = std::thread([this, made] { work(*made); });
+    return lanes_.size() - 1;
+  }
+
+  void work(lane& own) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      own.woken.wait(lock, [&] { return !own.queue.empty() || stopped_; });
+      if (own.queue.empty()) return;
+      operation& o = own.queue.front();
+      if (o.work || !o.moves.empty()) pause(lock);
+      hold(lock, own, [&] { return !o.waits || o.waits->reached; });
+      hold(lock, own, [&] { return move(o); });
+      if (o.work) {
+        lock.unlock();
+        o.work();
+        lock.lock();
+      }
+      if (o.sets) {
+        o.sets->when = clock::now();
+        o.sets->reached = true;
+        reached_.notify_all();
+        for (const auto& one : lanes_)
+          if (one->is_held && one->queue.front().waits == o.sets) one->woken.notify_one();
+      }
+      const operation ended = std::move(o);  // what it holds is let go outside of the lock
+      own.queue.pop_front();
+      lock.unlock();
+      (void)ended;
+      lock.lock();
+    }
+  }
+
+  [[nodiscard]] std::uint64_t draw() noexcept {
+    std::uint64_t x = state_ += 0x9E3779B97F4A7C15U;  // splitmix64
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+    return x ^ (x >> 31);
+  }
+
+  /// Sometimes others go first.
+  void pause(std::unique_lock<std::mutex>& lock) {
+    if (draw() % 8 != 0) return;
+    const std::chrono::duration<double> late(delay_.value * static_cast<double>(draw() % 1024) / 1024);
+    lock.unlock();
+    std::this_thread::sleep_for(late);
+    lock.lock();
+  }
+
+  /// Until it is ready, or never will be.
+  template <class Ready>
+  void hold(std::unique_lock<std::mutex>& lock, lane& own, const Ready& ready) {
+    while (!ready() && !cycle_ && !stopped_) {
+      find_cycle(own);
+      own.is_held = true;
+      if (!cycle_) own.woken.wait(lock);
+      own.is_held = false;
+    }
+  }
+
+  void wake_all() {
+    for (const auto& one : lanes_) one->woken.notify_one();
+  }
+
+  [[nodiscard]] bool is_cut(const transfer& t) const {
+    return std::find(cut_.begin(), cut_.end(), t.wire) != cut_.end();
+  }
+
+  /// Moves what both sides have come to; true when nothing of the operation is left. Of those that could move, the seed says
+  /// with which to begin.
+  bool move(operation& o) {
+    if (o.moves.empty()) return true;
+    const std::size_t first = static_cast<std::size_t>(draw() % o.moves.size());
+    for (std::size_t i = 0; i < o.moves.size(); ++i) {
+      transfer& t = o.moves[(first + i) % o.moves.size()];
+      if (t.done) continue;
+      if (is_cut(t)) {
+        t.done = true;
+        continue;
+      }
+      for (const auto& other : lanes_) {
+        if (other->queue.empty()) continue;
+        for (transfer& u : other->queue.front().moves)
+          if (!t.done && !u.done && meet(t, u)) {
+            t.done = u.done = true;
+            exchange(t.sends ? t : u, t.sends ? u : t);
+            other->woken.notify_one();
+          }
+      }
+    }
+    return std::all_of(o.moves.begin(), o.moves.end(), [](const transfer& t) { return t.done; });
+  }
+
+  static bool meet(const transfer& t, const transfer& u) {
+    return t.wire == u.wire && t.from == u.from && t.to == u.to && t.sends != u.sends && t.number == u.number;
+  }
+
+  void exchange(const transfer& out, const transfer& in) {
+    if (out.source.size() == in.target.size())
+      std::copy(out.source.begin(), out.source.end(), in.target.begin());
+    else
+      mismatches_.emplace(out.wire, error{errc::wrong_message, "rank " + std::to_string(in.to) + " expected " + std::to_string(in.target.size()) +
+                                                                   " bytes, rank " + std::to_string(in.from) + " sent " +
+                                                                   std::to_string(out.source.size())});
+  }
+
+  /// Lanes wait for each other where the other side of a transfer, or an event, has been issued behind one that waits for
+  /// this lane in turn. What has not been issued may still be.
+  void find_cycle(const lane& from) {
+    std::vector<const lane*> path{&from};
+    if (!leads_to(from, from, path)) return;
+    std::string text = "operations wait for each other:";
+    for (const lane* one : path) text += " device " + std::to_string(one->device) + " is at " + one->queue.front().name + ";";
+    text.back() = '.';
+    cycle_ = error{errc::cyclic_schedule, text};
+    wake_all();
+  }
+
+  bool leads_to(const lane& goal, const lane& at, std::vector<const lane*>& path) const {
+    for (const lane* next : held_up_by(at)) {
+      if (next == &goal) return true;
+      if (std::find(path.begin(), path.end(), next) != path.end()) continue;
+      path.push_back(next);
+      if (leads_to(goal, *next, path)) return true;
+      path.pop_back();
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::vector<const lane*> held_up_by(const lane& at) const {
+    std::vector<const lane*> found;
+    if (at.queue.empty()) return found;
+    const operation& head = at.queue.front();
+    if (head.waits && !head.waits->reached) found.push_back(lanes_[head.waits->lane].get());
+    for (const transfer& t : head.moves) {
+      if (t.done) continue;
+      for (const auto& other : lanes_)
+        for (std::size_t i = 1; i < other->queue.size(); ++i)
+          for (const transfer& u : other->queue[i].moves)
+            if (meet(t, u)) found.push_back(other.get());
+    }
+    return found;
+  }
+
+  const seconds delay_;
+  const bool in_issue_order_;
+  std::mutex mutex_;
+  std::condition_variable reached_;
+  std::uint64_t state_;
+  std::map<side, std::uint64_t> issued_;
+  std::map<std::uint64_t, error> mismatches_;
+  std::vector<std::uint64_t> cut_;
+  std::uint64_t wires_{};
+  std::optional<error> cycle_;
+  bool stopped_{};
+  std::vector<std::unique_ptr<lane>> lanes_;
+  std::vector<std::size_t> first_;  // of each device, where all its streams share one
+};
+
+}  // namespace slimpack::detail
+
+#endif
