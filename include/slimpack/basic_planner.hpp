@@ -10,6 +10,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/detail/checked_times.hpp>
+#include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/rank_time_of.hpp>
@@ -112,7 +113,7 @@ class basic_planner {
         return error{errc::invalid_input, "sequence " + std::to_string(i) + " has " + std::to_string(lengths[i].value) +
                                               " tokens; lengths run from 1 to " + std::to_string(longest_supported.value)};
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
-    return detail::check_longest(cost_, shape_, longest, weight_gradients_of<Schedule>);
+    return detail::longest_check(cost_, shape_, longest)(weight_gradients_of<Schedule>);
   }
 
   /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end early

@@ -1,8 +1,6 @@
 #ifndef SLIMPACK_PRICING_DETAIL_CHECKED_TIMES_HPP
 #define SLIMPACK_PRICING_DETAIL_CHECKED_TIMES_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/micropack.hpp>
@@ -14,17 +12,10 @@
 #include <slimpack/pricing/detail/vocabulary_turn.hpp>
 #include <slimpack/pricing/workload.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace slimpack::detail {
 
@@ -132,7 +123,7 @@ class checked_times {
   [[nodiscard]] seconds reduce_time() const {
     return sound(reduce_time_of(model()), question::reduce_time, {}, pass::backward, 0);
   }
-  /// Looked at once, by check_longest.
+  /// Looked at once, by longest_check.
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
     if constexpr (folds)
       if (!turn_.empty()) return turn_.turns(part) ? std::span<const gradient_bucket>{} : gradient_buckets_of(model(), turn_.part_of(part));
@@ -238,84 +229,6 @@ class checked_times {
   time_faults* faults_;
   [[no_unique_address]] std::conditional_t<folds, vocabulary_turn, no_turn> turn_{};
 };
-
-/// Whether the model gives times for the longest sequence, which takes the longest (cost_model law 3), and for sharing it
-/// among all replicas that get a quantum of it, the longest exchange: what can be said before any work.
-/// Errors    invalid_input            Complexity  O(parts) questions
-template <class Cost>
-result<void> check_longest(const Cost& cost, const shape& on, tokens longest, weight_gradients split) {
-  const slice whole{{}, {0}, longest};
-  const std::int64_t quanta = (longest.value - 1) / on.quantum.value + 1;
-  std::vector<std::uint32_t> sharers(static_cast<std::size_t>(std::min<std::int64_t>(on.replicas, quanta)));
-  std::iota(sharers.begin(), sharers.end(), 0u);
-  const std::string sequence = "a sequence of " + std::to_string(longest.value) + " tokens";
-  for (int part = 0; part < on.parts(); ++part) {
-    for (const pass p : {pass::forward, pass::backward}) {
-      const bool last = part == nth_place(p, on.parts() - 1, on.parts());
-      const slice mine{{}, {0}, std::min(longest, on.quantum)};
-      shared_row row{{}, p, {0}, longest, sharers};
-      row.others = longest - mine.length;
-      row.sent = mine.length * static_cast<std::int64_t>(sharers.size() - 1);
-      for (const auto& [what, t] :
-           {std::pair{"", cost.time(whole, p, part)}, {"the overhead of a pack with ", pack_overhead(cost, p, part)},
-            {"a pack of ", pack_time(cost, std::span(&whole, 1), p, part)},
-            {"the message of ", last ? seconds{} : message_time(cost, longest, p, part)},
-            {"the exchange of ",
-             sharers.size() > 1 ? exchange_time(cost, row, std::span(&mine, 1), p, part) : seconds{}}})
-        if (!is_time(t))
-          return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for " + what +
-                                                sequence + ", " + name_of(p) + " on part " + std::to_string(part) +
-                                                "; times must be from 0 to 1e12 s"};
-    }
-    if (split == weight_gradients::with_inputs) continue;
-    const seconds weights = weight_time(cost, whole, part);
-    const seconds all = cost.time(whole, pass::backward, part);
-    if (!(weights >= seconds{} && weights <= all * (1 + 1e-9)))
-      return error{errc::invalid_input, "the cost model gives " + std::to_string(weights.value) +
-                                            " s for the weight gradients of " + sequence + " on part " +
-                                            std::to_string(part) + "; they must be from 0 to its backward, " +
-                                            std::to_string(all.value) + " s"};
-  }
-  for (int part = 0; part < on.parts(); ++part) {
-    double before = 0;
-    for (const gradient_bucket& b : gradient_buckets_of(cost, part)) {
-      for (const seconds t : {b.scatter, b.gather})
-        if (!is_time(t))
-          return error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) +
-                                                " s for a bucket of gradients of part " + std::to_string(part) +
-                                                "; times must be from 0 to 1e12 s"};
-      if (!(b.at >= before && b.at <= 1))
-        return error{errc::invalid_input, "the cost model's buckets of gradients of part " + std::to_string(part) +
-                                              " are not in order of their layers: one at " + std::to_string(b.at) +
-                                              " of a pack comes after one at " + std::to_string(before)};
-      before = b.at;
-    }
-  }
-  if (on.vocabulary == vocabulary::spread) {
-    const auto wrong = [&](seconds t, int stage) {
-      const std::string where = "a spread vocabulary and " + sequence + " on stage " + std::to_string(stage);
-      return std::isnan(t.value)
-                 ? error{errc::invalid_input, "the cost model has no times for " + where + ": make it for a shape with vocabulary::spread"}
-                 : error{errc::invalid_input, "the cost model gives " + std::to_string(t.value) + " s for " + where +
-                                                  "; times must be from 0 to 1e12 s"};
-    };
-    for (int stage = 0; stage < on.stages; ++stage) {
-      for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
-                                         vocabulary_call::embed_gradients})
-        if (const seconds t = vocabulary_time(cost, longest, call, stage); !is_time(t)) return wrong(t, stage);
-      for (const vocabulary_rows rows : {vocabulary_rows::embedded, vocabulary_rows::hidden, vocabulary_rows::partial,
-                                         vocabulary_rows::statistics, vocabulary_rows::gradients})
-        if (const seconds t = sends(rows, stage, on) ? vocabulary_message(cost, longest, rows, stage) : seconds{}; !is_time(t))
-          return wrong(t, stage);
-    }
-    if (const seconds t = message_time(cost, longest, pass::backward, 0); !is_time(t)) return wrong(t, 0);
-  }
-  const seconds reduce = reduce_time_of(cost);
-  if (!is_time(reduce))
-    return error{errc::invalid_input, "the cost model gives " + std::to_string(reduce.value) +
-                                          " s for the reduction of gradients; times must be from 0 to 1e12 s"};
-  return success();
-}
 
 }  // namespace slimpack::detail
 
