@@ -155,6 +155,9 @@ TEST(TaskGraph, RefusesProgramsThatDoNotRunEachPackOnce) {
   program other_chunk = code("FFBB");
   other_chunk[0].chunk = 1;
   EXPECT_EQ(refusal(work, {other_chunk, code("FFBB")}, "stage 0, instruction 0"), errc::invalid_input);
+  // A chunk whose place, 2^31 x 2 stages, is 0 in 32 bits.
+  other_chunk[0].chunk = 1u << 31;
+  EXPECT_EQ(refusal(work, {other_chunk, code("FFBB")}, "stage 0, instruction 0"), errc::invalid_input);
 }
 
 // Stage 0 wants B0 before it runs F1, but stage 1 runs F1 before B0.

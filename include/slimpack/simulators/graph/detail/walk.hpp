@@ -43,6 +43,7 @@ result<void> walk(const workload& work, std::span<const program> programs, Visit
   const shape& on = work.shape;
   const auto stages = static_cast<std::uint32_t>(on.stages);
   const auto parts = static_cast<std::uint32_t>(on.parts());
+  const auto chunks = static_cast<std::uint32_t>(on.chunks);
   const bool spread = on.vocabulary == vocabulary::spread;
   if (programs.size() != stages)
     return error{errc::invalid_input, std::to_string(programs.size()) + " programs for " + std::to_string(stages) + " stages"};
@@ -67,7 +68,7 @@ result<void> walk(const workload& work, std::span<const program> programs, Visit
     for (std::uint32_t& at = next[stage]; at < code.size(); ++at) {
       const instruction& i = code[at];
       const flow_place place = place_of(i, stage, on);
-      const bool known = place.at < width_of(place.flow, on) && (is_of_layers(place.flow) || (spread && i.chunk == 0));
+      const bool known = is_of_layers(place.flow) ? i.chunk < chunks : spread && i.chunk == 0;
       const step_of_walk step{i, stage, place, at + 1 < code.size()};
       if (i.is_weights()) {
         if (i.pass == pass::forward || !known || i.pack.value != weights[place.at] || i.pack.value >= ran(place) ||
