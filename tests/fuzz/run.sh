@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 seconds=${1:-60}
 targets=("${@:2}")
-((${#targets[@]})) || targets=(lengths jsonl idx model_config gpu saved_tensors profile plan_file plan_bytes)
+((${#targets[@]})) || targets=(lengths jsonl idx text_lengths model_config gpu saved_tensors profile stage_profile plan_file plan_bytes)
 build=${SLIMPACK_FUZZ_BUILD:-build/fuzz}
 mkdir -p "$build/findings"
 

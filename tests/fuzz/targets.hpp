@@ -13,6 +13,8 @@
 #include <slimpack/io/profile.hpp>
 #include <slimpack/io/profile_table.hpp>
 #include <slimpack/io/saved_tensors.hpp>
+#include <slimpack/io/stage_profile.hpp>
+#include <slimpack/io/text_lengths.hpp>
 
 #include <unistd.h>
 
@@ -61,18 +63,21 @@ void answered(const result<T>& r) {
   if (!r && r.error().detail.empty()) std::abort();
 }
 
-inline void lengths_as(std::string_view bytes, io::lengths_format format) {
-  const input_file file(bytes);
-  const result<std::vector<tokens>> lengths = io::read_lengths(file.path(), format);
+inline void plausible(const result<std::vector<tokens>>& lengths) {
   answered(lengths);
   if (!lengths) return;
   for (const tokens t : lengths.value())
     if (t < tokens{1} || t > longest_supported) std::abort();
 }
 
+inline void lengths_as(std::string_view bytes, io::lengths_format format) {
+  plausible(io::read_lengths(input_file(bytes).path(), format));
+}
+
 inline void lengths(std::string_view bytes) { lengths_as(bytes, io::lengths_format::automatic); }
 inline void jsonl(std::string_view bytes) { lengths_as(bytes, io::lengths_format::jsonl); }
 inline void idx(std::string_view bytes) { lengths_as(bytes, io::lengths_format::idx); }
+inline void text_lengths(std::string_view bytes) { plausible(io::read_text_lengths(input_file(bytes).path())); }
 
 inline void model_config(std::string_view bytes) { answered(io::read_model(input_file(bytes).path())); }
 inline void gpu(std::string_view bytes) { answered(io::read_gpu(input_file(bytes).path())); }
@@ -88,6 +93,16 @@ inline void profile(std::string_view bytes) {
   for (const io::profile_table& table : tables.value()) (void)io::implausible_times(table, costs::gpus::h100());
 }
 
+/// A stage profile; one that is read is written, and read again.
+inline void stage_profile(std::string_view bytes) {
+  std::istringstream in{std::string(bytes)};
+  const result<profiling::stage_profile> read = io::read_stage_profile(in);
+  answered(read);
+  if (!read) return;
+  std::stringstream again;
+  if (!io::write_stage_profile(again, read.value()) || !io::read_stage_profile(again)) std::abort();
+}
+
 /// Looks at a plan as every rank of it does before it runs, and as ranks that it has not.
 inline void replay(const plan& p) {
   const std::int64_t ranks = std::int64_t{p.shape.stages} * p.shape.replicas;
@@ -98,14 +113,17 @@ inline void replay(const plan& p) {
   }
 }
 
-/// A plan file; one that is read is written, read again, and replayed.
+/// A plan file; one that is read is written, read again, written to the same text, and replayed.
 inline void plan_file(std::string_view bytes) {
   std::istringstream in{std::string(bytes)};
   const result<plan> read = io::read_plan(in);
   answered(read);
   if (!read) return;
-  std::stringstream again;
-  if (!io::write_plan(again, read.value()) || !io::read_plan(again)) std::abort();
+  std::stringstream written;
+  if (!io::write_plan(written, read.value())) std::abort();
+  const result<plan> again = io::read_plan(written);
+  std::ostringstream rewritten;
+  if (!again || !io::write_plan(rewritten, again.value()) || rewritten.str() != written.str()) std::abort();
   replay(read.value());
 }
 
@@ -183,15 +201,17 @@ struct target {
   void (*run)(std::string_view bytes);
 };
 
-inline constexpr std::array<target, 9> targets{{{"lengths", lengths},
-                                                {"jsonl", jsonl},
-                                                {"idx", idx},
-                                                {"model_config", model_config},
-                                                {"gpu", gpu},
-                                                {"saved_tensors", saved_tensors},
-                                                {"profile", profile},
-                                                {"plan_file", plan_file},
-                                                {"plan_bytes", plan_bytes}}};
+inline constexpr std::array<target, 11> targets{{{"lengths", lengths},
+                                                 {"jsonl", jsonl},
+                                                 {"idx", idx},
+                                                 {"text_lengths", text_lengths},
+                                                 {"model_config", model_config},
+                                                 {"gpu", gpu},
+                                                 {"saved_tensors", saved_tensors},
+                                                 {"profile", profile},
+                                                 {"stage_profile", stage_profile},
+                                                 {"plan_file", plan_file},
+                                                 {"plan_bytes", plan_bytes}}};
 
 /// The target of that name; null where there is none.
 [[nodiscard]] inline const target* target_of(std::string_view name) {
