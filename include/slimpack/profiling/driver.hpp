@@ -11,8 +11,8 @@
 #include <slimpack/detail/thrown.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
-#include <slimpack/executors/detail/row_exchange.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
+#include <slimpack/executors/detail/shared/row_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>

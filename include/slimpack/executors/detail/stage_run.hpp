@@ -5,8 +5,8 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
-#include <slimpack/executors/detail/row_exchange.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
+#include <slimpack/executors/detail/shared/row_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/detail/watched_call.hpp>
 #include <slimpack/executors/gradient_sums.hpp>

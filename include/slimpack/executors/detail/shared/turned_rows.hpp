@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_EXECUTORS_DETAIL_TURNED_ROWS_HPP
-#define SLIMPACK_EXECUTORS_DETAIL_TURNED_ROWS_HPP
+#ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_TURNED_ROWS_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_SHARED_TURNED_ROWS_HPP
 
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>

@@ -1,9 +1,9 @@
-#ifndef SLIMPACK_EXECUTORS_DETAIL_ROW_EXCHANGE_HPP
-#define SLIMPACK_EXECUTORS_DETAIL_ROW_EXCHANGE_HPP
+#ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_EXCHANGE_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_EXCHANGE_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
-#include <slimpack/executors/detail/shared_sequences.hpp>
+#include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 
