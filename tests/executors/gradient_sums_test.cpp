@@ -24,7 +24,7 @@ TEST(GradientSums, AddOverTheCopiesUntilTheStepHasEnded) {
     const int rank = at.rank();
     if (rank == 1) return;
     const std::vector<int> copies{0, 2};
-    detail::running_sums<port> running(at, copies, 0);
+    detail::running_sums<port> running(at, copies, {0, 1});
     executors::gradient_sums<port> sums(running, copies, [](error e) { return e; });
     EXPECT_EQ(std::vector<int>(sums.ranks().begin(), sums.ranks().end()), copies);
     const std::span<double> own(data[static_cast<std::size_t>(rank)]);
@@ -50,7 +50,7 @@ struct broken {
 TEST(GradientSums, TellOthersOfATransportThatFailedAndGiveWhatTheyReport) {
   broken at;
   const std::vector<int> copies{0, 1};
-  detail::running_sums<broken> running(at, copies, 0);
+  detail::running_sums<broken> running(at, copies, {0, 1});
   std::optional<error> told;
   executors::gradient_sums<broken> sums(running, copies, [&](error e) {
     told = e;
