@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace slimpack::packflow_stream_test {
@@ -24,10 +25,6 @@ class launched : public prefix_in_arena<backward_cuts::any> {
  public:
   launched(int stage, int stages, int chunks, End& on) : prefix_in_arena(stage, stages, chunks, tests::width), on_(&on) {}
 
-  void begin_step(const step_outline& o) {
-    prefix_in_arena::begin_step(o);
-    waits_before_ = -1;
-  }
   result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
     if (waits_before_ < 0) waits_before_ = on_->device().host_waits();
     ++calls_;
@@ -46,7 +43,7 @@ class launched : public prefix_in_arena<backward_cuts::any> {
   devices::host::memory make_tensor(tokens size) {
     return on_->device().allocate(static_cast<std::size_t>(size.value) * format().bytes_per_token()).value();
   }
-  bytes held() {
+  bytes held() const {
     waits_ = on_->device().host_waits() - waits_before_;
     return {};
   }
@@ -59,8 +56,8 @@ class launched : public prefix_in_arena<backward_cuts::any> {
   static std::span<std::byte> buffer(outgoing& out) { return out.wanted() ? out.bytes() : std::span<std::byte>{}; }
   End* on_;
   int calls_{};
-  int waits_before_{};
-  int waits_{};
+  int waits_before_{-1};
+  mutable int waits_{};
 };
 
 /// What all ranks of a step made.
@@ -82,7 +79,7 @@ outcome run(World& world, const plan& p, int fails_at = 0) {
     launched<end> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks, endpoint);
     if (rank + 1 == tests::ranks_of(p)) stage.fails_at = fails_at;
     made.reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
-    made.gradients[at] = stage.gradient();
+    made.gradients[at].assign(stage.gradient().begin(), stage.gradient().end());
     waits[at] = stage.waits();
   });
   for (const int w : waits) made.waits += w;
