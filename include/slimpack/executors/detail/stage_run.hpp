@@ -5,7 +5,6 @@
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
-#include <slimpack/executors/detail/program_clock.hpp>
 #include <slimpack/executors/detail/row_exchange.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
@@ -14,6 +13,7 @@
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/replica_group.hpp>
 #include <slimpack/executors/step_watch.hpp>
+#include <slimpack/transports/detail/program_clock.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
