@@ -162,9 +162,13 @@
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/transports/blocking.hpp>
+#include <slimpack/transports/communicator.hpp>
+#include <slimpack/transports/communicators/host.hpp>
 #include <slimpack/transports/cuda.hpp>
 #include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/nccl.hpp>
 #include <slimpack/transports/threads.hpp>
+#include <slimpack/transports/traffic.hpp>
 #include <slimpack/version.hpp>
 
 #endif

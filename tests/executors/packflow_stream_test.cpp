@@ -7,11 +7,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace slimpack::packflow_stream_test {
@@ -24,15 +27,12 @@ class launched : public prefix_in_arena<backward_cuts::any> {
  public:
   launched(int stage, int stages, int chunks, End& on) : prefix_in_arena(stage, stages, chunks, tests::width), on_(&on) {}
 
-  void begin_step(const step_outline& o) {
-    prefix_in_arena::begin_step(o);
-    waits_before_ = -1;
-  }
   result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
     if (waits_before_ < 0) waits_before_ = on_->device().host_waits();
     ++calls_;
     if (calls_ == fails_at) return error{errc::compute_failed, "a kernel that cannot be launched"};
     return on_->device().run(on_->stream(), [this, p, in, to = buffer(out)] {
+      if (kernel.count() > 0) std::this_thread::sleep_for(kernel);
       outgoing there{to};
       prefix_in_arena::forward(p, in, there).value();
     });
@@ -46,7 +46,7 @@ class launched : public prefix_in_arena<backward_cuts::any> {
   devices::host::memory make_tensor(tokens size) {
     return on_->device().allocate(static_cast<std::size_t>(size.value) * format().bytes_per_token()).value();
   }
-  bytes held() {
+  bytes held() const {
     waits_ = on_->device().host_waits() - waits_before_;
     return {};
   }
@@ -54,13 +54,14 @@ class launched : public prefix_in_arena<backward_cuts::any> {
   [[nodiscard]] int waits() const { return waits_; }
 
   int fails_at{};
+  std::chrono::microseconds kernel{};  // how long a forward takes at least
 
  private:
   static std::span<std::byte> buffer(outgoing& out) { return out.wanted() ? out.bytes() : std::span<std::byte>{}; }
   End* on_;
   int calls_{};
-  int waits_before_{};
-  int waits_{};
+  int waits_before_{-1};
+  mutable int waits_{};
 };
 
 /// What all ranks of a step made.
@@ -71,7 +72,7 @@ struct outcome {
 };
 
 template <class World>
-outcome run(World& world, const plan& p, int fails_at = 0) {
+outcome run(World& world, const plan& p, int fails_at = 0, std::chrono::microseconds kernel = {}) {
   using end = std::remove_cvref_t<decltype(world.endpoint(0))>;
   const auto ranks = static_cast<std::size_t>(tests::ranks_of(p));
   outcome made{std::vector<std::optional<result<step_report>>>(ranks), std::vector<std::vector<double>>(ranks), 0};
@@ -81,8 +82,9 @@ outcome run(World& world, const plan& p, int fails_at = 0) {
     auto&& endpoint = world.endpoint(rank);
     launched<end> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks, endpoint);
     if (rank + 1 == tests::ranks_of(p)) stage.fails_at = fails_at;
+    stage.kernel = kernel;
     made.reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
-    made.gradients[at] = stage.gradient();
+    made.gradients[at].assign(stage.gradient().begin(), stage.gradient().end());
     waits[at] = stage.waits();
   });
   for (const int w : waits) made.waits += w;
@@ -130,6 +132,25 @@ TEST(PackflowOverStreams, GivesTheSameBitsOverCommunicators) {
     expect_exact(again, p, lengths, what);
     EXPECT_EQ(again.waits, 0) << "calls at which a host may wait for its device" << what;
   });
+}
+
+/// Calls return at once, and each forward takes the device a millisecond.
+TEST(PackflowOverStreams, TellsWhenTheDeviceRanAnInstruction) {
+  const plan p = tests::small_plan({.stages = 2, .quantum = {4}});
+  nccl_world world(tests::ranks_of(p), {.delay = {0}}, {30});
+  const outcome made = run(world, p, 0, std::chrono::milliseconds(1));
+  for (const auto& report : made.reports) {
+    ASSERT_TRUE(*report) << report->error().detail;
+    seconds end{};
+    for (const timed_instruction& one : report->value().timeline) {
+      if (one.instruction.pass == pass::forward) {
+        EXPECT_GE(one.end - one.begin, seconds{.9e-3});
+      }
+      EXPECT_GE(one.begin, end);
+      end = one.end;
+    }
+    EXPECT_GE(report->value().elapsed, end);
+  }
 }
 
 TEST(PackflowOverStreams, RunsTheNextStepExactlyAfterOneThatWasAborted) {

@@ -9,7 +9,7 @@ list(APPEND headers slimpack/basic_planner.hpp slimpack/simulators/sweep.hpp)
 foreach(header IN LISTS headers)
   execute_process(COMMAND ${COMPILER} -std=c++20 -M ${INCLUDE_DIRS} -x c++ ${INCLUDE}/${header}
                   OUTPUT_VARIABLE reached ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
-  if(diagnostics MATCHES "mpi\\.h: No such file|'mpi\\.h' file not found")
+  if(diagnostics MATCHES "(mpi|cuda_runtime_api|nccl)\\.h: No such file|'(mpi|cuda_runtime_api|nccl)\\.h' file not found")
     continue()
   elseif(NOT status EQUAL 0)
     message(SEND_ERROR "${header} cannot be preprocessed:\n${diagnostics}")

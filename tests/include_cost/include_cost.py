@@ -33,7 +33,8 @@ DIRECTORIES = [str(INCLUDE), "/usr/include/eigen3", "/usr/lib/x86_64-linux-gnu/o
                "/usr/include/coin"]
 
 # Headers for libraries that may be missing, with the header of that library.
-OPTIONAL = {"slimpack/devices/cuda.hpp": "cuda_runtime_api.h", "slimpack/transports/mpi.hpp": "mpi.h", "slimpack/solvers/milp.hpp": "CbcEventHandler.hpp"}
+OPTIONAL = {"slimpack/devices/cuda.hpp": "cuda_runtime_api.h", "slimpack/transports/communicators/nccl.hpp": "cuda_runtime_api.h",
+            "slimpack/transports/mpi.hpp": "mpi.h", "slimpack/solvers/milp.hpp": "CbcEventHandler.hpp"}
 
 
 def public_headers():

@@ -87,6 +87,11 @@ class cuda {
       if (result<void> open = world_->status(rank_); !open) return open;
       return world_->finish(rank_);
     }
+    /// A point in the compute's work, and the time from one to another that have been reached.
+    using time_mark = typename Device::event;
+    [[nodiscard]] result<time_mark> mark() { return device().record(stream()); }
+    [[nodiscard]] result<seconds> between(const time_mark& from, const time_mark& to) { return device().elapsed(from, to); }
+
     /// Stops the step on every rank; each calls it.
     void abort(std::string_view reason) { world_->abort(rank_, reason); }
 

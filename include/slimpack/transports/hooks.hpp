@@ -2,6 +2,7 @@
 #define SLIMPACK_TRANSPORTS_HOOKS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/units.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/transports/detail/over_messages.hpp>
 
@@ -20,6 +21,8 @@
 ///   static constexpr bool plan_order                       whether transfers of a step are issued at their place   false
 ///                                                          in the plan's order of all, none earlier, as for one
 ///                                                          that runs one at a time
+///   type time_mark; result<time_mark> mark()               a point in the work that the compute has issued         the host's clock
+///   result<seconds> between(const time_mark&, likewise)    from one to another, after finish
 ///   static constexpr bool device_memory                    whether messages lie where this host may not read     false
 ///                                                          and write them, which rows that replicas share need
 ///   result<void> finish()                                  returns when every operation has ended  nothing
@@ -40,6 +43,13 @@ SLIMPACK_DETAIL_HAS_MEMBER(allows_threads);
 }  // namespace detail
 
 namespace detail {
+/// A transport that tells when work runs, which its host does not see.
+template <class Transport>
+concept marks_time = requires(Transport& t, const typename Transport::time_mark& at) {
+  { t.mark() } -> std::same_as<result<typename Transport::time_mark>>;
+  { t.between(at, at) } -> std::same_as<result<seconds>>;
+};
+
 /// A transport of memory that the host does not touch.
 template <class Transport>
 concept moves_device_memory = requires { requires Transport::device_memory; };

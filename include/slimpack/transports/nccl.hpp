@@ -120,6 +120,11 @@ class nccl {
     if (result<void> ended = drain(true); !ended) return ended;
     return hear();
   }
+  /// A point in the compute's work, and the time from one to another that have been reached.
+  using time_mark = typename Device::event;
+  [[nodiscard]] result<time_mark> mark() { return device_.record(stream()); }
+  [[nodiscard]] result<seconds> between(const time_mark& from, const time_mark& to) { return device_.elapsed(from, to); }
+
   /// Stops the step on every rank; each calls it.
   void abort(std::string_view reason) {
     world_->abort(reason);

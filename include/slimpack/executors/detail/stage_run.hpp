@@ -13,6 +13,7 @@
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/replica_group.hpp>
 #include <slimpack/executors/step_watch.hpp>
+#include <slimpack/transports/detail/program_clock.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
@@ -378,17 +379,18 @@ class stage_run {
   result<void> run() {
     auto& mail = mail_.emplace(owner_.emplace(*compute_, *exchange_, *script_), *transport_, *script_, compute_->format(),
                                vocabulary_format_of(*compute_));
-    const auto begin = clock::now();
-    report_.timeline.reserve(script_->code.size());
+    program_clock<Transport> when(*transport_);
+    when.reserve(2 * script_->code.size() + 2);
+    if (result<void> began = when.point(); !began) return began;
     for (std::size_t at = 0; at < script_->code.size(); ++at) {
       const instruction& i = script_->code[at];
       running_ = &i;
       result<call_messages> with = mail.open(at);
       if (!with) return std::move(with).error();
-      const seconds started = since(begin);
+      if (result<void> started = when.point(); !started) return started;
       if (result<void> done = pieces_->run(at, with.value()); !done) return done;
       if (result<void> sent = mail.finish(at); !sent) return sent;
-      report_.timeline.push_back({i, started, since(begin)});
+      if (result<void> ended = when.point(); !ended) return ended;
       if (plan_->reduction && !forward_only_)
         if (result<void> begun = reduce_parts(at + 1); !begun) return begun;
       if (result<void> gone_on = sums_->progress(); !gone_on) return gone_on;
@@ -397,13 +399,26 @@ class stage_run {
     doing_ = "the last sends";
     if (result<void> sent = exchange_->complete(); !sent) return sent;
     if (result<void> sent = mail.complete(); !sent) return sent;
-    report_.elapsed = since(begin);
+    if (result<void> timed = report_times(when); !timed) return timed;
     report_.exchanged = {static_cast<double>(exchange_->bytes_sent())};
     report_.peak_tokens = script_->outline.tokens_in_flight;
     doing_ = "the end of its program";
     if (const bytes held = held_by(*compute_); held.value != 0)
       return error{errc::state_left, "the compute still holds " + std::to_string(static_cast<std::int64_t>(held.value)) +
                                          (forward_only_ ? " bytes after the last sequence was discarded" : " bytes after the last backward")};
+    return success();
+  }
+
+  /// The timeline, and how long the program took.
+  result<void> report_times(program_clock<Transport>& when) {
+    if (result<void> ended = when.point(); !ended) return ended;
+    if (result<void> known = finish(*transport_); !known) return known;
+    const result<std::vector<seconds>> times = when.times();
+    if (!times) return times.error();
+    report_.timeline.reserve(script_->code.size());
+    for (std::size_t at = 0; at < script_->code.size(); ++at)
+      report_.timeline.push_back({script_->code[at], times.value()[1 + 2 * at], times.value()[2 + 2 * at]});
+    report_.elapsed = times.value().back();
     return success();
   }
 

@@ -6,12 +6,32 @@
 
 #include <nccl.h>
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+
+namespace slimpack::detail {
+
+/// A communicator of NCCL, destroyed with this unless it was aborted.
+class nccl_communicator {
+ public:
+  nccl_communicator() = default;
+  nccl_communicator(const nccl_communicator&) = delete;
+  nccl_communicator& operator=(const nccl_communicator&) = delete;
+  ~nccl_communicator() {
+    if (handle != nullptr) (void)ncclCommDestroy(handle);
+  }
+
+  ncclComm_t handle{};
+};
+
+}  // namespace slimpack::detail
 
 namespace slimpack::transports::communicators {
 
@@ -19,33 +39,27 @@ namespace slimpack::transports::communicators {
 /// Errors     transport_failed: NCCL's own sentence
 class nccl {
  public:
-  using identity = ncclUniqueId;
+  /// The bytes of a ncclUniqueId, whose type has no name of its own: nvcc 13.0 cannot put that into a result.
+  struct identity {
+    std::array<std::byte, sizeof(ncclUniqueId)> bytes;
+  };
 
   class communicator {
     friend class nccl;
-    struct joined {
-      ncclComm_t handle{};
-      bool aborted{};
-      joined() = default;
-      joined(const joined&) = delete;
-      joined& operator=(const joined&) = delete;
-      ~joined() {
-        if (handle != nullptr && !aborted) (void)ncclCommDestroy(handle);
-      }
-    };
-    std::shared_ptr<joined> joined_ = std::make_shared<joined>();
+    std::shared_ptr<detail::nccl_communicator> joined_;
   };
 
   [[nodiscard]] result<identity> make_identity() {
-    identity made{};
+    ncclUniqueId made{};
     if (result<void> r = told(ncclGetUniqueId(&made)); !r) return std::move(r).error();
-    return made;
+    return std::bit_cast<identity>(made);
   }
   [[nodiscard]] result<communicator> join(const identity& id, int rank, int size) {
     communicator made;
+    made.joined_ = std::make_shared<detail::nccl_communicator>();
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    if (result<void> r = told(ncclCommInitRankConfig(&made.joined_->handle, size, id, rank, &config)); !r) return std::move(r).error();
+    if (result<void> r = told(ncclCommInitRankConfig(&made.joined_->handle, size, std::bit_cast<ncclUniqueId>(id), rank, &config)); !r) return std::move(r).error();
     return made;
   }
   [[nodiscard]] result<bool> is_ready(const communicator& over) {
@@ -73,9 +87,8 @@ class nccl {
     return said != nullptr && std::string_view(said) == "1" && ncclGetVersion(&version) == ncclSuccess && version >= 22600;
   }
   void abort(const communicator& over) {
-    if (over.joined_->handle == nullptr || over.joined_->aborted) return;
-    over.joined_->aborted = true;
-    (void)ncclCommAbort(over.joined_->handle);
+    const ncclComm_t ended = std::exchange(over.joined_->handle, nullptr);
+    if (ended != nullptr) (void)ncclCommAbort(ended);
   }
 
  private:
