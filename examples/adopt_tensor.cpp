@@ -2,7 +2,7 @@
 // all-reduce of the trainer's own. Each tensor rank runs the same plan over a transport of its own. Gradients equal those of
 // undivided layers on whole sequences. At the end a rank fails: a watchdog over all ranks ends the step on each.
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/executors/watchdog.hpp>
+#include <slimpack/executors/job/watchdog.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 

@@ -23,7 +23,8 @@ namespace slimpack {
 ///   shapes::space all{.gpus = 64, .layers = 32, .heads = 32, .memory = limit};
 ///   shapes::ranking found = shape_search{}(all.layouts(), batches, cost_of, plan_of).value();
 ///
-/// Branch and bound. Each layout has a proven lower bound, the same for every planner (simulators/bounds/lower_bounds.hpp and the
+/// Branch and bound. Where there are many layouts, a few that promise much among a sample of them are probed first, so that there
+/// is a plan soon. Each layout has a proven lower bound, the same for every planner (simulators/bounds/lower_bounds.hpp and the
 /// reduction of gradients). In rising order of it layouts are probed, planned with a small part of the first effort, until the
 /// next bound is no less than the time of the last finalist: neither that layout nor any after it can be one. A layout whose
 /// first batches already cost it that place by far is left. Those that fit with very many packs only, which cost more than they
@@ -61,9 +62,10 @@ struct shape_search {
     for (const std::vector<tokens>& lengths : batches)
       if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
     detail::contest run(layouts, batches, cost_of, plan_of, threads, stop, told);
-    if (result<void> r = run.bound(); !r) return std::move(r).error();
     const std::size_t wanted = first == effort ? 1 : finalists;
     const solvers::search_budget look{std::min(probe.nodes, first.nodes), std::min(probe.candidates, first.candidates), probe.largest};
+    if (result<void> r = run.seed(look); !r) return std::move(r).error();
+    if (result<void> r = run.bound(); !r) return std::move(r).error();
     if (result<void> r = run.probe(look, wanted); !r) return std::move(r).error();
     if (result<void> r = run.probe_long({first.nodes, first.candidates, long_probe_times * probe.largest}, wanted, long_probes); !r)
       return std::move(r).error();

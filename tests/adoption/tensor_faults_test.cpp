@@ -1,4 +1,4 @@
-#include <slimpack/executors/watchdog.hpp>
+#include <slimpack/executors/job/watchdog.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "../laws/cases.hpp"

@@ -2,7 +2,7 @@
 #define SLIMPACK_TESTS_ADOPTION_TENSOR_RANKS_HPP
 
 #include <slimpack/executors/packflow.hpp>
-#include <slimpack/executors/watchdog.hpp>
+#include <slimpack/executors/job/watchdog.hpp>
 #include <slimpack/planner_for.hpp>
 #include <slimpack/transports/threads.hpp>
 

@@ -3,7 +3,7 @@
 //   slimpack-mpi-killed VICTIM CALL WHERE      in its CALL-th call of the compute, before its all-reduce, or "in" it
 //
 // Each survivor prints why its step ended and after how many milliseconds of the death.
-#include <slimpack/executors/watchdog.hpp>
+#include <slimpack/executors/job/watchdog.hpp>
 #include <slimpack/transports/mpi.hpp>
 
 #include "../adoption/tensor_ranks.hpp"

@@ -3,7 +3,7 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/executors/detail/stage_run.hpp>
-#include <slimpack/executors/step_watch.hpp>
+#include <slimpack/executors/job/step_watch.hpp>
 #include <slimpack/schedules/list.hpp>
 
 #include <concepts>

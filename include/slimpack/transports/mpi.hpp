@@ -106,7 +106,7 @@ class mpi {
   struct options {
     seconds time_out{60};  ///< more than a rank computes between two calls
     std::optional<seconds> abort_time_out{};  ///< how long abort waits for others to abort, too; time_out where not given. It may
-                                              ///< be short where a watchdog ends calls of the compute (executors/watchdog.hpp)
+                                              ///< be short where a watchdog ends calls of the compute (executors/job/watchdog.hpp)
   };
 
   /// A message on its way. Once it is through, test goes on saying so.

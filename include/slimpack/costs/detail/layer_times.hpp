@@ -24,10 +24,9 @@
 namespace slimpack::detail {
 
 /// Where the time of tensor-parallel traffic comes from, for so many elements of hidden states on a rank.
-[[nodiscard]] inline costs::origin tensor_source(const costs::traffic& wires, const shape& on, double elements,
-                                                 bool sequence_parallel) {
+[[nodiscard]] inline costs::origin tensor_source(const costs::traffic& wires, double elements, bool sequence_parallel) {
   const costs::collective op = sequence_parallel ? costs::collective::all_gather : costs::collective::all_reduce;
-  return wires.net().source(op, wires.net().place().tensor(on), bytes{2 * elements});
+  return wires.net().source(op, wires.tensor_ranks(), bytes{2 * elements});
 }
 
 /// What one transformer layer takes on one rank of a stage: the sum of its kernels and of what they wait for.
@@ -86,7 +85,7 @@ class layer_times {
   [[nodiscard]] seconds tokens_time(tokens all, pass p, costs::provenance& from) const {
     const costs::traffic::share moved = tensor_traffic(all, p);
     const costs::origin source =
-        tensor_source(wires_, shape_, mine(all) * layer_.hidden, with_.sequence_parallel);
+        tensor_source(wires_, mine(all) * layer_.hidden, with_.sequence_parallel);
     from.add(costs::work::traffic, source, moved.exposed);
     const seconds beside = elementwise(all, p, from) + casts(all, p, from) + moved.exposed;
     if (p == pass::forward) {
@@ -265,7 +264,7 @@ class layer_times {
         wires_.context(keys * copies, layer_.kv_elements, p, with_.exchange, computed * copies).exposed *
         (1.0 / copies);
     from.add(costs::work::traffic,
-             wires_.net().source(costs::collective::all_gather, wires_.net().place().context(shape_),
+             wires_.net().source(costs::collective::all_gather, wires_.context_ranks(),
                                  bytes{2 * layer_.kv_elements * static_cast<double>(keys.value)}),
              exposed);
     return computed + exposed;

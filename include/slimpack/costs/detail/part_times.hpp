@@ -99,7 +99,7 @@ class part_times {
   [[nodiscard]] seconds half_traffic(tokens all, pass p, costs::provenance& from) const {
     const costs::traffic::share layer = wires_.tensor(all, model_.hidden, p, with_.sequence_parallel);
     return spent(costs::work::traffic, {(layer.exposed + layer.hidden * with_.slowdown.exposed) * 0.5,
-                  tensor_source(wires_, shape_, mine(all) * hidden(), with_.sequence_parallel)}, from);
+                  tensor_source(wires_, mine(all) * hidden(), with_.sequence_parallel)}, from);
   }
   [[nodiscard]] seconds head_weight_gradients(tokens all, costs::provenance& from) const {
     return spent(costs::work::products, kernels_.product(vocabulary(), model_.hidden, rows(all)), from);

@@ -27,7 +27,7 @@ struct message_line {
       seconds most{};
       for (int r = 0; r < on.stages; ++r) most = std::max(most, wires.message(states * (1.0 / on.tensor), r));
       if (with.sequence_parallel) return most;
-      return most + wires.net().all_gather(wires.net().place().tensor(on), states) * with.slowdown.exposed;
+      return most + wires.net().all_gather(wires.tensor_ranks(), states) * with.slowdown.exposed;
     };
     const double few = 1024, many = 65536;
     const double by = with.messages == costs::messages::waited_for ? with.slowdown.exposed : 1;

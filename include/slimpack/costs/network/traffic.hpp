@@ -75,6 +75,10 @@ class traffic {
     for (int r = 0; r < on.stages; ++r) boundaries_.push_back(net_.place().boundary(on, r));
   }
 
+  /// The tensor-parallel and the context-parallel ranks of a stage, as they are spread farthest.
+  [[nodiscard]] const rank_group& tensor_ranks() const noexcept { return tensor_; }
+  [[nodiscard]] const rank_group& context_ranks() const noexcept { return context_; }
+
   /// Between the tensor-parallel ranks, for one layer and the `all` tokens of a pack, those of all context ranks.
   [[nodiscard]] share tensor(tokens all, std::int64_t hidden, pass p, bool sequence_parallel) const {
     const bytes states{2 * mine(all) * static_cast<double>(hidden)};

@@ -7,7 +7,7 @@
 #include <slimpack/executors/detail/message_owner.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/executors/detail/watched_call.hpp>
+#include <slimpack/executors/job/detail/watched_call.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/sharing.hpp>
 

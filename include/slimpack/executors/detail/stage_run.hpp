@@ -8,11 +8,11 @@
 #include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/shared/row_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/executors/detail/watched_call.hpp>
+#include <slimpack/executors/job/detail/watched_call.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/replica_group.hpp>
-#include <slimpack/executors/step_watch.hpp>
+#include <slimpack/executors/job/step_watch.hpp>
 #include <slimpack/transports/detail/program_clock.hpp>
 #include <slimpack/transports/hooks.hpp>
 

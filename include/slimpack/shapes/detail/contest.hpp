@@ -74,11 +74,34 @@ class contest {
       longest_ = std::max(longest_, *std::max_element(lengths.begin(), lengths.end()));
   }
 
+  /// A fair plan at once, for a search that is stopped early, and a time to beat for others: of some layouts, evenly taken among
+  /// all, those that promise most are probed. Where there are few layouts the search itself is as fast.
+  result<void> seed(solvers::search_budget effort) {
+    if (entries_.size() < 4 * sampled) return success();
+    begin(round::probes, probed_together);
+    std::vector<std::size_t> some;
+    for (std::size_t k = 0; k < sampled; ++k) some.push_back(k * entries_.size() / sampled);
+    result<void> done = for_each_index(some.size(), threads_, [&](std::size_t k) -> result<void> {
+      bound_one(entries_[some[k]]);
+      return success();
+    });
+    if (!done) return done;
+    std::erase_if(some, [&](std::size_t i) { return entries_[i].bounds.empty(); });
+    some = promising(some);
+    return for_each_index(some.size(), threads_, [&](std::size_t k) -> result<void> {
+      entry& e = entries_[some[k]];
+      if (stop_.stop_requested() && any_plan_) return success();
+      plan_one(e, effort, never);
+      tell(e.known.step_time);
+      return success();
+    });
+  }
+
   /// Lower bounds of every layout, and the proof that some do not fit.
   result<void> bound() {
     begin(round::bounds, entries_.size());
     result<void> done = for_each_index(entries_.size(), threads_, [&](std::size_t i) -> result<void> {
-      if (!is_over()) bound_one(entries_[i]);
+      if (entries_[i].known.outcome == shapes::outcome::untried && entries_[i].bounds.empty() && !is_over()) bound_one(entries_[i]);
       tell({});
       return success();
     });
@@ -92,21 +115,26 @@ class contest {
 
   /// Plans layouts in rising order of their bounds, until none can be among the best `places` any more.
   result<void> probe(solvers::search_budget effort, std::size_t places) {
-    // What is planned together does not depend on the number of threads, or the ranking would.
-    constexpr std::size_t together = 8;
     std::vector<seconds> best;  // of what was planned, at most `places`, rising
     begin(round::probes, open_.size());
     for (std::size_t at = 0; at < open_.size() && !stop_.stop_requested();) {
       const seconds to_beat = best.size() < places ? never : best.back();
       std::size_t n = 0;
-      while (n < together && at + n < open_.size() && entries_[open_[at + n]].known.lower_bound < to_beat) ++n;
+      while (n < probed_together && at + n < open_.size() && entries_[open_[at + n]].known.lower_bound < to_beat) ++n;
       if (n == 0) {
-        for (; at < open_.size(); ++at) entries_[open_[at]].known.outcome = shapes::outcome::bounded;
+        for (; at < open_.size(); ++at)
+          if (entry& e = entries_[open_[at]]; !e.is_planned()) e.known.outcome = shapes::outcome::bounded;
         break;
       }
       result<void> done = for_each_index(n, threads_, [&](std::size_t i) -> result<void> {
         entry& e = entries_[open_[at + i]];
-        if (is_over()) return success();
+        if (is_over() || e.is_planned()) return success();
+        if (any_plan_ && e.tasks > surely_long * static_cast<double>(effort.largest)) {  // saves finding out; probe_long looks again
+          e.known.outcome = shapes::outcome::too_long;
+          e.known.why = "memory leaves room for about " + std::to_string(std::llround(e.tasks)) + " tasks of a replica";
+          tell({});
+          return success();
+        }
         plan_one(e, effort, to_beat * near);
         tell(e.known.step_time);
         return success();
@@ -185,11 +213,19 @@ class contest {
   static constexpr seconds never{std::numeric_limits<double>::infinity()};
   /// More effort makes steps of a layout shorter by less than this factor, as a rule.
   static constexpr double near = 1.15;
+  /// Probes that are planned together: no matter how many threads there are, or the ranking would depend on them.
+  static constexpr std::size_t probed_together = 8;
+  static constexpr std::size_t sampled = 64;  ///< layouts, for the first plans
+  /// Where memory makes about so many times the tasks that a probe may have, its first candidate has too many.
+  static constexpr double surely_long = 2;
+  /// A plan of so many tasks is soon made.
+  static constexpr double few_tasks = 30'000;
 
   struct entry {
     shapes::candidate known;
     std::vector<seconds> bounds{};  // by batch; empty where none is needed
     std::vector<plan> plans{};      // by batch; of the best ones
+    double tasks{};                 // of a replica, about: what memory forces into many packs takes long to plan
     [[nodiscard]] bool is_planned() const { return known.outcome == shapes::outcome::planned; }
   };
 
@@ -197,6 +233,17 @@ class contest {
   [[nodiscard]] bool is_over() const { return stop_.stop_requested() && (any_plan_ || progress_.now == round::bounds); }
   [[nodiscard]] std::size_t planned_count() const {
     return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const entry& e) { return e.is_planned(); }));
+  }
+
+  /// The least bounds are those of layouts that divide the model least: tight ones, whose bounds promise more than their plans
+  /// hold. So the first few are those with the least bounds among the ones with few tasks, or else with the fewest tasks.
+  [[nodiscard]] std::vector<std::size_t> promising(std::vector<std::size_t> of) const {
+    std::stable_sort(of.begin(), of.end(), [&](std::size_t a, std::size_t b) {
+      const double tasks = std::max(entries_[a].tasks, few_tasks), other = std::max(entries_[b].tasks, few_tasks);
+      return tasks != other ? tasks < other : entries_[a].known.lower_bound < entries_[b].known.lower_bound;
+    });
+    of.resize(std::min(of.size(), probed_together));
+    return of;
   }
 
   void begin(round what, std::size_t layouts) {
@@ -249,6 +296,7 @@ class contest {
     const result<std::vector<memory_rates>> rates = rates_of(cost.value(), on);
     if (!rates) return refuse(e.known, rates.error());
     if (on.memory && exceeds(e.known, *on.memory, rates.value())) return;
+    e.tasks = on.memory ? tasks_of(on, *on.memory, rates.value()) : 0;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       seconds least{};
       for (const slimpack::bound& any : simulators::step_bounds(cost.value(), on, sequences_[b], rates.value()))
@@ -277,10 +325,21 @@ class contest {
     return c.missing > 0;
   }
 
+  /// Of a replica of the first batch, about: as many packs as let one for each stage be live at a time; F, B and the messages of each.
+  [[nodiscard]] double tasks_of(const shape& on, const memory_limit& limit, std::span<const memory_rates> rates) const {
+    double room = never.value;  // tokens
+    for (const memory_rates& of_stage : rates)
+      if (of_stage.live_token > 0) room = std::min(room, (limit.amount - of_stage.fixed) / of_stage.live_token);
+    double all = 0;
+    for (const tokens length : batches_.front()) all += static_cast<double>(length.value);
+    return 4.0 * on.parts() * on.stages * all / on.replicas / room;
+  }
+
   /// Plans every batch, or stops where the mean can no longer be less than `to_beat`, or the search is over.
   void plan_one(entry& e, solvers::search_budget effort, seconds to_beat) const {
     shapes::candidate& c = e.known;
     c.why.clear();
+    e.plans.clear();
     const auto cost = cost_of_(c.layout);
     if (!cost) return refuse(c, cost.error());
     const auto all = static_cast<double>(batches_.size());

@@ -1,8 +1,8 @@
-#ifndef SLIMPACK_EXECUTORS_DETAIL_WATCHED_CALL_HPP
-#define SLIMPACK_EXECUTORS_DETAIL_WATCHED_CALL_HPP
+#ifndef SLIMPACK_EXECUTORS_JOB_DETAIL_WATCHED_CALL_HPP
+#define SLIMPACK_EXECUTORS_JOB_DETAIL_WATCHED_CALL_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/executors/step_watch.hpp>
+#include <slimpack/executors/job/step_watch.hpp>
 
 namespace slimpack::detail {
 

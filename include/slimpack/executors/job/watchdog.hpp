@@ -1,10 +1,10 @@
-#ifndef SLIMPACK_EXECUTORS_WATCHDOG_HPP
-#define SLIMPACK_EXECUTORS_WATCHDOG_HPP
+#ifndef SLIMPACK_EXECUTORS_JOB_WATCHDOG_HPP
+#define SLIMPACK_EXECUTORS_JOB_WATCHDOG_HPP
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/executors/step_watch.hpp>
+#include <slimpack/executors/job/step_watch.hpp>
 #include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
