@@ -7,14 +7,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace slimpack::packflow_stream_test {
@@ -151,6 +154,59 @@ TEST(PackflowOverStreams, TellsWhenTheDeviceRanAnInstruction) {
     }
     EXPECT_GE(report->value().elapsed, end);
   }
+}
+
+TEST(PackflowOverStreams, RefusesSharedSequencesWhoseRowsTheHostCopies) {
+  plan p = tests::small_plan({.stages = 2, .quantum = {4}});
+  p.merges.emplace_back();
+  nccl_world world(tests::ranks_of(p), {}, {30});
+  for (const auto& report : run(world, p).reports) {
+    ASSERT_FALSE(*report);
+    EXPECT_NE(report->error().detail.find("most_sharers = 1"), std::string::npos) << report->error().detail;
+  }
+}
+
+/// Counts receives that are posted and not yet waited for.
+template <bool Order>
+class counting : public transports::threads::port {
+ public:
+  static constexpr bool plan_order = Order;
+  explicit counting(transports::threads::port p) : port(std::move(p)) {}
+  result<handle> receive(int peer, int channel, std::span<std::byte> bytes) {
+    most = std::max(most, ++posted);
+    return port::receive(peer, channel, bytes);
+  }
+  result<void> wait(const handle& h) {
+    posted = 0;  // whoever waits for one reads it
+    return port::wait(h);
+  }
+  int posted{}, most{};
+};
+
+/// The most receives that one of two stages has posted before it needs them.
+template <bool Order>
+int posted_ahead(const plan& p, const std::vector<tokens>& lengths) {
+  transports::threads world{2, {.time_out = {30}}};
+  std::vector<int> most(2);
+  outcome made{std::vector<std::optional<result<step_report>>>(2), std::vector<std::vector<double>>(2), 0};
+  tests::on_every_rank(2, [&](int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    counting<Order> end(world.endpoint(rank));
+    prefix_in_arena<backward_cuts::any> stage(rank, 2, 1, tests::width);
+    made.reports[at].emplace(executors::packflow<>{}.execute(p, stage, end));
+    made.gradients[at].assign(stage.gradient().begin(), stage.gradient().end());
+    most[at] = end.most;
+  });
+  expect_exact(made, p, lengths, "");
+  return std::max(most[0], most[1]);
+}
+
+TEST(PackflowInPlanOrder, PostsReceivesAtTheirPlace) {
+  testing::generator random(11);
+  const std::vector<tokens> lengths = tests::awkward_lengths(random, {4}, 12);
+  const plan p = tests::every_planner()[0].make({.stages = 2, .quantum = {4}}, lengths).value();
+  EXPECT_EQ(posted_ahead<true>(p, lengths), 1);
+  EXPECT_GT(posted_ahead<false>(p, lengths), 1);
 }
 
 TEST(PackflowOverStreams, RunsTheNextStepExactlyAfterOneThatWasAborted) {

@@ -117,7 +117,7 @@ class driver {
     for (rt::piece_list* list : {&script.forward, &script.backward})
       for (piece& one : list->pieces) one.loss_weight = one.slice.length / all;
     rt::row_exchange<Transport> nobody(transport_, script.stage, script.on.stages, script.row_channel());
-    rt::piece_calls<Compute, rt::row_exchange<Transport>> calls(compute_, script, nobody);
+    rt::piece_calls<Compute, rt::row_exchange<Transport>> calls(compute_, script, nobody, nullptr);
     script.outline.valid_tokens = all;
     script.outline.sequences = script.sequences;
     script.outline.forward_calls = calls.calls(pass::forward);

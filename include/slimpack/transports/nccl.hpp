@@ -41,8 +41,8 @@ namespace slimpack::transports {
 /// A message comes after the work that the caller has issued, wait lets later work come after it. The host waits for no device: it
 /// asks, in finish and while communicators are made, until the time-out; meanwhile it hears of aborts from the world.
 /// Abort: the world is told, communicators are aborted, and made anew by the next call. All ranks call it.
-/// Sums of more than one element type have their order by NCCL, the same on all members.
-/// Requires   a world that is used for nothing else while a step runs, and outlives this; transfers between two ranks in one order
+/// Sums are of float or double, in memory of the device, with the same bits on all members.
+/// Requires   plans without shared sequences; a world that is used for nothing else while a step runs, and outlives this; transfers between two ranks in one order
 /// Errors     timed_out; aborted; transport_failed; invalid_input: no such peer; those of device, world and communicators
 template <streams Device, communicator_for<Device> Communicators, transport World>
 class nccl {

@@ -231,6 +231,9 @@ class stage_run {
       return error{errc::invalid_input, "the plan has " + std::to_string(plan_->shape.chunks) + " chunks a stage, the compute " +
                                             (chunks ? std::to_string(*chunks) : std::string("says nothing of chunks: it has 1"))};
     if (result<void> fits = fits_vocabulary(); !fits) return fits;
+    if (moves_device_memory<Transport> && !plan_->merges.empty())
+      return error{errc::invalid_input, "the plan has sequences that replicas share, whose rows the host copies: over a transport of device memory "
+                                        "plan with most_sharers = 1"};
     const int ranks = plan_->shape.stages * plan_->shape.replicas;
     if (transport_->size() != ranks || transport_->rank() < 0 || transport_->rank() >= ranks)
       return error{errc::invalid_input, "the plan is for " + std::to_string(ranks) + " ranks (" +
@@ -251,9 +254,6 @@ class stage_run {
     if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
       return error{errc::invalid_input, "the plan runs weight gradients apart from input gradients (W instructions), the compute "
                                         "does not say splits_weight_gradients = true: plan with planner_for<its type> (planner_for.hpp)"};
-    if (moves_device_memory<Transport> && !plan_->merges.empty())
-      return error{errc::invalid_input, "the plan has sequences that replicas share, whose rows the host copies: over a transport of device memory "
-                                        "plan with most_sharers = 1"};
     exchange_.emplace(*transport_, script_->stage, script_->on.stages, script_->row_channel());
     pieces_.emplace(*compute_, *script_, *exchange_, with_.watch);
     copies_ = copies();
