@@ -60,8 +60,8 @@ result<plan> plan_on(const layout& on, const toy& cost, std::span<const tokens> 
   return planner{on.shape, slicers::equal_cost{}, cost, solver, schedules::list{}}(lengths);
 }
 
-std::vector<layout> layouts(double memory) {
-  return shapes::space{.gpus = 16, .gpus_per_node = 8, .layers = 8, .heads = 8, .quantum = {8},
+std::vector<layout> layouts(double memory, int gpus = 16) {
+  return shapes::space{.gpus = gpus, .gpus_per_node = 8, .layers = 8, .heads = 8, .quantum = {8},
                        .memory = memory_limit{memory_unit::byte, memory}, .chunks = {1, 2},
                        .recompute = {costs::recompute::none, costs::recompute::full}}
       .layouts();
@@ -232,6 +232,27 @@ TEST(ShapeSearch, EndsWithOnePlanWhenItIsStoppedAtOnce) {
   EXPECT_FALSE(found.best()->finalist);
   EXPECT_EQ(found.count(outcome::planned), 1u);
   EXPECT_GT(found.count(outcome::untried), found.candidates.size() / 2);
+}
+
+TEST(ShapeSearch, HasAFairPlanOfManyLayoutsAtOnce) {
+  std::vector<layout> many = layouts(500, 64);
+  while (many.size() < 300) many.insert(many.end(), many.begin(), many.end());  // the same ones again
+  const std::vector<std::vector<tokens>> lists = batches(2);
+  std::stop_source stop;
+  stop.request_stop();
+  const ranking first = shape_search{}(many, lists, toy_on, plan_on, stop.get_token()).value();
+  ASSERT_NE(first.best(), nullptr);
+  EXPECT_EQ(first.count(outcome::planned), 1u);
+  const auto best_on = [&](std::size_t threads) {
+    return shape_search{.first = small, .effort = small, .threads = threads}(many, lists, toy_on, plan_on).value();
+  };
+  const ranking all = best_on(1), again = best_on(3);
+  EXPECT_LE(first.best()->step_time, all.best()->step_time * 1.25);
+  ASSERT_EQ(all.candidates.size(), again.candidates.size());
+  for (std::size_t i = 0; i < all.candidates.size(); ++i) {
+    EXPECT_EQ(all.candidates[i].step_time, again.candidates[i].step_time);
+    EXPECT_EQ(all.candidates[i].outcome, again.candidates[i].outcome);
+  }
 }
 
 TEST(ShapeSearch, PlansNothingMoreOnceItIsStoppedWithAPlan) {

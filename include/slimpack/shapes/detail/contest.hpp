@@ -129,12 +129,6 @@ class contest {
       result<void> done = for_each_index(n, threads_, [&](std::size_t i) -> result<void> {
         entry& e = entries_[open_[at + i]];
         if (is_over() || e.is_planned()) return success();
-        if (any_plan_ && e.tasks > surely_long * static_cast<double>(effort.largest)) {  // saves finding out; probe_long looks again
-          e.known.outcome = shapes::outcome::too_long;
-          e.known.why = "memory leaves room for about " + std::to_string(std::llround(e.tasks)) + " tasks of a replica";
-          tell({});
-          return success();
-        }
         plan_one(e, effort, to_beat * near);
         tell(e.known.step_time);
         return success();
@@ -216,8 +210,6 @@ class contest {
   /// Probes that are planned together: no matter how many threads there are, or the ranking would depend on them.
   static constexpr std::size_t probed_together = 8;
   static constexpr std::size_t sampled = 64;  ///< layouts, for the first plans
-  /// Where memory makes about so many times the tasks that a probe may have, its first candidate has too many.
-  static constexpr double surely_long = 2;
   /// A plan of so many tasks is soon made.
   static constexpr double few_tasks = 30'000;
 
