@@ -93,6 +93,7 @@ class watchdog final : public step_watch {
   }
 
   void fail(std::string_view reason) override {
+    if (!allows_threads(world_)) return;  // then no step has begun
     std::unique_lock lock(mutex_);
     news_.wait(lock, [this] { return now_ != phase::closed; });  // of the step before
     if (now_ != phase::failed) failed_ = std::string(reason), now_ = phase::failing;
@@ -101,6 +102,7 @@ class watchdog final : public step_watch {
   }
 
   void close() override {
+    if (!allows_threads(world_)) return;
     std::unique_lock lock(mutex_);
     news_.wait(lock, [this] { return now_ == phase::failed; });  // the thread has taken it
     now_ = phase::closed;
