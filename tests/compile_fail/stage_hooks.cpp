@@ -66,7 +66,7 @@ void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts&
   // expected-diagnostic: a stage compute's abort_step() is public and gives void
   abort_step(i);
   // expected-diagnostic: a stage compute's interrupt() is public, noexcept and gives void
-  (void)interrupt_of<ends>();
+  (void)offers_interrupt<ends>();
   // expected-diagnostic: a stage compute's make_tensor(tokens) is public
   (void)make_tensor(j, {});
   // expected-diagnostic: a stage compute's vocabulary_rows() is public, const and gives vocabulary_format

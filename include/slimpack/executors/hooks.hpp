@@ -50,10 +50,10 @@
 ///                                                   spread vocabulary also asked of number chunks()
 ///   double loss()                                   after the reduction: this rank's weighted sum  0
 ///   bytes held() const                              at the end of a step: must be 0                not asked
-///   void interrupt() noexcept                       on a watchdog's thread (watchdog.hpp), at most   not asked: a call
-///                                                   once a step, while a call of the compute runs   that waits for a
-///                                                   and another rank has failed: end what the call   rank which failed
-///                                                   waits for, so that it returns an error; returns  is named to sink
+///   void interrupt() noexcept                       on a watchdog's thread (job/watchdog.hpp), at    not asked: a call
+///                                                   most once a step, while a call of the compute    that waits for a
+///                                                   runs and another rank has failed: end what it    rank which failed
+///                                                   waits for, so that it gives an error; returns    is named to sink
 ///                                                   at once
 ///   void abort_step()                               on every rank after a step that failed: drop   nothing
 ///                                                   all gradients and states
@@ -241,15 +241,15 @@ void abort_step(Compute& compute) {
     static_assert(!detail::has_member_abort_step<Compute>, "a stage compute's abort_step() is public and gives void");
 }
 
-/// What calls a compute's interrupt; null where it has none.
+/// Whether what a call of the compute waits for can be ended from another thread.
 template <class Compute>
-[[nodiscard]] constexpr auto interrupt_of() -> void (*)(Compute&) {
+[[nodiscard]] constexpr bool offers_interrupt() {
   if constexpr (requires(Compute& compute) { { compute.interrupt() } noexcept -> std::same_as<void>; }) {
-    return [](Compute& compute) { compute.interrupt(); };
+    return true;
   } else {
     static_assert(!detail::has_member_interrupt<Compute>,
                   "a stage compute's interrupt() is public, noexcept and gives void: it is called on another thread");
-    return nullptr;
+    return false;
   }
 }
 

@@ -179,7 +179,7 @@ class stage_run {
   result<void> begin_on_all() {
     if (!with_.watch) return success();
     std::function<void()> interrupt;
-    if (interrupt_of<Compute>()) interrupt = [this] { interrupt_of<Compute>()(*compute_); };
+    if constexpr (offers_interrupt<Compute>()) interrupt = [this] { compute_->interrupt(); };
     return with_.watch->begin({part_ ? part_->division : hash_of(*plan_), with_.step, forward_only_},
                               {[this] { return place(); }, std::move(interrupt), *with_.sink}, transport_->size());
   }
