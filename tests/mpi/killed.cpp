@@ -33,16 +33,16 @@ struct mortal : adopt_tensor::stage {
   void connect(MPI_Comm with) {
     sum_up = [this, with](std::vector<adopt_tensor::row>& rows) {
       if (in_all_reduce) die_at_last();
-      auto* sum = new std::vector<adopt_tensor::row>(rows);  // for ever where it is ended: MPI may still read and write there
+      auto* reduced = new std::vector<adopt_tensor::row>(rows);  // for ever where it is ended: MPI may still read and write there
       MPI_Request request = MPI_REQUEST_NULL;
-      MPI_Iallreduce(MPI_IN_PLACE, sum->data(), static_cast<int>(sum->size() * adopt_tensor::width), MPI_DOUBLE, MPI_SUM, with, &request);
+      MPI_Iallreduce(MPI_IN_PLACE, reduced->data(), static_cast<int>(reduced->size() * adopt_tensor::width), MPI_DOUBLE, MPI_SUM, with, &request);
       for (int done = 0; !done;) {
         if (ended) return false;
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         std::this_thread::yield();
       }
-      rows = *sum;
-      delete sum;
+      rows = *reduced;
+      delete reduced;
       return true;
     };
     end_sum = [this] { ended = true; };
