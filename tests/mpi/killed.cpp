@@ -2,7 +2,7 @@
 //
 //   slimpack-mpi-killed VICTIM CALL WHERE      in its CALL-th call of the compute, before its all-reduce, or "in" it
 //
-// Each survivor prints why its step ended and after how many milliseconds of the death.
+// Each survivor prints when its step ended and why, and the victim when it dies, in milliseconds of the machine's steady clock.
 #include <slimpack/executors/job/watchdog.hpp>
 #include <slimpack/transports/mpi.hpp>
 
@@ -23,6 +23,10 @@
 namespace {
 
 using namespace slimpack;
+
+long long now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// The stage of examples/adopt_tensor.cpp over an all-reduce that another thread can end.
 struct mortal : adopt_tensor::stage {
@@ -58,7 +62,10 @@ struct mortal : adopt_tensor::stage {
 
  private:
   void die_at_last() {
-    if (calls_left-- == 0) std::raise(SIGKILL);
+    if (calls_left-- != 0) return;
+    std::printf("dies at %lld ms\n", now());
+    std::fflush(stdout);
+    std::raise(SIGKILL);
   }
 };
 
@@ -85,10 +92,8 @@ int main(int argc, char** argv) {
   const plan p = planner_for<adopt_tensor::stage>({.stages = 2, .tensor = tensor, .quantum = {4}})(std::vector<tokens>{{9}, {6}, {22}, {1}, {5}}).value();
   const executors::packflow<> run{.trainer_rank = [=](int of) { return of * tensor + rank % tensor; }, .world = &world};
   MPI_Barrier(MPI_COMM_WORLD);
-  const auto begin = std::chrono::steady_clock::now();
   const result<step_report> step = run.execute(p, own, transport);
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
-  std::printf("rank %d ended after %d ms: %s\n", rank, static_cast<int>(took.count()), step ? "success" : step.error().detail.c_str());
+  std::printf("rank %d ended at %lld ms: %s\n", rank, now(), step ? "success" : step.error().detail.c_str());
   std::fflush(stdout);
   _exit(0);  // MPI_Finalize would wait for the dead
 }

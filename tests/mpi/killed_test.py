@@ -11,29 +11,38 @@ import subprocess
 import sys
 
 TIME_OUT = 1000  # ms, as in killed.cpp
-ENDED = re.compile(r"^rank (\d) ended after (\d+) ms: (.*)$", re.M)
+DIES = re.compile(r"^dies at (\d+) ms$", re.M)
+ENDED = re.compile(r"^rank (\d) ended at (\d+) ms: (.*)$", re.M)
 # Of the rank that finds it: no message of a dead stage, or a call of the compute that waits for a dead tensor rank.
 CAUSE = re.compile(r"no message from rank \d|no receive by rank \d|its compute has not returned for 1000 ms|no word in 1000 ms")
+
+
+def killed(program, launcher, victim, call, where):
+    """How many ms after the death the last survivor ended, and all output."""
+    job = subprocess.run([launcher, "--enable-recovery", "--oversubscribe", "-n", "4", program, str(victim), str(call), where],
+                         capture_output=True, text=True, timeout=60)
+    ended = ENDED.findall(job.stdout)
+    told = f"rank {victim} in call {call}, {where} its all-reduce\n{job.stdout}{job.stderr}"
+    assert sorted(int(rank) for rank, _, _ in ended) == [r for r in range(4) if r != victim], told
+    for _, _, text in ended:
+        assert CAUSE.search(text), told
+    return max(int(ms) for _, ms, _ in ended) - int(DIES.search(job.stdout)[1]), told
 
 
 def main():
     program, launcher = sys.argv[1:3]
     chance = random.Random(5)
-    longest = 0
+    longest = again = 0
     kills = 50 if os.environ.get("SLIMPACK_FULL") else 4
-    for n in range(kills):
-        victim, call, where = chance.randrange(4), chance.randrange(6), chance.choice(["in", "before"])
-        job = subprocess.run([launcher, "--enable-recovery", "--oversubscribe", "-n", "4", program, str(victim), str(call), where],
-                             capture_output=True, text=True, timeout=60)
-        ended = ENDED.findall(job.stdout)
-        told = f"kill {n}: rank {victim} in call {call}, {where} its all-reduce\n{job.stdout}{job.stderr}"
-        survivors = sorted(int(rank) for rank, _, _ in ended)
-        assert survivors == [r for r in range(4) if r != victim], told
-        for _, ms, text in ended:
-            assert CAUSE.search(text), told
-            assert int(ms) < TIME_OUT + 1000, told
-            longest = max(longest, int(ms))
-    print(f"{kills} kills: survivors end after {longest} ms at most, and say why (time-out {TIME_OUT} ms)")
+    for _ in range(kills):
+        how = chance.randrange(4), chance.randrange(6), chance.choice(["in", "before"])
+        ms, told = killed(program, launcher, *how)
+        if ms >= TIME_OUT + 1000:  # once more, in case the machine was busy
+            again += 1
+            ms, told = killed(program, launcher, *how)
+        assert ms < TIME_OUT + 1000, told
+        longest = max(longest, ms)
+    print(f"{kills} kills: survivors end after {longest} ms at most, and say why (time-out {TIME_OUT} ms; {again} tried again)")
 
 
 main()
