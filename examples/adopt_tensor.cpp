@@ -24,36 +24,36 @@ using row = std::array<double, width>;
 using slot = std::array<double, head_width>;
 class all_reduce {
  public:
-  explicit all_reduce(std::size_t ranks) : given_(ranks) {}
+  explicit all_reduce(std::size_t ranks) : ended_(ranks), given_(ranks) {}
   bool operator()(std::size_t rank, std::vector<row>& rows) {  // becomes the sum over the ranks, in one order on all
-    given_[rank] = &rows;
-    if (!meet()) return false;
+    given_[rank] = rows;
+    if (!meet(rank)) return false;
     std::vector<row> sum(rows.size());
-    for (const std::vector<row>* one : given_)
+    for (const std::vector<row>& one : given_)
       for (std::size_t t = 0; t < sum.size(); ++t)
-        for (std::size_t i = 0; i < width; ++i) sum[t][i] += (*one)[t][i];
-    if (!meet()) return false;
+        for (std::size_t i = 0; i < width; ++i) sum[t][i] += one[t][i];
+    if (!meet(rank)) return false;
     rows = std::move(sum);
     return true;
   }
-  void end() noexcept {  // for good, as ncclCommAbort: whoever waits, or will, returns false
+  void end(std::size_t rank) noexcept {  // for good, as ncclCommAbort: where this rank waits, or will, it returns false
     const std::lock_guard lock(mutex_);
-    ended_ = true, all_came_.notify_all();
+    ended_[rank] = true, all_came_.notify_all();
   }
  private:
-  bool meet() {
+  bool meet(std::size_t rank) {
     std::unique_lock lock(mutex_);
     const int round = round_;
     if (++came_ == given_.size()) came_ = 0, ++round_, all_came_.notify_all();
-    all_came_.wait(lock, [&] { return ended_ || round_ != round; });
-    return !ended_;
+    all_came_.wait(lock, [&] { return ended_[rank] || round_ != round; });
+    return !ended_[rank];
   }
   std::mutex mutex_;
   std::condition_variable all_came_;
   std::size_t came_{};
   int round_{};
-  bool ended_{};
-  std::vector<const std::vector<row>*> given_;
+  std::vector<bool> ended_;
+  std::vector<std::vector<row>> given_;
 };
 struct head {  // q, k, v from a row: divided by columns of the layer; output to a row: divided by rows
   std::array<std::array<row, head_width>, 3> in{}, din{};
@@ -210,7 +210,7 @@ int main() {
   for (std::size_t s = 0; s < stages; ++s)
     for (std::size_t t = 0; t < tensor; ++t) {
       all[s][t].sum_up = [&, s, t](std::vector<row>& rows) { return group[s](t, rows); };
-      all[s][t].end_sum = [&, s] { group[s].end(); };
+      all[s][t].end_sum = [&, s, t] { group[s].end(t); };
       for (std::size_t h = 0; h < heads / tensor; ++h) all[s][t].own.own.emplace_back(s * heads + t * heads / tensor + h);
     }
   const auto run = [&](std::size_t s, std::size_t t) {

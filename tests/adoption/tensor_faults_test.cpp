@@ -34,86 +34,23 @@ using adopt_tensor::row;
 using rows = std::vector<row>;
 using std::chrono::steady_clock;
 
-/// A trainer's all-reduce over a few threads, which another thread may end. After a step that failed, each rank calls renew.
-class all_reduce {
- public:
-  explicit all_reduce(std::size_t ranks) : of_(ranks) {}
-
-  /// False: it was ended.
-  bool operator()(std::size_t rank, rows& values) {
-    std::unique_lock lock(mutex_);
-    member& own = of_[rank];
-    const std::pair at{own.epoch, own.calls++};
-    meeting& here = meetings_[at];
-    here.parts.resize(of_.size());
-    here.parts[rank] = values;
-    ++here.came;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return own.ended || here.came == of_.size(); });
-    if (own.ended) return false;
-    for (row& r : values) r = {};
-    for (const rows& part : here.parts)
-      for (std::size_t i = 0; i < values.size(); ++i) adopt_tensor::add(values[i], 1, part[i]);
-    if (++here.left == of_.size()) meetings_.erase(at);
-    return true;
-  }
-
-  /// Waits for nothing, until it is ended.
-  void hang(std::size_t rank) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return of_[rank].ended; });
-  }
-
-  void end(std::size_t rank) noexcept {
-    const std::lock_guard lock(mutex_);
-    of_[rank].ended = true;
-    changed_.notify_all();
-  }
-
-  void renew(std::size_t rank) {
-    const std::lock_guard lock(mutex_);
-    of_[rank] = {of_[rank].epoch + 1, 0, false};
-    while (!meetings_.empty() && std::all_of(of_.begin(), of_.end(), [&](const member& m) { return meetings_.begin()->first.first < m.epoch; }))
-      meetings_.erase(meetings_.begin());
-  }
-
- private:
-  struct member {
-    std::uint64_t epoch{};
-    std::uint64_t calls{};
-    bool ended{};
-  };
-  struct meeting {
-    std::vector<rows> parts;
-    std::size_t came{};
-    std::size_t left{};
-  };
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<member> of_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, meeting> meetings_;
-};
-
 /// deaf: a hang that interrupt() does not end
 enum class fault { none, throws, errs, hangs, deaf };
 
 /// The stage of examples/adopt_tensor.cpp, which goes wrong in the n-th call of its compute, before its all-reduce or in it.
 struct faulty : adopt_tensor::stage {
-  all_reduce* group{};
-  std::size_t rank{};
   fault wrong{};
   bool in_all_reduce{};
   int calls_left{-1};
   std::atomic<bool>* released{};
-  int interrupts{};
+  std::atomic<int> interrupts{};
 
-  void connect(all_reduce& with, std::size_t as) {
-    group = &with, rank = as;
-    sum_up = [this](rows& values) {
+  void connect(adopt_tensor::all_reduce& group, std::size_t rank) {
+    sum_up = [this, &group, rank](rows& values) {
       if (in_all_reduce && calls_left-- == 0 && !went_well()) return false;
-      return (*group)(rank, values);
+      return group(rank, values);
     };
-    end_sum = [this] { ++interrupts, group->end(rank); };
+    end_sum = [this, &group, rank] { ++interrupts, group.end(rank); };
   }
   result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
     if (!in_all_reduce && calls_left-- == 0 && !went_well()) return error{errc::compute_failed, "made to fail"};
@@ -123,7 +60,6 @@ struct faulty : adopt_tensor::stage {
     if (!in_all_reduce && calls_left-- == 0 && !went_well()) return error{errc::compute_failed, "made to fail"};
     return stage::backward(p, in, out);
   }
-  void abort_step() { group->renew(rank); }
 
   void reset() {
     for (adopt_tensor::head& h : own.own) {
@@ -146,8 +82,8 @@ struct faulty : adopt_tensor::stage {
  private:
   bool went_well() {
     if (wrong == fault::throws) throw std::runtime_error("made to throw");
-    if (wrong == fault::hangs) group->hang(rank);
-    while (wrong == fault::deaf && !released->load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while ((wrong == fault::hangs && interrupts == 0) || (wrong == fault::deaf && !*released))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return false;
   }
 };
@@ -159,11 +95,9 @@ class job {
  public:
   explicit job(seconds time_out) : time_out_(time_out), world_(static_cast<int>(ranks), {.time_out = time_out}) {
     for (std::size_t t = 0; t < tensor; ++t) groups_.emplace_back(static_cast<int>(places), transports::threads::options{.time_out = time_out});
-    for (std::size_t g = 0; g < places; ++g) sums_.push_back(std::make_unique<all_reduce>(tensor));
     for (std::size_t r = 0; r < ranks; ++r) {
       all.push_back(std::make_unique<faulty>());
       all[r]->own.own = tests::heads_of(r / tensor % stages, r % tensor, tensor);
-      all[r]->connect(*sums_[r / tensor], r % tensor);
       all[r]->released = &released;
       dogs_.push_back(std::make_unique<dog>(world_.endpoint(static_cast<int>(r)), dog::options{time_out}));
     }
@@ -179,6 +113,9 @@ class job {
   /// One step. plans: of each tensor rank
   std::vector<ended> step(const std::array<const plan*, tensor>& plans, std::int64_t number, std::optional<std::size_t> deaf = {}) {
     released = false;
+    sums_.clear();  // one that was ended is of no use any more
+    for (std::size_t g = 0; g < places; ++g) sums_.push_back(std::make_unique<adopt_tensor::all_reduce>(tensor));
+    for (std::size_t r = 0; r < ranks; ++r) all[r]->connect(*sums_[r / tensor], r % tensor);
     std::vector<std::future<ended>> running;
     for (std::size_t r = 0; r < ranks; ++r)
       running.push_back(std::async(std::launch::async, [this, &plans, number, r] { return run(*plans[r % tensor], number, r); }));
@@ -222,7 +159,7 @@ class job {
   seconds time_out_;
   transports::threads world_;
   std::vector<transports::threads> groups_;
-  std::vector<std::unique_ptr<all_reduce>> sums_;
+  std::vector<std::unique_ptr<adopt_tensor::all_reduce>> sums_;  // of each place, for a step
   std::vector<std::unique_ptr<dog>> dogs_;
 };
 
@@ -311,7 +248,7 @@ TEST(TensorFaults, ATransportOfOneThreadIsRefused) {
   transports::threads job(1), alike(1);
   executors::watchdog<of_one_thread> dog{of_one_thread(job.endpoint(0))};
   const plan p = planner_for<adopt_tensor::stage>({.quantum = {4}})(std::vector<tokens>{{9}}).value();
-  all_reduce sum(1);
+  adopt_tensor::all_reduce sum(1);
   faulty one;
   one.own.own = tests::heads_of(0, 0, 1);
   one.connect(sum, 0);
@@ -320,6 +257,88 @@ TEST(TensorFaults, ATransportOfOneThreadIsRefused) {
   ASSERT_FALSE(step);
   EXPECT_EQ(step.error().code, errc::invalid_input);
   EXPECT_TRUE(says(step.error().detail, "made for one thread")) << step.error().detail;
+}
+
+/// A compute that offers no interrupt(), and whose only call takes a while.
+struct slow {
+  adopt_tensor::stage own;
+  static constexpr backward_cuts cuts = backward_cuts::any;
+  [[nodiscard]] message_format format() const { return own.format(); }
+  result<void> forward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    return own.forward(p, in, out);
+  }
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) { return own.backward(p, in, out); }
+  void discard(const piece& p) { own.discard(p); }
+};
+
+TEST(TensorFaults, ACallThatCannotBeInterruptedIsNamed) {
+  transports::threads job(1), alike(1);
+  executors::watchdog<transports::threads::port> dog{job.endpoint(0), {seconds{.05}}};
+  const plan p = planner_for<adopt_tensor::stage>({.quantum = {4}})(std::vector<tokens>{{9}}).value();
+  slow one;
+  one.own.own.own = tests::heads_of(0, 0, 1);
+  one.own.sum_up = [](rows&) { return true; };
+  std::mutex heard;
+  std::string sink;
+  const executors::packflow<> run{.sink = [&](std::string_view text) {
+                                    const std::lock_guard lock(heard);
+                                    sink += std::string(text) + '\n';
+                                  },
+                                  .world = &dog};
+  auto port = alike.endpoint(0);
+  const result<step_report> step = run.execute(p, one, port);
+  ASSERT_FALSE(step);
+  EXPECT_EQ(step.error().code, errc::timed_out);
+  EXPECT_TRUE(says(step.error().detail, "rank 0 (replica 0, stage 0), F0: its compute has not returned for 50 ms")) << step.error().detail;
+  EXPECT_TRUE(says(sink, "rank 0 (replica 0, stage 0), F0: waits in its compute, which offers no interrupt(), so that execute cannot return")) << sink;
+}
+
+TEST(TensorFaults, AJobIsAMultipleOfThePlansRanks) {
+  transports::threads job(3), alike(2);
+  executors::watchdog<transports::threads::port> dog{job.endpoint(0)};
+  const result<void> begun = dog.begin({}, {[] { return std::string("here"); }, nullptr, nullptr}, 2);
+  ASSERT_FALSE(begun);
+  EXPECT_EQ(begun.error().detail, "the watchdog's transport has 3 ranks, the plan 2: a job has a multiple");
+}
+
+/// A trainer's own channel for errors: of two ranks in one process, one of which says that it failed.
+struct own_channel final : executors::step_watch {
+  explicit own_channel(std::string why) : elsewhere{errc::aborted, std::move(why)} {}
+  result<void> begin(const executors::watched_step& step, rank_of_step, int) override { return begun = step, success(); }
+  result<void> enter() override {
+    if (calls++ == 2) return elsewhere;
+    return success();
+  }
+  void leave() noexcept override { ++left; }
+  result<void> end() override { return ended = true, success(); }
+  error fail(error why) override { return told = why.detail, elsewhere; }  // which was before
+  void close() override { closed = true; }
+
+  error elsewhere;
+  executors::watched_step begun;
+  int calls{}, left{};
+  bool ended{}, closed{};
+  std::string told;
+};
+
+// Of a job that hears of a failure before its third call: begin_step is the first, and two forwards the others.
+TEST(TensorFaults, ATrainersOwnChannelIsAskedBeforeEachCall) {
+  transports::threads alike(1);
+  const plan p = planner_for<adopt_tensor::stage>({.quantum = {4}})(std::vector<tokens>{{9}, {7}}).value();
+  own_channel world("rank 7 of the job: out of memory");
+  adopt_tensor::stage one{{tests::heads_of(0, 0, 1)}};
+  one.sum_up = [](rows&) { return true; };
+  auto port = alike.endpoint(0);
+  const result<step_report> step = executors::packflow<>{.step = 5, .world = &world}.execute(p, one, port);
+  ASSERT_FALSE(step);
+  EXPECT_EQ(step.error().detail, "rank 7 of the job: out of memory");
+  EXPECT_EQ(world.begun, (executors::watched_step{p.hash, 5, 0}));
+  EXPECT_EQ(world.calls, 3);
+  EXPECT_EQ(world.left, 2);
+  EXPECT_TRUE(says(world.told, "F1: sequence")) << world.told;  // the call that was not made
+  EXPECT_TRUE(world.closed);
+  EXPECT_FALSE(world.ended);
 }
 
 TEST(TensorFaults, TensorRanksThatHoldDifferentPlansOrStepsRunNothing) {

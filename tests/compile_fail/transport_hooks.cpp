@@ -29,11 +29,19 @@ struct gathers : plain { result<void> all_gather(std::span<const std::byte>, std
 struct sums : plain { template <class T> result<void> all_reduce(std::span<T>, std::span<const int>); };
 struct ends : plain { result<void> finish(); };
 struct waits : plain { result<void> allows_threads() const; };
+struct places : plain { static constexpr bool plan_order = true; };
+struct lies_apart : plain { static constexpr bool device_memory = true; };
+struct issues : plain { static constexpr bool starts_all_reduce = true; };
+struct ticks : plain { using time_mark = int; result<int> mark(); result<seconds> between(const int&, const int&); };
 #else
 struct gathers : plain { result<void> all_gather(std::span<std::byte>); };
 struct sums : plain { template <class T> bool all_reduce(std::span<T>, std::span<const int>); };
 struct ends : plain { void finish(); };
 struct waits : plain { bool allows_threads() const; };
+struct places : plain { bool plan_order = true; };                      // no constant
+struct lies_apart : plain { static constexpr int device_memory = 1; };  // of another type
+struct issues : plain { static bool starts_all_reduce(); };             // a function
+struct ticks : plain { result<int> mark(); result<seconds> between(int, int); };  // without its type
 #endif
 
 void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, waits& e, std::span<const std::byte> out, std::span<std::byte> in,
@@ -46,6 +54,14 @@ void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, waits& 
   (void)finish(c);
   // expected-diagnostic: a transport's allows_threads() is public, const and gives result<void>
   (void)allows_threads(e);
+  // expected-diagnostic: a transport's plan_order is a public static constexpr bool
+  (void)detail::keeps_plan_order<places>();
+  // expected-diagnostic: a transport's device_memory is a public static constexpr bool
+  (void)detail::moves_device_memory<lies_apart>();
+  // expected-diagnostic: a transport's starts_all_reduce is a public static constexpr bool
+  (void)detail::starts_all_reduce<issues>();
+  // expected-diagnostic: a transport's mark() and between(const time_mark&, const time_mark&) are public and give
+  (void)detail::marks_time<ticks>();
   // expected-diagnostic: a link's close() is public and takes nothing
   d.end({});
 }

@@ -13,7 +13,7 @@
 static_assert(slimpack::streams<slimpack::devices::cuda>);
 
 using port = slimpack::transports::cuda<slimpack::devices::cuda>::port;
-static_assert(slimpack::detail::moves_device_memory<port>);
+static_assert(slimpack::detail::moves_device_memory<port>());
 slimpack::result<void> sum(port& p, std::span<double> data, std::span<const int> group) { return p.all_reduce(data, group); }
 
 #ifdef SLIMPACK_TEST_NCCL

@@ -23,7 +23,8 @@
 namespace slimpack::devices {
 
 /// A stand-in for a device, with work that runs later than its call. All streams of a device share one queue, so that its
-/// operations run one at a time in the order of issue, as little as CUDA promises of several streams; or each has a queue of its own, so that what no event orders runs in any order.
+/// operations run one at a time in the order of issue, as little as CUDA promises of several streams; or each has a queue of its
+/// own, so that what no event orders runs in any order.
 ///
 ///   std::vector<devices::host> all = devices::host::make(2, {.seed = 7});
 ///

@@ -47,11 +47,12 @@ namespace slimpack::executors {
 template <class Schedule = schedules::list>
 struct packflow {
   std::int64_t step{};           ///< the trainer's number of the step, the same on every rank
-  std::function<void(std::string_view)> sink{};  ///< hears why a step stopped, once; the result says the same
+  std::function<void(std::string_view)> sink{};  ///< hears why a step stopped, once; the result says the same. With a `world` also, on
+                                                 ///< its thread, that a call of the compute which waits for a failed rank goes on
   std::function<int(int)> trainer_rank{};  ///< the trainer's number of a rank of the transport, the same function on all
                                            ///< ranks: how errors name it. Sentences of the transport's own keep its numbers
   step_watch* world{};  ///< where a job runs the plan over several transports, as tensor ranks do: hears on each rank of failures
-                        ///< on all (watchdog.hpp). With it, no rank returns a report before all ranks of the job have succeeded
+                        ///< on all (job/watchdog.hpp). With it, no rank returns a report before all ranks of the job have succeeded
 
   template <class Compute, transport Transport>
     requires computes_for<Compute, Schedule>

@@ -103,7 +103,7 @@ class transport_law_trial : transport_trial<Transport> {
   /// message is waited for in a round by whose end both sides have posted it: so nobody is stuck if law 2 holds.
   result<void> traffic() {
     const std::vector<message> script = draw_script();
-    if constexpr (slimpack::detail::keeps_plan_order<Transport>) return in_order(script);
+    if constexpr (slimpack::detail::keeps_plan_order<Transport>()) return in_order(script);
     std::map<std::size_t, sent*> sends;
     std::map<std::size_t, expected*> receives;
     for (int round = 0; round < rounds; ++round) {
@@ -184,35 +184,26 @@ class transport_law_trial : transport_trial<Transport> {
 
   // ---- law 2
 
-  /// Sends run far ahead of receives, unless they must stand in one order with them. Then each rank waits for its own sends before it waits for any receive, and for
-  /// receives in reverse: nothing but posting them may be needed.
+  /// Sends run far ahead of receives, unless they must stand in one order with them. Then each rank waits for its own sends
+  /// before it waits for any receive, and for receives in reverse: nothing but posting them may be needed.
   result<void> sends_ahead() {
-    constexpr std::uint64_t many = slimpack::detail::keeps_plan_order<Transport> ? 60 : 300;  // in one order, one at a time
+    constexpr bool ordered = slimpack::detail::keeps_plan_order<Transport>();
+    constexpr std::uint64_t many = ordered ? 60 : 300;  // in one order, one at a time
     const std::uint64_t key = any_key();
     const std::size_t size = any_size(512);
-    if constexpr (slimpack::detail::keeps_plan_order<Transport>) {
-      for (std::uint64_t i = 0; i < many; ++i)
+    for (std::uint64_t i = 0; i < many; ++i)
+      if constexpr (ordered) {
         if (auto posted = post_both(1, size, key + i, false, false); !posted) return std::move(posted).error();
-      for (sent& s : sends_)
-        if (result<void> went = t_.wait(*s.posted); !went) return went;
-      for (auto e = receives_.rbegin(); e != receives_.rend(); ++e)
-        if (result<void> came = t_.wait(*e->posted); !came) return came;
-      if (result<void> ended = finish(t_); !ended) return ended;
-      for (std::uint64_t i = 0; i < many; ++i)
-        report_.check(1, receives_[i].holds(of_rank(key + i, previous())), "messages posted ahead arrive in order", "rank", rank_,
-                      "message", i);
-      return success();
-    }
-    for (std::uint64_t i = 0; i < many; ++i)
-      if (auto out = post_send(next(), 1, size, of_rank(key + i, rank_)); !out) return std::move(out).error();
-    for (std::uint64_t i = 0; i < many; ++i)
+      } else {
+        if (auto out = post_send(next(), 1, size, of_rank(key + i, rank_)); !out) return std::move(out).error();
+      }
+    for (std::uint64_t i = 0; i < many && !ordered; ++i)
       if (auto in = post_receive(previous(), 1, size); !in) return std::move(in).error();
     for (sent& s : sends_)
       if (result<void> went = t_.wait(*s.posted); !went) return went;
-    if (auto in = post_receive(previous(), 1, large()); !in) return std::move(in).error();
-    auto last = post_send(next(), 1, large(), of_rank(key + many, rank_));
+    result<both> last = post_both(1, large(), key + many, true, false);
     if (!last) return std::move(last).error();
-    if (result<void> went = t_.wait(*last.value()->posted); !went) return went;
+    if (result<void> went = t_.wait(*last.value().out->posted); !went) return went;
     for (auto e = receives_.rbegin(); e != receives_.rend(); ++e)
       if (result<void> came = t_.wait(*e->posted); !came) return came;
     if (result<void> ended = finish(t_); !ended) return ended;

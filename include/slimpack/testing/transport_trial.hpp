@@ -173,7 +173,7 @@ class transport_trial {
   /// To the next rank and from the previous one; `apart`: only when all ranks have posted the one, the other follows. In an
   /// order of all these messages, that of their senders, where the transport wants one: then the arguments do not matter.
   result<both> post_both(int channel, std::size_t size, std::uint64_t key, bool receive_first, bool apart) {
-    if constexpr (slimpack::detail::keeps_plan_order<Transport>) receive_first = previous() < rank_, apart = false;
+    if constexpr (slimpack::detail::keeps_plan_order<Transport>()) receive_first = previous() < rank_, apart = false;
     both b;
     for (const bool receives_now : {receive_first, !receive_first}) {
       if (receives_now) {

@@ -31,9 +31,11 @@ concept communicates_on = std::copyable<P> && std::copyable<typename P::communic
 }  // namespace detail
 
 /// The calls that transports::nccl makes of NCCL, or of a library like it, for devices of one type.
-///  1. make_identity gives what ranks must know to join one communicator; join(identity, rank, size) makes it, and returns before the others have joined
+///  1. make_identity gives what ranks must know to join one communicator; join(identity, rank, size) makes it, and returns before
+///     the others have joined
 ///  2. is_ready says whether the last call on a communicator has come through; errors of the communicator come to light here
-///  3. send, receive and sum issue work on a stream; between two ranks the k-th send meets the k-th receive. sum gives all the same bits
+///  3. send, receive and sum issue work on a stream; between two ranks the k-th send meets the k-th receive. sum gives all the
+///     same bits
 ///  4. abort ends what is under way on this rank; nothing more moves
 ///  5. keeps_launch_order says whether operations of several communicators run in the order in which a host issued them
 /// tests/transports/nccl_test.cpp checks them by the laws of the transport.

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 /// How the runtime asks a transport. The members of the concept (concepts.hpp) must be there; each other question has
 /// a default, and a member of the same meaning replaces it:
@@ -40,23 +41,63 @@ SLIMPACK_DETAIL_HAS_MEMBER(all_gather);
 SLIMPACK_DETAIL_HAS_MEMBER(all_reduce);
 SLIMPACK_DETAIL_HAS_MEMBER(finish);
 SLIMPACK_DETAIL_HAS_MEMBER(allows_threads);
-}  // namespace detail
+SLIMPACK_DETAIL_HAS_MEMBER(mark);
+SLIMPACK_DETAIL_HAS_MEMBER(between);
+SLIMPACK_DETAIL_HAS_MEMBER(device_memory);
+SLIMPACK_DETAIL_HAS_MEMBER(plan_order);
+SLIMPACK_DETAIL_HAS_MEMBER(starts_all_reduce);
 
-namespace detail {
-/// A transport that tells when work runs, which its host does not see.
+/// Whether a transport tells when work runs, which its host does not see.
 template <class Transport>
-concept marks_time = requires(Transport& t, const typename Transport::time_mark& at) {
-  { t.mark() } -> std::same_as<result<typename Transport::time_mark>>;
-  { t.between(at, at) } -> std::same_as<result<seconds>>;
-};
+[[nodiscard]] consteval bool marks_time() {
+  if constexpr (requires(Transport& t, const typename Transport::time_mark& at) {
+                  { t.mark() } -> std::same_as<result<typename Transport::time_mark>>;
+                  { t.between(at, at) } -> std::same_as<result<seconds>>;
+                }) {
+    return true;
+  } else {
+    static_assert(!has_member_mark<Transport> && !has_member_between<Transport>,
+                  "a transport's mark() and between(const time_mark&, const time_mark&) are public and give "
+                  "result<time_mark> and result<seconds>, with a type time_mark");
+    return false;
+  }
+}
 
-/// A transport of memory that the host does not touch.
+/// Whether it moves memory that the host does not touch.
 template <class Transport>
-concept moves_device_memory = requires { requires Transport::device_memory; };
+[[nodiscard]] consteval bool moves_device_memory() {
+  if constexpr (requires { { Transport::device_memory } -> std::same_as<const bool&>;
+                           typename std::bool_constant<Transport::device_memory>; }) {
+    return Transport::device_memory;
+  } else {
+    static_assert(!has_member_device_memory<Transport>, "a transport's device_memory is a public static constexpr bool");
+    return false;
+  }
+}
 
-/// A transport that wants transfers in the plan's order, each at its place.
+/// Whether it wants transfers in the plan's order, each at its place.
 template <class Transport>
-concept keeps_plan_order = requires { requires Transport::plan_order; };
+[[nodiscard]] consteval bool keeps_plan_order() {
+  if constexpr (requires { { Transport::plan_order } -> std::same_as<const bool&>;
+                           typename std::bool_constant<Transport::plan_order>; }) {
+    return Transport::plan_order;
+  } else {
+    static_assert(!has_member_plan_order<Transport>, "a transport's plan_order is a public static constexpr bool");
+    return false;
+  }
+}
+
+/// Whether its all_reduce only issues work.
+template <class Transport>
+[[nodiscard]] consteval bool starts_all_reduce() {
+  if constexpr (requires { { Transport::starts_all_reduce } -> std::same_as<const bool&>;
+                           typename std::bool_constant<Transport::starts_all_reduce>; }) {
+    return Transport::starts_all_reduce;
+  } else {
+    static_assert(!has_member_starts_all_reduce<Transport>, "a transport's starts_all_reduce is a public static constexpr bool");
+    return false;
+  }
+}
 }  // namespace detail
 
 /// Gathers `own` from every rank into `all`, in order of rank: size() times own.size() bytes on each.

@@ -37,9 +37,10 @@ template <class Tensor>
 
 /// The messages of one stage in a step, in the plan's order of all transfers: receives are posted as early as that lets
 /// them be, or, over a transport that wants them at their place (transports/hooks.hpp), right before the first of this rank's
-/// instructions and transfers that comes after them. Sends under way, and the memory of both. Every buffer holds the largest message of its content, so that each
-/// can be used again for any: when all that were sent from it are through, and nothing on this stage will read it. What the
-/// calls of a spread vocabulary give others on their own stage is handed on here, as if by messages.
+/// instructions and transfers that comes after them. Sends under way, and the memory of both. Every buffer holds the largest
+/// message of its content, so that each can be used again for any: when all that were sent from it are through, and nothing on
+/// this stage will read it. What the calls of a spread vocabulary give others on their own stage is handed on here, as if by
+/// messages.
 template <class Tensor, class Transport>
 class messages {
  public:
@@ -48,7 +49,7 @@ class messages {
            const vocabulary_format& ends)
       : owner_(&owner), transport_(&transport), script_(&script), turned_(script.ids(), hidden.bytes_per_token()),
         width_{hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()} {
-    if constexpr (keeps_plan_order<Transport>) ends_ = script.transfers.ends(script.code.size());
+    if constexpr (keeps_plan_order<Transport>()) ends_ = script.transfers.ends(script.code.size());
   }
 
   /// What instruction `at` of the program reads, and memory for what it writes, valid until `finish`. Instructions are asked
@@ -127,7 +128,7 @@ class messages {
         result<bool> through = transport_->test(*way.front().under_way);
         if (!through) return std::move(through).error();
         if (!through.value()) {
-          if (!keeps_plan_order<Transport> || way.size() <= sends_under_way) break;
+          if (!keeps_plan_order<Transport>() || way.size() <= sends_under_way) break;
           // Its memory may be written by work that comes after it: the host need not wait for that.
           if (result<void> ordered = transport_->wait(*way.front().under_way); !ordered) return ordered;
         }
@@ -244,7 +245,7 @@ class messages {
   result<void> post(std::size_t of, std::size_t transfer_script::end_of::*place) {
     const std::vector<transfer_script::step>& steps = script_->transfers.steps;
     for (; next_ < steps.size(); ++next_) {
-      if constexpr (keeps_plan_order<Transport>)
+      if constexpr (keeps_plan_order<Transport>())
         if (next_ >= ends_[of].*place) break;
       const std::size_t at = steps[next_].at;
       if (steps[next_].what == transfer_script::kind::absent) {

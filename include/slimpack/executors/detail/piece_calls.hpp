@@ -4,17 +4,17 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/executors/detail/call_messages.hpp>
+#include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/message_owner.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/executors/job/detail/watched_call.hpp>
 #include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/job/detail/watched_call.hpp>
 #include <slimpack/executors/sharing.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -22,18 +22,6 @@
 #include <vector>
 
 namespace slimpack::detail {
-
-struct no_state {};
-
-template <class Compute>
-struct state_of {
-  using type = no_state;
-};
-template <class Compute>
-  requires requires { typename Compute::state; }
-struct state_of<Compute> {
-  using type = typename Compute::state;
-};
 
 /// A call's value as a result, whether it gives one or not.
 template <class Call>
@@ -57,20 +45,7 @@ class piece_calls {
   /// watch: of the step; may be null
   piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, executors::step_watch* watch)
       : compute_(&compute), script_(&script), exchange_(&exchange), step_watch_(watch), width_(compute.format().bytes_per_token()),
-        chunks_(static_cast<std::size_t>(script.on.chunks)), last_(script.last_of_chunks()) {
-    for (chunk_state& c : chunks_) {
-      if constexpr (any_cuts) {
-        c.live.resize(script.ids());
-      } else {
-        c.held.resize(script.forward.pieces.size());
-        if constexpr (has_state) c.states.resize(script.forward.pieces.size());
-      }
-    }
-    if (any_cuts || !script.outline.forward_only) return;
-    pieces_of_.resize(script.ids());
-    for (std::uint32_t at = 0; at < script.forward.pieces.size(); ++at)
-      pieces_of_[script.forward.pieces[at].slice.sequence.value].push_back(at);
-  }
+        last_(script.last_of_chunks()), kept_(compute, script) {}
 
   /// How often the compute is called in a step.
   [[nodiscard]] std::size_t calls(pass p) const {
@@ -78,10 +53,10 @@ class piece_calls {
     std::size_t calls = list.rows.size();
     std::size_t in_rows = 0;
     for (const piece_list::row& r : list.rows) in_rows += r.end - r.first;
-    if (by_piece) return chunks_.size() * (calls + list.pieces.size() - in_rows);
+    if (by_piece) return chunks() * (calls + list.pieces.size() - in_rows);
     for (std::uint32_t pack = 0; pack < list.ends.size(); ++pack)
       calls += after_rows(list, pack) < list.range(pack).second;
-    return chunks_.size() * calls;
+    return chunks() * calls;
   }
 
   /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
@@ -154,15 +129,15 @@ class piece_calls {
     outgoing to = with.out.empty() ? outgoing{} : outgoing{with.out};
     result<void> done = success();
     switch (flow_of(i)) {
-      case flow::embedding: done = watched([&] { return compute_->embed(pack, with.in, to); }); break;
-      case flow::output: done = watched([&] { return compute_->output(pack, with.in, to); }); break;
-      case flow::output_weights: done = watched([&] { return compute_->output_weights(pack, with.in); }); break;
-      default: done = watched([&] { return compute_->embed_gradients(pack, with.in, to); });
+      case flow::embedding: done = asked([&] { return compute_->embed(pack, with.in, to); }); break;
+      case flow::output: done = asked([&] { return compute_->output(pack, with.in, to); }); break;
+      case flow::output_weights: done = asked([&] { return compute_->output_weights(pack, with.in); }); break;
+      default: done = asked([&] { return compute_->embed_gradients(pack, with.in, to); });
     }
     if (done) done = check(to, size, format_of(script_->content_out(i)));
     if (done && script_->gathers(i)) {
       outgoing rows{with.rows}, statistics{with.statistics};
-      done = watched([&] { return compute_->gather_output(pack, with.partials, rows, statistics); });
+      done = asked([&] { return compute_->gather_output(pack, with.partials, rows, statistics); });
       if (done) done = check(rows, size);
       if (done) done = check(statistics, size, format_of(message_content::statistics));
     }
@@ -182,29 +157,16 @@ class piece_calls {
     return e;
   }
 
-  /// Gives back what was forwarded and not backwarded, the last first, chunk by chunk.
-  void discard_all() {
-    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-      if constexpr (any_cuts)
-        for (const sequence& s : script_->sequences) discard(s, static_cast<std::uint32_t>(chunk));
-      else
-        for (std::size_t at = chunks_[chunk].held.size(); at-- > 0;) discard(at, static_cast<std::uint32_t>(chunk));
-    }
-  }
+  /// Gives back what was forwarded and not backwarded.
+  void discard_all() { kept_.discard_all(); }
 
  private:
-  using state = typename state_of<Compute>::type;
-  static constexpr bool has_state = !std::is_same_v<state, no_state>;
-  static constexpr bool by_piece = computes_pieces<Compute> || computes_own_pieces<Compute>;
-  static constexpr bool any_cuts = cuts_of<Compute>() == backward_cuts::any;
-  // A pack's states are handed over as one span, so they cannot sit in optionals.
-  using slot = std::conditional_t<by_piece, std::optional<state>, state>;
+  using kept = kept_pieces<Compute>;
+  using state = typename kept::state;
+  static constexpr bool has_state = kept::has_state;
+  static constexpr bool by_piece = kept::by_piece;
 
-  struct chunk_state {
-    std::vector<tokens> live;        // any cuts: per sequence, tokens [0, live) wait for their backward
-    std::vector<std::uint8_t> held;  // else: per forward piece, whether it waits
-    std::vector<slot> states;        // per forward piece
-  };
+  [[nodiscard]] std::size_t chunks() const noexcept { return static_cast<std::size_t>(script_->on.chunks); }
 
   /// The first row that begins at a piece or after it.
   static auto row_of(const piece_list& list, std::uint32_t first) {
@@ -275,90 +237,23 @@ class piece_calls {
     sharing& with = *exchange_;
     if constexpr (has_state) {
       std::vector<state> states(row.size());
-      result<void> done = watched([&] { return compute_->forward(row, std::span(states), in, out, with); });
-      for (std::size_t k = 0; done && k < row.size(); ++k) {
-        chunks_[row[k].chunk].states[first + k] = std::move(states[k]);
-        keep(row[k], first + k);
-      }
+      result<void> done = asked([&] { return compute_->forward(row, std::span(states), in, out, with); });
+      for (std::size_t k = 0; done && k < row.size(); ++k) kept_.keep(row[k], first + k, std::move(states[k]));
       return done;
     } else {
-      for (std::size_t k = 0; k < row.size(); ++k) keep(row[k], first + k);  // a call that fails has its discard, too
-      return watched([&] { return compute_->forward(row, in, out, with); });
+      for (std::size_t k = 0; k < row.size(); ++k) kept_.keep(row[k], first + k);  // a call that fails has its discard, too
+      return asked([&] { return compute_->forward(row, in, out, with); });
     }
   }
 
   result<void> backward_row(std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
     sharing& with = *exchange_;
-    for (std::size_t k = 0; k < row.size(); ++k) give_back(row[k], first + k);
+    for (std::size_t k = 0; k < row.size(); ++k) kept_.give_back(row[k], first + k);
     if constexpr (has_state) {
-      std::vector<state> states = taken(row, first);
-      return watched([&] { return compute_->backward(row, std::span(states), in, out, with); });
+      std::vector<state> states = kept_.take(row, first);
+      return asked([&] { return compute_->backward(row, std::span(states), in, out, with); });
     } else {
-      return watched([&] { return compute_->backward(row, in, out, with); });
-    }
-  }
-
-  /// The states of backward pieces.
-  std::vector<state> taken(std::span<const piece> pieces, std::size_t first) {
-    std::vector<state> states;
-    states.reserve(pieces.size());
-    for (std::size_t k = 0; k < pieces.size(); ++k)
-      states.push_back(take(chunks_[pieces[k].chunk].states[script_->forward_of[first + k]]));
-    return states;
-  }
-
-  static state take(slot& s) {
-    if constexpr (by_piece)
-      return std::move(*std::exchange(s, std::nullopt));
-    else
-      return std::exchange(s, state{});
-  }
-
-  void keep(const piece& one, std::size_t at) {
-    chunk_state& c = chunks_[one.chunk];
-    if constexpr (any_cuts)
-      c.live[one.slice.sequence.value] = one.slice.end();
-    else
-      c.held[at] = 1;
-  }
-  void give_back(const piece& one, std::size_t at) {
-    if (!one.weights_apart) release(one, at);
-  }
-  void release(const piece& one, std::size_t at) {
-    chunk_state& c = chunks_[one.chunk];
-    if constexpr (any_cuts)
-      c.live[one.slice.sequence.value] = one.is_own_first() ? tokens{} : one.slice.begin;
-    else
-      c.held[script_->forward_of[at]] = 0;
-  }
-
-  /// What a sequence has on a chunk, if anything.
-  void discard(const sequence& s, std::uint32_t chunk)
-    requires(any_cuts)
-  {
-    const tokens live = std::exchange(chunks_[chunk].live[s.id.value], tokens{});
-    if (live != tokens{}) compute_->discard(piece{{s.id, {0}, live}, s.length, chunk, 0});
-  }
-  /// What a forward piece has on a chunk, if anything.
-  void discard(std::size_t at, std::uint32_t chunk)
-    requires(!any_cuts)
-  {
-    chunk_state& c = chunks_[chunk];
-    if (!std::exchange(c.held[at], std::uint8_t{0})) return;
-    piece one = script_->forward.pieces[at];
-    one.chunk = chunk;
-    if constexpr (has_state)
-      compute_->discard(one, take(c.states[at]));
-    else
-      compute_->discard(one);
-  }
-  /// All of a sequence that has ended on a chunk and runs no backward, the last first.
-  void let_go(const piece& last) {
-    if constexpr (any_cuts) {
-      discard(sequence{last.slice.sequence, last.sequence_length}, last.chunk);
-    } else {
-      const std::vector<std::uint32_t>& own = pieces_of_[last.slice.sequence.value];
-      for (auto at = own.rbegin(); at != own.rend(); ++at) discard(*at, last.chunk);
+      return asked([&] { return compute_->backward(row, in, out, with); });
     }
   }
 
@@ -366,14 +261,13 @@ class piece_calls {
     requires(by_piece)
   {
     if constexpr (has_state) {
-      result<state> made = watched([&] { return compute_->forward(one, in, out); });
+      result<state> made = asked([&] { return compute_->forward(one, in, out); });
       if (!made) return std::move(made).error();
-      chunks_[one.chunk].states[at].emplace(std::move(made).value());
-      keep(one, at);
+      kept_.keep(one, at, std::move(made).value());
       return success();
     } else {
-      keep(one, at);  // a call that fails half-way has its discard, too
-      return watched([&] { return compute_->forward(one, in, out); });
+      kept_.keep(one, at);  // a call that fails half-way has its discard, too
+      return asked([&] { return compute_->forward(one, in, out); });
     }
   }
 
@@ -384,15 +278,15 @@ class piece_calls {
     if constexpr (by_piece) {
       for (std::size_t k = 0; k < pack_.size(); ++k) {
         running_ = std::span<const piece>(pack_).subspan(k, 1);
-        release(pack_[k], first + k);
-        result<void> done = watched([&] { return compute_->weights(pack_[k]); });
+        kept_.release(pack_[k], first + k);
+        result<void> done = asked([&] { return compute_->weights(pack_[k]); });
         if (done) done = reduced_in_time(pack_[k]);
         if (!done) return named(of_compute(std::move(done).error()));
       }
     } else {
       const std::span<const piece> pack = running_ = pack_;
-      for (std::size_t k = 0; k < pack.size(); ++k) release(pack[k], first + k);
-      result<void> done = watched([&] { return compute_->weights(pack); });
+      for (std::size_t k = 0; k < pack.size(); ++k) kept_.release(pack[k], first + k);
+      result<void> done = asked([&] { return compute_->weights(pack); });
       if (done) done = reduced_in_time(pack.back());
       if (!done) return named(of_compute(std::move(done).error()));
     }
@@ -404,38 +298,38 @@ class piece_calls {
   result<void> backward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)
     requires(by_piece)
   {
-    give_back(one, at);
+    kept_.give_back(one, at);
     if constexpr (has_state)
-      return watched([&] {
-        return compute_->backward(one, take(chunks_[one.chunk].states[script_->forward_of[at]]), in, out);
+      return asked([&] {
+        return compute_->backward(one, kept_.take(one, at), in, out);
       });
     else
-      return watched([&] { return compute_->backward(one, in, out); });
+      return asked([&] { return compute_->backward(one, in, out); });
   }
 
   result<void> forward(std::size_t first, std::span<const std::byte> in, outgoing& out) {
     const std::span<const piece> pack = pack_;
     if constexpr (!has_state)
-      for (std::size_t k = 0; k < pack.size(); ++k) keep(pack[k], first + k);  // as above
-    result<void> done = watched([&] {
+      for (std::size_t k = 0; k < pack.size(); ++k) kept_.keep(pack[k], first + k);  // as above
+    result<void> done = asked([&] {
       if constexpr (has_state)
-        return compute_->forward(pack, std::span(chunks_[pack[0].chunk].states).subspan(first, pack.size()), in, out);
+        return compute_->forward(pack, kept_.states(pack, first), in, out);
       else
         return compute_->forward(pack, in, out);
     });
     if constexpr (has_state)
-      for (std::size_t k = 0; done && k < pack.size(); ++k) keep(pack[k], first + k);
+      for (std::size_t k = 0; done && k < pack.size(); ++k) kept_.keep(pack[k], first + k);
     return done;
   }
 
   result<void> backward(std::size_t first, std::span<const std::byte> in, outgoing& out) {
     const std::span<const piece> pack = pack_;
-    for (std::size_t k = 0; k < pack.size(); ++k) give_back(pack[k], first + k);
+    for (std::size_t k = 0; k < pack.size(); ++k) kept_.give_back(pack[k], first + k);
     if constexpr (has_state) {
-      std::vector<state> states = taken(pack, first);
-      return watched([&] { return compute_->backward(pack, std::span(states), in, out); });
+      std::vector<state> states = kept_.take(pack, first);
+      return asked([&] { return compute_->backward(pack, std::span(states), in, out); });
     } else {
-      return watched([&] { return compute_->backward(pack, in, out); });
+      return asked([&] { return compute_->backward(pack, in, out); });
     }
   }
 
@@ -469,10 +363,8 @@ class piece_calls {
 
   /// The value of a call of the compute as a result. It is not made where another rank is known to have failed.
   template <class Call>
-  auto watched(const Call& call) const -> decltype(result_of(call)) {
-    const watched_call here(step_watch_);
-    if (!here.allowed()) return here.why();
-    return result_of(call);
+  auto asked(const Call& call) const {
+    return watched(step_watch_, [&] { return result_of(call); });
   }
 
   /// What only transports and ranks may say is not believed of a compute.
@@ -484,7 +376,7 @@ class piece_calls {
   void tell(pass p, const piece& one) {
     if (p == pass::forward && one.is_own_last()) {
       sequence_forwarded(*compute_, one.slice.sequence, one.chunk);
-      if (script_->outline.forward_only) let_go(one);
+      if (script_->outline.forward_only) kept_.let_go(one);
     }
     if (p == pass::backward && !one.weights_apart) finished(one);
   }
@@ -497,10 +389,9 @@ class piece_calls {
   Exchange* exchange_;
   executors::step_watch* step_watch_;
   std::size_t width_;
-  std::vector<chunk_state> chunks_;
   std::vector<std::size_t> last_;  // stage_script::last_of_chunks
+  kept kept_;
   reduction_watch<Compute> watch_;
-  std::vector<std::vector<std::uint32_t>> pieces_of_;  // where no backward comes and cuts are forward's: by sequence
   std::vector<piece> pack_;  // of the running instruction
   std::span<const piece> running_;  // those that the compute is called with; a throw leaves them here
 };

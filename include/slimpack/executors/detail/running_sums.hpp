@@ -16,10 +16,6 @@
 
 namespace slimpack::detail {
 
-/// A transport whose own sums only issue work, as on a stream: they may be started in the middle of a program.
-template <class Transport>
-concept starts_all_reduce = requires { requires Transport::starts_all_reduce; };
-
 /// Sums over a group of ranks that go on while the program runs. Each member adds up one block of the data, in rising order
 /// of rank, and sends it to all others. So a sum has the same bits on every member, whenever it runs.
 /// Every member starts the same sums in the same order. Sends and receives of a sum are under way at once; nothing waits
@@ -41,7 +37,7 @@ class running_sums {
   result<void> start(std::span<T> data) {
     if (group_.size() < 2 || data.empty()) return success();
     if constexpr (sums_itself<T>) {
-      if constexpr (starts_all_reduce<Transport>)
+      if constexpr (starts_all_reduce<Transport>())
         return slimpack::all_reduce(*transport_, data, std::span<const int>(group_));
       else
         return later(data);

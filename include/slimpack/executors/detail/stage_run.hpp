@@ -3,16 +3,17 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/executors/detail/greeting.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/shared/row_exchange.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
-#include <slimpack/executors/job/detail/watched_call.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
-#include <slimpack/executors/replica_group.hpp>
+#include <slimpack/executors/job/detail/watched_call.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
+#include <slimpack/executors/replica_group.hpp>
 #include <slimpack/transports/detail/program_clock.hpp>
 #include <slimpack/transports/hooks.hpp>
 
@@ -31,39 +32,7 @@
 
 namespace slimpack::detail {
 
-/// What a stage sends for a token of a shared row: bytes in a layer, and layers of all chunks.
-struct row_sizes {
-  struct of_pass {
-    std::int64_t kept{};
-    std::int64_t queries{}, query_sums{};
-    std::int64_t ring{}, ring_sums{};
-    friend bool operator==(const of_pass&, const of_pass&) = default;
-  };
-  std::int64_t layers{};
-  by_pass<of_pass> bytes;
-  friend bool operator==(const row_sizes&, const row_sizes&) = default;
-};
-
-/// What each rank tells all others before the first instruction.
-struct greeting {
-  std::uint64_t division{};     // 0: every rank holds the whole plan
-  std::uint64_t group{};        // first of the replicas that hold the same plan; 0 of a whole one
-  std::uint64_t hash{};
-  std::int64_t stages{};
-  std::int64_t replicas{};
-  std::int64_t width{};
-  std::int64_t element{};
-  std::int64_t valid_tokens{};  // of its replica, as it counts them
-  std::int64_t step{};          // as the trainer counts them
-  std::int64_t cuts{};          // a backward message's pieces lie in the order in which they run
-  row_sizes rows;               // of what it sends to those that share rows with it
-  vocabulary_format vocabulary;
-  std::uint64_t transfers{};    // the order of all that run together with its replica
-  std::int64_t together{};      // the first replica of these
-  std::int64_t forward_only{};  // 1: it evaluates
-};
-
-/// And after the last.
+/// What each rank tells all others after the last instruction.
 struct farewell {
   double loss{};
   double elapsed{};
@@ -84,7 +53,7 @@ class stage_run {
   };
 
   stage_run(const plan& p, Compute& compute, Transport& transport, const settings& with)
-      : plan_(&p), compute_(&compute), transport_(&transport), with_(with), forward_only_(with.forward_only) {}
+      : plan_(&p), compute_(&compute), transport_(&transport), with_(with) {}
   stage_run(const rank_plan& p, Compute& compute, Transport& transport, const settings& with)
       : stage_run(p.part, compute, transport, with) {
     part_ = &p;
@@ -126,9 +95,9 @@ class stage_run {
     if (result<void> agreed = greet(); !agreed) return std::move(agreed).error();
     if (result<void> begun = begin_on_all(); !begun) return std::move(begun).error();
     doing_ = "begin_step";
-    if (result<void> begun = watched([&] { return begin_step(*compute_, script_->outline); }); !begun) return std::move(begun).error();
+    if (result<void> begun = watched(with_.watch, [&] { return begin_step(*compute_, script_->outline); }); !begun) return std::move(begun).error();
     if (result<void> ran = run(); !ran) return std::move(ran).error();
-    if (result<void> summed = forward_only_ ? finish(*transport_) : reduce_all(); !summed) return std::move(summed).error();
+    if (result<void> summed = with_.forward_only ? finish(*transport_) : reduce_all(); !summed) return std::move(summed).error();
     doing_ = "the end of the step";
     if (result<void> ended = part_company(); !ended) return std::move(ended).error();
     if (with_.watch)
@@ -141,7 +110,7 @@ class stage_run {
     doing_ = "the gradient reduction";
     const auto reducing = clock::now();
     executors::replica_group<Transport> group{*transport_, copies_, [this](error e) { return end(std::move(e)); }};
-    if (result<void> reduced = watched([&] { return slimpack::reduce(*compute_, group); }); !reduced) return reduced;
+    if (result<void> reduced = watched(with_.watch, [&] { return slimpack::reduce(*compute_, group); }); !reduced) return reduced;
     if (result<void> begun = reduce_parts(script_->code.size()); !begun) return begun;
     if (result<void> summed = sums_->complete(); !summed) return summed;
     if (ended_) return *ended_;  // a sum that failed, whatever the compute made of it
@@ -153,13 +122,9 @@ class stage_run {
   /// Aborts, once, with a line that says where; from then on no message uses any memory of this rank.
   error end(error why) {
     if (ended_) return *ended_;
-    std::optional<error> elsewhere = with_.watch ? with_.watch->heard() : std::nullopt;
-    if (elsewhere)
-      why = *std::move(elsewhere);  // of which the error here may be a consequence
-    else if (why.code != errc::aborted && why.code != errc::disagreement)  // that all ranks see alike
+    if (why.code != errc::aborted && why.code != errc::disagreement)  // that all ranks see alike
       why.detail = place() + ": " + why.detail;
-    ended_ = std::move(why);
-    if (with_.watch) with_.watch->fail(ended_->detail);
+    ended_ = with_.watch ? with_.watch->fail(std::move(why)) : std::move(why);
     transport_->abort(ended_->detail);
     return *ended_;
   }
@@ -178,18 +143,11 @@ class stage_run {
   /// Ranks of other transports of the job begin the same step.
   result<void> begin_on_all() {
     if (!with_.watch) return success();
+    const greeting& own = greetings_[static_cast<std::size_t>(transport_->rank())];
     std::function<void()> interrupt;
     if constexpr (offers_interrupt<Compute>()) interrupt = [this] { compute_->interrupt(); };
-    return with_.watch->begin({part_ ? part_->division : hash_of(*plan_), with_.step, forward_only_},
+    return with_.watch->begin({part_ ? own.division : own.hash, own.step, own.forward_only},
                               {[this] { return place(); }, std::move(interrupt), *with_.sink}, transport_->size());
-  }
-
-  /// A call of the compute, which a watchdog may have to end.
-  template <class Call>
-  result<void> watched(const Call& call) {
-    const watched_call here(with_.watch);
-    if (!here.allowed()) return here.why();
-    return call();
   }
 
   /// A rank of the transport as the trainer numbers it.
@@ -231,7 +189,7 @@ class stage_run {
       return error{errc::invalid_input, "the plan has " + std::to_string(plan_->shape.chunks) + " chunks a stage, the compute " +
                                             (chunks ? std::to_string(*chunks) : std::string("says nothing of chunks: it has 1"))};
     if (result<void> fits = fits_vocabulary(); !fits) return fits;
-    if (moves_device_memory<Transport> && !plan_->merges.empty())
+    if (moves_device_memory<Transport>() && !plan_->merges.empty())
       return error{errc::invalid_input, "the plan has sequences that replicas share, whose rows the host copies: over a transport of device memory "
                                         "plan with most_sharers = 1"};
     const int ranks = plan_->shape.stages * plan_->shape.replicas;
@@ -248,7 +206,7 @@ class stage_run {
     const message_format format = compute_->format();
     if (format.width < 1)
       return error{errc::invalid_input, "the message format has " + std::to_string(format.width) + " elements per token"};
-    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), exchanges_of<Compute>(), part_ != nullptr, forward_only_);
+    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), exchanges_of<Compute>(), part_ != nullptr, with_.forward_only);
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
     if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
@@ -290,46 +248,13 @@ class stage_run {
     const greeting own{part_ ? part_->division : 0, part_ ? part_->group.front() : 0, hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas, format.width,
                        static_cast<std::int64_t>(format.element), valid, with_.step,
                        static_cast<std::int64_t>(cuts_of<Compute>()), sizes_of_rows(),
-                       vocabulary_format_of(*compute_), script_->transfers.hash, script_->transfers.together, forward_only_};
+                       vocabulary_format_of(*compute_), script_->transfers.hash, script_->transfers.together, with_.forward_only};
     if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
-    const std::span<const greeting> all = greetings_;
     const auto stages = static_cast<std::size_t>(script_->on.stages);
+    if (std::optional<error> differs = difference(greetings_, stages, [this](std::size_t a, std::size_t b) { return numbers_of(a, b); }))
+      return *std::move(differs);
     std::int64_t batch = 0;
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      const greeting& one = all[rank];
-      const auto differs = [&](const std::string& what, const std::string& first, const std::string& other) {
-        return error{errc::disagreement, numbers_of(0, rank) + " hold different " + what + ": " + first + " and " + other};
-      };
-      if (one.division != all[0].division) return differs("divisions of the batch", division_text(all[0]), division_text(one));
-      const std::size_t leader = std::min<std::size_t>(one.group, all.size()) * stages;
-      if (leader >= all.size() || one.hash != all[leader].hash || one.group != all[leader].group)
-        return error{errc::disagreement, numbers_of(leader, rank) + " hold different plans: " +
-                                             hash_text(leader < all.size() ? all[leader].hash : 0) + " and " + hash_text(one.hash)};
-      if (one.stages != all[0].stages || one.replicas != all[0].replicas)
-        return differs("plans", hash_text(all[0].hash), hash_text(one.hash));
-      if (one.step != all[0].step) return differs("steps", std::to_string(all[0].step), std::to_string(one.step));
-      if (one.forward_only != all[0].forward_only)
-        return differs("kinds of step", kind_name(all[0].forward_only), kind_name(one.forward_only));
-      if (one.cuts != all[0].cuts)
-        return differs("kinds of backward cuts", cuts_name(all[0].cuts), cuts_name(one.cuts));
-      if (one.width != all[0].width)
-        return differs("message widths", std::to_string(all[0].width), std::to_string(one.width));
-      if (one.element != all[0].element)
-        return differs("element types", to_string(static_cast<element_type>(all[0].element)),
-                       to_string(static_cast<element_type>(one.element)));
-      if (const std::size_t first = rank % stages; one.rows != all[first].rows)
-        return error{errc::disagreement, numbers_of(first, rank) +
-                                             " send rows that replicas share in different sizes: " + text_of(all[first].rows) +
-                                             " and " + text_of(one.rows)};
-      if (one.vocabulary != all[0].vocabulary)
-        return differs("rows of the vocabulary", text_of(all[0].vocabulary), text_of(one.vocabulary));
-      // Plans are alike; their arithmetic may not be, on another processor or by another compiler.
-      if (const std::size_t first = static_cast<std::size_t>(one.together) * stages; one.transfers != all[first].transfers)
-        return error{errc::disagreement, numbers_of(first, rank) +
-                                             " order the plan's transfers differently: " + hash_text(all[first].transfers) +
-                                             " and " + hash_text(one.transfers)};
-      if (rank % stages == stages - 1) batch += one.valid_tokens;
-    }
+    for (std::size_t last = stages - 1; last < greetings_.size(); last += stages) batch += greetings_[last].valid_tokens;
     script_->outline.valid_tokens = {batch};
     script_->outline.sequences = script_->sequences;
     script_->outline.forward_calls = pieces_->calls(pass::forward);
@@ -338,10 +263,6 @@ class stage_run {
       for (piece& one : list->pieces)
         one.loss_weight = script_->outline.idle || batch == 0 ? 0 : valid_tokens_of(*compute_, one.slice) / tokens{batch};
     return success();
-  }
-
-  static std::string division_text(const greeting& one) {
-    return one.division == 0 ? "a plan of all replicas" : hash_text(one.division);
   }
 
   /// Of all chunks; nothing where the plan shares no sequence. Of parts, some may share and others not.
@@ -360,21 +281,6 @@ class stage_run {
     }
     return sizes;
   }
-  static std::string text_of(const row_sizes& s) {
-    std::string text = std::to_string(s.bytes.forward.kept) + " and " + std::to_string(s.bytes.backward.kept) + " bytes a token and layer";
-    for (const pass p : both_passes) {
-      const row_sizes::of_pass& b = s.bytes[p];
-      if (b == row_sizes::of_pass{.kept = b.kept}) continue;
-      text += std::string(p == pass::forward ? ", forward" : ", backward") + " queries " + std::to_string(b.queries) + " + " +
-              std::to_string(b.query_sums) + ", ring " + std::to_string(b.ring) + " + " + std::to_string(b.ring_sums);
-    }
-    return text + ", layers " + std::to_string(s.layers);
-  }
-
-  static std::string text_of(const vocabulary_format& f) {
-    return std::to_string(f.partial.width) + " " + to_string(f.partial.element) + " partial, " + std::to_string(f.statistics.width) +
-           " " + to_string(f.statistics.element) + " of statistics";
-  }
 
   result<void> run() {
     auto& mail = mail_.emplace(owner_.emplace(*compute_, *exchange_, *script_), *transport_, *script_, compute_->format(),
@@ -391,7 +297,7 @@ class stage_run {
       if (result<void> done = pieces_->run(at, with.value()); !done) return done;
       if (result<void> sent = mail.finish(at); !sent) return sent;
       if (result<void> ended = when.point(); !ended) return ended;
-      if (plan_->reduction && !forward_only_)
+      if (plan_->reduction && !with_.forward_only)
         if (result<void> begun = reduce_parts(at + 1); !begun) return begun;
       if (result<void> gone_on = sums_->progress(); !gone_on) return gone_on;
     }
@@ -405,7 +311,7 @@ class stage_run {
     doing_ = "the end of its program";
     if (const bytes held = held_by(*compute_); held.value != 0)
       return error{errc::state_left, "the compute still holds " + std::to_string(static_cast<std::int64_t>(held.value)) +
-                                         (forward_only_ ? " bytes after the last sequence was discarded" : " bytes after the last backward")};
+                                         (with_.forward_only ? " bytes after the last sequence was discarded" : " bytes after the last backward")};
     return success();
   }
 
@@ -426,7 +332,7 @@ class stage_run {
   result<void> reduce_parts(std::size_t ran) {
     executors::gradient_sums<Transport> sums{*sums_, copies_, [this](error e) { return end(std::move(e)); }};
     for (; reduced_ < final_.size() && final_[reduced_].after < ran; ++reduced_) {
-      if (result<void> begun = watched([&] { return slimpack::reduce_part(*compute_, final_[reduced_].chunk, sums); }); !begun) return begun;
+      if (result<void> begun = watched(with_.watch, [&] { return slimpack::reduce_part(*compute_, final_[reduced_].chunk, sums); }); !begun) return begun;
       if (ended_) return *ended_;  // whatever the compute made of it
     }
     return success();
@@ -458,13 +364,6 @@ class stage_run {
     return ranks;
   }
 
-  static std::string kind_name(std::int64_t forward_only) {
-    return forward_only != 0 ? "an evaluation (evaluate)" : "a training step (execute)";
-  }
-  static std::string cuts_name(std::int64_t cuts) {
-    return cuts == static_cast<std::int64_t>(backward_cuts::any) ? "any" : "forward_cuts";
-  }
-
   const plan* plan_;
   const rank_plan* part_{};  // that the plan is, where the rank planned its own group
   Compute* compute_;
@@ -483,7 +382,6 @@ class stage_run {
   std::vector<farewell> farewells_;
   step_report report_;
   settings with_;
-  bool forward_only_;
   const char* doing_{"starting"};
   std::optional<error> ended_;
 #ifdef __cpp_exceptions

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,10 +49,9 @@ class step_watch {
   /// Returns when the step has succeeded on all ranks of the job.
   virtual result<void> end() = 0;
 
-  /// Why the step failed on another rank, if so, or why this rank was given up.
-  [[nodiscard]] virtual std::optional<error> heard() const = 0;
-  /// This rank's step failed. Other ranks are told, unless they know.
-  virtual void fail(std::string_view reason) = 0;
+  /// This rank's step failed: other ranks are told, unless they know. Returns the error to report: this one, or that of a rank which
+  /// failed before, of which this one may be a consequence.
+  virtual error fail(error why) = 0;
   /// After fail: no call of the compute runs.
   virtual void close() = 0;
 };

@@ -16,7 +16,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -47,7 +46,8 @@ class watchdog final : public step_watch {
 
   explicit watchdog(Transport world) : watchdog(std::move(world), options{}) {}
   watchdog(Transport world, options o)
-      : world_(std::move(world)), time_out_(std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(o.time_out.value))),
+      : world_(std::move(world)),
+        time_out_(std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(o.time_out.value))),
         grace_(std::min<clock::duration>(time_out_ / 4, std::chrono::seconds(1))), thread_([this] { run(); }) {}
   ~watchdog() override {
     {
@@ -87,26 +87,25 @@ class watchdog final : public step_watch {
     return go(lock, phase::ending, phase::idle);
   }
 
-  [[nodiscard]] std::optional<error> heard() const override {
-    const std::lock_guard lock(mutex_);
-    return heard_;
-  }
-
-  void fail(std::string_view reason) override {
-    if (!allows_threads(world_)) return;  // then no step has begun
+  error fail(error why) override {
+    if (!allows_threads(world_)) return why;  // then no step has begun
     std::unique_lock lock(mutex_);
     news_.wait(lock, [this] { return now_ != phase::closed; });  // of the step before
-    if (now_ != phase::failed) failed_ = std::string(reason), now_ = phase::failing;
-    lock.unlock();
-    news_.notify_all();
+    if (now_ != phase::failed) {
+      failed_ = std::move(why);
+      now_ = phase::failing;
+      news_.notify_all();
+      news_.wait(lock, [this] { return now_ == phase::failed; });
+    }
+    return *heard_;
   }
 
   void close() override {
     if (!allows_threads(world_)) return;
-    std::unique_lock lock(mutex_);
-    news_.wait(lock, [this] { return now_ == phase::failed; });  // the thread has taken it
-    now_ = phase::closed;
-    lock.unlock();
+    {
+      const std::lock_guard lock(mutex_);
+      now_ = phase::closed;
+    }
     news_.notify_all();
   }
 
@@ -115,13 +114,14 @@ class watchdog final : public step_watch {
   using handle = typename Transport::handle;
   static constexpr std::chrono::milliseconds nap{1};
 
-  /// Of the step. failing: this rank's has failed, the others are to be told; failed: all know; closed: its last call is over.
+  /// Of the step. failing: this rank's has failed, the others are to be told; failed: it is known why; closed: its last call is over.
   enum class phase { idle, beginning, running, ending, failing, failed, closed };
 
   /// Called by the rank's thread, which waits until this one has come to the end of a phase.
   result<void> go(std::unique_lock<std::mutex>& lock, phase through, phase to) {
     if (heard_) return *heard_;
     now_ = through;
+    came_ = clock::now();
     news_.notify_all();
     news_.wait(lock, [&] { return now_ != through; });
     if (now_ == to) return success();
@@ -142,7 +142,6 @@ class watchdog final : public step_watch {
       now_ = phase::idle;
       in_call_ = interrupted_ = named_ = false;
       heard_.reset();
-      failed_.clear();
       sends_.clear();
       received_.clear();
       lock.unlock();
@@ -151,88 +150,91 @@ class watchdog final : public step_watch {
   }
 
   result<void> step() {
-    if (now() == phase::failing) return own_failure();
-    if (result<void> agreed = meet(0, "has begun step " + std::to_string(step_.number)); !agreed) return agreed;
+    if (now() == phase::failing) return failed_;
+    if (result<void> agreed = meet(0, phase::beginning, "has begun step " + std::to_string(step_.number)); !agreed) return agreed;
     if (const std::lock_guard lock(mutex_); now_ == phase::beginning) now_ = phase::running;
     news_.notify_all();
-    return meet(1, "has ended step " + std::to_string(step_.number));
+    return meet(1, phase::ending, "has ended step " + std::to_string(step_.number));
   }
 
   /// A dissemination barrier. In round k a rank sends to the one 2^k ranks after it that all up to 2^k - 1 before it are here.
   /// The messages hold the step: where two ranks have others, so have two neighbours, who find it in round 0.
-  result<void> meet(int channel, const std::string& what) {
+  /// here      the phase in which this rank has come to it
+  result<void> meet(int channel, phase here, const std::string& what) {
     const int size = world_.size();
-    std::optional<clock::time_point> since;  // this rank is here
-    for (int distance = 1; distance < size || distance == 1; distance *= 2) {
-      const int to = (world_.rank() + distance) % size, from = (world_.rank() + size - distance % size) % size;
-      watched_step& theirs = received_.emplace_back();  // not here: what an aborted step posted may write until abort returns
-      result<handle> coming = world_.receive(from, channel, std::as_writable_bytes(std::span(&theirs, 1)));
-      if (!coming) return std::move(coming).error();
-      bool sent = false, came = false;
-      while (!sent || !came) {
-        const phase at = now();
-        if (at == phase::failing) return own_failure();
-        if (!sent && at == (channel == 0 ? phase::beginning : phase::ending)) {
-          message& m = sends_.emplace_back();
-          m.step = step_;
-          result<handle> going = world_.send(to, channel, std::as_bytes(std::span(&m.step, 1)));
-          if (!going) return std::move(going).error();
-          m.on = std::move(going).value();
-          sent = true;
-          if (!since) since = clock::now();
-        }
-        if (!came) {
-          result<bool> through = world_.test(coming.value());
-          if (!through) return std::move(through).error();
-          came = through.value();
-        }
-        if (result<void> in_time = look_at_call(); !in_time) return in_time;
-        if (sent && came) break;
-        if (since && clock::now() - *since > time_out_)
-          return error{errc::timed_out, rank_.place() + ": no word in " + text_of(time_out_) + " that rank " + std::to_string(from) +
-                                            " of the job's " + std::to_string(size) + ' ' + what};
-        rest(sent ? clock::now() - *since : clock::duration::max());
-      }
-      if (theirs != step_)
-        return error{errc::disagreement, "ranks " + std::to_string(world_.rank()) + " and " + std::to_string(from) + " of the job's " +
-                                             std::to_string(size) + (theirs.number != step_.number ? " run different steps: " + std::to_string(step_.number) + " and " + std::to_string(theirs.number)
-                                                                     : theirs.plan != step_.plan ? " run different plans"
-                                                                                                 : ", one trains and the other evaluates")};
-    }
+    for (int distance = 1; distance < size || distance == 1; distance *= 2)
+      if (result<void> met = meet(channel, here, distance % size, what); !met) return met;
     for (message& m : sends_)
       for (;;) {
         result<bool> through = world_.test(m.on);
         if (!through) return std::move(through).error();
         if (through.value()) break;
-        if (clock::now() - *since > time_out_)
-          return error{errc::timed_out, rank_.place() + ": a message to another rank of the job has not left in " + text_of(time_out_)};
-        rest(clock::now() - *since);
+        if (result<void> rested = rest(true, "a message to another rank of the job has not left"); !rested) return rested;
       }
     sends_.clear();
     return success();
   }
 
-  /// Waits a moment for news of this rank; hardly at all where the others are likely to be near.
-  void rest(clock::duration waited) {
+  /// A round of it.
+  result<void> meet(int channel, phase here, int distance, const std::string& what) {
+    const int size = world_.size(), to = (world_.rank() + distance) % size, from = (world_.rank() + size - distance) % size;
+    watched_step& theirs = received_.emplace_back();  // not here: what an aborted step posted may write until abort returns
+    result<handle> coming = world_.receive(from, channel, std::as_writable_bytes(std::span(&theirs, 1)));
+    if (!coming) return std::move(coming).error();
+    for (bool sent = false, came = false;;) {
+      const phase at = now();
+      if (!sent && at == here) {
+        message& m = sends_.emplace_back();
+        m.step = step_;
+        result<handle> going = world_.send(to, channel, std::as_bytes(std::span(&m.step, 1)));
+        if (!going) return std::move(going).error();
+        m.on = std::move(going).value();
+        sent = true;
+      }
+      if (!came) {
+        result<bool> through = world_.test(coming.value());
+        if (!through) return std::move(through).error();
+        came = through.value();
+      }
+      if (at == phase::failing) return failed_;  // and nobody has failed before
+      if (result<void> in_time = look_at_call(); !in_time) return in_time;
+      if (sent && came) return agrees(from, theirs);
+      if (result<void> rested = rest(sent, "no word that rank " + std::to_string(from) + " of the job's " + std::to_string(size) + ' ' + what);
+          !rested)
+        return rested;
+    }
+  }
+
+  [[nodiscard]] result<void> agrees(int from, const watched_step& theirs) const {
+    if (theirs == step_) return success();
+    const std::string ranks =
+        "ranks " + std::to_string(world_.rank()) + " and " + std::to_string(from) + " of the job's " + std::to_string(world_.size());
+    if (theirs.number != step_.number)
+      return error{errc::disagreement, ranks + " run different steps: " + std::to_string(step_.number) + " and " + std::to_string(theirs.number)};
+    return error{errc::disagreement, ranks + (theirs.plan != step_.plan ? " run different plans" : ": one trains, the other evaluates")};
+  }
+
+  /// Waits a moment for news of this rank; hardly at all just after it has come, when the others are likely to be near.
+  /// here      whether it has
+  /// Errors    timed_out: long ago, and the others are late
+  result<void> rest(bool here, const std::string& late) {
     std::unique_lock lock(mutex_);
-    if (waited < nap) {
+    const clock::duration waited = clock::now() - came_;
+    if (here && waited > time_out_) return error{errc::timed_out, rank_.place() + ": " + late + " in " + text_of(time_out_)};
+    if (here && waited < nap) {
       lock.unlock();
       std::this_thread::yield();
-      return;
+      return success();
     }
     const phase before = now_;
     news_.wait_for(lock, nap, [&] { return now_ != before; });
+    return success();
   }
 
   result<void> look_at_call() {
     const std::lock_guard lock(mutex_);
     if (!in_call_ || clock::now() - called_ < time_out_) return success();
     return error{errc::timed_out, rank_.place() + ": its compute has not returned for " + text_of(time_out_)};
-  }
-
-  [[nodiscard]] error own_failure() const {
-    const std::lock_guard lock(mutex_);
-    return {errc::aborted, failed_};
   }
 
   /// Tells and hears: from here on the step has failed on all ranks. Returns when this one has closed it.
@@ -284,6 +286,7 @@ class watchdog final : public step_watch {
   mutable std::mutex mutex_;
   std::condition_variable news_;
   phase now_{phase::idle};
+  clock::time_point came_;  ///< when this rank came to begin, or to end
   bool leaving_{};
   watched_step step_;
   rank_of_step rank_;
@@ -291,8 +294,8 @@ class watchdog final : public step_watch {
   clock::time_point called_;
   bool interrupted_{};
   bool named_{};
-  std::optional<error> heard_;
-  std::string failed_;
+  std::optional<error> heard_;   ///< why the step has failed
+  error failed_;                 ///< why this rank's step has, where it is failing
   std::deque<message> sends_;
   std::deque<watched_step> received_;
   std::thread thread_;  // last: it uses all others

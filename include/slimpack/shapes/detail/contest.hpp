@@ -317,7 +317,8 @@ class contest {
     return c.missing > 0;
   }
 
-  /// Of a replica of the first batch, about: as many packs as let one for each stage be live at a time; F, B and the messages of each.
+  /// Of a replica of the first batch, about: as many packs as let one for each stage be live at a time; F, B and the messages of
+  /// each.
   [[nodiscard]] double tasks_of(const shape& on, const memory_limit& limit, std::span<const memory_rates> rates) const {
     double room = never.value;  // tokens
     for (const memory_rates& of_stage : rates)

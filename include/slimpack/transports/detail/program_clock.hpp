@@ -22,7 +22,7 @@ class program_clock {
 
   /// Here is the next point.
   result<void> point() {
-    if constexpr (marks_time<Transport>) {
+    if constexpr (marks_time<Transport>()) {
       auto mark = transport_->mark();
       if (!mark) return std::move(mark).error();
       points_.push_back(std::move(mark).value());
@@ -36,7 +36,7 @@ class program_clock {
   result<std::vector<seconds>> times() {
     std::vector<seconds> since;
     for (const auto& p : points_) {
-      if constexpr (marks_time<Transport>) {
+      if constexpr (marks_time<Transport>()) {
         const result<seconds> time = transport_->between(points_.front(), p);
         if (!time) return time.error();
         since.push_back(time.value());
@@ -49,7 +49,7 @@ class program_clock {
 
  private:
   static auto a_point() {
-    if constexpr (marks_time<Transport>)
+    if constexpr (marks_time<Transport>())
       return typename Transport::time_mark{};
     else
       return std::chrono::steady_clock::time_point{};
