@@ -322,7 +322,7 @@ struct own_channel final : executors::step_watch {
   std::string told;
 };
 
-// Of a job that hears of a failure before its third call: begin_step is the first, and two forwards the others.
+// Of a job that hears of a failure before its third call: begin_step is the first, and the program's first two the others.
 TEST(TensorFaults, ATrainersOwnChannelIsAskedBeforeEachCall) {
   transports::threads alike(1);
   const plan p = planner_for<adopt_tensor::stage>({.quantum = {4}})(std::vector<tokens>{{9}, {7}}).value();
@@ -336,7 +336,8 @@ TEST(TensorFaults, ATrainersOwnChannelIsAskedBeforeEachCall) {
   EXPECT_EQ(world.begun, (executors::watched_step{p.hash, 5, 0}));
   EXPECT_EQ(world.calls, 3);
   EXPECT_EQ(world.left, 2);
-  EXPECT_TRUE(says(world.told, "F1: sequence")) << world.told;  // the call that was not made
+  const std::string not_made = name_of(p.replicas[0].programs[0][1], 1);
+  EXPECT_TRUE(says(world.told, "rank 0 (replica 0, stage 0), " + not_made + ": sequence ")) << world.told;
   EXPECT_TRUE(world.closed);
   EXPECT_FALSE(world.ended);
 }
