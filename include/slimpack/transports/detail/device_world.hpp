@@ -144,12 +144,11 @@ class device_world {
     (void)drain(rank);
     of(rank).kept.clear();
     of(rank).collectives.clear();
+    const std::lock_guard lock(mutex_);
     gate_.leave(rank, [this] {
-      const std::lock_guard lock(mutex_);
       waiting_.clear();
       collectives_.clear();
     });
-    const std::lock_guard lock(mutex_);
     changed_.notify_all();
   }
 
@@ -265,7 +264,7 @@ class device_world {
 
   const seconds time_out_;
   step_gate gate_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // taken before the gate's
   std::condition_variable changed_;
   std::map<std::tuple<std::size_t, std::size_t, int>, queue> waiting_;  // by source, destination and channel
   std::map<std::pair<std::vector<int>, std::uint64_t>, collective> collectives_;
