@@ -376,7 +376,8 @@ using made_by = std::conditional_t<detail::plans_batches_as<P, plan>, plan, rank
 /// One that says plan_order = true, since it may run one transfer at a time, is given sends and receives in one order of all that
 /// its ranks make (simulators/transfer_order.hpp), each at its place, and law 2 holds for such programs.
 /// Shipped   transports::threads in one process; transports::mpi over a communicator; transports::blocking over any
-///           send and receive that wait; for memory of devices transports::nccl, and transports::cuda in one process
+///           send and receive that wait; transports::over any that do not; for memory of devices transports::nccl, and
+///           transports::cuda in one process
 template <class T>
 concept transport = detail::moves_bytes<T> ||
     detail::unmet<"a transport offers a type handle, rank(), size(), send(peer, channel, bytes), receive(peer, channel, bytes), test(handle), wait(handle), abort(reason)">();

@@ -167,6 +167,7 @@
 #include <slimpack/transports/cuda.hpp>
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/nccl.hpp>
+#include <slimpack/transports/over.hpp>
 #include <slimpack/transports/threads.hpp>
 #include <slimpack/transports/traffic.hpp>
 #include <slimpack/version.hpp>

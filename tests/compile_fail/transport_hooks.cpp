@@ -1,5 +1,6 @@
 #include <slimpack/transports/blocking.hpp>
 #include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/over.hpp>
 
 // Members that the runtime would pass over in silence, were it not for their names.
 using namespace slimpack;
@@ -24,6 +25,31 @@ struct socket {
 #endif
 };
 
+struct cannot_cancel {
+  struct request {};
+  int rank() const;
+  int size() const;
+  result<request> isend(int, std::span<const std::byte>);
+  result<request> irecv(int, std::span<std::byte>);
+  result<bool> test(request&);
+#ifdef SLIMPACK_REPAIRED
+  result<bool> cancel(request&);
+#else
+  void cancel(request&);
+#endif
+};
+
+struct untested {
+  struct request {};
+  int rank() const;
+  int size() const;
+  result<request> isend(int, std::span<const std::byte>);
+  result<request> irecv(int, std::span<std::byte>);
+#ifdef SLIMPACK_REPAIRED
+  result<bool> test(request&);
+#endif
+};
+
 #ifdef SLIMPACK_REPAIRED
 struct gathers : plain { result<void> all_gather(std::span<const std::byte>, std::span<std::byte>); };
 struct sums : plain { template <class T> result<void> all_reduce(std::span<T>, std::span<const int>); };
@@ -43,6 +69,9 @@ struct lies_apart : plain { static constexpr int device_memory = 1; };  // of an
 struct issues : plain { static bool starts_all_reduce(); };             // a function
 struct ticks : plain { result<int> mark(); result<seconds> between(int, int); };  // without its type
 #endif
+
+// expected-diagnostic: a group offers a type request, int rank() const, int size() const, result<request> isend(peer, span<const byte>)
+using nobody_tests = transports::over<untested>;
 
 void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, waits& e, std::span<const std::byte> out, std::span<std::byte> in,
          std::span<float> data, std::span<const int> group) {
@@ -64,4 +93,6 @@ void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, waits& 
   (void)detail::marks_time<ticks>();
   // expected-diagnostic: a link's close() is public and takes nothing
   d.end({});
+  // expected-diagnostic: a group's cancel(request&) is public and gives result<bool>
+  (void)detail::cancels_receives<cannot_cancel>();
 }

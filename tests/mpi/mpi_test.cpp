@@ -3,6 +3,7 @@
 #include <slimpack/testing/transport_laws.hpp>
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/mpi.hpp>
+#include <slimpack/transports/over.hpp>
 
 #include <gtest/gtest.h>
 
@@ -47,7 +48,8 @@ buffer bytes_of(int sender, int number, std::size_t size) {
 }
 
 /// Sends to the next rank and receives from the previous one; true when the right bytes came.
-bool round(transports::mpi& t, int channel, int number, std::size_t size) {
+template <class Transport>
+bool round(Transport& t, int channel, int number, std::size_t size) {
   const int next = (t.rank() + 1) % t.size();
   const int previous = (t.rank() + t.size() - 1) % t.size();
   const buffer out = bytes_of(t.rank(), number, size);
@@ -234,8 +236,8 @@ TEST(MpiTransport, LeavesNothingOfAnAbortedStepToTheNext) {
 }
 
 // Random traffic stopped at a random moment by a random rank, often by several at once; then a step must be clean.
-TEST(MpiTransport, SurvivesAbortsAtRandomMoments) {
-  transports::mpi t = over_world();
+template <class Transport>
+void abort_at_random_moments(Transport& t) {
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     std::mt19937 shared(seed);
     const int stops = static_cast<int>(shared() % static_cast<std::uint32_t>(t.size()));
@@ -243,7 +245,6 @@ TEST(MpiTransport, SurvivesAbortsAtRandomMoments) {
     std::mt19937 own(seed * 100 + static_cast<std::uint32_t>(t.rank()));
     std::vector<buffer> kept;
     kept.reserve(400);
-    std::vector<transports::mpi::handle> handles;
     bool stopped = false;
     for (int i = 0; i < 100 && !stopped; ++i) {
       if (t.rank() == stops && i == after) break;
@@ -266,6 +267,75 @@ TEST(MpiTransport, SurvivesAbortsAtRandomMoments) {
       ASSERT_TRUE(std::all_of(b.begin(), b.end(), [](std::byte x) { return x == std::byte{0x55}; })) << "seed " << seed;
     MPI_Barrier(MPI_COMM_WORLD);
   }
+}
+
+TEST(MpiTransport, SurvivesAbortsAtRandomMoments) {
+  transports::mpi t = over_world();
+  abort_at_random_moments(t);
+}
+
+/// What MPI offers, as a library that slimpack knows nothing of.
+struct mpi_group {
+  struct request {
+    MPI_Request handle = MPI_REQUEST_NULL;
+  };
+  MPI_Comm communicator = MPI_COMM_NULL;
+
+  [[nodiscard]] int rank() const { return asked(MPI_Comm_rank); }
+  [[nodiscard]] int size() const { return asked(MPI_Comm_size); }
+  result<request> isend(int peer, std::span<const std::byte> out) {
+    request r;
+    return told(MPI_Isend(out.data(), static_cast<int>(out.size()), MPI_BYTE, peer, 0, communicator, &r.handle), r);
+  }
+  result<request> irecv(int peer, std::span<std::byte> in) {
+    request r;
+    return told(MPI_Irecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, peer, 0, communicator, &r.handle), r);
+  }
+  result<bool> test(request& r) {
+    int done = 0;
+    const int code = MPI_Test(&r.handle, &done, MPI_STATUS_IGNORE);
+    return told(code, done != 0);
+  }
+  result<bool> cancel(request& r) {
+    MPI_Status status;
+    int cancelled = 0;
+    if (int code = MPI_Cancel(&r.handle); code != MPI_SUCCESS) return told(code, false);
+    if (int code = MPI_Wait(&r.handle, &status); code != MPI_SUCCESS) return told(code, false);
+    const int code = MPI_Test_cancelled(&status, &cancelled);
+    return told(code, cancelled != 0);
+  }
+
+ private:
+  template <class Ask>
+  [[nodiscard]] int asked(Ask ask) const {
+    int answer = -1;
+    ask(communicator, &answer);
+    return answer;
+  }
+  template <class T>
+  static result<T> told(int code, T answer) {
+    if (code != MPI_SUCCESS) return error{errc::transport_failed, detail::mpi_message(code)};
+    return answer;
+  }
+};
+
+/// Over a communicator of its own, since a group is used by nobody else.
+struct MpiGroup : ::testing::Test {
+  MpiGroup() { MPI_Comm_dup(MPI_COMM_WORLD, &communicator); }
+  ~MpiGroup() override { MPI_Comm_free(&communicator); }
+  MPI_Comm communicator = MPI_COMM_NULL;
+};
+
+TEST_F(MpiGroup, ObeysTheLaws) {
+  transports::over t{mpi_group{communicator}, {seconds{1}}};
+  const testing::report laws = testing::transport_laws(t, {1, 3, mib, seconds{1}});
+  EXPECT_TRUE(laws) << laws;
+}
+
+TEST_F(MpiGroup, SurvivesAbortsAtRandomMoments) {
+  transports::over t{mpi_group{communicator}, {seconds{20}}};
+  abort_at_random_moments(t);
+  EXPECT_TRUE(round(t, 1, 1, 16 * mib + 3));
 }
 
 TEST(MpiTransport, EndsAWaitAfterTheTimeOut) {

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/detail/has_member.hpp>
+#include <slimpack/transports/detail/frame.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 
 #include <chrono>
@@ -50,7 +51,7 @@ class blocking_link : public std::enable_shared_from_this<blocking_link<Link>> {
     if (peer == rank_)
       mail_.deliver(peer, channel, mail_.step(), owned_bytes(data));
     else
-      queue(peer, {{kind::message, channel, mail_.step(), data.size()}, owned_bytes(data)});
+      queue(peer, {{frame_kind::message, channel, mail_.step(), data.size()}, owned_bytes(data)});
     return mailbox::handle{};
   }
 
@@ -60,16 +61,16 @@ class blocking_link : public std::enable_shared_from_this<blocking_link<Link>> {
       outbox& to = outbox_of(peer);
       {
         const std::lock_guard lock(to.mutex);
-        std::erase_if(to.frames, [](const frame& f) { return f.head.what == kind::message; });
+        std::erase_if(to.frames, [](const frame& f) { return f.head.what == frame_kind::message; });
       }
       queue(peer,
-            {{kind::abort, 0, ended.step, ended.reason.size()}, owned_bytes(std::as_bytes(std::span(ended.reason)))});
+            {{frame_kind::abort, 0, ended.step, ended.reason.size()}, owned_bytes(std::as_bytes(std::span(ended.reason)))});
     });
   }
 
   /// Says good-bye and waits for that of the others.
   void end(std::chrono::nanoseconds time_out) {
-    for_each_peer([&](int peer) { queue(peer, {{kind::good_bye, 0, 0, 0}, {}}); });
+    for_each_peer([&](int peer) { queue(peer, {{frame_kind::good_bye, 0, 0, 0}, {}}); });
     if (!wait_for_threads(time_out)) {
       if constexpr (requires { link_.close(); }) {
         link_.close();
@@ -83,17 +84,8 @@ class blocking_link : public std::enable_shared_from_this<blocking_link<Link>> {
   }
 
  private:
-  // No other program begins a message with these.
-  enum class kind : std::uint32_t { message = 0x736c6d01, abort = 0x736c6d02, good_bye = 0x736c6d03 };
-
-  struct header {
-    kind what{};
-    std::int32_t channel{};
-    std::uint64_t step{};
-    std::uint64_t size{};  ///< of what follows
-  };
   struct frame {
-    header head;
+    frame_header head;
     owned_bytes payload;
   };
   struct outbox {
@@ -152,22 +144,22 @@ class blocking_link : public std::enable_shared_from_this<blocking_link<Link>> {
       const bool sent = link_.send(peer, std::as_bytes(std::span(&next.head, 1))) &&
                         (next.payload.size == 0 || link_.send(peer, next.payload.bytes()));
       if (!sent) return mail_.lose("rank " + std::to_string(peer) + " takes no messages any more");
-      if (next.head.what == kind::good_bye) return;
+      if (next.head.what == frame_kind::good_bye) return;
     }
   }
 
   void receive_all(int peer) {
     for (;;) {
-      header head;
+      frame_header head;
       if (!link_.receive(peer, std::as_writable_bytes(std::span(&head, 1))))
         return mail_.lose("rank " + std::to_string(peer) + " is gone");
-      if (head.what == kind::good_bye) return mail_.leave(peer);
-      if (head.what != kind::message && head.what != kind::abort)
+      if (head.what == frame_kind::good_bye) return mail_.leave(peer);
+      if (!head.is_known())
         return mail_.lose("rank " + std::to_string(peer) + " sends bytes that are no message");
       owned_bytes payload(static_cast<std::size_t>(head.size));
       if (head.size > 0 && !link_.receive(peer, payload.bytes()))
         return mail_.lose("rank " + std::to_string(peer) + " is gone in the middle of a message");
-      if (head.what == kind::message)
+      if (head.what == frame_kind::message)
         mail_.deliver(peer, head.channel, head.step, std::move(payload));
       else
         mail_.hear_of_abort(head.step, {reinterpret_cast<const char*>(payload.memory.get()), payload.size});

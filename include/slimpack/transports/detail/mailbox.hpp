@@ -114,9 +114,33 @@ class mailbox {
       if (through.value()) return success();
       if (!in_time) break;
     }
+    return late(h, time_out);
+  }
+
+  /// What a wait for a receive answers when its time is over.
+  [[nodiscard]] static error late(const handle& h, std::chrono::nanoseconds time_out) {
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(time_out).count();
-    return error{errc::timed_out, "no message from rank " + std::to_string(h.receive_->peer) + " on channel " +
-                                      std::to_string(h.receive_->channel) + " in " + std::to_string(waited) + " ms"};
+    return {errc::timed_out, "no message from rank " + std::to_string(h.receive_->peer) + " on channel " +
+                                 std::to_string(h.receive_->channel) + " in " + std::to_string(waited) + " ms"};
+  }
+
+  /// The receive that a message which begins to come is for, if one of its size waits: its buffer is to be filled in place.
+  [[nodiscard]] std::optional<handle> claim(int peer, int channel, std::uint64_t step, std::size_t size) {
+    const std::lock_guard lock(mutex_);
+    if (step != step_) return std::nullopt;
+    route& l = routes_[{peer, channel}];
+    if (l.posted.empty() || l.posted.front()->into.size() != size) return std::nullopt;
+    handle h;
+    h.receive_ = std::move(l.posted.front());
+    l.posted.pop_front();
+    return h;
+  }
+  [[nodiscard]] static std::span<std::byte> buffer_of(const handle& h) noexcept { return h.receive_->into; }
+  [[nodiscard]] static int peer_of(const handle& h) noexcept { return h.receive_->peer; }
+  /// A claimed receive has its message.
+  void fill(const handle& h) {
+    const std::lock_guard lock(mutex_);
+    h.receive_->came = h.receive_->into.size();
   }
 
   /// Forgets this step's receives and messages. The reason is that of the first to abort.
@@ -129,6 +153,12 @@ class mailbox {
       while (!l.arrived.empty() && l.arrived.front().step < step_) l.arrived.pop_front();
     }
     return {step_ - 1, reason_};
+  }
+
+  /// What becomes of an operation of a step that this rank has ended.
+  [[nodiscard]] error ended() const {
+    const std::lock_guard lock(mutex_);
+    return {errc::aborted, reason_};
   }
 
   /// Another rank has ended a step. One that is over here, too, is no news.

@@ -1,0 +1,214 @@
+#include <slimpack/concepts.hpp>
+#include <slimpack/testing/transport_laws.hpp>
+#include <slimpack/transports/over.hpp>
+
+#include "local_group.hpp"
+#include "on_ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
+#include <array>
+#include <barrier>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace slimpack {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+static_assert(transport<transports::over<local_group>>);
+static_assert(transport<transports::over<cancelling_group>>);
+static_assert(!std::is_copy_constructible_v<transports::over<local_group>>);
+
+double since(clock::time_point t) { return std::chrono::duration<double>(clock::now() - t).count(); }
+
+/// What a wait for what was posted says, the error of either.
+template <class Transport, class Posted>
+result<void> waited(Transport& t, const Posted& posted) {
+  if (!posted) return posted.error();
+  return t.wait(posted.value());
+}
+
+template <class Group>
+struct OverGroup : ::testing::Test {};
+
+struct group_name {
+  template <class Group>
+  static std::string GetName(int) {
+    return std::is_same_v<Group, local_group> ? "WithoutCancel" : "WithCancel";
+  }
+};
+using groups = ::testing::Types<local_group, cancelling_group>;
+TYPED_TEST_SUITE(OverGroup, groups, group_name);
+
+TYPED_TEST(OverGroup, ObeysTheLaws) {
+  for (const int size : {1, 3}) {
+    const auto seed = static_cast<unsigned>(size);
+    group_world<TypeParam> world(size, 1, seed);
+    for (const testing::report& laws : laws_on_ranks(world, {seed, 6, 1 << 20, {1}})) EXPECT_TRUE(laws) << size << " ranks: " << laws;
+  }
+}
+
+TYPED_TEST(OverGroup, SendsToAllBeforeAnyReceiveWithoutDeadlock) {
+  group_world<TypeParam> world(4);
+  on_ranks(world, [](auto& t) {
+    const std::vector<int> out(1 << 18, t.rank());
+    std::vector<int> in(out.size());
+    for (const int channel : {2, 1})
+      for (int peer = 0; peer < t.size(); ++peer) ASSERT_TRUE(t.send(peer, channel, std::as_bytes(std::span(out))).has_value());
+    for (const int channel : {1, 2})
+      for (int peer = t.size(); peer-- > 0;) {
+        ASSERT_TRUE(waited(t, t.receive(peer, channel, std::as_writable_bytes(std::span(in)))).has_value());
+        EXPECT_EQ(in, std::vector<int>(out.size(), peer));
+      }
+  });
+}
+
+TYPED_TEST(OverGroup, RefusesAMessageOfAnotherSize) {
+  group_world<TypeParam> world(2);
+  on_ranks(world, [](auto& t) {
+    std::array<std::byte, 8> bytes{};
+    ASSERT_TRUE(t.send(1 - t.rank(), 5, std::span(bytes).first(7)).has_value());
+    const result<void> r = waited(t, t.receive(1 - t.rank(), 5, bytes));
+    ASSERT_FALSE(r.has_value());
+    EXPECT_EQ(r.error().code, errc::wrong_message);
+    EXPECT_EQ(r.error().detail, "a message of 7 bytes from rank " + std::to_string(1 - t.rank()) + " on channel 5, where 8 were expected");
+  });
+}
+
+TYPED_TEST(OverGroup, SaysWhichRankIsNoRank) {
+  group_world<TypeParam> world(1);
+  on_ranks(world, [](auto& t) {
+    std::byte one{};
+    EXPECT_EQ(t.send(1, 0, std::span(&one, 1)).error().detail, "no rank 1 among 1");
+    EXPECT_EQ(t.receive(-1, 0, std::span(&one, 1)).error().detail, "no rank -1 among 1");
+  });
+}
+
+// Rank 0 aborts two steps while rank 1 is still in the first; its message of the third is kept until rank 1 is there.
+TYPED_TEST(OverGroup, KeepsMessagesOfAStepThatThisRankHasNotComeTo) {
+  group_world<TypeParam> world(2);
+  std::barrier aborted(2);
+  on_ranks(world, [&](auto& t) {
+    int number = 3;
+    if (t.rank() == 0) {
+      for (int step = 1; step <= 2; ++step) {
+        ASSERT_TRUE(t.send(1, 1, std::as_bytes(std::span(&step, 1))).has_value());
+        t.abort("step " + std::to_string(step));
+      }
+      const auto third = t.send(1, 1, std::as_bytes(std::span(&number, 1)));
+      aborted.arrive_and_wait();
+      EXPECT_TRUE(waited(t, third).has_value());
+    } else {
+      aborted.arrive_and_wait();
+      t.abort("the first");
+      t.abort("the second");
+      number = 0;
+      ASSERT_TRUE(waited(t, t.receive(0, 1, std::as_writable_bytes(std::span(&number, 1)))).has_value());
+      EXPECT_EQ(number, 3);
+    }
+  });
+}
+
+// The message has been announced, and its bytes stay away until after the abort; the next step goes on behind them.
+TYPED_TEST(OverGroup, UsesNoBufferOfAnAbortedReceive) {
+  constexpr bool cancels = std::is_same_v<TypeParam, cancelling_group>;
+  group_world<TypeParam> world(2);
+  world.at.hold(100);
+  std::barrier both(2);
+  on_ranks(world, [&](auto& t) {
+    std::vector<std::byte> bytes(1000, std::byte{1});
+    if (t.rank() == 0) {
+      const auto sent = t.send(1, 1, bytes);
+      ASSERT_TRUE(sent.has_value());
+      for (int i = 0; i < 1000; ++i) EXPECT_FALSE(t.test(sent.value()).value());
+      both.arrive_and_wait();
+      bytes.assign(bytes.size(), std::byte{2});  // this rank has not aborted: what it sends was copied
+      both.arrive_and_wait();
+      t.abort("it is over");
+      EXPECT_EQ(t.test(sent.value()).error().detail, "it is over");
+      ASSERT_TRUE(waited(t, t.send(1, 1, bytes)).has_value());
+    } else {
+      std::vector<std::byte> in(bytes.size());
+      const auto coming = t.receive(0, 1, in);
+      ASSERT_TRUE(coming.has_value());
+      for (int i = 0; i < 1000; ++i) EXPECT_FALSE(t.test(coming.value()).value());
+      both.arrive_and_wait();
+      t.abort("it is over");
+      EXPECT_EQ(world.at.cancelled(), cancels ? 1 : 0);
+      std::vector<std::byte> next(in.size());
+      in.assign(in.size(), std::byte{7});
+      world.at.hold(static_cast<std::size_t>(-1));
+      both.arrive_and_wait();
+      ASSERT_TRUE(waited(t, t.receive(0, 1, next)).has_value());
+      EXPECT_EQ(next, std::vector<std::byte>(next.size(), std::byte{2}));
+      EXPECT_EQ(in, std::vector<std::byte>(in.size(), std::byte{7})) << "an aborted message was written";
+    }
+  });
+}
+
+TYPED_TEST(OverGroup, SaysWhoIsLateAndWhoHasLeft) {
+  group_world<TypeParam> world(2, 0.1);
+  std::barrier both(2);
+  on_ranks(world, [&](auto& t) {
+    std::byte in[1];
+    if (t.rank() == 0) {
+      const result<void> late = waited(t, t.receive(1, 4, in));
+      both.arrive_and_wait();
+      ASSERT_FALSE(late.has_value());
+      EXPECT_EQ(late.error().code, errc::timed_out);
+      EXPECT_EQ(late.error().detail, "no message from rank 1 on channel 4 in 100 ms");
+      const result<void> gone = waited(t, t.receive(1, 4, in));
+      ASSERT_FALSE(gone.has_value());
+      EXPECT_EQ(gone.error().detail, "rank 1 has left");
+    } else {
+      both.arrive_and_wait();
+    }
+  });
+}
+
+TYPED_TEST(OverGroup, TellsAPeersFailureInTheGroupsWords) {
+  group_world<TypeParam> world(3);
+  std::barrier all(3);
+  on_ranks(world, [&](auto& t) {
+    all.arrive_and_wait();
+    if (t.rank() == 2) world.at.lose(2);
+    all.arrive_and_wait();
+    std::byte in[1];
+    const result<void> r = waited(t, t.receive((t.rank() + 1) % 3, 1, in));
+    ASSERT_FALSE(r.has_value());
+    EXPECT_EQ(r.error().code, errc::transport_failed);
+    if (t.rank() != 2) {
+      EXPECT_EQ(r.error().detail, "rank 2 cannot be reached: the cable is out");
+    }
+    all.arrive_and_wait();  // or a rank would have left
+  });
+}
+
+TYPED_TEST(OverGroup, WaitsForGoodByesNoLongerThanTheTimeOut) {
+  constexpr bool cancels = std::is_same_v<TypeParam, cancelling_group>;
+  group_world<TypeParam> world(2, 0.2);
+  const auto begin = clock::now();
+  {
+#ifdef __SANITIZE_ADDRESS__
+    const __lsan::ScopedDisabler meant;  // without cancel its memory is left to the group
+#endif
+    auto alone = world.endpoint(0);
+  }
+  EXPECT_GE(since(begin), 0.2);
+  EXPECT_LT(since(begin), 5);
+  EXPECT_EQ(world.at.cancelled(), cancels ? 1 : 0);
+}
+
+}  // namespace
+}  // namespace slimpack
