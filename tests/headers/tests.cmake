@@ -18,6 +18,12 @@ slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE ${every_step})
 slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN ${every_step})
 slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_AFTER -DSLIMPACK_DEFAULT_PLANNER)
 
+find_program(SLIMPACK_CLANG clang++)
+add_test(NAME headers.clang
+         COMMAND ${CMAKE_COMMAND} -D "CLANG=$<$<BOOL:${SLIMPACK_CLANG}>:${SLIMPACK_CLANG}>" -D "INCLUDE_DIRS=${include_dirs}"
+                 -D "SOURCES=${headers}/runs_a_step.cpp;${PROJECT_SOURCE_DIR}/examples/adopt_tensor.cpp" -P ${headers}/clang.cmake)
+set_tests_properties(headers.clang PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: " TIMEOUT 300)
+
 add_test(NAME headers.macros
          COMMAND ${CMAKE_COMMAND} -D INCLUDE=${PROJECT_SOURCE_DIR}/include -P ${headers}/macros.cmake)
 add_test(NAME headers.reach

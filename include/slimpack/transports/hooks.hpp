@@ -47,13 +47,16 @@ SLIMPACK_DETAIL_HAS_MEMBER(device_memory);
 SLIMPACK_DETAIL_HAS_MEMBER(plan_order);
 SLIMPACK_DETAIL_HAS_MEMBER(starts_all_reduce);
 
+template <class Transport>
+concept offers_marks = requires { typename Transport::time_mark; } && requires(Transport& t, const typename Transport::time_mark& at) {
+  { t.mark() } -> std::same_as<result<typename Transport::time_mark>>;
+  { t.between(at, at) } -> std::same_as<result<seconds>>;
+};
+
 /// Whether a transport tells when work runs, which its host does not see.
 template <class Transport>
 [[nodiscard]] consteval bool marks_time() {
-  if constexpr (requires(Transport& t, const typename Transport::time_mark& at) {
-                  { t.mark() } -> std::same_as<result<typename Transport::time_mark>>;
-                  { t.between(at, at) } -> std::same_as<result<seconds>>;
-                }) {
+  if constexpr (offers_marks<Transport>) {
     return true;
   } else {
     static_assert(!has_member_mark<Transport> && !has_member_between<Transport>,
