@@ -15,62 +15,108 @@
 
 namespace slimpack::simulators {
 
-/// The rows that a replica takes part in, merge by merge.
-/// packs_of(replica): its partition
-/// Requires  merges that name replicas and packs there are, and outlive the answer
-/// Errors    none            Complexity  O(rows * sharers * slices of a pack)
-template <class PacksOf>
-[[nodiscard]] std::vector<shared_row> shared_rows(std::span<const merge> merges, const PacksOf& packs_of,
-                                                  std::uint32_t replica) {
-  std::vector<shared_row> rows;
-  for (const merge& m : merges) {
-    const auto own = std::find(m.replicas.begin(), m.replicas.end(), replica);
-    if (own == m.replicas.end()) continue;
-    const auto place = static_cast<std::size_t>(own - m.replicas.begin());
-    // Calls visit(sharer, slice) for the row's slices.
-    const auto each_slice = [&](pass p, const std::vector<pack_id>& row_packs, const auto& visit) {
-      for (std::size_t k = 0; k < row_packs.size(); ++k) {
-        if (row_packs[k] == merge::none) continue;
-        for (const slice& s : packs_of(m.replicas[k]).of(p)[row_packs[k].value])
-          if (s.sequence == m.sequence) visit(k, s);
-      }
-    };
-    std::vector<tokens> last(m.replicas.size());  // where each sharer's last token ends
-    std::vector<bool> found(m.replicas.size());
-    for (std::size_t row = m.forward.size(); row-- > 0 && std::find(found.begin(), found.end(), false) != found.end();) {
-      const std::vector<bool> later = found;
-      each_slice(pass::forward, m.forward[row], [&](std::size_t k, const slice& s) {
-        if (!later[k]) last[k] = std::max(last[k], s.end()), found[k] = true;
-      });
-    }
-    for (const pass p : both_passes) {
-      const std::size_t first = rows.size();
-      tokens waiting{};  // of the others in rows without own tokens, until the next own row forward
-      for (const std::vector<pack_id>& packs : m.of(p)) {
-        shared_row row{m.sequence, p, packs[place], {}, m.replicas, {}, m.exchange};
-        each_slice(p, packs, [&](std::size_t k, const slice& s) {
-          row.begin = row.end > tokens{} ? std::min(row.begin, s.begin) : s.begin;
-          row.end = std::max(row.end, s.end());
-          if (m.exchange != exchange::keep) return;
-          const auto needed_by = [&](std::size_t to) { return std::max(tokens{}, std::min(s.end(), last[to]) - s.begin); };
-          if (k != place) row.others += needed_by(place);
-          for (std::size_t to = 0; k == place && to < last.size(); ++to)
-            if (to != place) row.sent += needed_by(to);
-        });
-        if (row.pack == merge::none) {
-          // Backward they are owed with the own row before; where there is none, the row has no token that is needed.
-          if (p == pass::forward)
-            waiting += row.others;
-          else if (rows.size() > first)
-            rows.back().others += row.others;
-          continue;
+/// The rows of merges, as each replica takes part in them.
+class rows_of_merges {
+ public:
+  /// packs_of(replica): its partition; members: replicas that will be asked about
+  /// Requires  merges that name replicas and packs there are, and outlive this and its answers
+  /// Errors    none            Complexity  O(rows * sharers * slices of a pack)
+  template <class PacksOf>
+  rows_of_merges(std::span<const merge> merges, const PacksOf& packs_of, std::span<const std::uint32_t> members) {
+    for (const merge& m : merges) {
+      if (std::find_first_of(m.replicas.begin(), m.replicas.end(), members.begin(), members.end()) == m.replicas.end()) continue;
+      merges_.push_back(&m);
+      slimpack::by_pass<row_slices>& slices = slices_.emplace_back();
+      for (const pass p : both_passes) {
+        row_slices& to = slices[p];
+        for (const std::vector<pack_id>& packs : m.of(p)) {
+          for (std::uint32_t k = 0; k < packs.size(); ++k) {
+            if (packs[k] == merge::none) continue;
+            for (const slice& s : packs_of(m.replicas[k]).of(p)[packs[k].value])
+              if (s.sequence == m.sequence) to.all.push_back({k, s});
+          }
+          to.ends.push_back(to.all.size());
         }
-        row.others += std::exchange(waiting, tokens{});
-        rows.push_back(row);
       }
     }
   }
-  return rows;
+
+  /// Those of a member, merge by merge.            Complexity  O(slices of its rows * sharers)
+  [[nodiscard]] std::vector<shared_row> of(std::uint32_t replica) const {
+    std::vector<shared_row> rows;
+    for (std::size_t i = 0; i < merges_.size(); ++i) {
+      const merge& m = *merges_[i];
+      const auto own = std::find(m.replicas.begin(), m.replicas.end(), replica);
+      if (own == m.replicas.end()) continue;
+      const auto place = static_cast<std::size_t>(own - m.replicas.begin());
+      const std::vector<tokens> last = last_tokens(i);
+      for (const pass p : both_passes) {
+        const std::size_t first = rows.size();
+        tokens waiting{};  // of the others in rows without own tokens, until the next own row forward
+        for (std::size_t r = 0; r < m.of(p).size(); ++r) {
+          shared_row row{m.sequence, p, m.of(p)[r][place], {}, m.replicas, {}, m.exchange};
+          for (const auto& [k, s] : slices_[i][p].of(r)) {
+            row.begin = row.end > tokens{} ? std::min(row.begin, s.begin) : s.begin;
+            row.end = std::max(row.end, s.end());
+            if (m.exchange != exchange::keep) continue;
+            const auto needed_by = [&last, &one = s](std::size_t to) { return std::max(tokens{}, std::min(one.end(), last[to]) - one.begin); };
+            if (k != place) row.others += needed_by(place);
+            for (std::size_t to = 0; k == place && to < last.size(); ++to)
+              if (to != place) row.sent += needed_by(to);
+          }
+          if (row.pack == merge::none) {
+            // Backward they are owed with the own row before; where there is none, the row has no token that is needed.
+            if (p == pass::forward)
+              waiting += row.others;
+            else if (rows.size() > first)
+              rows.back().others += row.others;
+            continue;
+          }
+          row.others += std::exchange(waiting, tokens{});
+          rows.push_back(row);
+        }
+      }
+    }
+    return rows;
+  }
+
+ private:
+  struct row_slice {
+    std::uint32_t sharer{};  // its place among the merge's replicas
+    slice what;
+  };
+  /// Of a pass of a merge, row by row.
+  struct row_slices {
+    std::vector<row_slice> all{};
+    std::vector<std::size_t> ends{};
+    [[nodiscard]] std::span<const row_slice> of(std::size_t row) const {
+      const std::size_t begin = row > 0 ? ends[row - 1] : 0;
+      return std::span(all).subspan(begin, ends[row] - begin);
+    }
+  };
+
+  /// Where each sharer's last token forward ends.
+  [[nodiscard]] std::vector<tokens> last_tokens(std::size_t of) const {
+    const row_slices& forward = slices_[of][pass::forward];
+    std::vector<tokens> last(merges_[of]->replicas.size());
+    std::vector<bool> found(last.size());
+    for (std::size_t row = forward.ends.size(); row-- > 0 && std::find(found.begin(), found.end(), false) != found.end();) {
+      const std::vector<bool> later = found;
+      for (const auto& [k, s] : forward.of(row))
+        if (!later[k]) last[k] = std::max(last[k], s.end()), found[k] = true;
+    }
+    return last;
+  }
+
+  std::vector<const merge*> merges_;
+  std::vector<slimpack::by_pass<row_slices>> slices_;
+};
+
+/// Those of one replica.
+template <class PacksOf>
+[[nodiscard]] std::vector<shared_row> shared_rows(std::span<const merge> merges, const PacksOf& packs_of,
+                                                  std::uint32_t replica) {
+  return rows_of_merges(merges, packs_of, std::span(&replica, 1)).of(replica);
 }
 
 }  // namespace slimpack::simulators

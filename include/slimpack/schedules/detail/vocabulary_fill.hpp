@@ -223,19 +223,31 @@ class vocabulary_fill {
       longest = std::max(longest, time_of(o / stages_, what.back(), o % stages_));
     }
     for (std::size_t k = 0; k < with.size(); ++k) end(with[k], what[k], start + longest);
-    // What was waited for may be there now: on the stages beside, of replicas that share sequences, too; and on all of this one
-    // where V, or another pack to embed, is waited for.
-    const std::size_t stage = s % stages_;
-    const flow_place place = place_of(next, static_cast<std::uint32_t>(stage), on_);
-    const bool is_end = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1};
-    const bool of_all = next.end == model_end::output || is_end;
-    for (std::size_t o = 0; o < states_.size(); ++o) {
-      const std::size_t apart = (o + stages_ - stage) % stages_;  // stages further on
-      const bool is_beside = apart <= 1 || apart + 1 == stages_;
-      const auto ran_there = [&](std::size_t ran) { return ran / stages_ == o / stages_; };
-      if (is_beside || (of_all && std::any_of(with.begin(), with.end(), ran_there))) look(o);
-    }
+    look_again(s, next, with);
     return with.size();
+  }
+
+  /// What was waited for may be there now, and the stage is free later, which sharers of its next row wait for. So the stage looks
+  /// again, in all replicas, and the one that it sends to; all of a replica where V is through on the last stage, or where V, or
+  /// another pack to embed, waits for a forward.
+  void look_again(std::size_t s, const instruction& ran, std::span<const std::size_t> with) {
+    const std::size_t stage = s % stages_;
+    const flow_place place = place_of(ran, static_cast<std::uint32_t>(stage), on_);
+    std::size_t receiver = stage;
+    switch (place.flow) {
+      case flow::forward:
+      case flow::embedding: receiver = (stage + 1) % stages_; break;
+      case flow::backward:
+      case flow::embedding_gradients: receiver = (stage + stages_ - 1) % stages_; break;
+      case flow::output: receiver = stages_ - 1; break;
+      case flow::output_weights: break;
+    }
+    const bool of_all = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
+                        place == flow_place{flow::output, static_cast<std::uint32_t>(stages_) - 1};
+    for (std::size_t o = 0; o < states_.size(); ++o) {
+      const auto ran_there = [&](std::size_t one) { return one / stages_ == o / stages_; };
+      if (o % stages_ == stage || o % stages_ == receiver || (of_all && std::any_of(with.begin(), with.end(), ran_there))) look(o);
+    }
   }
 
   void end(std::size_t s, const instruction& i, double at) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -100,17 +101,10 @@ template <class Cost>
          std::max(all * share, (all - weights) * share + drain_time(cost, shape, shortest, stage));
 }
 
-/// One sequence's own way: to the last part, all its forward there, then all its backward there, and back.
-/// Proof     On the last part every backward of a sequence follows all its forwards, since its last tokens come first.
-///           They run on one stage, one after the other, or in the rows of a merge, each at least its share of the
-///           row's work.
-/// Shapes    sharers: the most replicas that may share the sequence
+/// What a sequence takes besides its work on the last part: the way there and back of its first slice, on which alone it depends.
 template <class Cost>
-[[nodiscard]] seconds chain_bound(const Cost& cost, const shape& shape, const sequence& s, int sharers = 1) {
+[[nodiscard]] seconds chain_ends(const Cost& cost, const shape& shape, const sequence& s) {
   const int last = shape.parts() - 1;
-  const slice whole{s.id, {0}, s.length};
-  const seconds there = least_time(cost, whole, pass::forward, last);
-  const seconds back = least_time(cost, whole, pass::backward, last) - least_weight_time(cost, whole, last);
   seconds turn{};  // of a spread vocabulary: the slowest way of a part to the last stage, and V there
   if (shape.vocabulary == vocabulary::spread) {
     for (int stage = 0; stage + 1 < shape.stages; ++stage)
@@ -119,8 +113,43 @@ template <class Cost>
     turn += vocabulary_time(cost, {1}, vocabulary_call::output, shape.stages - 1);
   }
   return fill_time(cost, shape, s, last) + turn + pack_overhead(cost, pass::forward, last) +
-         pack_overhead(cost, pass::backward, last) + (there + back) * (1.0 / sharers) +
-         drain_time(cost, shape, s, last);
+         pack_overhead(cost, pass::backward, last) + drain_time(cost, shape, s, last);
+}
+
+/// Its work on the last part.            Shapes  sharers: the most replicas that may share the sequence
+template <class Cost>
+[[nodiscard]] seconds chain_work(const Cost& cost, const shape& shape, const sequence& s, int sharers) {
+  const int last = shape.parts() - 1;
+  const slice whole{s.id, {0}, s.length};
+  const seconds there = least_time(cost, whole, pass::forward, last);
+  const seconds back = least_time(cost, whole, pass::backward, last) - least_weight_time(cost, whole, last);
+  return (there + back) * (1.0 / sharers);
+}
+
+/// One sequence's own way: to the last part, all its forward there, then all its backward there, and back.
+/// Proof     On the last part every backward of a sequence follows all its forwards, since its last tokens come first.
+///           They run on one stage, one after the other, or in the rows of a merge, each at least its share of the
+///           row's work.
+/// Shapes    sharers: the most replicas that may share the sequence
+template <class Cost>
+[[nodiscard]] seconds chain_bound(const Cost& cost, const shape& shape, const sequence& s, int sharers = 1) {
+  return chain_ends(cost, shape, s) + chain_work(cost, shape, s, sharers);
+}
+
+/// The largest chain_bound of a batch, whose sequences all replicas may share.
+/// Complexity O(sequences), and O(parts) for each length of a first slice
+template <class Cost>
+[[nodiscard]] bound longest_chain(const Cost& cost, const shape& shape, std::span<const sequence> batch) {
+  std::map<tokens, seconds> ends;  // by the length of the first slice, which is a quantum for most
+  seconds longest{};
+  sequence_id of{};
+  for (const sequence& s : batch) {
+    const auto [known, is_new] = ends.try_emplace(first_slice(s, shape.quantum).length);
+    if (is_new) known->second = chain_ends(cost, shape, s);
+    if (const seconds t = known->second + chain_work(cost, shape, s, shape.replicas); t > longest) longest = t, of = s.id;
+  }
+  if (longest == seconds{}) return {};
+  return {"sequence " + std::to_string(of.value) + ": there, turn and back", longest};
 }
 
 /// Every bound of a batch on its pipelines, named; gradient reduction comes on top, the same for every plan.
@@ -145,11 +174,7 @@ template <class Cost>
     const stage_loss packs(cost, shape, batch, all, busiest, memory, memory.tightest(least));
     bounds.push_back({"stage " + std::to_string(busiest) + ": fill + work + packs + drain", packs.bound(least)});
   }
-  bound chain{};
-  for (const sequence& s : batch)
-    if (const seconds t = chain_bound(cost, shape, s, shape.replicas); t > chain.time)
-      chain = {"sequence " + std::to_string(s.id.value) + ": there, turn and back", t};
-  bounds.push_back(chain);
+  bounds.push_back(longest_chain(cost, shape, batch));
   return bounds;
 }
 

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <set>
 #include <span>
 
 namespace slimpack::simulators {
@@ -164,8 +165,10 @@ class stage_loss {
     }
     double forward = std::numeric_limits<double>::infinity();
     double backward = forward;
+    std::set<tokens> seen;  // lengths of first slices
     for (const sequence& s : batch) {
       const slice first{s.id, {0}, std::min(shape_.quantum, s.length)};
+      if (!seen.insert(first.length).second) continue;
       double there = 0, back = 0;
       for (int part = 0; part < stage_; ++part) {
         there += least_time(cost, first, pass::forward, part).value;

@@ -43,10 +43,9 @@ template <class Cost>
                                                weight_gradients weights) {
   priced_group priced;
   const auto packs_of = [&](std::uint32_t r) -> const partition& { return solved.replicas[r].partition; };
+  const rows_of_merges rows(solved.merges, packs_of, group);
   for (const std::uint32_t r : group)
-    priced.works.push_back(settled(price(solved.replicas[r].partition, cost, on, rates, weights,
-                                         shared_rows(solved.merges, packs_of, r)),
-                                   solved.replicas[r].programs));
+    priced.works.push_back(settled(price(solved.replicas[r].partition, cost, on, rates, weights, rows.of(r)), solved.replicas[r].programs));
   if (on.vocabulary == vocabulary::spread) {
     std::vector<std::vector<program>> layers;
     for (const std::uint32_t r : group) layers.push_back(solved.replicas[r].programs);

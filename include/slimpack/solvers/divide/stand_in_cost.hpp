@@ -84,10 +84,10 @@ class stand_in_cost final : public any_cost {
     const auto packs_of = [&](std::uint32_t r) -> const partition& {
       return of[static_cast<std::size_t>(std::lower_bound(replicas_.begin(), replicas_.end(), r) - replicas_.begin())].packs;
     };
+    const simulators::rows_of_merges rows(merges, packs_of, replicas_);
     std::vector<workload> works;
     for (std::size_t sharer = 0; sharer < of.size(); ++sharer)
-      works.push_back(cost_->priced(of[sharer].packs, on, rates, weights,
-                                    simulators::shared_rows(merges, packs_of, replicas_[sharer])));
+      works.push_back(cost_->priced(of[sharer].packs, on, rates, weights, rows.of(replicas_[sharer])));
     return works;
   }
 
