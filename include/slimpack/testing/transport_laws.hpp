@@ -21,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,7 +53,7 @@ class transport_law_trial : transport_trial<Transport> {
   using base::meet, base::forget, base::draw_script, base::rounds, base::channels;
   using base::next, base::previous, base::any_key, base::any_size, base::any_rank, base::large, base::of_rank;
   using base::post_send, base::post_receive, base::post_both, base::complete, base::wait_for_both, base::gather;
-  using base::sends_, base::receives_, base::gathered_;
+  using base::sends_, base::receives_, base::gathered_, base::memory_;
   using base::t_, base::o_, base::rank_, base::size_, base::common_, base::own_, base::report_;
   using typename base::message, typename base::both, typename base::clock, typename base::expected,
       typename base::handle, typename base::sent;
@@ -227,7 +226,7 @@ class transport_law_trial : transport_trial<Transport> {
     if (result<void> went = complete(*out->posted, ask); !went) return went;
     if (!ask)
       if (result<void> ended = finish(t_); !ended) return ended;
-    fill(out->bytes(), key + 1);
+    fill(out->bytes, key + 1);
     if (result<void> came = complete(*in->posted, ask); !came) return came;
     if (!ask)
       if (result<void> ended = finish(t_); !ended) return ended;
@@ -312,7 +311,7 @@ class transport_law_trial : transport_trial<Transport> {
     std::deque<sent> old_sends = std::exchange(sends_, {});
     std::deque<expected> old_receives = std::exchange(receives_, {});
     const std::uint64_t mark = any_key();
-    for (sent& s : old_sends) fill(s.bytes(), mark);
+    for (sent& s : old_sends) fill(s.bytes, mark);
     for (expected& e : old_receives) fill(e.bytes(), mark);
     for (int channel = 1; channel <= channels; ++channel) {
       const std::uint64_t key = any_key();
@@ -384,10 +383,11 @@ class transport_law_trial : transport_trial<Transport> {
     const auto of = [&](int rank, std::size_t i) {
       return static_cast<T>(static_cast<double>(word(of_rank(key, rank), i) >> 11) * 0x1p-52 - 1);
     };
-    std::vector<T>& data = std::get<std::vector<T>>(reduced_);
-    data.resize(count);
+    const auto memory = memory_.take(count * sizeof(T));
+    if (!memory) return memory.error();
+    const std::span<T> data(reinterpret_cast<T*>(memory.value().data()), count);
     for (std::size_t i = 0; i < count; ++i) data[i] = of(rank_, i);
-    if (result<void> done = all_reduce(t_, std::span(data), std::span<const int>(group)); !done) return done;
+    if (result<void> done = all_reduce(t_, data, std::span<const int>(group)); !done) return done;
     if (result<void> done = finish(t_); !done) return done;
     double worst = 0;
     std::uint64_t hash = 0;
@@ -411,7 +411,6 @@ class transport_law_trial : transport_trial<Transport> {
   }
 
   std::string stopped_;
-  std::tuple<std::vector<float>, std::vector<double>> reduced_;
 };
 
 }  // namespace detail
@@ -420,7 +419,8 @@ class transport_law_trial : transport_trial<Transport> {
 /// at the same time with its own end and equal options, from its thread or its process; each gets the report of what it
 /// saw itself, and the laws hold where all reports are true. Ends with the transport as new, or aborted where some law
 /// left ranks apart.
-/// Bytes are looked at after wait and finish, or once test has said that they are there: on a stream wait is an order.
+/// Bytes are looked at after wait and finish, or once test has said that they are there: on a stream wait is an order. Where the
+/// transport moves memory of a device, they lie in pinned memory of transport.device().
 /// Errors    none: a transport's error is a broken law            Complexity  O(cases) rounds; 4 largest bytes per rank
 template <transport Transport>
 [[nodiscard]] report transport_laws(Transport& t, transport_options o = {}) {

@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTING_TRANSPORT_TRIAL_HPP
 
 #include <slimpack/concepts.hpp>
+#include <slimpack/testing/detail/trial_memory.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/report.hpp>
 #include <slimpack/transports/hooks.hpp>
@@ -76,27 +77,27 @@ class transport_trial {
         size_(t.size()),
         common_(o.seed),
         own_(word(o.seed, static_cast<std::uint64_t>(rank_))),
-        report_("transport laws on rank " + std::to_string(rank_), o.seed) {}
+        report_("transport laws on rank " + std::to_string(rank_), o.seed),
+        memory_(t) {}
 
   struct sent {
-    explicit sent(std::size_t size) : buffer(size) {}
-    [[nodiscard]] std::span<std::byte> bytes() { return buffer; }
-    std::vector<std::byte> buffer;
-    std::optional<handle> posted;
+    std::span<std::byte> bytes;
+    std::optional<handle> posted{};
   };
 
   /// With a margin on either side, in which nothing may be written.
   struct expected {
-    explicit expected(std::size_t size) : buffer(size + 2 * margin) { fill(buffer, margin_key); }
-    [[nodiscard]] std::span<std::byte> bytes() { return std::span(buffer).subspan(margin, buffer.size() - 2 * margin); }
-    [[nodiscard]] bool holds(std::uint64_t key) {
-      expected like(bytes().size());
-      fill(like.bytes(), key);
-      return like.buffer == buffer;
+    explicit expected(std::span<std::byte> with_margins) : all(with_margins) { fill(all, margin_key); }
+    [[nodiscard]] std::span<std::byte> bytes() const { return all.subspan(margin, all.size() - 2 * margin); }
+    [[nodiscard]] bool holds(std::uint64_t key) const {
+      std::vector<std::byte> like(all.size());
+      fill(like, margin_key);
+      fill(std::span(like).subspan(margin, bytes().size()), key);
+      return std::equal(like.begin(), like.end(), all.begin());
     }
     static constexpr std::uint64_t margin_key = 7;
-    std::vector<std::byte> buffer;
-    std::optional<handle> posted;
+    std::span<std::byte> all;
+    std::optional<handle> posted{};
   };
 
   struct message {
@@ -123,16 +124,20 @@ class transport_trial {
   static std::uint64_t of_rank(std::uint64_t key, int rank) { return word(key, static_cast<std::uint64_t>(rank)); }
 
   result<sent*> post_send(int peer, int channel, std::size_t size, std::uint64_t key) {
-    sent& s = sends_.emplace_back(size);  // buffers live until the trial's abort
-    fill(s.bytes(), key);
-    auto posted = t_.send(peer, channel, s.bytes());
+    auto memory = memory_.take(size);
+    if (!memory) return std::move(memory).error();
+    sent& s = sends_.emplace_back(sent{memory.value()});
+    fill(s.bytes, key);
+    auto posted = t_.send(peer, channel, s.bytes);
     if (!posted) return std::move(posted).error();
     s.posted.emplace(std::move(posted).value());
     return &s;
   }
 
   result<expected*> post_receive(int peer, int channel, std::size_t size) {
-    expected& e = receives_.emplace_back(size);
+    auto memory = memory_.take(size + 2 * margin);
+    if (!memory) return std::move(memory).error();
+    expected& e = receives_.emplace_back(memory.value());
     auto posted = t_.receive(peer, channel, e.bytes());
     if (!posted) return std::move(posted).error();
     e.posted.emplace(std::move(posted).value());
@@ -232,6 +237,7 @@ class transport_trial {
   void forget() {
     sends_.clear();
     receives_.clear();
+    memory_.forget();
   }
 
   Transport& t_;
@@ -241,7 +247,7 @@ class transport_trial {
   generator common_;  // every rank draws the same numbers from it
   generator own_;
   report report_;
-  // Buffers live until the transport has let go of them, which after an error means until its abort.
+  trial_memory<Transport> memory_;  // lives until the transport has let go of it, which after an error means until its abort
   std::deque<sent> sends_;
   std::deque<expected> receives_;
   std::vector<std::byte> mine_;
