@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <barrier>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -68,6 +69,21 @@ TEST(NcclTransport, ReportsTransfersThatWaitForEachOther) {
     t.abort(ended.error().detail);
   });
   EXPECT_NE((told[0] + told[1]).find("device 0 is at a send to rank 1"), std::string::npos) << told[0];
+}
+
+TEST(NcclTransport, RefusesRanksThatWereToldDifferentOrdersOfLaunches) {
+  nccl_world world(3, {}, {30}, true, 2);
+  std::barrier all_heard(3);  // who aborts ends the call of one that has not
+  on_ranks(world, [&](end& t) {
+    std::vector<std::byte> bytes(4);
+    const auto posted = t.rank() == 0 ? t.send(1, 1, bytes) : t.receive(0, 1, bytes);
+    all_heard.arrive_and_wait();
+    ASSERT_FALSE(posted);
+    EXPECT_EQ(posted.error().code, errc::disagreement);
+    EXPECT_EQ(posted.error().detail, "rank 0 keeps the order of launches and has 4 streams, rank 2 does not keep the order of launches and has 2 streams: "
+                                     "NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version");
+    t.abort(posted.error().detail);
+  });
 }
 
 TEST(NcclTransport, TellsOfAMessageOfAnotherSizeAtFinish) {

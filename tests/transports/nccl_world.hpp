@@ -17,13 +17,14 @@ class nccl_world {
  public:
   using end = transports::nccl<devices::host, transports::communicators::host, transports::threads::port>;
 
-  nccl_world(int ranks, devices::host::options device, seconds time_out, bool keeps_launch_order = true)
+  /// other: a rank that is told the opposite of keeps_launch_order
+  nccl_world(int ranks, devices::host::options device, seconds time_out, bool keeps_launch_order = true, int other = -1)
       : hosts_(ranks, {.time_out = time_out}) {
     std::vector<devices::host> all = devices::host::make(ranks, device);
     for (int r = 0; r < ranks; ++r) {
       ports_.push_back(std::make_unique<transports::threads::port>(hosts_.endpoint(r)));
       devices::host& one = all[static_cast<std::size_t>(r)];
-      ends_.push_back(std::make_unique<end>(*ports_.back(), one, transports::communicators::host(one, keeps_launch_order), end::options{time_out}));
+      ends_.push_back(std::make_unique<end>(*ports_.back(), one, transports::communicators::host(one, keeps_launch_order != (r == other)), end::options{time_out}));
       ends_.back()->open().value();
     }
   }

@@ -35,7 +35,8 @@ namespace slimpack::transports {
 ///
 /// Communicators are made at first use, between the ranks of the world: for messages forward, for messages back, for exchanges,
 /// and one for each group that adds up. Ranks of other tensor ranks have a world and a transport of their own. The first two
-/// are warmed up by a message around the ring of ranks. Where NCCL keeps the order of launches (NCCL_LAUNCH_ORDER_IMPLICIT=1) each has a stream of its own, otherwise all share one.
+/// are warmed up by a message around the ring of ranks. Where NCCL keeps the order of launches (NCCL_LAUNCH_ORDER_IMPLICIT=1) each
+/// has a stream of its own, otherwise all share one. Ranks compare this before their first message, which fails where it differs.
 ///
 /// Every rank issues its transfers in one order (plan_order), so that they cannot wait for each other even if one runs at a time.
 /// A message comes after the work that the caller has issued, wait lets later work come after it. The host waits for no device: it
@@ -43,7 +44,8 @@ namespace slimpack::transports {
 /// Abort: the world is told, communicators are aborted, and made anew by the next call. All ranks call it.
 /// Sums are of float or double, in memory of the device, with the same bits on all members.
 /// Requires   plans without shared sequences; a world that is used for nothing else while a step runs, and outlives this; transfers between two ranks in one order
-/// Errors     timed_out; aborted; transport_failed; invalid_input: no such peer; those of device, world and communicators
+/// Errors     timed_out; aborted; transport_failed; disagreement: ranks were told different orders of launches; invalid_input: no such
+///            peer; those of device, world and communicators
 template <streams Device, communicator_for<Device> Communicators, transport World>
 class nccl {
   struct operation;
@@ -222,21 +224,34 @@ class nccl {
     return poll(what, [&] { return communicators_.is_ready(over); });
   }
 
+  /// What ranks tell each other before they join: the first one's identities, and what must be alike on all.
+  struct introduction {
+    std::array<identity, kinds> identities{};
+    std::int64_t keeps_launch_order{};
+    std::int64_t streams{};
+  };
+
   /// Makes the communicators of messages, and moves a message around the ring over those that stages use.
   result<void> join_all() {
     if (!joined_.empty()) return success();
-    std::array<identity, kinds> own{};
+    introduction own;
+    own.keeps_launch_order = communicators_.keeps_launch_order();
+    own.streams = static_cast<std::int64_t>(streams_.size());
     if (rank() == 0)
-      for (identity& one : own) {
+      for (identity& one : own.identities) {
         const result<identity> made = communicators_.make_identity();
         if (!made) return made.error();
         one = made.value();
       }
-    std::vector<std::array<identity, kinds>> all(static_cast<std::size_t>(size()));
+    std::vector<introduction> all(static_cast<std::size_t>(size()));
     if (result<void> told = slimpack::all_gather(*world_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all))); !told)
       return told;
+    for (std::size_t r = 1; r < all.size(); ++r)
+      if (all[r].keeps_launch_order != all[0].keeps_launch_order || all[r].streams != all[0].streams)
+        return error{errc::disagreement, "rank 0 " + launches(all[0]) + ", rank " + std::to_string(r) + " " + launches(all[r]) +
+                                             ": NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version"};
     std::vector<communicator> made;
-    for (const identity& one : all[0]) {
+    for (const identity& one : all[0].identities) {
       auto joining = communicators_.join(one, rank(), size());
       if (!joining) return std::move(joining).error();
       made.push_back(std::move(joining).value());
@@ -244,6 +259,11 @@ class nccl {
     }
     joined_ = std::move(made);
     return warm_up();
+  }
+
+  static std::string launches(const introduction& one) {
+    return std::string(one.keeps_launch_order != 0 ? "keeps" : "does not keep") + " the order of launches and has " +
+           std::to_string(one.streams) + " streams";
   }
 
   result<void> warm_up() {
