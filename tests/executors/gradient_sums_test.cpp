@@ -24,7 +24,7 @@ TEST(GradientSums, AddOverTheCopiesUntilTheStepHasEnded) {
     const int rank = at.rank();
     if (rank == 1) return;
     const std::vector<int> copies{0, 2};
-    detail::running_sums<port> running(at, copies, {0, 1});
+    detail::running_sums<port> running(at, copies, {0, 1}, true);
     executors::gradient_sums<port> sums(running, copies, [](error e) { return e; });
     EXPECT_EQ(std::vector<int>(sums.ranks().begin(), sums.ranks().end()), copies);
     const std::span<double> own(data[static_cast<std::size_t>(rank)]);
@@ -50,7 +50,7 @@ struct broken {
 TEST(GradientSums, TellOthersOfATransportThatFailedAndGiveWhatTheyReport) {
   broken at;
   const std::vector<int> copies{0, 1};
-  detail::running_sums<broken> running(at, copies, {0, 1});
+  detail::running_sums<broken> running(at, copies, {0, 1}, true);
   std::optional<error> told;
   executors::gradient_sums<broken> sums(running, copies, [&](error e) {
     told = e;
@@ -62,6 +62,28 @@ TEST(GradientSums, TellOthersOfATransportThatFailedAndGiveWhatTheyReport) {
   EXPECT_EQ(begun.error().detail, "as told");
   ASSERT_TRUE(told);
   EXPECT_EQ(told->code, errc::timed_out);
+}
+
+/// Has an all_reduce that only issues work.
+struct issuing : port {
+  static constexpr bool starts_all_reduce = true;
+  explicit issuing(port p) : port(std::move(p)) {}
+  result<void> all_reduce(std::span<double>, std::span<const int>) { return ++issued, success(); }
+  int issued{};
+};
+
+TEST(GradientSums, AreIssuedAtOnceWhereTheyHaveAPlaceAmongTransfers) {
+  transports::threads world{2};
+  for (const bool have_place : {true, false}) {
+    issuing at(world.endpoint(0));
+    detail::running_sums<issuing> sums(at, {0, 1}, {0, 1}, have_place);
+    std::vector<double> data(3);
+    sums.start(std::span(data)).value();
+    EXPECT_EQ(at.issued, have_place ? 1 : 0);
+    EXPECT_EQ(sums.are_issued(), have_place);
+    sums.complete().value();
+    EXPECT_EQ(at.issued, 1);
+  }
 }
 
 }  // namespace

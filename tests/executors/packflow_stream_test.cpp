@@ -1,9 +1,15 @@
+#include <slimpack/basic_planner.hpp>
 #include <slimpack/executors/packflow.hpp>
+#include <slimpack/simulators/sweep.hpp>
+#include <slimpack/solvers/two_phase.hpp>
 
 #include "../laws/cases.hpp"
+#include "../support/bucketed_cost.hpp"
 #include "../transports/device_world.hpp"
 #include "../transports/nccl_world.hpp"
 #include "diary.hpp"
+#include "spread_plan.hpp"
+#include "vocabulary_model.hpp"
 
 #include <gtest/gtest.h>
 
@@ -74,7 +80,7 @@ struct outcome {
   int waits{};
 };
 
-template <class World>
+template <template <class> class Stage = launched, class World>
 outcome run(World& world, const plan& p, int fails_at = 0, std::chrono::microseconds kernel = {}) {
   using end = std::remove_cvref_t<decltype(world.endpoint(0))>;
   const auto ranks = static_cast<std::size_t>(tests::ranks_of(p));
@@ -83,7 +89,7 @@ outcome run(World& world, const plan& p, int fails_at = 0, std::chrono::microsec
   tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
     const auto at = static_cast<std::size_t>(rank);
     auto&& endpoint = world.endpoint(rank);
-    launched<end> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks, endpoint);
+    Stage<end> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks, endpoint);
     if (rank + 1 == tests::ranks_of(p)) stage.fails_at = fails_at;
     stage.kernel = kernel;
     made.reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
@@ -135,6 +141,134 @@ TEST(PackflowOverStreams, GivesTheSameBitsOverCommunicators) {
     expect_exact(again, p, lengths, what);
     EXPECT_EQ(again.waits, 0) << "calls at which a host may wait for its device" << what;
   });
+}
+
+/// Sums each chunk as soon as its gradients are final.
+template <class End>
+class launched_reducing : public launched<End> {
+ public:
+  using launched<End>::launched;
+  template <class Group>
+  result<void> reduce(Group&) {
+    return success();
+  }
+  template <class Sums>
+  result<void> reduce_part(std::uint32_t chunk, Sums& sums) {
+    return sums.start(this->gradient_of(chunk));
+  }
+};
+
+/// The same with a share of a spread vocabulary.
+template <class End>
+class launched_vocabulary : public vocabulary_stage<prefix_in_arena<backward_cuts::any>> {
+  using base = vocabulary_stage<prefix_in_arena<backward_cuts::any>>;
+  using bytes_in = std::span<const std::byte>;
+  using pack_of = std::span<const piece>;
+
+ public:
+  launched_vocabulary(int stage, int stages, int chunks, End& on) : base(stage, stages, chunks), on_(&on) {}
+
+  result<void> forward(const piece& p, bytes_in in, outgoing& out) {
+    return launch(out, [this, p, in](outgoing& there) { return base::forward(p, in, there); });
+  }
+  result<void> backward(const piece& p, bytes_in in, outgoing& out) {
+    return launch(out, [this, p, in](outgoing& there) { return base::backward(p, in, there); });
+  }
+  result<void> embed(pack_of pack, bytes_in in, outgoing& out) {
+    if (waits_before_ < 0) waits_before_ = on_->device().host_waits();
+    return launch(out, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing& there) { return base::embed(kept, in, there); });
+  }
+  result<void> output(pack_of pack, bytes_in in, outgoing& out) {
+    return launch(out, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing& there) { return base::output(kept, in, there); });
+  }
+  result<void> gather_output(pack_of pack, std::span<const bytes_in> partials, outgoing& rows, outgoing& statistics) {
+    return launch(rows, [this, kept = std::vector(pack.begin(), pack.end()), all = std::vector(partials.begin(), partials.end()),
+                         to = statistics.bytes()](outgoing& there) {
+      outgoing also{to};
+      return base::gather_output(kept, all, there, also);
+    });
+  }
+  result<void> output_weights(pack_of pack, bytes_in in) {
+    outgoing none;
+    return launch(none, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing&) { return base::output_weights(kept, in); });
+  }
+  result<void> embed_gradients(pack_of pack, bytes_in in, outgoing& out) {
+    return launch(out, [this, kept = std::vector(pack.begin(), pack.end()), in](outgoing& there) { return base::embed_gradients(kept, in, there); });
+  }
+  devices::host::memory make_tensor(tokens size) {
+    return on_->device().allocate(static_cast<std::size_t>(size.value) * format().bytes_per_token()).value();
+  }
+  void copy_rows(bytes_in from, std::span<std::byte> to) { on_->device().copy(on_->stream(), to, from).value(); }
+  bytes held() const {
+    waits_ = on_->device().host_waits() - waits_before_;
+    return {};
+  }
+  /// From the first call of the vocabulary to the end of the program.
+  [[nodiscard]] int waits() const { return waits_; }
+
+ private:
+  template <class Call>
+  result<void> launch(outgoing& out, Call call) {
+    return on_->device().run(on_->stream(), [call, is_wanted = out.wanted(), to = out.wanted() ? out.bytes() : std::span<std::byte>{}] {
+      if (outgoing none, there{to}; is_wanted)
+        call(there).value();
+      else
+        call(none).value();
+    });
+  }
+
+  End* on_;
+  int waits_before_{-1};
+  mutable int waits_{};
+};
+
+TEST(PackflowOverStreams, MakesAllMemoryOfASpreadVocabularyBeforeTheProgram) {
+  for (const shape& on : {shape{.stages = 2, .quantum = {3}}, shape{.stages = 3, .replicas = 2, .quantum = {2}}, shape{.stages = 2, .chunks = 2, .quantum = {4}}})
+    for (const bool in_issue_order : {true, false}) {
+      testing::generator random(static_cast<std::uint64_t>(on.stages));
+      const std::vector<tokens> lengths = tests::awkward_lengths(random, on.quantum, 9);
+      const plan p = tests::spread(tests::every_planner()[0].make(on, lengths).value()).value();
+      const vocabulary_model::gradients expected = vocabulary_model::whole(lengths, on.parts());
+      nccl_world world(tests::ranks_of(p), {.seed = 3, .delay = {20e-6}, .in_issue_order = in_issue_order}, {30});
+      for (const bool again : {false, true})
+        tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+          launched_vocabulary<nccl_world::end> stage(rank % on.stages, on.stages, on.chunks, world.endpoint(rank));
+          const result<step_report> done = executors::packflow<>{}.execute(p, stage, world.endpoint(rank));
+          ASSERT_TRUE(done) << done.error().detail;
+          EXPECT_NEAR(done.value().loss_sum, expected.loss, 1e-11 * expected.loss);
+          for (std::uint32_t c = 0; c < static_cast<std::uint32_t>(on.chunks); ++c)
+            EXPECT_NEAR(stage.gradient()[c], expected.layers[static_cast<std::size_t>(stage.part(c))], 1e-10);
+          for (std::size_t w = 0; w < stage.embedding.size(); ++w) {
+            EXPECT_NEAR(stage.embedding[w], expected.embedding[static_cast<std::size_t>(stage.first_word()) + w], 1e-10);
+            EXPECT_NEAR(stage.output_layer[w], expected.output[static_cast<std::size_t>(stage.first_word()) + w], 1e-10);
+          }
+          EXPECT_TRUE(!again || stage.waits() == 0) << stage.waits() << " calls at which a host may wait for its device";  // the first makes communicators
+        });
+    }
+}
+
+// Ranks that run one thing at a time, in the order of issue, would report sums that wait for each other.
+TEST(PackflowOverStreams, GivesTheSameBitsWhereSumsRunBesideTheProgram) {
+  const costs::quadratic times{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
+  for (int seed = 1; seed <= tests::cases(12); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const shape on{.stages = static_cast<int>(random.between(1, 3)),
+                   .replicas = static_cast<int>(random.between(2, 3)),
+                   .chunks = static_cast<int>(random.between(1, 3)),
+                   .quantum = {random.between(1, 8)}};
+    const std::vector<tokens> lengths = tests::awkward_lengths(random, on.quantum, static_cast<std::size_t>(random.between(2, 12)));
+    const plan p = basic_planner{on, slicers::equal_cost{}, tests::any_buckets(times, on, {1e-3}, random),
+                                 solvers::two_phase{.effort = solvers::search_budget::fast(), .most_sharers = 1}, schedules::list{},
+                                 simulators::sweep{}}(lengths)
+                       .value();
+    ASSERT_TRUE(p.reduction);
+    const std::string what = "\nseed " + std::to_string(seed);
+    nccl_world world(tests::ranks_of(p), {.seed = static_cast<std::uint64_t>(seed), .delay = {50e-6}, .in_issue_order = seed % 3 != 0}, {30}, seed % 2 == 0);
+    expect_exact(run<launched_reducing>(world, p), p, lengths, what);
+    const outcome again = run<launched_reducing>(world, p);
+    expect_exact(again, p, lengths, what);
+    EXPECT_EQ(again.waits, 0) << what;
+  }
 }
 
 /// Calls return at once, and each forward takes the device a millisecond.

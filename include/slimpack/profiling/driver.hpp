@@ -181,7 +181,7 @@ class driver {
     };
     const std::array<int, 2> channels{channel_of(traffic::collectives, 1), channel_of(traffic::collectives, 2)};
     const result<seconds> took = slowest(5, true, [&]() -> result<void> {
-      slimpack::detail::running_sums<Transport> running(transport_, copies, channels);
+      slimpack::detail::running_sums<Transport> running(transport_, copies, channels, true);
       executors::replica_group<Transport> group{transport_, copies, ends};
       if (result<void> reduced = reduce(compute_, group); !reduced) return reduced;
       executors::gradient_sums<Transport> sums{running, copies, ends};

@@ -53,6 +53,7 @@ class nccl {
  public:
   static constexpr bool plan_order = true;
   static constexpr bool device_memory = true;
+  static constexpr bool starts_all_reduce = true;
 
   struct options {
     seconds time_out{60};
@@ -146,15 +147,15 @@ class nccl {
     if (result<void> begun = status(); !begun) return begun;
     return slimpack::all_gather(*world_, own, all);
   }
-  /// Of memory of the device: the sums are there for later work of the stream, or after finish.
+  /// Of memory of the device, beside later work of the compute: the sums are there after finish, and nobody touches the data before.
   template <class T>
   [[nodiscard]] result<void> all_reduce(std::span<T> data, std::span<const int> group) {
     if (result<void> begun = status(); !begun) return begun;
     const result<const communicator*> over = of_group({group.begin(), group.end()});
     if (!over) return over.error();
-    const auto done = issue(kinds, *over.value(), [&](const auto& on) { return communicators_.sum(*over.value(), on, data); });
-    if (!done) return done.error();
-    return device_.wait(stream(), done.value());
+    const auto issued = issue(kinds, *over.value(), [&](const auto& on) { return communicators_.sum(*over.value(), on, data); });
+    if (!issued) return issued.error();
+    return success();
   }
 
  private:

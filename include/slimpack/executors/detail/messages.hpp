@@ -7,6 +7,7 @@
 #include <slimpack/executors/detail/call_messages.hpp>
 #include <slimpack/executors/detail/message_owner.hpp>
 #include <slimpack/executors/detail/shared/turned_rows.hpp>
+#include <slimpack/executors/detail/rehearsal.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/outgoing.hpp>
@@ -21,6 +22,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,8 +49,12 @@ class messages {
   /// hidden: of the compute's format; ends: vocabulary_format_of it            Requires  what is not copied outlives it
   messages(message_owner<Tensor>& owner, Transport& transport, const stage_script& script, const message_format& hidden,
            const vocabulary_format& ends)
-      : owner_(&owner), transport_(&transport), script_(&script), turned_(script.ids(), hidden.bytes_per_token()),
-        width_{hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()} {
+      : messages(owner, transport, script,
+                 {hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()}) {}
+  /// widths: bytes of a token, by content
+  messages(message_owner<Tensor>& owner, Transport& transport, const stage_script& script,
+           const std::array<std::size_t, message_contents>& widths)
+      : owner_(&owner), transport_(&transport), script_(&script), turned_(script.ids(), widths[0]), width_(widths) {
     if constexpr (keeps_plan_order<Transport>()) ends_ = script.transfers.ends(script.code.size());
   }
 
@@ -65,8 +71,7 @@ class messages {
       with.in = bytes_of(i, hidden_rows_.front(), message_content::hidden);
       if (result<void> taken = take(statistics_made_, message_content::statistics); !taken) return std::move(taken).error();
       with.statistics = bytes_of(i, statistics_made_, message_content::statistics);
-      if (result<void> made = make(gradients_made_, script_->of(i.pass).size[i.pack.value], message_content::hidden); !made)
-        return std::move(made).error();
+      if (result<void> made = take_gradients(script_->of(i.pass).size[i.pack.value]); !made) return std::move(made).error();
       with.rows = bytes_of(i, gradients_made_, message_content::hidden);
     } else if (script_->takes_statistics(i)) {
       with.in = bytes_of(i, statistics_.front(), message_content::statistics);
@@ -74,7 +79,10 @@ class messages {
       if (result<void> taken = take(inputs_.emplace_back(), message_content::hidden); !taken) return std::move(taken).error();
       const std::span<std::byte> rows = bytes_of(i, inputs_.back(), message_content::hidden);
       turned_.take(pieces_of(i), rows, [](Tensor& t) { return writable_bytes(t); },
-                   [this](std::span<const std::byte> from, std::span<std::byte> to) { owner_->copy(from, to); });
+                   [this](std::span<const std::byte> from, std::span<std::byte> to) { owner_->copy(from, to); },
+                   [this](buffer memory) {
+                     if constexpr (keeps_plan_order<Transport>()) give_back(message_content::hidden, std::move(memory));
+                   });
       with.in = rows;
     } else if (!inputs_.empty()) {
       with.in = bytes_of(i, inputs_.front(), script_->content_in(i));
@@ -138,6 +146,9 @@ class messages {
     }
     return success();
   }
+
+  /// How many tensors were made, by content.
+  [[nodiscard]] const std::array<std::size_t, message_contents>& made() const noexcept { return made_; }
 
   /// Waits for every message. Buffers stay until then: on a stream, a wait alone does not say that they are free.
   result<void> complete() {
@@ -206,26 +217,32 @@ class messages {
     free.pop_back();
     return success();
   }
-  /// Where transfers have a place: makes all memory of hidden rows that the program will need at once, since a device may make
-  /// its host wait for memory. A spread vocabulary's is made at first use.
+  /// Memory for the gradients of a pack's hidden rows, which wait for their B: made for the pack and destroyed after it, or, where
+  /// all memory is made before the program, one of these.
+  result<void> take_gradients(tokens size) {
+    if constexpr (keeps_plan_order<Transport>()) return take(gradients_made_, message_content::hidden);
+    return make(gradients_made_, size, message_content::hidden);
+  }
+
+  /// Where transfers have a place: makes all memory that the program will need at once, since a device may make its host wait for
+  /// memory.
   result<void> prepare() {
-    if (ends_.empty() || script_->spreads_vocabulary()) return success();
-    std::size_t posted = 0, read = 0, most = 0;
-    std::array<std::size_t, flows> under_way{};
-    for (std::size_t at = 0, next = 0; at < ends_.size(); ++at) {
-      const instruction& i = script_->code[at];
-      for (; next < std::max(ends_[at].before, ends_[at].after); ++next)
-        posted += script_->transfers.steps[next].what == transfer_script::kind::receive;
-      std::size_t live = posted - read;
-      read += script_->sources(i).size();
-      std::size_t& sent = under_way[static_cast<std::size_t>(flow_of(i))];
-      sent = std::min(sent + script_->targets(i).size(), sends_under_way + 1);
-      for (const std::size_t s : under_way) live += s;
-      most = std::max(most, live);
+    if constexpr (keeps_plan_order<Transport>() && !std::is_same_v<Transport, rehearsal::transport>) {
+      std::size_t widest = 0;
+      for (const std::size_t w : width_) widest = std::max(widest, w);
+      const std::size_t row = width(message_content::hidden);
+      rehearsal::owner owner((static_cast<std::size_t>(script_->outline.largest_pack.value) * widest + row - 1) / row * row, row);
+      rehearsal::transport transport;
+      messages<rehearsal::tensor, rehearsal::transport> rehearsed(owner, transport, *script_, width_);
+      for (std::size_t at = 0; at < script_->code.size(); ++at) {
+        if (auto opened = rehearsed.open(at); !opened) return std::move(opened).error();
+        if (result<void> finished = rehearsed.finish(at); !finished) return finished;
+      }
+      for (std::size_t content = 0; content < message_contents; ++content)
+        while (free_[content].size() < rehearsed.made()[content])
+          if (result<void> made = make(free_[content].emplace_back(), script_->outline.largest_pack, static_cast<message_content>(content)); !made)
+            return made;
     }
-    std::vector<buffer>& free = free_of(message_content::hidden);
-    while (free.size() < most)
-      if (result<void> made = make(free.emplace_back(), script_->outline.largest_pack, message_content::hidden); !made) return made;
     return success();
   }
 
@@ -234,6 +251,7 @@ class messages {
     const std::size_t needed = static_cast<std::size_t>(pack.value) * width(content), row = width(message_content::hidden);
     const tokens asked{static_cast<std::int64_t>((needed + row - 1) / row)};
     memory = buffer(new Tensor(owner_->make(asked)));
+    ++made_[static_cast<std::size_t>(content)];
     if (writable_bytes(*memory).size() < needed)
       return error{errc::wrong_message, "make_tensor gave " + std::to_string(writable_bytes(*memory).size()) + " bytes for " +
                                             std::to_string(asked.value) + " tokens, which need " + std::to_string(needed)};
@@ -284,6 +302,7 @@ class messages {
   std::array<std::size_t, message_contents> width_;  // bytes of a token, by content
   std::array<std::deque<transfer>, flows> sent_;
   std::array<std::vector<buffer>, message_contents> free_;  // by content
+  std::array<std::size_t, message_contents> made_{};
 };
 
 }  // namespace slimpack::detail

@@ -21,13 +21,14 @@ namespace slimpack::detail {
 /// Every member starts the same sums in the same order. Sends and receives of a sum are under way at once; nothing waits
 /// but in `complete`.
 /// A transport with an all_reduce of its own may hold data where this host cannot add: it sums itself, at once where it says
-/// that this only issues work (starts_all_reduce), else in `complete`.
+/// that this only issues work (starts_all_reduce) and sums have a place among its transfers, else in `complete`.
 template <class Transport>
 class running_sums {
  public:
-  /// group: ranks in rising order, this one among them; channels: two that are free
-  running_sums(Transport& transport, std::vector<int> group, std::array<int, 2> channels)
-      : transport_(&transport), group_(std::move(group)), channels_(channels) {
+  /// group: ranks in rising order, this one among them; channels: two that are free; have_place: whether sums that a transport
+  /// issues at once cannot wait for each other, where it runs one thing at a time (stage_script::sums_have_place)
+  running_sums(Transport& transport, std::vector<int> group, std::array<int, 2> channels, bool have_place)
+      : transport_(&transport), group_(std::move(group)), channels_(channels), have_place_(have_place) {
     self_ = static_cast<std::size_t>(std::find(group_.begin(), group_.end(), transport.rank()) - group_.begin());
   }
 
@@ -37,10 +38,9 @@ class running_sums {
   result<void> start(std::span<T> data) {
     if (group_.size() < 2 || data.empty()) return success();
     if constexpr (sums_itself<T>) {
-      if constexpr (starts_all_reduce<Transport>())
-        return slimpack::all_reduce(*transport_, data, std::span<const int>(group_));
-      else
-        return later(data);
+      if (!starts_all_reduce<Transport>() || !have_place_) return later(data);
+      are_issued_ = true;
+      return slimpack::all_reduce(*transport_, data, std::span<const int>(group_));
     } else {
       job& one = jobs_.emplace_back();
       one.data = std::as_writable_bytes(data);
@@ -53,6 +53,9 @@ class running_sums {
       return begin(one);
     }
   }
+
+  /// Whether the transport was given sums that end when it has finished.
+  [[nodiscard]] bool are_issued() const noexcept { return are_issued_; }
 
   /// Goes on with what has come meanwhile.
   result<void> progress() {
@@ -164,6 +167,8 @@ class running_sums {
   Transport* transport_;
   std::vector<int> group_;
   std::array<int, 2> channels_;
+  bool have_place_;
+  bool are_issued_{};
   std::size_t self_{};
   std::deque<job> jobs_;
   std::vector<std::function<result<void>(Transport&, std::span<const int>)>> later_;

@@ -115,7 +115,7 @@ class stage_run {
     if (result<void> summed = sums_->complete(); !summed) return summed;
     if (ended_) return *ended_;  // a sum that failed, whatever the compute made of it
     if (result<void> ended = finish(*transport_); !ended) return ended;
-    report_.reduce = since(reducing);
+    report_.reduce += since(reducing);
     return success();
   }
 
@@ -215,7 +215,7 @@ class stage_run {
     exchange_.emplace(*transport_, script_->stage, script_->on.stages, script_->row_channel());
     pieces_.emplace(*compute_, *script_, *exchange_, with_.watch);
     copies_ = copies();
-    sums_.emplace(*transport_, copies_, script_->sums_channels());
+    sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(splits_weight_gradients<Compute>));
     final_ = script_->gradients_final();
     return success();
   }
@@ -286,7 +286,7 @@ class stage_run {
     auto& mail = mail_.emplace(owner_.emplace(*compute_, *exchange_, *script_), *transport_, *script_, compute_->format(),
                                vocabulary_format_of(*compute_));
     program_clock<Transport> when(*transport_);
-    when.reserve(2 * script_->code.size() + 2);
+    when.reserve(2 * script_->code.size() + 3);
     if (result<void> began = when.point(); !began) return began;
     for (std::size_t at = 0; at < script_->code.size(); ++at) {
       const instruction& i = script_->code[at];
@@ -315,16 +315,21 @@ class stage_run {
     return success();
   }
 
-  /// The timeline, and how long the program took.
+  /// The timeline, how long the program took, and how much longer the sums beside it.
   result<void> report_times(program_clock<Transport>& when) {
     if (result<void> ended = when.point(); !ended) return ended;
     if (result<void> known = finish(*transport_); !known) return known;
+    if (sums_->are_issued()) {
+      if (result<void> ended = when.point(); !ended) return ended;
+      if (result<void> known = finish(*transport_); !known) return known;
+    }
     const result<std::vector<seconds>> times = when.times();
     if (!times) return times.error();
     report_.timeline.reserve(script_->code.size());
     for (std::size_t at = 0; at < script_->code.size(); ++at)
       report_.timeline.push_back({script_->code[at], times.value()[1 + 2 * at], times.value()[2 + 2 * at]});
-    report_.elapsed = times.value().back();
+    report_.elapsed = times.value()[1 + 2 * script_->code.size()];
+    report_.reduce = times.value().back() - report_.elapsed;
     return success();
   }
 

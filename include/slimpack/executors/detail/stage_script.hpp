@@ -159,6 +159,15 @@ class stage_script {
     return order;
   }
 
+  /// Whether sums over the copies of a stage that ranks issue as soon as gradients are final (gradients_final), between transfers of
+  /// which each replica has an order of its own, cannot wait for each other even if a rank runs one thing at a time.
+  /// Source    derived. Backward runs packs in one order on all parts, so gradients of part b are final before those of part
+  ///           b - 1, and all transfers up to the message that says so stand before it in a replica's order. So a sum of part b
+  ///           waits, through a replica's transfers, for sums of later parts alone: waiting goes one way through the parts, and
+  ///           never round. Weight gradients apart, and those of a spread vocabulary, are final in any order
+  /// splits    whether the compute may run weight gradients apart, on any replica
+  [[nodiscard]] bool sums_have_place(bool splits) const noexcept { return !splits && !spreads_vocabulary(); }
+
   /// shares: how the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
   /// (rank_plan), so that other replicas run what it leaves out; forward_only: whether a step runs no backward of the plan
   /// Errors    invalid_input: a rank or a replica that the plan has not; slices that do not tile their sequences; shared

@@ -18,7 +18,7 @@ namespace slimpack::detail {
 
 /// Gradients of hidden rows on the last stage, where the vocabulary is spread over the stages: from V there, which gives
 /// them for a forward pack, to the B of the last part that takes them for a backward pack, which is cut otherwise. Backward
-/// takes each sequence from its end, so the rows of a sequence are a stack. A pack's memory is freed with its last row.
+/// takes each sequence from its end, so the rows of a sequence are a stack. A pack's memory is let go with its last row.
 /// Tensor: what make_tensor makes
 template <class Tensor>
 class turned_rows {
@@ -37,9 +37,10 @@ class turned_rows {
   }
 
   /// Hands out the rows of a backward pack, piece after piece: copy(rows, where they go), which lie in one piece each.
-  /// bytes_of(tensor): its bytes            Requires  that they were kept
-  template <class BytesOf, class Copy>
-  void take(std::span<const piece> pack, std::span<std::byte> to, const BytesOf& bytes_of, const Copy& copy) {
+  /// bytes_of(tensor): its bytes; let_go(memory): of rows that have been handed out, by all who had some of it
+  /// Requires  that they were kept
+  template <class BytesOf, class Copy, class LetGo>
+  void take(std::span<const piece> pack, std::span<std::byte> to, const BytesOf& bytes_of, const Copy& copy, const LetGo& let_go) {
     std::size_t first = 0;
     for (const piece& one : pack) {
       const auto length = static_cast<std::size_t>(one.slice.length.value);
@@ -51,7 +52,9 @@ class turned_rows {
         left -= n, last.length -= n;
         copy(std::span<const std::byte>(bytes_of(*last.rows)).subspan((last.first + last.length) * row_, n * row_),
              to.subspan((first + left) * row_, n * row_));
-        if (last.length == 0) rows.pop_back();
+        if (last.length > 0) continue;
+        let_go(std::move(last.rows));
+        rows.pop_back();
       }
       first += length;
     }
