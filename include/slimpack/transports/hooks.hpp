@@ -18,7 +18,8 @@
 ///   result<void> all_gather(bytes own, span<byte> all)     every rank's few host bytes, by rank    over messages
 ///   result<void> all_reduce(span<T>, span<const int>)      sums over the ranks named, all equal    ring of messages
 ///   static constexpr bool starts_all_reduce                whether its all_reduce only issues work, as on a stream,    false
-///                                                          so that it may be called in the middle of a program
+///                                                          so that it may be called in the middle of a program;
+///                                                          its data is then touched by nobody until finish
 ///   static constexpr bool plan_order                       whether transfers of a step are issued at their place   false
 ///                                                          in the plan's order of all, none earlier, as for one
 ///                                                          that runs one at a time
