@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <ostream>
 #include <span>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>

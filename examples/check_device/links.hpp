@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -75,12 +76,10 @@ class link_trial {
       one.times[i] = batch[batches / 2];
     }
     // Others hear of it; the next link begins when all have.
-    const std::size_t bytes = one.times.size() * sizeof(slimpack::seconds);
     std::vector<slimpack::seconds> told(one.times.size() * static_cast<std::size_t>(t_.size()));
     if (auto gathered = slimpack::all_gather(t_, std::as_bytes(std::span(one.times)), std::as_writable_bytes(std::span(told))); !gathered)
       return gathered;
-    const auto first = told.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(one.from) * bytes / sizeof(slimpack::seconds));
-    one.times.assign(first, first + static_cast<std::ptrdiff_t>(one.times.size()));
+    std::copy_n(told.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(one.from) * sizes.size()), sizes.size(), one.times.begin());
     return slimpack::success();
   }
 

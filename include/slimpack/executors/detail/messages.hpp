@@ -80,9 +80,7 @@ class messages {
       const std::span<std::byte> rows = bytes_of(i, inputs_.back(), message_content::hidden);
       turned_.take(pieces_of(i), rows, [](Tensor& t) { return writable_bytes(t); },
                    [this](std::span<const std::byte> from, std::span<std::byte> to) { owner_->copy(from, to); },
-                   [this](buffer memory) {
-                     if constexpr (keeps_plan_order<Transport>()) give_back(message_content::hidden, std::move(memory));
-                   });
+                   [this](buffer memory) { let_go_of_gradients(std::move(memory)); });
       with.in = rows;
     } else if (!inputs_.empty()) {
       with.in = bytes_of(i, inputs_.front(), script_->content_in(i));
@@ -219,9 +217,12 @@ class messages {
   }
   /// Memory for the gradients of a pack's hidden rows, which wait for their B: made for the pack and destroyed after it, or, where
   /// all memory is made before the program, one of these.
-  result<void> take_gradients(tokens size) {
+  result<void> take_gradients([[maybe_unused]] tokens size) {
     if constexpr (keeps_plan_order<Transport>()) return take(gradients_made_, message_content::hidden);
     return make(gradients_made_, size, message_content::hidden);
+  }
+  void let_go_of_gradients([[maybe_unused]] buffer memory) {
+    if constexpr (keeps_plan_order<Transport>()) give_back(message_content::hidden, std::move(memory));
   }
 
   /// Where transfers have a place: makes all memory that the program will need at once, since a device may make its host wait for

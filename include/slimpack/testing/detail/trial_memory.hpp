@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <deque>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
