@@ -148,7 +148,7 @@ class host_machine {
       if (o.work || !o.moves.empty()) pause(lock);
       hold(lock, own, [&] { return !o.waits || o.waits->reached; });
       hold(lock, own, [&] { return move(o); });
-      if (o.work) {
+      if (o.work && !cycle_) {  // behind a cycle memory may be gone
         lock.unlock();
         o.work();
         lock.lock();
@@ -207,6 +207,7 @@ class host_machine {
   /// with which to begin.
   bool move(operation& o) {
     if (o.moves.empty()) return true;
+    if (cycle_) return false;
     const std::size_t first = static_cast<std::size_t>(draw() % o.moves.size());
     for (std::size_t i = 0; i < o.moves.size(); ++i) {
       transfer& t = o.moves[(first + i) % o.moves.size()];
