@@ -125,6 +125,7 @@ TEST(HostDevice, MovesNothingAfterACycle) {
       d[0].run(a, [&] { has_worked = true; }).value();
       d[1].move(b, "send of B", {out(wire, more, 1, 0)}).value();
       (void)d[1].move(b, "receive of A", {in(wire, got)});
+      EXPECT_FALSE(d[0].synchronize(a));
     }
     EXPECT_EQ(taken, std::vector<std::byte>(4));
     EXPECT_EQ(got, std::vector<std::byte>(4));
