@@ -19,6 +19,8 @@
 ///   member a model may offer                          question                               default
 ///   seconds overhead(pass, int part)                  what each pack costs besides slices    0 s
 ///   seconds time(span<const slice>, pass, int part)   what a pack costs                      overhead + sum of times
+///   seconds call_overhead(pass, int part)             what each slice of a pack costs        0 s
+///                                                     besides, as a call of its own
 ///   seconds useful(const slice&, pass, int part)      its time without recompute             time of the slice
 ///   seconds least(const slice&, pass, int part)       what its cuts cost at least; adds up  time of the slice
 ///   seconds message(tokens, pass, int part)           end on a part to arrival at the next   0 s
@@ -43,6 +45,10 @@
 /// Where the vocabulary is spread, `time` is of layers alone, and `message` is also asked of part 0 backward: what it sends to
 /// the last stage. A pack of more tokens takes no longer than several that have these together.
 ///
+/// `call_overhead` is for computes that are called piece by piece, which launch their kernels once a piece; `overhead` is what
+/// a pack costs however many pieces it has. It is added to either form of `time`, once for each slice, and no bound counts it.
+/// Measured times of slices (costs::profiled) have it already.
+///
 /// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own slices of it,
 /// in run order. A pack that holds slices of two rows pays for both.
 ///
@@ -60,6 +66,7 @@ namespace slimpack {
 namespace detail {
 
 SLIMPACK_DETAIL_HAS_MEMBER(overhead);
+SLIMPACK_DETAIL_HAS_MEMBER(call_overhead);
 SLIMPACK_DETAIL_HAS_MEMBER(useful);
 SLIMPACK_DETAIL_HAS_MEMBER(least);
 SLIMPACK_DETAIL_HAS_MEMBER(message);
@@ -81,6 +88,11 @@ concept prices_vocabulary = requires(const Cost& cost, tokens size, vocabulary_c
 template <class Cost>
 concept prices_packs = requires(const Cost& cost, std::span<const slice> pack, pass p, int part) {
   { cost.time(pack, p, part) } -> std::same_as<seconds>;
+};
+
+template <class Cost>
+concept prices_calls = requires(const Cost& cost, pass p, int part) {
+  { cost.call_overhead(p, part) } -> std::same_as<seconds>;
 };
 
 /// Whether `time` takes packs in some form, which is not told by its name: slices have one, too.
@@ -123,16 +135,29 @@ template <class Cost>
   }
 }
 
+/// What each slice of a pack costs besides, where the compute is called piece by piece.
+template <class Cost>
+[[nodiscard]] constexpr seconds call_overhead_of(const Cost& cost, pass p, int part) {
+  if constexpr (detail::prices_calls<Cost>) {
+    return cost.call_overhead(p, part);
+  } else {
+    static_assert(!detail::has_member_call_overhead<Cost>,
+                  "a cost model's call_overhead(pass, int part) is public, const and gives seconds");
+    return {};
+  }
+}
+
 template <class Cost>
 [[nodiscard]] constexpr seconds pack_time(const Cost& cost, std::span<const slice> pack, pass p, int part) {
+  const seconds calls = call_overhead_of(cost, p, part) * static_cast<double>(pack.size());
   if constexpr (detail::prices_packs<Cost>) {
-    return cost.time(pack, p, part);
+    return cost.time(pack, p, part) + calls;
   } else {
     static_assert(!detail::takes_packs<Cost>,
                   "a cost model's time(span<const slice>, pass, int part) is public, const and gives seconds");
     seconds sum = pack_overhead(cost, p, part);
     for (const slice& s : pack) sum += cost.time(s, p, part);
-    return sum;
+    return sum + calls;
   }
 }
 

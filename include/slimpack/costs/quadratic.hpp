@@ -15,7 +15,7 @@ namespace slimpack::costs {
 /// Units     tokens in, seconds out
 /// Formula   forward = linear n + attention pairs
 ///           backward = backward_linear linear n + backward_attention attention pairs
-///           a pack costs `overhead` more in each pass; a message takes `hop`, and a row that
+///           a pack costs `per_pack` more in each pass, and `per_call` for each of its slices; a message takes `hop`, and a row that
 ///           replicas share one hop for each other sharer
 /// Law       cutting a sequence keeps the sum of its times: pairs telescope, n adds up
 /// Requires  every coefficient >= 0 and finite
@@ -26,6 +26,7 @@ struct quadratic {
   double backward_linear{2.0};    ///< backward over forward, linear layers
   double backward_attention{2.5}; ///< backward over forward, flash attention by operation count
   seconds per_pack{0.0};          ///< launch and framework time of a pack, forward and backward alike
+  seconds per_call{0.0};          ///< the same of a slice, where the compute is called piece by piece
   seconds hop{0.0};               ///< a message between neighbouring stages
 
   [[nodiscard]] constexpr seconds time(const slice& s, pass p, int /*part*/) const noexcept {
@@ -34,6 +35,7 @@ struct quadratic {
     return p == pass::forward ? seconds{lin + att} : seconds{backward_linear * lin + backward_attention * att};
   }
   [[nodiscard]] constexpr seconds overhead(pass, int /*part*/) const noexcept { return per_pack; }
+  [[nodiscard]] constexpr seconds call_overhead(pass, int /*part*/) const noexcept { return per_call; }
   [[nodiscard]] constexpr seconds message(tokens, pass, int /*part*/) const noexcept { return hop; }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice>, pass, int /*part*/) const noexcept {
     return hop * static_cast<double>(row.sharers.size() - 1);
@@ -48,7 +50,7 @@ struct quadratic {
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const quadratic& q) {
     return out << "costs::quadratic{.linear = " << q.linear << ", .attention = " << q.attention
                << ", .backward_linear = " << q.backward_linear << ", .backward_attention = " << q.backward_attention
-               << ", .per_pack = {" << q.per_pack.value << "}, .hop = {" << q.hop.value << "}}";
+               << ", .per_pack = {" << q.per_pack.value << "}, .per_call = {" << q.per_call.value << "}, .hop = {" << q.hop.value << "}}";
   }
 };
 

@@ -46,7 +46,7 @@ pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int par
   return t;
 }
 
-/// What priced backward packs take in two parts. Each W is a launch of its own, with a pack's overhead.
+/// What priced backward packs take in two parts. Each W is a launch of its own, with a pack's overhead, and that of its calls.
 template <class Cost>
 void split_backward(const micropacks& packs, const Cost& cost, int parts, workload& w) {
   w.split.inputs.reserve(w.backward.time.size());
@@ -56,7 +56,8 @@ void split_backward(const micropacks& packs, const Cost& cost, int parts, worklo
       seconds weights{};
       for (const slice& s : packs[i]) weights += weight_time(cost, s, part);
       w.split.inputs.push_back(std::max(seconds{}, w.backward.time[w.split.inputs.size()] - weights));
-      w.split.weights.push_back(pack_overhead(cost, pass::backward, part) + weights);
+      const seconds calls = call_overhead_of(cost, pass::backward, part) * static_cast<double>(packs[i].size());
+      w.split.weights.push_back(pack_overhead(cost, pass::backward, part) + weights + calls);
     }
   }
 }

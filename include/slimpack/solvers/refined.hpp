@@ -87,8 +87,10 @@ struct refined {
     if (!rates) return std::move(rates).error();
     result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), [&](std::size_t i) -> result<void> {
       replica_solution& r = found.replicas[replicas[i]];
-      r.partition = common_refinement(r.partition);
-      if (shares[replicas[i]]) return success();
+      partition pieces = common_refinement(r.partition);
+      const bool in_pieces_already = pieces == r.partition;
+      r.partition = std::move(pieces);
+      if (shares[replicas[i]] || in_pieces_already) return success();
       return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule);
     });
     if (!ordered) return std::move(ordered).error();

@@ -70,6 +70,13 @@ struct search_options {
   double even_below{0.25};       ///< [0.01, 1] of the best size so far, where trying even packs ends
                                  ///< measured: 0.2: +0.00 +- 0.00
 
+  // Packs whose passes are cut at the same places (solvers/refined.hpp, pack/align.hpp).
+  double alignment{0.25};     ///< [0, 10] of the smaller pack beside a cut, the farthest that the cut moves to one of the other
+                              ///< pass, to begin with
+  double alignment_chance{0.3};  ///< [0, 1] that a child has another
+  double alignment_most{1};      ///< [0, 10]
+  double piece_quanta{0.5};   ///< [0, 1e6] what a piece counts as besides, in quanta, where the cost model has no overhead
+
   // Packs that are tried before chance has its turn (improve/detail/candidates.hpp).
   double larger_backward{1.6};      ///< [0.1, 10] times as large backward packs, tried
                                     ///< measured: 1.28: +0.01 +- 0.03, 2: +0.01 +- 0.03
@@ -195,6 +202,9 @@ inline constexpr auto search_constants = [] {
       c("room_longest", 1, 1000, &o::room_longest), c("room_apart", 0, 1, &o::room_apart),
       c("worth_overheads", 0, 100, &o::worth_overheads), c("even_step", 0.1, 0.95, &o::even_step),
       c("even_below", 0.01, 1, &o::even_below),
+
+      c("alignment", 0, 10, &o::alignment), c("alignment_chance", 0, 1, &o::alignment_chance),
+      c("alignment_most", 0, 10, &o::alignment_most), c("piece_quanta", 0, 1e6, &o::piece_quanta),
 
       c("larger_backward", 0.1, 10, &o::larger_backward), c("even_ramp", 0.01, 10, &o::even_ramp),
       c("alike_sizes", 0, 64, &o::alike_sizes), c("alike_step", 1.01, 4, &o::alike_step),

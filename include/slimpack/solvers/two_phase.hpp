@@ -8,6 +8,7 @@
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
+#include <slimpack/solvers/detail/piece_cost.hpp>
 #include <slimpack/solvers/divide/detail/division_check.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/division.hpp>
@@ -79,7 +80,9 @@ struct two_phase {
                                           const Cost& cost, const Schedule& schedule) const {
     const detail::cost_behind<Cost> prices(cost);
     const detail::slicer_behind<Slicer, Cost> cuts(slicer, prices);
-    return search<Moves>(divider, batch, cuts, prices, detail::schedule_behind<Schedule>(schedule));
+    const detail::schedule_behind<Schedule> order(schedule);
+    if (!batch.common_cuts) return search<Moves>(divider, batch, cuts, prices, order);
+    return search<Moves>(divider, batch, cuts, detail::piece_cost(prices, batch.shape, options.piece_quanta), order);
   }
 
   /// Without `options` where they are the defaults.
@@ -132,7 +135,7 @@ struct two_phase {
     return units;
   }
   [[nodiscard]] detail::partition_rule start(const problem& batch) const {
-    return {{forward, backward}, options.front, options.crowding, batch.shape.quantum};
+    return {{forward, backward}, options.front, options.crowding, options.alignment, batch.shape.quantum};
   }
 };
 
@@ -163,7 +166,9 @@ struct two_phase_with : two_phase {
   {
     const detail::cost_behind<Cost> prices(cost);
     const detail::slicer_behind<Slicer, Cost> cuts(slicer, prices);
-    return search_group(batch, cuts, prices, detail::schedule_behind<Schedule>(schedule), replica);
+    const detail::schedule_behind<Schedule> order(schedule);
+    if (!batch.common_cuts) return search_group(batch, cuts, prices, order, replica);
+    return search_group(batch, cuts, detail::piece_cost(prices, batch.shape, options.piece_quanta), order, replica);
   }
 
  private:

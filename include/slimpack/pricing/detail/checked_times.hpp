@@ -63,6 +63,7 @@ class checked_times {
   {
     seconds sum = c.overhead(p, part);
     for (const slice& s : pack) sum += c.time(s, p, part);
+    sum += call_overhead_of(c, p, part) * static_cast<double>(pack.size());
     return is_time(sum) ? sum : c.blamed(sum, pack, p, part);
   }
   [[nodiscard]] seconds overhead(pass p, int part) const {
@@ -73,6 +74,11 @@ class checked_times {
       return layers;
     });
     return sound(all, question::overhead, {}, p, part);
+  }
+  [[nodiscard]] seconds call_overhead(pass p, int part) const
+    requires(prices_calls<Cost>)
+  {
+    return at(part, [&](int own) { return sound(model().call_overhead(p, own), question::call_overhead, {}, p, own); });
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
     return at(part, [&](int own) {

@@ -59,6 +59,7 @@ class longest_check {
     const bool last = part == nth_place(p, on_.parts() - 1, on_.parts());
     for (const auto& [what, t] :
          {std::pair{"", cost_.time(whole_, p, part)}, {"the overhead of a pack with ", pack_overhead(cost_, p, part)},
+          {"the overhead of a call with ", call_overhead_of(cost_, p, part)},
           {"a pack of ", pack_time(cost_, std::span(&whole_, 1), p, part)},
           {"the message of ", last ? seconds{} : message_time(cost_, longest, p, part)},
           {"the exchange of ", longest_exchange(p, part)}})

@@ -22,7 +22,7 @@ namespace slimpack::detail {
 
 /// Which question of costs/hooks.hpp an answer was to.
 enum class question : unsigned char {
-  time, pack, overhead, useful, least, message, exchange, weight_time, reduce_time, memory, kept, vocabulary
+  time, pack, overhead, call_overhead, useful, least, message, exchange, weight_time, reduce_time, memory, kept, vocabulary
 };
 
 /// An answer of a cost model that is no time, or no amount of memory, and the question.
@@ -68,6 +68,7 @@ class time_faults {
       case question::time: break;
       case question::pack: text += "a pack of " + count + " slices, the first "; break;
       case question::overhead: text += "the overhead of a pack"; break;
+      case question::call_overhead: text += "the overhead of a call"; break;
       case question::useful: text += "the useful time of "; break;
       case question::least: text += "the least time of "; break;
       case question::message: text += "the message of " + std::to_string(f.of.length.value) + " tokens"; break;
@@ -103,7 +104,7 @@ class time_faults {
   };
 
   [[nodiscard]] static bool is_about_slice(question asked) noexcept {
-    return asked != question::overhead && asked != question::message && asked != question::reduce_time &&
+    return asked != question::overhead && asked != question::call_overhead && asked != question::message && asked != question::reduce_time &&
            asked != question::memory && asked != question::vocabulary;
   }
 

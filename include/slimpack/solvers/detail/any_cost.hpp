@@ -28,6 +28,7 @@ class any_cost {
   [[nodiscard]] virtual seconds time(const slice& s, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds of_pack(std::span<const slice> pack, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds overhead(pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds call_overhead(pass p, int part) const = 0;
   [[nodiscard]] virtual seconds least(const slice& s, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds weight_time(const slice& s, int part) const = 0;
   [[nodiscard]] virtual seconds message(tokens size, pass p, int part) const = 0;
@@ -71,6 +72,7 @@ class cost_behind final : public any_cost {
     return pack_time(cost_, pack, p, part);
   }
   [[nodiscard]] seconds overhead(pass p, int part) const override { return pack_overhead(cost_, p, part); }
+  [[nodiscard]] seconds call_overhead(pass p, int part) const override { return call_overhead_of(cost_, p, part); }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const override { return least_time(cost_, s, p, part); }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const override {
     return slimpack::weight_time(cost_, s, part);

@@ -43,7 +43,7 @@ class stand_in_cost final : public any_cost {
   [[nodiscard]] seconds of_pack(std::span<const slice> pack, pass p, int part) const override {
     seconds sum = overhead(p, part);
     for (const slice& s : pack) sum += time(s, p, part);
-    return sum;
+    return sum + call_overhead(p, part) * static_cast<double>(pack.size());
   }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const override {
     return group_->mean(s, [&](const slice& own) { return cost_->weight_time(own, part); });
@@ -52,6 +52,7 @@ class stand_in_cost final : public any_cost {
     return group_->mean(s, [&](const slice& own) { return cost_->least(own, p, part); });
   }
   [[nodiscard]] seconds overhead(pass p, int part) const override { return cost_->overhead(p, part); }
+  [[nodiscard]] seconds call_overhead(pass p, int part) const override { return cost_->call_overhead(p, part); }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const override { return cost_->message(size, p, part); }
   /// Exchanges are in `priced`: a stand-in is in no row.
   [[nodiscard]] seconds exchange(const shared_row&, std::span<const slice>, pass, int) const override { return {}; }

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/detail/amount.hpp>
+#include <slimpack/pricing/refine.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
@@ -206,6 +207,7 @@ class unit_planner {
     report.add(search.report());
     if (!one) return std::move(one).error();
     end = search.makespan();
+    if (batch_.common_cuts) one.value().partition = common_refinement(one.value().partition);
     solution made;
     made.replicas.push_back(std::move(one).value());
     return made;
@@ -222,7 +224,7 @@ class unit_planner {
     const stand_in_slicer slicer(slicer_, on, exchanges);
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
-    problem as_one{lengths, batch_.shape, batch_.stop};
+    problem as_one{lengths, batch_.shape, batch_.stop, batch_.common_cuts};
     // Stand-ins tell what sharers hold but for quanta: where a sharer holds more than the limit, they get so much less.
     error why;
     constexpr int most_tries = 4;

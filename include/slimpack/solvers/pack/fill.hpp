@@ -28,8 +28,9 @@ template <class Slicer, class Cost, class Budget, class Apart>
 result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, const Slicer& slicer, const Cost& cost,
                   const cut_budget& base, Budget&& budget, const Apart& apart,
                   double worth_overheads = solvers::default_search_options.worth_overheads) {
+  const seconds call = call_overhead_of(cost, p, base.part);
   seconds done{};
-  seconds used{};
+  seconds used{};  // calls of slices included
   tokens held{};
   seconds room = budget(done);
   bool smallest = room <= seconds{};
@@ -37,7 +38,7 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
   const auto worth = [&] {
     if (smallest) return seconds{};
     if (has_pack_times(cost)) return (pack_time(cost, packs.open(), p, base.part) - used) * worth_overheads;
-    return pack_overhead(cost, p, base.part) * worth_overheads;
+    return (pack_overhead(cost, p, base.part) + call) * worth_overheads;
   };
   const auto close = [&] {
     packs.close();
@@ -56,7 +57,7 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
         if (used >= room) close();
       }
       const tokens at = p == pass::forward ? s.length - left : left;
-      const slice next = slicer.next(s, at, p, {room - used, base.size - held, base.quantum, base.part, empty}, cost);
+      const slice next = slicer.next(s, at, p, {room - used - call, base.size - held, base.quantum, base.part, empty}, cost);
       if (next.length == tokens{0}) {
         if (empty)
           return error{errc::out_of_memory, "a slice of sequence " + std::to_string(s.id.value) + " (" + std::to_string(s.length.value) +
@@ -68,7 +69,7 @@ result<void> fill(micropacks& packs, std::span<const sequence> order, pass p, co
         continue;
       }
       packs.push(next);
-      used += cost.time(next, p, base.part);
+      used += cost.time(next, p, base.part) + call;
       held += next.length;
       left -= next.length;
       empty = false;

@@ -35,12 +35,13 @@ template <class Cost>
   return busiest;
 }
 
-/// What a stage does for a slice: forward and backward on all of its chunks.            Complexity  O(chunks)
+/// What a stage does for a slice: forward and backward on all of its chunks, with their calls.            Complexity  O(chunks)
 template <class Cost>
 [[nodiscard]] seconds stage_time(const Cost& cost, const slice& s, int stage, const shape& on) {
   seconds work{};
   for (int part = stage; part < on.parts(); part += on.stages)
-    work += cost.time(s, pass::forward, part) + cost.time(s, pass::backward, part);
+    work += cost.time(s, pass::forward, part) + cost.time(s, pass::backward, part) +
+            (call_overhead_of(cost, pass::forward, part) + call_overhead_of(cost, pass::backward, part));
   return work;
 }
 

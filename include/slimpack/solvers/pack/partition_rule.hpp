@@ -15,6 +15,7 @@ struct partition_rule {
   double front{solvers::default_search_options.front};
   /// a sequence of a greater part of the room leaves others short of it at its turn
   double crowding{solvers::default_search_options.crowding};
+  double alignment{solvers::default_search_options.alignment};  ///< of packs with common cuts, see aligned (align.hpp)
   tokens quantum;        ///< sequences are cut at its multiples
 };
 

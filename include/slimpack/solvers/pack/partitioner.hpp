@@ -156,7 +156,7 @@ class partitioner {
     for (const pass p : both_passes) {
       work& w = work_[p];
       times_[p].reserve(sequences_.size());
-      for (const sequence& s : sequences_) times_[p].push_back(cost_.time(uncut(s), p, part_).value);
+      for (const sequence& s : sequences_) times_[p].push_back((cost_.time(uncut(s), p, part_) + call_overhead_of(cost_, p, part_)).value);
       for (const sequence& s : rising_) w.total += time_of(s, p);
       w.grain = cost_.time(least, p, part_).value;
       w.overhead = pack_time(cost_, std::span(&least, 1), p, part_).value - w.grain;
@@ -244,7 +244,7 @@ class partitioner {
   std::vector<sequence> rising_;     // shortest first
   double tokens_{};  // of them all
   int part_{};       // the busiest
-  by_pass<std::vector<double>> times_;  // of uncut sequences on it, by local id
+  by_pass<std::vector<double>> times_;  // of uncut sequences on it, with their call, by local id
   by_pass<work> work_;  // on it
   double room_{std::numeric_limits<double>::infinity()};  // tokens that the fullest stage can hold
   double wanted_{};  // tokens of it that packs are sized for

@@ -10,6 +10,7 @@
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
+#include <slimpack/solvers/pack/align.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/partitioner.hpp>
 #include <slimpack/solvers/problem.hpp>
@@ -73,7 +74,7 @@ class candidates {
     result<partition> packs = partitioner_.packs(c, most_packs());
     if (!packs) return std::move(packs).error();
     const bool first = !best_;
-    result<seconds> time = score(std::move(packs).value());
+    result<seconds> time = score(std::move(packs).value(), c.alignment, is_long());
     if (time && (first || time.value() < of_best_)) best_ = c, of_best_ = time.value();
     return time;
   }
@@ -87,9 +88,9 @@ class candidates {
   }
 
   /// The makespan of packs as scheduled, which are kept if they are the fastest so far, or why they cannot run.
-  result<seconds> score(partition packs) { return score(std::move(packs), is_long()); }
+  result<seconds> score(partition packs) { return score(std::move(packs), best_->alignment, is_long()); }
   /// The same by the schedule as it was given, without the effort of a long search.
-  result<seconds> score_as_given(partition packs) { return score(std::move(packs), false); }
+  result<seconds> score_as_given(partition packs) { return score(std::move(packs), 0, false); }
 
   /// The fastest rule, which has the packs of `fastest` unless those were moved or are whole.
   [[nodiscard]] const partition_rule& best() const { return *best_; }
@@ -118,7 +119,9 @@ class candidates {
   [[nodiscard]] const solvers::search_report& report() const noexcept { return report_; }
 
  private:
-  result<seconds> score(partition packs, bool longer) {
+  /// alignment: where both passes are cut alike
+  result<seconds> score(partition packs, double alignment, bool longer) {
+    if (batch_.common_cuts) packs = aligned(packs, alignment);
     last_ = nodes_of(packs);
     if (last_ > budget_.largest && fastest_.programs.empty()) return too_large(packs);
     nodes_ += last_;

@@ -21,7 +21,7 @@ namespace slimpack::detail {
 /// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
 template <class Score, class Spent>
 void evolve(partition_rule parent, seconds of_parent, double step, splitmix& random, const Score& score,
-            const Spent& spent,
+            const Spent& spent, bool common_cuts,
             const solvers::search_options& options = solvers::default_search_options) {
   constexpr std::size_t ratios = 2 * solvers::size_ratios::all().size();
   // No exp: libraries choose among implementations by processor, and plans must not.
@@ -37,6 +37,7 @@ void evolve(partition_rule parent, seconds of_parent, double step, splitmix& ran
       }
       if (random.uniform() < options.crowding_chance)
         child.crowding = options.crowding_least + options.crowding_range * random.uniform();
+      if (common_cuts && random.uniform() < options.alignment_chance) child.alignment = options.alignment_most * random.uniform();
     }
     std::size_t at = 0;
     for (const pass p : both_passes)

@@ -6,7 +6,9 @@
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/refine.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
+#include <slimpack/solvers/detail/piece_slicer.hpp>
 #include <slimpack/solvers/improve/detail/candidates.hpp>
 #include <slimpack/solvers/improve/detail/evolve.hpp>
 #include <slimpack/solvers/improve/detail/kinds.hpp>
@@ -90,7 +92,7 @@ class local_search {
     if (tried_->spent()) return;
     const auto walk = [&](const partition_rule& from, seconds of_from, double step) {
       evolve(from, of_from, step, random_, [&](const partition_rule& c) { return tried_->consider(c); },
-             [&] { return tried_->spent(); }, options_);
+             [&] { return tried_->spent(); }, batch_.common_cuts, options_);
     };
     const partition_rule first = tried_->best();
     const seconds of_first = tried_->of_best();
@@ -169,8 +171,12 @@ class local_search {
     const ordered_packs& listed = tried_->fastest();
     workload priced = settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), listed.programs);
     priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
-    order_search<any_slicer, any_cost, Moves> search(listed.packs, listed.programs, priced, tried_->packs().sequences(), slicer_,
-                                                     cost_, tried_->packs().limits(batch_.shape.quantum), random_, options_);
+    const common_cuts cuts(batch_.common_cuts ? listed.packs : partition{});
+    const piece_slicer between_pieces(cuts);
+    const any_slicer& slicer = batch_.common_cuts ? static_cast<const any_slicer&>(between_pieces) : slicer_;
+    order_search<any_slicer, any_cost, Moves> search(listed.packs, listed.programs, priced, tried_->packs().sequences(), slicer,
+                                                     cost_, tried_->packs().limits(batch_.shape.quantum), random_, options_,
+                                                     batch_.common_cuts ? &cuts : nullptr);
     search.run(nodes, batch_.stop);
     tried_->spend(search.spent());
     counts_.add(search.counts());

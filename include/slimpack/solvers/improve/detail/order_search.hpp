@@ -44,14 +44,16 @@ namespace slimpack::detail {
 template <class Slicer, class Cost, class Moves = solvers::improve::shipped>
 class order_search {
  public:
-  /// Shapes    sequences: indexed by sequence_id            Requires  what changing_order does
+  /// Shapes    sequences: indexed by sequence_id; cuts: of both passes, where packs are priced in pieces and the slicer cuts
+  ///           between these alone            Requires  what changing_order does
   order_search(const partition& packs, std::span<const program> programs, const workload& work,
                std::span<const sequence> sequences, const Slicer& slicer, const Cost& cost, const cut_budget& base,
-               splitmix& random, const solvers::search_options& options = solvers::default_search_options)
+               splitmix& random, const solvers::search_options& options = solvers::default_search_options,
+               const common_cuts* cuts = nullptr)
       : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()), turn_wait_(work.turn_wait.value),
         ends_(ends_of(packs.forward, sequences.size())),
         order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), splits_(work.weight.count() > 0), random_(random),
-        options_(options) {
+        options_(options), cuts_(cuts) {
     for (const pass p : both_passes)
       for (std::size_t i = 0; i < packs.of(p).size(); ++i)
         slices_[p].emplace_back(packs.of(p)[i].begin(), packs.of(p)[i].end());
@@ -215,7 +217,7 @@ class order_search {
   }
 
   void describe(pass p) {
-    const pass_timing timing = timing_of(made_, p, cost_, parts_);
+    const pass_timing timing = timing_of(cuts_ ? in_pieces(p) : made_, p, cost_, parts_);
     for (auto* list : {&change_.time, &change_.message}) list->clear();
     for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after}) list->clear();
     for (const seconds t : timing.time) change_.time.push_back(t.value);
@@ -239,6 +241,16 @@ class order_search {
     priced_ += made_.slices().size() * static_cast<std::size_t>(parts_);
   }
 
+  /// What is made anew, in pieces of both passes.
+  [[nodiscard]] const micropacks& in_pieces(pass p) {
+    pieces_.clear();
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      for (const slice& s : made_[i]) cuts_->each_piece(s, p, [&](const slice& piece) { pieces_.append(piece); });
+      pieces_.close();
+    }
+    return pieces_;
+  }
+
   std::span<const sequence> sequences_;
   const Slicer& slicer_;
   const Cost& cost_;
@@ -251,6 +263,7 @@ class order_search {
   by_pass<std::vector<std::vector<slice>>> slices_;  // by place
   splitmix& random_;
   const solvers::search_options& options_;
+  const common_cuts* cuts_;
   solvers::improve::move_counts<Moves> counts_;
   std::uint64_t priced_{};
   // Scratch, kept for its capacity.
@@ -258,6 +271,7 @@ class order_search {
   std::vector<double> targets_;
   micropacks made_;
   micropacks window_;
+  micropacks pieces_;
 };
 
 }  // namespace slimpack::detail
