@@ -21,8 +21,8 @@ namespace slimpack::detail {
 /// Source    (1+1)-ES with step size control (I. Rechenberg, 1973), on random subspaces; derived
 template <class Score, class Spent>
 void evolve(partition_rule parent, seconds of_parent, double step, splitmix& random, const Score& score,
-            const Spent& spent, bool common_cuts,
-            const solvers::search_options& options = solvers::default_search_options) {
+            const Spent& spent,
+            const solvers::search_options& options = solvers::default_search_options, bool common_cuts = false) {
   constexpr std::size_t ratios = 2 * solvers::size_ratios::all().size();
   // No exp: libraries choose among implementations by processor, and plans must not.
   const auto factor = [](double up) { return up < 0 ? 1 / (1 - up) : 1 + up; };

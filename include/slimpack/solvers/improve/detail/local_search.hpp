@@ -92,7 +92,7 @@ class local_search {
     if (tried_->spent()) return;
     const auto walk = [&](const partition_rule& from, seconds of_from, double step) {
       evolve(from, of_from, step, random_, [&](const partition_rule& c) { return tried_->consider(c); },
-             [&] { return tried_->spent(); }, batch_.common_cuts, options_);
+             [&] { return tried_->spent(); }, options_, batch_.common_cuts);
     };
     const partition_rule first = tried_->best();
     const seconds of_first = tried_->of_best();
