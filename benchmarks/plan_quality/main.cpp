@@ -1,6 +1,6 @@
 // slimpack-bench-plan_quality: how good plans are, beside the figures they are meant to reach.
 //
-//   slimpack-bench-plan_quality [--only table,bounds,balance,realistic,time,growth,ranks,ablation,exchange,frames,chunks,refit] [--quick] [--seeds 1,2,3]
+//   slimpack-bench-plan_quality [--only table,bounds,balance,realistic,time,growth,ranks,ablation,exchange,frames,chunks,calls,refit] [--quick] [--seeds 1,2,3]
 //   [--models mixtral-8x22b,deepseek-v3] [--rows FILE] [FOLDER]
 //
 // refit is measured where --only names it: it judges constants, not plans. --models: of the realistic part, which takes
@@ -34,7 +34,7 @@ struct part {
 constexpr part parts[] = {{"table", quality::table},         {"bounds", quality::bounds}, {"balance", quality::balance},
                           {"realistic", quality::realistic}, {"time", quality::planning}, {"growth", quality::growth},
                           {"ranks", quality::ranks},         {"ablation", quality::ablation}, {"exchange", quality::exchanges}, {"frames", quality::frames},
-                          {"chunks", quality::chunks},
+                          {"chunks", quality::chunks},       {"calls", quality::calls},
                           {"refit", quality::refit, true}};
 
 int complain() {

@@ -9,6 +9,7 @@ struct plain {
 
 #ifdef SLIMPACK_REPAIRED
 struct overheads : plain { seconds overhead(pass, int) const; };
+struct calls : plain { seconds call_overhead(pass, int) const; };
 struct packs : plain { using plain::time; seconds time(std::span<const slice>, pass, int) const; };
 struct usefuls : plain { seconds useful(const slice&, pass, int) const; };
 struct leasts : plain { seconds least(const slice&, pass, int) const; };
@@ -22,6 +23,7 @@ struct divided : plain { int parts() const; };
 struct weights : plain { seconds weight_time(const slice&, int) const; };
 #else
 struct overheads : plain { double overhead; };                                             // data
+struct calls : plain { seconds call_overhead(const slice&, pass, int) const; };            // of a slice
 struct packs : plain { using plain::time; seconds time(std::span<const slice>, pass, int); };  // not const
 struct usefuls : plain { seconds useful(const slice&, pass) const; };                      // a parameter too few
 struct leasts : plain { seconds least(slice&, pass, int) const; };                         // of slices that it may change
@@ -37,6 +39,8 @@ struct weights : plain { private: seconds weight_time(const slice&, int) const; 
 
 // expected-diagnostic: a cost model's overhead(pass, int part) is public, const and gives seconds
 auto a = pack_overhead(overheads{}, pass::forward, 0);
+// expected-diagnostic: a cost model's call_overhead(pass, int part) is public, const and gives seconds
+auto m = call_overhead_of(calls{}, pass::forward, 0);
 // expected-diagnostic: a cost model's time(span<const slice>, pass, int part) is public, const and gives seconds
 auto b = pack_time(packs{}, {}, pass::forward, 0);
 // expected-diagnostic: a cost model's useful(const slice&, pass, int part) is public, const and gives seconds

@@ -46,6 +46,7 @@ struct full {
 
 TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
   EXPECT_EQ(pack_overhead(plain{}, pass::forward, 0), seconds{0});
+  EXPECT_EQ(call_overhead_of(plain{}, pass::forward, 0), seconds{0});
   EXPECT_EQ(pack_time(plain{}, std::span<const slice>(both), pass::backward, 0), seconds{28});
   EXPECT_EQ(useful_time(plain{}, ten, pass::backward, 0), seconds{20});
   EXPECT_EQ(message_time(plain{}, {10}, pass::forward, 0), seconds{0});
@@ -75,6 +76,20 @@ struct with_overhead : plain {
 
 TEST(CostHooks, AddTheOverheadOncePerPack) {
   EXPECT_EQ(pack_time(with_overhead{}, std::span<const slice>(both), pass::forward, 0), seconds{114});
+}
+
+struct with_calls : with_overhead {
+  [[nodiscard]] seconds call_overhead(pass p, int part) const { return {p == pass::forward ? 0.25 + part : 0.5}; }
+};
+struct of_packs_with_calls : full {
+  [[nodiscard]] seconds call_overhead(pass, int) const { return {0.5}; }
+};
+
+TEST(CostHooks, AddTheOverheadOfACallOncePerSlice) {
+  EXPECT_EQ(call_overhead_of(with_calls{}, pass::forward, 2), seconds{2.25});
+  EXPECT_EQ(pack_time(with_calls{}, std::span<const slice>(both), pass::forward, 0), seconds{114.5});
+  EXPECT_EQ(pack_time(with_calls{}, std::span<const slice>(both), pass::backward, 0), seconds{129});
+  EXPECT_EQ(pack_time(of_packs_with_calls{}, std::span<const slice>(both), pass::forward, 0), seconds{2001}) << "beside packs' own times";
 }
 
 }  // namespace

@@ -23,10 +23,11 @@ TEST(Quadratic, IsTheSameOnEveryPart) {
   EXPECT_EQ(quadratic{}.time(s, pass::forward, 0), quadratic{}.time(s, pass::forward, 7));
 }
 
-TEST(Quadratic, ChargesAPackAndAMessageTheSameInBothPasses) {
-  constexpr quadratic cost{.per_pack = {6e-5}, .hop = {2e-5}};
+TEST(Quadratic, ChargesAPackACallAndAMessageTheSameInBothPasses) {
+  constexpr quadratic cost{.per_pack = {6e-5}, .per_call = {3e-5}, .hop = {2e-5}};
   for (const pass p : {pass::forward, pass::backward}) {
     EXPECT_EQ(cost.overhead(p, 3), seconds{6e-5});
+    EXPECT_EQ(cost.call_overhead(p, 3), seconds{3e-5});
     EXPECT_EQ(cost.message({1}, p, 0), cost.message({1000}, p, 5));
     EXPECT_EQ(cost.message({1}, p, 0), seconds{2e-5});
   }
@@ -41,10 +42,10 @@ TEST(Quadratic, BalancesLinearAndAttentionOver49152TokensByDefault) {
 TEST(Quadratic, PrintsWhatWouldBuildIt) {
   std::ostringstream text;
   text << quadratic{
-      .linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, .per_pack = {5}, .hop = {6}};
+      .linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, .per_pack = {5}, .per_call = {7}, .hop = {6}};
   EXPECT_EQ(text.str(),
             "costs::quadratic{.linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, "
-            ".per_pack = {5}, .hop = {6}}");
+            ".per_pack = {5}, .per_call = {7}, .hop = {6}}");
 }
 
 }  // namespace

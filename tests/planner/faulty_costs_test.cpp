@@ -17,6 +17,7 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -27,7 +28,7 @@ namespace slimpack::faulty_costs_test {
 namespace {
 
 enum class hook : unsigned char {
-  time, pack, overhead, message, exchange, weight_time, useful, least, kept, memory
+  time, pack, overhead, call_overhead, message, exchange, weight_time, useful, least, kept, memory
 };
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -52,6 +53,7 @@ struct faulty {
     return pack.empty() ? sum : seconds{or_wrong(sum.value, hook::pack, pack.front(), p, part)};
   }
   [[nodiscard]] seconds overhead(pass p, int part) const { return {or_wrong(6.4e-5, hook::overhead, {}, p, part)}; }
+  [[nodiscard]] seconds call_overhead(pass p, int part) const { return {or_wrong(1e-6, hook::call_overhead, {}, p, part)}; }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const {
     return {or_wrong(2.4e-5, hook::message, {{}, {0}, size}, p, part)};
   }
@@ -186,6 +188,21 @@ TEST(FaultyCosts, AreNamedInEveryHook) {
     expect_refused(apart, wrong_in(hook::weight_time, wrong), 1, {" s for the weight gradients of slice [", " on part 1; times"});
     expect_refused(search, wrong_in(hook::kept, wrong), 1, {" bytes for what is kept of slice [", ", on stage 1; amounts of memory"});
     expect_refused(search, wrong_in(hook::memory, wrong), 1, {" bytes for a rate of memory_rates, on stage 1; amounts"});
+  }
+}
+
+/// Right until planning has begun: the longest sequence is asked about before.
+struct late_call_overhead : costs::quadratic {
+  double wrong{};
+  std::shared_ptr<int> asked = std::make_shared<int>();
+  [[nodiscard]] seconds call_overhead(pass, int) const { return {++*asked <= 4 ? 0 : wrong}; }
+};
+
+TEST(FaultyCosts, AreNamedInTheOverheadOfACall) {
+  for (const double wrong : {nan, -1.0}) {
+    const result<plan> made = planner{shape{.stages = 2}, slicers::equal_cost{}, late_call_overhead{{}, wrong}}(mixed);
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().detail.find(" s for the overhead of a call, "), std::string::npos) << made.error().detail;
   }
 }
 

@@ -40,6 +40,7 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
     EXPECT_EQ(one.message, other.message);
     for (int part = 0; part < on.parts(); ++part) {
       EXPECT_EQ(pack_overhead(model, p, part), pack_overhead(cost, p, part));
+      EXPECT_EQ(call_overhead_of(model, p, part), call_overhead_of(cost, p, part));
       for (std::size_t i = 0; i < packs.of(p).size(); ++i) EXPECT_EQ(pack_time(model, packs.of(p)[i], p, part), pack_time(cost, packs.of(p)[i], p, part));
       for (const slice& s : packs.of(p).slices()) {
         EXPECT_EQ(model.time(s, p, part), cost.time(s, p, part));
@@ -77,7 +78,7 @@ TEST(AnyCost, AnswersAsTheModelDoes) {
   model.intermediate = 1024, model.vocabulary = 4096;
   const costs::transformer priced = costs::transformer::make(model, costs::gpus::h100(), on).value();
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    compare(costs::quadratic{.per_pack = {0.25}, .hop = {0.5}}, on, seed);
+    compare(costs::quadratic{.per_pack = {0.25}, .per_call = {0.125}, .hop = {0.5}}, on, seed);
     compare(priced, on, seed);
   }
 }

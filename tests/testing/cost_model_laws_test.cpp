@@ -39,6 +39,9 @@ struct negative {
 struct endless : lawful {
   [[nodiscard]] seconds overhead(pass, int) const { return {std::numeric_limits<double>::infinity()}; }
 };
+struct call_that_gives_back : lawful {
+  [[nodiscard]] seconds call_overhead(pass, int) const { return {-1e-9}; }
+};
 struct early_message : lawful {
   [[nodiscard]] seconds message(tokens, pass, int) const { return {-1e-9}; }
 };
@@ -58,6 +61,7 @@ TEST(CostModelLawsReport, FindsTimesThatAreNone) {
   EXPECT_GT(report_of(negative{}).broken(1), 0);
   EXPECT_GT(report_of(undefined_on_part_1{}).broken(1), 0);
   EXPECT_GT(report_of(endless{}).broken(1), 0);
+  EXPECT_GT(report_of(call_that_gives_back{}).broken(1), 0);
   expect_broken(early_message{}, {1, 3});  // twice a negative message is no larger
   expect_broken(more_useful_than_long{}, {1});
   expect_broken(all_weights{}, {1, 2, 3});  // what is left is less the longer the slice and the pack

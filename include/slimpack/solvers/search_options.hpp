@@ -75,7 +75,7 @@ struct search_options {
                               ///< pass, to begin with
   double alignment_chance{0.3};  ///< [0, 1] that a child has another
   double alignment_most{1};      ///< [0, 10]
-  double piece_quanta{0.03};   ///< [0, 1e6] what a piece counts as besides, in quanta, where the cost model has no overhead
+  double piece_quanta{0.1};   ///< [0, 1e6] what a piece counts as besides, in quanta, where the cost model has no overhead
 
   // Packs that are tried before chance has its turn (improve/detail/candidates.hpp).
   double larger_backward{1.6};      ///< [0.1, 10] times as large backward packs, tried

@@ -91,11 +91,12 @@ void check_pack(report& r, const Cost& cost, std::span<const slice> pack, pass p
   }
   const seconds overhead = pack_overhead(cost, p, part);
   const seconds together = pack_time(cost, pack, p, part);
+  const seconds calls = call_overhead_of(cost, p, part) * static_cast<double>(pack.size());
   r.check(2, is_time(together) && at_most(overhead + largest, together),
           "a pack costs no less than its overhead and its largest member", "pack of", pack.size(), "slices takes",
           together, "its overhead", overhead, "its largest member", largest, p, "on part", part);
-  r.check(2, at_most(least, together), "a pack costs no less than its overhead and the least times of its slices",
-          "pack of", pack.size(), "slices takes", together, "these", least, p, "on part", part);
+  r.check(2, at_most(least + calls, together), "a pack costs no less than its overhead, the least times of its slices and their calls",
+          "pack of", pack.size(), "slices takes", together, "these", least + calls, p, "on part", part);
   r.check(2, at_least(together - weights, overhead + rest, together),
           "without weight gradients, a pack costs no less than its overhead and any member", "pack of", pack.size(),
           "slices takes", together - weights, "overhead", overhead, "a member", rest, p, "on part", part);
@@ -113,6 +114,8 @@ template <class Cost>
 void check_messages(report& r, const Cost& cost, tokens size, pass p, int part) {
   const seconds overhead = pack_overhead(cost, p, part);
   r.check(1, is_time(overhead), "times are finite and not negative", "overhead", overhead, p, "on part", part);
+  const seconds call = call_overhead_of(cost, p, part);
+  r.check(1, is_time(call), "times are finite and not negative", "overhead of a call", call, p, "on part", part);
   const seconds t = message_time(cost, size, p, part);
   r.check(1, is_time(t), "times are finite and not negative", "message of", size, "tokens takes", t, p, "from part",
           part);

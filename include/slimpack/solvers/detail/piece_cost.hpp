@@ -34,9 +34,10 @@ class piece_cost final : public any_cost {
     for (const pass p : both_passes)
       for (int part = 0; part < on.parts(); ++part)
         if (cost.overhead(p, part) > seconds{} || cost.call_overhead(p, part) > seconds{}) return;
+    const slice quantum{{}, {0}, on.quantum};
     for (const pass p : both_passes)
       for (int part = 0; part < on.parts(); ++part)
-        assumed_[p].push_back(cost.time({{}, {0}, on.quantum}, p, part) * quanta);
+        assumed_[p].push_back(cost.of_pack(std::span(&quantum, 1), p, part) * quanta);
   }
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const override { return cost_->time(s, p, part); }
