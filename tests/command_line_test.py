@@ -63,7 +63,7 @@ class CommandLine(unittest.TestCase):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
-                       "recompute memory-table hop layers reduction cost planner compare explain effort weight-gradients divide threads time-limit json trace timeline graph").split():
+                       "recompute memory-table hop call-overhead layers reduction cost planner compare explain effort weight-gradients backward-cuts divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)

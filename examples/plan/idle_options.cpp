@@ -19,6 +19,8 @@ void check_planners(const CLI::App& app, const options& o) {
     throw bad_usage{"--search-report is of the planner slimpack, which is not asked; leave it out"};
   if (o.weights == slimpack::weight_gradients::apart && !plans_with(o, "slimpack"))
     throw bad_usage{"--weight-gradients apart is for the planner slimpack; " + o.planner + " has them together"};
+  if (o.cuts == slimpack::backward_cuts::forward_cuts && !plans_with(o, "slimpack"))
+    throw bad_usage{"--backward-cuts forward is for the planner slimpack; " + o.planner + " is not asked to"};
   // Other planners than these two put each sequence on one replica, by rules of their own.
   const bool divides = plans_with(o, "slimpack") || plans_with(o, "milp");
   for (const char* const name : {"--sharers", "--exchange", "--divide"})
@@ -43,7 +45,7 @@ void check_replicas(const CLI::App& app, const options& o) {
 void check_forward_only(const CLI::App& app, const options& o) {
   if (o.planner != "slimpack")
     throw bad_usage{"--forward-only is of the planner slimpack; leave out --planner " + o.planner};
-  for (const char* const name : {"--compare", "--auto", "--sharers", "--exchange", "--divide", "--effort", "--weight-gradients",
+  for (const char* const name : {"--compare", "--auto", "--sharers", "--exchange", "--divide", "--effort", "--weight-gradients", "--backward-cuts",
                                  "--reduction", "--explain", "--search-report"})
     if (app.get_option(name)->count() > 0)
       throw bad_usage{"--forward-only plans one pass by a search of its own, and leaves nothing to choose for " + std::string(name) +

@@ -28,13 +28,13 @@
 namespace cli {
 namespace {
 
-slimpack::costs::quadratic quadratic_named(const std::string& text, slimpack::seconds hop, int chunks) {
+slimpack::costs::quadratic quadratic_named(const std::string& text, slimpack::seconds call, slimpack::seconds hop, int chunks) {
   const std::vector<double> values = numbers_of(text);
   if (values.size() != 5)
     throw bad_usage{"--cost 'quadratic:" + text +
                     "' needs five numbers that are not negative: "
                     "LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD"};
-  return quadratic_of(std::span(values).first<5>(), hop, chunks);
+  return quadratic_of(std::span(values).first<5>(), call, hop, chunks);
 }
 
 void check_planner(const std::string& option, const std::string& name) {
@@ -76,7 +76,7 @@ void resolve_cost(options& o) {
       throw bad_usage{"--auto needs --cost transformer or profiled; a quadratic cost prices one stage of one shape"};
     if (o.memory_table)
       throw bad_usage{"--memory-table needs --cost transformer or profiled; a quadratic cost knows no bytes"};
-    o.quadratic = quadratic_named(cost.substr(kind.size() + 1), *o.hop, o.layout.shape.chunks);
+    o.quadratic = quadratic_named(cost.substr(kind.size() + 1), o.call, *o.hop, o.layout.shape.chunks);
     o.prices = prices::quadratic;
     return;
   }
@@ -185,6 +185,7 @@ struct answer {
 /// What the texts mean, and which go together.
 void resolve(options& o, const std::optional<std::string>& memory, const std::optional<std::string>& compare) {
   if (o.hop && !std::isfinite(o.hop->value)) throw bad_usage{"--hop must be a number of seconds"};
+  if (!std::isfinite(o.call.value)) throw bad_usage{"--call-overhead must be a number of seconds"};
   slimpack::shape& on = o.layout.shape;
   if (std::int64_t{on.stages} * on.chunks > 65536) throw bad_usage{"--pp times --vpp must be at most 65536"};
   resolve_cost(o);
@@ -215,7 +216,7 @@ int complain(std::string line, int status) {
 std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
-  std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together",
+  std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together", cuts = "anywhere",
               divide = dividers[0], exchange = exchanges[0], reduction = "overlapped", imbalance;
   std::string layers = "even", memory, memory_table, compare, model, gpu, json, trace, timeline, graph, from;
   bool automatic = false;
@@ -328,6 +329,9 @@ std::variant<options, int> parse(int argc, char** argv) {
                            "JSON of the tensors that a training stack saves [flash attention, nothing fused]");
   auto* hop_option = add(machine, "--hop", hop, "SECONDS", "Time of a message between stages [from the network]")
                          ->check(CLI::Range(0.0, 1e12));
+  add(machine, "--call-overhead", o.call.value, "SECONDS",
+      "What each piece costs besides, in each pass, where the trainer is called piece by piece [0]")
+      ->check(CLI::Range(0.0, 1e12));
   add(machine, "--cost", o.cost_text, "COST",
       "measured, from the shipped tables of the GPU; transformer, from its figures; transformer:sheet, what single large\n"
       "kernels sustain; profiled:DIR, from tables of your own; or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,\n"
@@ -348,6 +352,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(planning, "--weight-gradients", weights, "WHEN",
       "together with those of inputs, or apart where that fills a wait: for trainers that can [together]")
       ->check(CLI::IsMember({"together", "apart"}));
+  add(planning, "--backward-cuts", cuts, "WHERE",
+      "anywhere; or forward, where forward is cut, for trainers whose backward takes whole forward pieces: both passes are then\n"
+      "cut at the same places [anywhere]")
+      ->check(CLI::IsMember({"anywhere", "forward"}));
   add(planning, "--sharers", o.sharers, "N",
                              "Replicas that may share a sequence; 1 where the trainer cannot [any number]")
                              ->check(degree);
@@ -442,6 +450,7 @@ std::variant<options, int> parse(int argc, char** argv) {
                          : again == "full"      ? recompute::full
                                                 : recompute::none;
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
+    if (cuts == "forward") o.cuts = slimpack::backward_cuts::forward_cuts;
     const auto given = [](const CLI::Option* option) { return option->count() > 0; };
     if (automatic)
       o.automatic = {gpus,

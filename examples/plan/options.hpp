@@ -7,6 +7,7 @@
 #include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>
+#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/io/lengths.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/shapes/layout.hpp>
@@ -60,6 +61,7 @@ struct options {
   std::optional<std::filesystem::path> imbalances;    ///< of each layer with experts
   std::string of_experts;                             ///< an option about experts beside --ep that is given, or none
   std::optional<slimpack::seconds> hop;
+  slimpack::seconds call{};  ///< of each piece besides, where the trainer is called piece by piece
   std::string cost_text;                                ///< as typed, empty where it is not
   cli::prices prices{cli::prices::automatic};
   std::optional<slimpack::costs::quadratic> quadratic;  ///< when the cost is quadratic
@@ -71,6 +73,7 @@ struct options {
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   std::string effort_text;
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};
+  slimpack::backward_cuts cuts{slimpack::backward_cuts::any};
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
   slimpack::costs::reduction reduction{};

@@ -7,6 +7,7 @@
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
 #include <slimpack/solvers/forward.hpp>
+#include <slimpack/solvers/refined.hpp>
 
 #include <optional>
 #include <utility>
@@ -21,13 +22,26 @@ solvers::two_phase solver_of(const request& asked) {
           .threads = asked.threads, .report = asked.report};
 }
 
+/// Calls with a solver, or with one around it that cuts both passes at the cuts of either.
+template <class Solver, class Call>
+auto at_cuts(backward_cuts cuts, const Solver& solver, const Call& call) {
+  return cuts == backward_cuts::any ? call(solver) : call(solvers::refined<Solver>{solver});
+}
+
+/// Calls with the solver that slimpack's own plans have.
+template <class Call>
+auto with_cuts(const request& asked, const Call& call) {
+  if (asked.by_estimates) return at_cuts(asked.cuts, solvers::two_phase_estimated{solver_of(asked)}, call);
+  return at_cuts(asked.cuts, solver_of(asked), call);
+}
+
 template <class Cost, class Schedule>
 result<plan> slimpack_plan(const request& asked, std::span<const tokens> lengths, const Cost& cost, const Schedule& schedule) {
   if (asked.forward_only)
     return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}.plan_forward(lengths, asked.stop);
-  if (asked.by_estimates)
-    return planner{asked.shape, slicers::equal_cost{}, cost, solvers::two_phase_estimated{solver_of(asked)}, schedule}(lengths, asked.stop);
-  return planner{asked.shape, slicers::equal_cost{}, cost, solver_of(asked), schedule}(lengths, asked.stop);
+  return with_cuts(asked, [&](const auto& solver) {
+    return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}(lengths, asked.stop);
+  });
 }
 
 /// Calls with the schedule that slimpack's own plans have.
@@ -90,8 +104,9 @@ result<rank_plan> plan_of_replica(const request& asked, std::span<const tokens> 
   result<rank_plan> made = std::visit(
       [&](const auto& cost) {
         return with_schedule(asked, [&](const auto& schedule) {
-          const solvers::two_phase_estimated solver{solver_of(asked)};
-          return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}.of_replica(lengths, replica, asked.stop);
+          return at_cuts(asked.cuts, solvers::two_phase_estimated{solver_of(asked)}, [&](const auto& solver) {
+            return planner{asked.shape, slicers::equal_cost{}, cost, solver, schedule}.of_replica(lengths, replica, asked.stop);
+          });
         });
       },
       any);

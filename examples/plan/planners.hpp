@@ -7,6 +7,7 @@
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/transformer.hpp>
+#include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -42,6 +43,7 @@ struct request {
   slimpack::solvers::sharing_zones zone{};  ///< of zeppelin
   bool by_estimates{};  ///< of slimpack's own plans: divide::estimated, else divide::searched
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
+  slimpack::backward_cuts cuts{slimpack::backward_cuts::any};  ///< of slimpack's own plans
   bool forward_only{};  ///< plan the forward alone, to evaluate; of slimpack's own plans
   std::size_t threads{0};  ///< to plan with, 0: one per core; plans do not depend on it
   slimpack::solvers::search_report* report{nullptr};  ///< takes what slimpack's own search did

@@ -68,6 +68,18 @@ void print_shared(std::ostream& out, const plan& p, bool verbose) {
       << (least == most ? "" : std::to_string(least) + " to ") << most << " replicas each (--verbose lists them)\n";
 }
 
+/// Who is called piece by piece asks how often.
+void print_calls(std::ostream& out, const options& o, const plan& p) {
+  if (o.cuts == backward_cuts::any && o.call == seconds{}) return;
+  std::size_t packs[2]{}, pieces[2]{};
+  for (const replica_plan& r : p.replicas)
+    for (const pass direction : {pass::forward, pass::backward}) {
+      const micropacks& all = r.partition.of(direction);
+      packs[direction == pass::backward] += all.size(), pieces[direction == pass::backward] += all.slices().size();
+    }
+  out << "pieces    " << pieces[0] << " in " << packs[0] << " forward packs, " << pieces[1] << " in " << packs[1] << " backward packs\n";
+}
+
 void print_batch(std::ostream& out, const setting& s, const row& first) {
   const options& o = s.options;
   const plan& p = first.plan.value();
@@ -98,6 +110,7 @@ void print_batch(std::ostream& out, const setting& s, const row& first) {
         << amount(margin.fragments) << ", workspaces " << amount(margin.workspaces) << ", communicators " << amount(margin.communicators);
   }
   out << "\n";
+  print_calls(out, o, p);
   print_shared(out, p, o.verbose);
   out << "\n";
 }

@@ -208,6 +208,7 @@ costs::stage_options trainer_of(const setting& s, const costs::model_shape& mode
           .tensors = s.tensors,
           .layers = on.layers,
           .hop = s.options.hop,
+          .call = s.options.call,
           .longest = s.longest};
 }
 
@@ -291,6 +292,7 @@ request request_of(const setting& s, const std::string& planner, const shapes::l
           .zone = s.model && s.device ? solvers::sharing_zones::of(*s.model, *s.device, on.shape) : solvers::sharing_zones{},
           .by_estimates = o.by_estimates,
           .weights = o.weights,
+          .cuts = o.cuts,
           .forward_only = o.forward_only,
           .threads = o.threads};
 }
@@ -309,6 +311,7 @@ result<costs::transformer> transformer_on(const setting& s, const costs::model_s
                                    {.recompute = on.recompute,
                                     .reduction = s.options.reduction,
                                     .layers = on.layers,
+                                    .call = s.options.call,
                                     .hop = s.options.hop,
                                     .tensors = s.tensors,
                                     .routing = routing_of(s, model)});

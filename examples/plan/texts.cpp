@@ -56,12 +56,13 @@ std::string seed_fault(const std::string& text) {
   return sound ? std::string{} : text + " is no whole number from 0 to 18446744073709551615";
 }
 
-slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds hop, int chunks) {
+slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds call, slimpack::seconds hop, int chunks) {
   return {.linear = of_stage[0] / chunks,
           .attention = of_stage[1] / chunks,
           .backward_linear = of_stage[2],
           .backward_attention = of_stage[3],
           .per_pack = {of_stage[4]},
+          .per_call = call,
           .hop = hop};
 }
 

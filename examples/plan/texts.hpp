@@ -32,7 +32,7 @@ std::string seed_fault(const std::string& text);
 
 /// LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD of a whole stage, as the cost of each of its chunks: an even
 /// share of the work, and the overhead of a pack each.
-slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds hop, int chunks);
+slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds call, slimpack::seconds hop, int chunks);
 
 /// "80GiB", "80 gib" or "8192tokens". Throws bad_usage.
 slimpack::memory_limit memory_of(const std::string& text);

@@ -34,7 +34,7 @@ slimpack::costs::quadratic quadratic_named(const std::string& text, int chunks) 
         "--cost '" + text +
         "' is unknown; write measured, or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD,HOP "
         "with six numbers that are not negative"};
-  return cli::quadratic_of(std::span(values).first<5>(), {values[5]}, chunks);
+  return cli::quadratic_of(std::span(values).first<5>(), {}, {values[5]}, chunks);
 }
 
 /// Said before training, which takes long; writing itself is checked again.

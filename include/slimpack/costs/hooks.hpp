@@ -47,7 +47,7 @@
 ///
 /// `call_overhead` is for computes that are called piece by piece, which launch their kernels once a piece; `overhead` is what
 /// a pack costs however many pieces it has. It is added to either form of `time`, once for each slice, and no bound counts it.
-/// Measured times of slices (costs::profiled) have it already.
+/// Times of slices that a trainer measured in its own calls (profiling/driver.hpp) have it already.
 ///
 /// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own slices of it,
 /// in run order. A pack that holds slices of two rows pays for both.

@@ -73,6 +73,7 @@ class profiled {
   struct extras {
     std::vector<seconds> forward_overhead{};  ///< of each pack, by part; empty: none
     std::vector<seconds> backward_overhead{};
+    seconds call{};  ///< of each slice besides, in each pass, where samples were measured without it: of kernels, not of calls
     std::vector<seconds> weight_token{};  ///< of backward times (of packs, where these were measured, else of slices),
                                           ///< weight gradients of a token in a large pack, by part; what small packs
                                           ///< cost more is not theirs. Empty: not known
@@ -179,6 +180,7 @@ class profiled {
     const std::vector<seconds>& all = p == pass::forward ? beside_.forward_overhead : beside_.backward_overhead;
     return all.empty() ? seconds{} : all[static_cast<std::size_t>(part)];
   }
+  [[nodiscard]] seconds call_overhead(pass, int /*part*/) const noexcept { return beside_.call; }
   [[nodiscard]] seconds message(tokens size, pass, int /*part*/) const noexcept {
     return beside_.message + beside_.message_token * static_cast<double>(size.value);
   }
@@ -292,7 +294,7 @@ class profiled {
           return invalid("the " + name(p) + " overhead of part " + std::to_string(part) + " is " +
                          std::to_string(all[part].value) + " s");
     }
-    for (const auto& [what, t] : {std::pair{"a message", beside.message}, {"a message's token", beside.message_token},
+    for (const auto& [what, t] : {std::pair{"a call", beside.call}, {"a message", beside.message}, {"a message's token", beside.message_token},
                                   {"the reduction", beside.reduce}})
       if (!is_time(t)) return invalid(std::string(what) + " takes " + std::to_string(t.value) + " s");
     if (!beside.weight_token.empty() && beside.weight_token.size() != parts)

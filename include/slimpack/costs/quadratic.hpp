@@ -26,7 +26,7 @@ struct quadratic {
   double backward_linear{2.0};    ///< backward over forward, linear layers
   double backward_attention{2.5}; ///< backward over forward, flash attention by operation count
   seconds per_pack{0.0};          ///< launch and framework time of a pack, forward and backward alike
-  seconds per_call{0.0};          ///< the same of a slice, where the compute is called piece by piece
+  seconds per_call{0.0};          ///< of each slice besides, where the compute is called piece by piece
   seconds hop{0.0};               ///< a message between neighbouring stages
 
   [[nodiscard]] constexpr seconds time(const slice& s, pass p, int /*part*/) const noexcept {

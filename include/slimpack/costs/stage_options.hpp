@@ -68,6 +68,7 @@ struct stage_options {
   double accumulation_traffic{0};
   double optimizer_traffic{52};    ///< bytes read and written a parameter, see profiled_of
   seconds launch{3e-5};            ///< of a layer's kernels, forward; backward twice
+  seconds call{};                  ///< of each piece besides, in each pass, where the trainer is called piece by piece
   tokens longest{1 << 20};         ///< prefix and queries up to which attention is tabulated
 };
 

@@ -48,6 +48,7 @@ struct transformer_options {
   costs::reduction reduction{costs::reduction::overlapped};
   std::vector<int> layers{};     ///< on each part; empty: even, what is left over to the inner parts first
   seconds launch{1e-5};          ///< of a layer's kernels in a pass that the device waits for (forward; backward twice)
+  seconds call{};                ///< of each piece besides, in each pass, where the trainer is called piece by piece
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
   saved_tensors tensors{saved_tensors::flash_attention()};  ///< what the trainer keeps for backward
   costs::routing routing{};      ///< of tokens to experts that ranks divide
@@ -109,6 +110,7 @@ class transformer {
   }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return at(part).of(p).priced(s); }
   [[nodiscard]] seconds overhead(pass p, int part) const { return at(part).of(p).overhead; }
+  [[nodiscard]] seconds call_overhead(pass, int /*part*/) const { return call_; }
   [[nodiscard]] seconds time(std::span<const slice> pack, pass p, int part) const {
     const slimpack::detail::pass_rates& r = at(part).of(p);
     seconds sum{};
@@ -165,7 +167,7 @@ class transformer {
   transformer(model_shape model, gpu device, const shape& on, options with)
       : transformer(std::move(model), std::move(device), on, with.layers, with.routing,
                     {.distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors},
-                    {.compute = 1, .exposed = 1}, with.hop) {
+                    {.compute = 1, .exposed = 1}, with.call, with.hop) {
     const network net(device_);
     const slimpack::detail::sheet_rates rates(model_, device_, on, net, with.routing, with.recompute, with.launch);
     const std::vector<layer> all = slimpack::detail::layers_of(model_, on, with.routing);
@@ -205,7 +207,7 @@ class transformer {
                      .recompute = with.recompute,
                      .sequence_parallel = with.sequence_parallel,
                      .tensors = with.tensors},
-                    with.slowdown, with.hop) {
+                    with.slowdown, with.call, with.hop) {
     const network net(device_);
     const kernel_times kernels = slimpack::detail::sustained_kernels(device_);
     const slimpack::detail::training_rates rates(model_, on, layers_, kernels, net, with);
@@ -226,8 +228,8 @@ class transformer {
 
   /// What both have in common.
   transformer(model_shape model, gpu device, const shape& on, std::vector<int> layers, const costs::routing& routing,
-              const costs::memory& rule, slowdown by, std::optional<seconds> hop)
-      : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(layers)), hop_(hop),
+              const costs::memory& rule, slowdown by, seconds call, std::optional<seconds> hop)
+      : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(layers)), call_(call), hop_(hop),
         exchange_(model_, on, layers_, rule.recompute, network(device_), by.exposed),
         states_(slimpack::detail::stage_states::of(model_, on, layers_, rule, routing)) {
     const network net(device_);
@@ -256,6 +258,7 @@ class transformer {
   gpu device_;
   shape shape_;
   std::vector<int> layers_;
+  seconds call_;
   std::optional<seconds> hop_;
   row_exchange exchange_;
   slimpack::detail::stage_states states_;
