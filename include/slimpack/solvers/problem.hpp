@@ -13,8 +13,8 @@ struct problem {
   std::span<const tokens> lengths;  ///< a sequence_id is an index into it
   slimpack::shape shape;
   std::stop_token stop{};           ///< from outside, for wall-clock limits: a search ends early with its best
-  bool common_cuts{};  ///< who asks cuts both passes at the cuts of either (pricing/refine.hpp): what replicas that share a
-                       ///< sequence run together is priced so, since nobody can order it anew afterwards
+  bool common_cuts{};  ///< who asks runs both passes in pieces that they have in common (pricing/refine.hpp): a solver that heeds
+                       ///< it prices packs so, and answers with such pieces
 };
 
 }  // namespace slimpack

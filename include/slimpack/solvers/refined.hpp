@@ -23,14 +23,17 @@
 
 namespace slimpack::solvers {
 
-/// Another solver's packs in pieces that both passes share, for trainers whose backward takes whole forward pieces
-/// (backward_cuts::forward_cuts): priced by the piece, ordered anew, and listed so in the plan file. Forward and
-/// backward packs stay apart. A sequence whose pieces run backward one by one needs accumulators of dK and dV, which are priced.
-/// Replicas that share a sequence (DP-Merge) keep the order that the solver found for all of them together. A solver that
-/// heeds problem::common_cuts, as two_phase does, has priced their pieces before it ordered them; the packs of another
-/// keep their order, too, and what its pieces hold beyond the limit is out_of_memory.
+/// Packs in pieces that both passes share, for trainers whose backward takes whole forward pieces
+/// (backward_cuts::forward_cuts): priced by the piece, and listed so in the plan file. Forward and backward packs stay apart:
+/// each is a union of pieces of its own. A sequence whose pieces run backward one by one needs accumulators of dK and dV, which
+/// are priced.
+/// A solver that heeds problem::common_cuts, as two_phase does, searches for packs whose passes are cut at the same places
+/// where that costs little, and so have few pieces, at what the cost model says that each costs (call_overhead,
+/// costs/hooks.hpp); their order stays. The packs of another solver are cut at the cuts of either pass and ordered anew. Where
+/// its replicas share a sequence (DP-Merge), they keep the order that it found for all of them together, and what its
+/// pieces hold beyond the limit is out_of_memory.
 /// The solver's threads are what replicas are cut and ordered on, too.
-/// Source    common refinement, pricing/refine.hpp; derived
+/// Source    common refinement, pricing/refine.hpp, and cuts that are moved to each other, pack/align.hpp; derived
 /// Law       every backward slice is one forward slice
 /// Errors    those of the solver
 ///           out_of_memory: the schedule finds no order for the pieces within the limit
@@ -75,7 +78,7 @@ struct refined {
   }
 
  private:
-  /// The packs of some replicas as pieces that both passes share, in order.
+  /// The packs of some replicas as pieces that both passes share, in order: those of a solver that heeds common_cuts are so already.
   template <class Cost, class Schedule>
   [[nodiscard]] result<solution> in_pieces(solution&& found, std::span<const std::uint32_t> replicas, const problem& batch,
                                            const Cost& cost, const Schedule& schedule) const {
@@ -87,10 +90,10 @@ struct refined {
     if (!rates) return std::move(rates).error();
     result<void> ordered = slimpack::detail::for_each_index(replicas.size(), threads(), [&](std::size_t i) -> result<void> {
       replica_solution& r = found.replicas[replicas[i]];
-      partition pieces = common_refinement(r.partition);
-      const bool in_pieces_already = pieces == r.partition;
-      r.partition = std::move(pieces);
-      if (shares[replicas[i]] || in_pieces_already) return success();
+      partition alike = common_refinement(r.partition);
+      const bool has_order = shares[replicas[i]] || alike == r.partition;
+      r.partition = std::move(alike);
+      if (has_order) return success();
       return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule);
     });
     if (!ordered) return std::move(ordered).error();

@@ -62,11 +62,11 @@ class piece_cost final : public any_cost {
   }
   [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
                                 weight_gradients weights, std::span<const shared_row> shared) const override {
-    const partition pieces = common_refinement(packs);
-    workload w = cost_->priced(pieces, on, rates, weights, shared);
-    count_calls(pieces.forward, pass::forward, w.forward.time);
+    const partition alike = common_refinement(packs);
+    workload w = cost_->priced(alike, on, rates, weights, shared);
+    count_calls(alike.forward, pass::forward, w.forward.time);
     for (std::vector<seconds>* const times : {&w.backward.time, &w.split.inputs, &w.split.weights})
-      if (!times->empty()) count_calls(pieces.backward, pass::backward, *times);
+      if (!times->empty()) count_calls(alike.backward, pass::backward, *times);
     return w;
   }
   [[nodiscard]] bool has_pack_times() const noexcept override { return cost_->has_pack_times(); }
@@ -76,10 +76,10 @@ class piece_cost final : public any_cost {
   [[nodiscard]] seconds assumed(pass p, int part) const noexcept {
     return assumed_[p].empty() ? seconds{} : assumed_[p][static_cast<std::size_t>(part)];
   }
-  void count_calls(const micropacks& pieces, pass p, std::vector<seconds>& times) const {
+  void count_calls(const micropacks& packs, pass p, std::vector<seconds>& times) const {
     if (assumed_[p].empty()) return;
     for (std::size_t cell = 0; cell < times.size(); ++cell)
-      times[cell] += assumed_[p][cell % parts_] * static_cast<double>(pieces[cell / parts_].size());
+      times[cell] += assumed_[p][cell % parts_] * static_cast<double>(packs[cell / parts_].size());
   }
 
   const any_cost* cost_;

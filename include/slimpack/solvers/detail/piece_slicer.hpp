@@ -9,6 +9,7 @@
 #include <slimpack/solvers/detail/any_slicer.hpp>
 
 #include <cmath>
+#include <limits>
 
 namespace slimpack::detail {
 
@@ -22,7 +23,7 @@ class piece_slicer final : public any_slicer {
   [[nodiscard]] slice next(const sequence& s, tokens at, pass p, const cut_budget& left, const any_cost& cost) const override {
     const slice rest = p == pass::forward ? slice{s.id, at, s.length - at} : slice{s.id, {0}, at};
     slice best{s.id, at, {0}};
-    double off = left.empty ? INFINITY : left.time.value;
+    double off = left.empty ? std::numeric_limits<double>::infinity() : left.time.value;
     slice grown = best;
     cuts_->each_piece(rest, p, [&](const slice& piece) {
       if (p == pass::backward) grown.begin = piece.begin;
