@@ -904,6 +904,22 @@ class CommandLine(unittest.TestCase):
         self.assertFalse(any('"W' in text for text in programs[:2]))
         self.assertIn('"W', programs[2])
 
+    def test_backward_cuts_and_calls(self):
+        lengths = self.file("l.txt", "".join(f"{n}\n" for n in range(100, 8100, 100)))
+        told = {}
+        for name, more in (("plain", []), ("calls", ["--call-overhead", "1e-3"]), ("forward", ["--call-overhead", "1e-3", "--backward-cuts", "forward"])):
+            out = self.plans("--lengths", lengths, *QUADRATIC, "--pp", "4", *more, "--json", self.outputs / "p.json")
+            told[name] = re.findall(r"^pieces +(\d+) in (\d+) forward packs, (\d+) in (\d+) backward packs$", out, re.M)
+            replica = json.loads((self.outputs / "p.json").read_text())["replicas"][0]
+            counted = [str(n) for kind in ("forward", "backward") for n in (sum(len(p["slices"]) for p in replica[kind]), len(replica[kind]))]
+            self.assertEqual([] if name == "plain" else [tuple(counted)], told[name])
+        (forward, _, backward, _), = told["forward"]
+        self.assertEqual(forward, backward)
+        for text, more in (("--backward-cuts forward is for the planner slimpack", ["--planner", "chunked", "--backward-cuts", "forward"]),
+                           ("--call-overhead", ["--call-overhead", "-1"]), ("--call-overhead", ["--call-overhead", "nan"]),
+                           ("--forward-only plans one pass", ["--forward-only", "--backward-cuts", "forward"])):
+            self.fails(2, [text], "--lengths", lengths, *QUADRATIC, *more)
+
     def test_unwritable_outputs(self):
         lengths = self.file("l.txt", "100\n200\n")
         for path in (self.folder / "missing" / "p.json", self.outputs, "/proc/p.json"):

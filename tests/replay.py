@@ -174,12 +174,13 @@ def flat(times):
 
 
 def check_prices(plan):
-    """Times of packs under costs::quadratic on each part: its share of the slices, a pack's overhead, and a hop to each other
-    sharer for each row that the pack is in."""
+    """Times of packs under costs::quadratic on each part: its share of the slices, a pack's overhead, that of a call for
+    each slice, and a hop to each other sharer for each row that the pack is in."""
     name, _, numbers = plan["cost"].partition(":")
     if name != "quadratic":
         return
     linear, attention, backward_linear, backward_attention, overhead = map(float, numbers.split(","))
+    call = float(plan.get("made_with", {}).get("options", {}).get("call-overhead", 0))
     for r, replica in enumerate(plan["replicas"]):
         hops = flat(replica["message"]["forward"])
         if plan["merges"] and plan["stages"] * plan["vpp"] == 1:
@@ -187,14 +188,15 @@ def check_prices(plan):
         for kind, of_linear, of_attention in (("forward", 1, 1), ("backward", backward_linear, backward_attention)):
             for i, pack in enumerate(replica[kind]):
                 slices = sum(of_linear * linear * n + of_attention * attention * n * (begin + (n + 1) / 2) for _, begin, n in pack["slices"])
-                time = overhead + slices / plan["vpp"]
+                calls = overhead + call * len(pack["slices"])
+                time = calls + slices / plan["vpp"]
                 for merge in plan["merges"]:
                     if r in merge["replicas"]:
                         place = merge["replicas"].index(r)
                         time += sum(row[place] == i for row in merge[kind]) * (len(merge["replicas"]) - 1) * hops[0]
                 told = flat(pack["time"])
                 if "weight_time" in pack:  # a launch of its own
-                    told = [inputs + weights - overhead for inputs, weights in zip(told, flat(pack["weight_time"]))]
+                    told = [inputs + weights - calls for inputs, weights in zip(told, flat(pack["weight_time"]))]
                 for one in told:
                     claim(close(one, time), f"replica {r}, {kind} pack {i}: {one} s, where its slices and rows take {time} s")
 
@@ -441,6 +443,10 @@ def check_origin(made, plan):
     claim(all(isinstance(value, str) for group in ("options", "batch") for value in made[group].values()), "options are texts")
     for name, key in (("dp", "dp"), ("pp", "stages"), ("tp", "tp"), ("cp", "cp"), ("vpp", "vpp"), ("ep", "ep"), ("quantum", "quantum")):
         claim(int(made["options"].get(name, 1)) == plan.get(key, 1), f"--{name} is the plan's")
+    if made["options"].get("backward-cuts") == "forward":
+        for r, replica in enumerate(plan["replicas"]):
+            pieces = {kind: sorted(tuple(s) for pack in replica[kind] for s in pack["slices"]) for kind in ("forward", "backward")}
+            claim(pieces["forward"] == pieces["backward"], f"replica {r} runs backward what it runs forward, piece by piece")
     for one in made["inputs"]:
         claim(set(one) - {"content"} == {"option", "name", "hash"} and len(one["hash"]) == 16, "inputs have an option, a name and a hash")
 

@@ -290,6 +290,29 @@ class Replay(unittest.TestCase):
             made = json.loads(kept)
             replica = made["replicas"][0]
 
+    def test_common_cuts(self):
+        """Each piece runs backward as it ran forward, and costs a call in each pass; plans with common cuts make fewer calls."""
+        for lengths, dp, pp, vpp, weights, divide in (("linux_source", 1, 8, 1, "together", "searched"), ("azure_code_2023", 4, 4, 1, "apart", "estimated"),
+                                                      ("narrativeqa_stories", 2, 4, 2, "together", "searched"), ("mooncake_conversation", 4, 2, 1, "together", "searched")):
+            cuts = {}
+            for where in ("anywhere", "forward"):
+                arguments = ["--lengths", str(DATA / "lengths" / f"{lengths}.txt"), *QUADRATIC, "--batch", "64", "--dp", str(dp), "--pp", str(pp),
+                             "--vpp", str(vpp), "--weight-gradients", weights, "--call-overhead", "6.4e-5", "--backward-cuts", where, "--effort", "fast"]
+                made = self.replays([*arguments, *(["--divide", divide] if dp > 1 else [])])
+                cuts[where] = [{tuple(s) for r in made["replicas"] for pack in r[kind] for s in pack["slices"]} for kind in ("forward", "backward")]
+            with self.subTest(lengths=lengths, dp=dp, pp=pp, vpp=vpp):
+                forward, backward = cuts["anywhere"]
+                self.assertNotEqual(forward, backward)
+                begins = {kind: {s[:2] for s in slices} for kind, slices in (("F", forward), ("B", backward))}
+                self.assertLess(len(cuts["forward"][0]), len(begins["F"] | begins["B"]), "than at the cuts of either pass")
+        moved = made["replicas"][0]["backward"][0]["slices"]
+        sequence, begin, length = next(s for s in moved if s[2] > 256)
+        at = moved.index([sequence, begin, length])
+        moved[at:at + 1] = [[sequence, begin + 128, length - 128], [sequence, begin, 128]]
+        made["cost"] = "cut"
+        with self.assertRaisesRegex(replay.Wrong, "piece by piece"):
+            replay.replay(made)
+
     def test_weight_gradients_apart(self):
         """On one stage, B and then W take as long as a B that has both, and their tokens are held as long."""
         made = self.replays(["--lengths", str(DATA / "lengths" / "gsm8k_sft.txt"), *QUADRATIC, "--batch", "64", "--memory", "3000tokens"])

@@ -74,7 +74,8 @@ namespace slimpack::costs {
                     .tensors = with.tensors};
   slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule, with.routing);
   slimpack::detail::step_ends ends = slimpack::detail::step_ends::of(model, on, count, states, wires, with);
-  profiled::extras beside{.memory = std::move(states.memory),
+  profiled::extras beside{.call = with.call,
+                          .memory = std::move(states.memory),
                           .pair_bytes = std::move(states.pair_bytes),
                           .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),
                           .reduce = ends.after,
