@@ -480,5 +480,12 @@ TEST(ProfiledOf, RefusesShapesThatTheModelCannotTake) {
   EXPECT_EQ(says({.stages = 2}, {.layers = {1, 1}}), "layers per part must be 2 counts of at least 1 that add up to 3");
 }
 
+TEST(ProfiledOf, TakesTheCallsOfPiecesFromTheTrainer) {
+  const bare gpu;
+  const profiled free = gpu.cost(three_layers(), {.stages = 3}), called = gpu.cost(three_layers(), {.stages = 3}, {.call = {0.25}});
+  EXPECT_EQ(call_overhead_of(free, pass::forward, 1), seconds{});
+  EXPECT_EQ(call_overhead_of(called, pass::backward, 2), seconds{0.25});
+}
+
 }  // namespace
 }  // namespace slimpack::profiled_of_test

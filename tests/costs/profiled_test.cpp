@@ -58,6 +58,7 @@ TEST(Profiled, TellsPassesAndPartsApart) {
 TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
   const profiled cost = profiled::make(sampled({}, 2, 0), {.forward_overhead = {{1}, {2}},
                                                            .backward_overhead = {{3}, {4}},
+                                                           .call = {9},
                                                            .message = {5},
                                                            .message_token = {0.5},
                                                            .memory = {{.fixed = 6}, {.fixed = 7}},
@@ -66,6 +67,7 @@ TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
                             .value();
   EXPECT_EQ(pack_overhead(cost, pass::forward, 1), seconds{2});
   EXPECT_EQ(pack_overhead(cost, pass::backward, 0), seconds{3});
+  EXPECT_EQ(call_overhead_of(cost, pass::backward, 1), seconds{9});
   EXPECT_EQ(message_time(cost, {10}, pass::forward, 0), seconds{10});  // 5 + 10 x 0.5
   EXPECT_EQ(memory_of(cost, 1)->fixed, 7);
   EXPECT_EQ(kept_of(cost, {{0}, {5}, {10}}, 1), bytes{3 * 10 * 15});  // 10 queries, 15 keys
@@ -75,6 +77,7 @@ TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
 TEST(Profiled, CostsNothingBesideUnlessTold) {
   const profiled cost = profiled::make(sampled({}, 1, 0)).value();
   EXPECT_EQ(pack_overhead(cost, pass::backward, 0), seconds{});
+  EXPECT_EQ(call_overhead_of(cost, pass::backward, 0), seconds{});
   EXPECT_EQ(message_time(cost, {10}, pass::forward, 0), seconds{});
   EXPECT_EQ(memory_of(cost, 0), std::nullopt);
 }
@@ -103,6 +106,7 @@ TEST(Profiled, RefusesWhatIsMissingOrNoTime) {
   EXPECT_EQ(refusal(wrong), "sample 0 (forward, part -1, 128 queries, 128 keys): parts are counted from 0 to 65535");
   EXPECT_EQ(refusal(good, {.forward_overhead = {{0}, {0}}}), "2 forward overheads for 1 parts");
   EXPECT_EQ(refusal(good, {.backward_overhead = {{-1}}}), "the backward overhead of part 0 is -1.000000 s");
+  EXPECT_EQ(refusal(good, {.call = {-1}}), "a call takes -1.000000 s");
   EXPECT_EQ(refusal(good, {.message = {-1}}), "a message takes -1.000000 s");
   EXPECT_EQ(refusal(good, {.pair_bytes = {-1}}), "a pair keeps -1.000000 bytes");
   EXPECT_EQ(refusal(good, {.memory = std::vector<memory_rates>(2)}), "2 memory rates for 1 parts: give one per stage");

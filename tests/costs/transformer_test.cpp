@@ -84,6 +84,13 @@ TEST(Transformer, TakesAtLeastTheTimeToReadWeightsForAPack) {
   EXPECT_DOUBLE_EQ(t.overhead(pass::forward, 0).value, 0.5);
 }
 
+TEST(Transformer, ChargesTheCallOfEachPieceBesides) {
+  const transformer t = tiny({.stages = 2}, {.launch = {0.5}, .call = {0.25}});
+  const std::vector<slice> two{of_length(4), of_length(2)};
+  EXPECT_DOUBLE_EQ(pack_time(t, two, pass::forward, 0).value, t.time(two, pass::forward, 0).value + 2 * 0.25);
+  EXPECT_DOUBLE_EQ(pack_time(t, two, pass::backward, 1).value, t.time(two, pass::backward, 1).value + 2 * 0.25);
+}
+
 // Gate and up again: 2 x 2 x 4 x 8 = 128 flops a token. Attention again: its forward of 1 s. All again: the layer, attention and launches included, but not
 // the head, whose input is kept.
 TEST(Transformer, ComputesAgainByHand) {

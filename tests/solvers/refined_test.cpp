@@ -155,6 +155,21 @@ TEST(RefinedSolver, KeepsTheLimitWithThePiecesOfReplicasThatShare) {
   }
 }
 
+// A sequence that runs backward in one pack, but in two pieces, has accumulators there: changes of the order count them.
+TEST(RefinedSolver, KeepsTheLimitWithAccumulatorsOfPiecesInOnePack) {
+  const with_bytes cost{{.per_pack = {6e-5}, .per_call = {1e-5}}};
+  for (const std::uint64_t seed : {19u, 31u, 40u}) {
+    testing::generator random(seed);
+    std::vector<tokens> lengths;
+    for (int i = 0; i < 40; ++i) lengths.push_back(random.length({20000}));
+    const shape on{.stages = 4, .memory = memory_limit{memory_unit::byte, 44.0 * static_cast<double>(tests::longest_of(lengths).value)}};
+    const result<plan> p = planner{on, slicers::equal_cost{}, cost, solvers::refined{solvers::two_phase{}}}(lengths);
+    ASSERT_TRUE(p) << "seed " << seed << ": " << p.error().detail;
+    const testing::report found = testing::plan_laws(p.value(), cost);
+    EXPECT_TRUE(found) << found;
+  }
+}
+
 /// A trainer's own solver around the shipped one, which knows nothing of common cuts.
 struct own {
   [[nodiscard]] result<solution> solve(const problem& batch, const auto& slicer, const auto& cost, const auto& schedule) const {

@@ -217,7 +217,8 @@ class order_search {
   }
 
   void describe(pass p) {
-    const pass_timing timing = timing_of(cuts_ ? in_pieces(p) : made_, p, cost_, parts_);
+    const micropacks& packs = cuts_ ? in_pieces(p) : made_;
+    const pass_timing timing = timing_of(packs, p, cost_, parts_);
     for (auto* list : {&change_.time, &change_.message}) list->clear();
     for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after}) list->clear();
     for (const seconds t : timing.time) change_.time.push_back(t.value);
@@ -225,8 +226,8 @@ class order_search {
     if (p == pass::forward && turn_wait_ > 0)
       for (auto cell = static_cast<std::size_t>(parts_) - 2; cell < change_.message.size(); cell += static_cast<std::size_t>(parts_))
         change_.message[cell] += turn_wait_;
-    for (std::size_t i = 0; i < made_.size(); ++i) {
-      const std::span<const slice> pack = made_[i];
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+      const std::span<const slice> pack = packs[i];
       change_.size.push_back(size_of(pack).value);
       if (p == pass::forward) continue;
       change_.needs.push_back(needs_of(pack));
@@ -238,7 +239,7 @@ class order_search {
       change_.gradient_running.push_back(running);
       change_.gradient_after.push_back(pack.back().begin.value);
     }
-    priced_ += made_.slices().size() * static_cast<std::size_t>(parts_);
+    priced_ += packs.slices().size() * static_cast<std::size_t>(parts_);
   }
 
   /// What is made anew, in pieces of both passes.
