@@ -915,6 +915,7 @@ class CommandLine(unittest.TestCase):
             self.assertEqual([] if name == "plain" else [tuple(counted)], told[name])
         (forward, _, backward, _), = told["forward"]
         self.assertEqual(forward, backward)
+        (self.outputs / "p.json").unlink()
         for text, more in (("--backward-cuts forward is for the planner slimpack", ["--planner", "chunked", "--backward-cuts", "forward"]),
                            ("--call-overhead", ["--call-overhead", "-1"]), ("--call-overhead", ["--call-overhead", "nan"]),
                            ("--forward-only plans one pass", ["--forward-only", "--backward-cuts", "forward"])):

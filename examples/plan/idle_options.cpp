@@ -20,7 +20,7 @@ void check_planners(const CLI::App& app, const options& o) {
   if (o.weights == slimpack::weight_gradients::apart && !plans_with(o, "slimpack"))
     throw bad_usage{"--weight-gradients apart is for the planner slimpack; " + o.planner + " has them together"};
   if (o.cuts == slimpack::backward_cuts::forward_cuts && !plans_with(o, "slimpack"))
-    throw bad_usage{"--backward-cuts forward is for the planner slimpack; " + o.planner + " takes no such wish"};
+    throw bad_usage{"--backward-cuts forward is for the planner slimpack; " + o.planner + " cuts as it always does: leave it out"};
   // Other planners than these two put each sequence on one replica, by rules of their own.
   const bool divides = plans_with(o, "slimpack") || plans_with(o, "milp");
   for (const char* const name : {"--sharers", "--exchange", "--divide"})
