@@ -4,7 +4,7 @@
 //   R2   backward by whole forward pieces          core: CommonRefinement.*; compile_fail.backward_cuts; executors:
 //                                                  Packflow.BackwardPiecesAreForwardPiecesWhereTheComputeCannotCutThem
 //   R3   by piece or by pack, one message a pack   Adoption.SendsOneMessageAPackHoweverItIsCalled; executors:
-//                                                  PackflowForms.*
+//                                                  PackflowForms.*; example.adopt_graph_packs
 //   R4   what a piece says; two callbacks          executors: Packflow.WeighsPiecesByTheirValidTokens,
 //                                                  TellsEachSequenceOnceWhenItsForwardAndItsBackwardAreDone
 //   R5   a backward or a discard; abort_step       executors: PackflowFailure.StopsEveryRankWithOneMessage...
@@ -85,7 +85,7 @@ std::ptrdiff_t lines_between(const std::vector<std::string>& lines, const std::s
 }
 
 TEST(Adoption, TakesUnderAHundredLines) {
-  for (const char* name : {"adopt_autograd.cpp", "adopt_arena.cpp", "adopt_fixed.cpp", "adopt_shared.cpp"}) {
+  for (const char* name : {"adopt_autograd.cpp", "adopt_graph_packs.cpp", "adopt_arena.cpp", "adopt_fixed.cpp", "adopt_shared.cpp"}) {
     const std::ptrdiff_t adopts = lines_between(lines_of(examples / name), "// What adopts slimpack", "// End of what");
     EXPECT_GT(adopts, 20) << name;
     EXPECT_LT(adopts, 100) << name;

@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <span>
 #include <thread>
 #include <utility>
@@ -36,6 +37,9 @@ namespace adopt {
 }
 namespace adopt_autograd {
 #include "../../examples/adopt_autograd.cpp"
+}
+namespace adopt_graph_packs {
+#include "../../examples/adopt_graph_packs.cpp"
 }
 namespace adopt_arena {
 #include "../../examples/adopt_arena.cpp"
@@ -177,6 +181,38 @@ struct keyed_pieces {
     return all;
   }
   [[nodiscard]] piece operator()(const piece& p) const { return (*this)({&p, 1})[0]; }
+};
+
+/// The model of examples/adopt_graph_packs.cpp.
+struct graph_packs_under_test {
+  struct stage {
+    using base = adopt_graph_packs::stage;
+    using state = base::state;
+    adopt_graph_packs::layer layer{};
+    base inner{layer};
+    keyed_pieces keyed{};
+
+    [[nodiscard]] message_format format() const { return inner.format(); }
+    void begin_step(const step_outline& o) { inner.begin_step(o); }
+    [[nodiscard]] double loss() const { return inner.loss(); }
+    result<void> forward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+      return inner.forward(keyed(pack), states, in, out);
+    }
+    result<void> backward(std::span<const piece> pack, std::span<state> states, std::span<const std::byte> in, outgoing& out) {
+      return inner.backward(keyed(pack), states, in, out);
+    }
+    void discard(const piece& p, const state& s) { inner.discard(keyed(p), s); }
+  };
+  std::unique_ptr<stage> make(int /*stage*/, int /*stages*/) const { return std::make_unique<stage>(); }
+  void load(stage& s, std::span<const testing::document> batch) const { s.keyed.load(batch); }
+  std::vector<double> gradients(const stage& s) const {
+    std::vector<double> all;
+    for (const adopt_graph_packs::tensor& w : s.layer.w) all.insert(all.end(), w->grad.data(), w->grad.data() + w->grad.size());
+    return all;
+  }
+  void zero(stage& s) const {
+    for (const adopt_graph_packs::tensor& w : s.layer.w) w->grad.setZero();
+  }
 };
 
 /// The model of examples/adopt_shared.cpp.

@@ -31,6 +31,8 @@ TEST(StageComputeLawsReport, AcceptsTheModelsOfTheExamples) {
   EXPECT_TRUE(two) << two;
   const testing::report autograd = tried(tests::autograd_under_test{});
   EXPECT_TRUE(autograd) << autograd;
+  const testing::report packs = tried(tests::graph_packs_under_test{});
+  EXPECT_TRUE(packs) << packs;
   const testing::report fixed = tried(tests::fixed_under_test{});
   EXPECT_TRUE(fixed) << fixed;
   const testing::report arena = tried(tests::arena_under_test{});
