@@ -75,9 +75,9 @@ struct search_options {
                               ///< pass, to begin with
   double alignment_chance{0.3};  ///< [0, 1] that a child has another
   double alignment_most{1};   ///< [0, 10] of what that may be
-  double piece_quanta{0.1};   ///< [0, 1e6] what a piece counts as besides, in quanta, where the cost model knows no overhead
-                              ///< measured (8 and 32 sequences of 9 lists, 8 stages, no limit): 0: steps -0.1 %, 1.38 x the
-                              ///< calls of plans that cut anywhere; 0.03: -0.4 %, 0.99 x; 0.1: +0.8 %, 0.75 x; 0.2: +1.5 %, 0.63 x
+  double piece_quanta{0.03};  ///< [0, 1e6] what a piece counts as besides, in quanta, where the cost model knows no overhead
+                              ///< measured (8 and 32 sequences of 9 lists, 8 stages, no limit), beside plans that cut anywhere:
+                              ///< 0: steps -0.1 %, 1.40 x the calls; 0.03: -0.4 %, 0.99 x; 0.1: +0.9 %, 0.75 x; 0.2: +1.5 %, 0.63 x
 
   // Packs that are tried before chance has its turn (improve/detail/candidates.hpp).
   double larger_backward{1.6};      ///< [0.1, 10] times as large backward packs, tried
