@@ -53,8 +53,8 @@ concept suits_sharing = exchanges_of<Compute>().keep || shares_as_told<Solver> |
 ///
 ///   the compute says                                          its plans
 ///   shares_rows = true, or an exchange_set                    let replicas share a sequence, by keep or by those; otherwise none
-///   cuts = backward_cuts::any                                 cut backward anywhere; otherwise solvers::refined prices and
-///                                                             orders the pieces that both passes have in common
+///   cuts = backward_cuts::any                                 cut backward anywhere; otherwise solvers::refined cuts both passes
+///                                                             at the same places, and prices each piece as a call
 ///   splits_weight_gradients = true                            may run weight gradients apart, by schedules::zero_bubble;
 ///                                                             otherwise schedules::list runs them with those of inputs
 ///
