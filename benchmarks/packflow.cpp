@@ -4,7 +4,7 @@
 // And what does it cost a host that only issues work? The same plan over transports::nccl: processor time of a rank's thread from its
 // first call of the compute to its last, beside the same sends, receives and waits by hand. Once over a device that does nothing, so
 // that what CUDA and NCCL take themselves is left out, and their calls are counted; once over the stand-in of the tests, with fewer
-// packs, since it looks for transfers that wait for each other at each call.
+// packs, since it looks for transfers that wait for each other.
 #include <slimpack/devices/host.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner.hpp>
@@ -263,5 +263,5 @@ int main() {
   print_issuing<counted, counted>("a device that does nothing", packs, {counting(0), counting(1)}, &calls[0]);
   std::vector<devices::host> all = devices::host::make(2, {.delay = {0}, .in_issue_order = false});
   using transports::communicators::host;
-  print_issuing<devices::host, host>("stand-in devices", 100, {std::pair(all[0], host(all[0])), std::pair(all[1], host(all[1]))});
+  print_issuing<devices::host, host>("stand-in devices", 1000, {std::pair(all[0], host(all[0])), std::pair(all[1], host(all[1]))});
 }

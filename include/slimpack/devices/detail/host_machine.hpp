@@ -84,8 +84,10 @@ class host_machine {
     for (transfer& t : o.moves) t.number = issued_[{t.wire, t.from, t.to, t.sends}]++;
     lanes_[on]->queue.push_back(std::move(o));
     lanes_[on]->woken.notify_one();
-    for (const auto& one : lanes_)
-      if (one->is_held && !cycle_) find_cycle(*one);
+    // Only a transfer that some lane waits for can close a cycle.
+    for (const transfer& t : lanes_[on]->queue.back().moves)
+      for (const auto& one : lanes_)
+        if (one->is_held && !cycle_ && waits_for(one->queue.front(), t)) find_cycle(*one);
   }
 
   [[nodiscard]] bool reached(const mark& m) {
@@ -231,6 +233,10 @@ class host_machine {
 
   static bool meet(const transfer& t, const transfer& u) {
     return t.wire == u.wire && t.from == u.from && t.to == u.to && t.sends != u.sends && t.number == u.number;
+  }
+
+  static bool waits_for(const operation& o, const transfer& t) {
+    return std::any_of(o.moves.begin(), o.moves.end(), [&](const transfer& own) { return !own.done && meet(own, t); });
   }
 
   void exchange(const transfer& out, const transfer& in) {
