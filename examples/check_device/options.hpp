@@ -54,16 +54,16 @@ inline slimpack::result<options> parse(std::span<const char* const> arguments) {
       return wrong(name + " is no option");
     if (++i == arguments.size()) return wrong(name + " lacks its value");
     const std::string_view text = arguments[i];
-    const auto number = [&](auto& into, auto least) {
+    const auto number = [&](auto& into, auto least, auto most) {
       const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into);
-      return failed == std::errc{} && end == text.data() + text.size() && into >= least;
+      return failed == std::errc{} && end == text.data() + text.size() && into >= least && into <= most;
     };
     const auto not_a = [&](const char* what) { return wrong(name + " is a " + what + ", not '" + std::string(text) + "'"); };
     if (name == "--out") o.out = text;
     if (name == "--name") o.gpu = text;
-    if (name == "--largest" && !number(o.largest, std::size_t{1024})) return not_a("number of bytes from 1024 on");
-    if (name == "--cases" && !number(o.cases, 1)) return not_a("number from 1 on");
-    if (name == "--time-out" && !number(o.time_out, 1.)) return not_a("number of seconds from 1 on");
+    if (name == "--largest" && !number(o.largest, std::size_t{1024}, std::size_t{1} << 40)) return not_a("number of bytes from 1024 to 1 TiB");
+    if (name == "--cases" && !number(o.cases, 1, 1'000'000)) return not_a("number from 1 to 1000000");
+    if (name == "--time-out" && !number(o.time_out, 1., 86400.)) return not_a("number of seconds from 1 to 86400");
     if (text.empty() || o.gpu.find(',') != std::string::npos) return not_a("text without commas");
   }
   return o;

@@ -100,7 +100,7 @@ struct keys_backward {
   }
 };
 
-/// Half the squared distance of each row from what it should be, weighted; the row becomes its gradient.
+/// The weighted loss of each row: half the squared distance from its target. The row is replaced by its gradient.
 struct miss {
   matrix rows;
   const_matrix wanted;

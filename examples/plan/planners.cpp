@@ -22,7 +22,7 @@ solvers::two_phase solver_of(const request& asked) {
           .threads = asked.threads, .report = asked.report};
 }
 
-/// Calls with a solver, or with one around it that cuts both passes at the cuts of either.
+/// Calls with a solver, or with one around it whose plans cut both passes at the same places.
 template <class Solver, class Call>
 auto at_cuts(backward_cuts cuts, const Solver& solver, const Call& call) {
   return cuts == backward_cuts::any ? call(solver) : call(solvers::refined<Solver>{solver});

@@ -68,7 +68,7 @@ void print_shared(std::ostream& out, const plan& p, bool verbose) {
       << (least == most ? "" : std::to_string(least) + " to ") << most << " replicas each (--verbose lists them)\n";
 }
 
-/// Who is called piece by piece asks how often.
+/// How many pieces there are, which is how often a compute is called that is called piece by piece.
 void print_calls(std::ostream& out, const options& o, const plan& p) {
   if (o.cuts == backward_cuts::any && o.call == seconds{}) return;
   std::size_t packs[2]{}, pieces[2]{};

@@ -311,10 +311,10 @@ result<costs::transformer> transformer_on(const setting& s, const costs::model_s
                                    {.recompute = on.recompute,
                                     .reduction = s.options.reduction,
                                     .layers = on.layers,
-                                    .call = s.options.call,
                                     .hop = s.options.hop,
                                     .tensors = s.tensors,
-                                    .routing = routing_of(s, model)});
+                                    .routing = routing_of(s, model),
+                                    .call = s.options.call});
 }
 
 result<costs::profiled> profiled_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {

@@ -62,8 +62,8 @@ slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, sli
           .backward_linear = of_stage[2],
           .backward_attention = of_stage[3],
           .per_pack = {of_stage[4]},
-          .per_call = call,
-          .hop = hop};
+          .hop = hop,
+          .per_call = call};
 }
 
 slimpack::memory_limit memory_of(const std::string& text) {

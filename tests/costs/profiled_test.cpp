@@ -58,12 +58,12 @@ TEST(Profiled, TellsPassesAndPartsApart) {
 TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
   const profiled cost = profiled::make(sampled({}, 2, 0), {.forward_overhead = {{1}, {2}},
                                                            .backward_overhead = {{3}, {4}},
-                                                           .call = {9},
                                                            .message = {5},
                                                            .message_token = {0.5},
                                                            .memory = {{.fixed = 6}, {.fixed = 7}},
                                                            .pair_bytes = {2, 3},
-                                                           .reduce = {8}})
+                                                           .reduce = {8},
+                                                           .call = {9}})
                             .value();
   EXPECT_EQ(pack_overhead(cost, pass::forward, 1), seconds{2});
   EXPECT_EQ(pack_overhead(cost, pass::backward, 0), seconds{3});

@@ -24,7 +24,7 @@ TEST(Quadratic, IsTheSameOnEveryPart) {
 }
 
 TEST(Quadratic, ChargesAPackACallAndAMessageTheSameInBothPasses) {
-  constexpr quadratic cost{.per_pack = {6e-5}, .per_call = {3e-5}, .hop = {2e-5}};
+  constexpr quadratic cost{.per_pack = {6e-5}, .hop = {2e-5}, .per_call = {3e-5}};
   for (const pass p : {pass::forward, pass::backward}) {
     EXPECT_EQ(cost.overhead(p, 3), seconds{6e-5});
     EXPECT_EQ(cost.call_overhead(p, 3), seconds{3e-5});
@@ -42,10 +42,10 @@ TEST(Quadratic, BalancesLinearAndAttentionOver49152TokensByDefault) {
 TEST(Quadratic, PrintsWhatWouldBuildIt) {
   std::ostringstream text;
   text << quadratic{
-      .linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, .per_pack = {5}, .per_call = {7}, .hop = {6}};
+      .linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, .per_pack = {5}, .hop = {6}, .per_call = {7}};
   EXPECT_EQ(text.str(),
             "costs::quadratic{.linear = 1, .attention = 2, .backward_linear = 3, .backward_attention = 4, "
-            ".per_pack = {5}, .per_call = {7}, .hop = {6}}");
+            ".per_pack = {5}, .hop = {6}, .per_call = {7}}");
 }
 
 }  // namespace

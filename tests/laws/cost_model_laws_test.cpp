@@ -16,7 +16,7 @@ class CostModelLaws : public ::testing::Test {};
 
 struct default_quadratic : costs::quadratic {};
 struct costly_packs : costs::quadratic {
-  costly_packs() : quadratic{.per_pack = {6.4e-5}, .per_call = {3.2e-5}, .hop = {2.4e-5}} {}
+  costly_packs() : quadratic{.per_pack = {6.4e-5}, .hop = {2.4e-5}, .per_call = {3.2e-5}} {}
 };
 struct attention_only : costs::quadratic {
   attention_only() : quadratic{.linear = 0, .attention = 1, .backward_attention = 5} {}

@@ -78,7 +78,7 @@ TEST(AnyCost, AnswersAsTheModelDoes) {
   model.intermediate = 1024, model.vocabulary = 4096;
   const costs::transformer priced = costs::transformer::make(model, costs::gpus::h100(), on).value();
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    compare(costs::quadratic{.per_pack = {0.25}, .per_call = {0.125}, .hop = {0.5}}, on, seed);
+    compare(costs::quadratic{.per_pack = {0.25}, .hop = {0.5}, .per_call = {0.125}}, on, seed);
     compare(priced, on, seed);
   }
 }

@@ -177,6 +177,27 @@ TYPED_TEST(OverGroup, SaysWhoIsLateAndWhoHasLeft) {
   });
 }
 
+// The first message is under way when its receiver leaves.
+TYPED_TEST(OverGroup, SendsNothingToARankThatHasLeft) {
+  group_world<TypeParam> world(2);
+  world.at.hold(100);
+  std::barrier both(2);
+  on_ranks(world, [&](auto& t) {
+    both.arrive_and_wait();
+    if (t.rank() == 1) return;
+    const std::vector<std::byte> bytes(1000);
+    const auto first = t.send(1, 1, bytes);
+    ASSERT_TRUE(first.has_value());
+    const auto begin = clock::now();
+    result<void> r = waited(t, first);
+    while (r.has_value() && since(begin) < 5) r = waited(t, t.send(1, 1, std::span(bytes).first(10)));
+    ASSERT_FALSE(r.has_value());
+    EXPECT_EQ(r.error().code, errc::transport_failed) << r.error().detail;
+    EXPECT_EQ(r.error().detail, "rank 1 has left");
+    world.at.hold(static_cast<std::size_t>(-1));
+  });
+}
+
 TYPED_TEST(OverGroup, TellsAPeersFailureInTheGroupsWords) {
   group_world<TypeParam> world(3);
   std::barrier all(3);

@@ -73,7 +73,6 @@ class profiled {
   struct extras {
     std::vector<seconds> forward_overhead{};  ///< of each pack, by part; empty: none
     std::vector<seconds> backward_overhead{};
-    seconds call{};  ///< of each slice besides, in each pass, where samples were measured without it: of kernels, not of calls
     std::vector<seconds> weight_token{};  ///< of backward times (of packs, where these were measured, else of slices),
                                           ///< weight gradients of a token in a large pack, by part; what small packs
                                           ///< cost more is not theirs. Empty: not known
@@ -89,6 +88,8 @@ class profiled {
     std::optional<vocabulary_rates> vocabulary{};  ///< spread over the stages; without, it cannot be spread
     std::vector<useful_share> useful{};   ///< by part; empty: nothing is computed again, or it is not known
     provenance sources{};                 ///< where the samples come from, by time; empty: not said
+    seconds call{};                       ///< of each slice besides, in each pass, where samples were measured without it: of
+                                          ///< kernels, not of calls
   };
 
   /// Errors    invalid_input: no samples; a pass of a part without any, or without pack samples where others have some;

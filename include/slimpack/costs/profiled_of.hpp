@@ -74,12 +74,12 @@ namespace slimpack::costs {
                     .tensors = with.tensors};
   slimpack::detail::stage_states states = slimpack::detail::stage_states::of(model, on, count, rule, with.routing);
   slimpack::detail::step_ends ends = slimpack::detail::step_ends::of(model, on, count, states, wires, with);
-  profiled::extras beside{.call = with.call,
-                          .memory = std::move(states.memory),
+  profiled::extras beside{.memory = std::move(states.memory),
                           .pair_bytes = std::move(states.pair_bytes),
                           .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),
                           .reduce = ends.after,
-                          .buckets = std::move(ends.buckets)};
+                          .buckets = std::move(ends.buckets),
+                          .call = with.call};
   const slimpack::detail::message_line message = slimpack::detail::message_line::of(model, on, wires, with);
   if (on.vocabulary == vocabulary::spread && on.stages > 1)
     beside.vocabulary = slimpack::detail::vocabulary_lines(model, on, parts.kernels(), wires, with);

@@ -26,8 +26,8 @@ struct quadratic {
   double backward_linear{2.0};    ///< backward over forward, linear layers
   double backward_attention{2.5}; ///< backward over forward, flash attention by operation count
   seconds per_pack{0.0};          ///< launch and framework time of a pack, forward and backward alike
-  seconds per_call{0.0};          ///< of each slice besides, where the compute is called piece by piece
   seconds hop{0.0};               ///< a message between neighbouring stages
+  seconds per_call{0.0};          ///< of each slice besides, where the compute is called piece by piece
 
   [[nodiscard]] constexpr seconds time(const slice& s, pass p, int /*part*/) const noexcept {
     const double lin = linear * static_cast<double>(s.length.value);
@@ -50,7 +50,7 @@ struct quadratic {
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const quadratic& q) {
     return out << "costs::quadratic{.linear = " << q.linear << ", .attention = " << q.attention
                << ", .backward_linear = " << q.backward_linear << ", .backward_attention = " << q.backward_attention
-               << ", .per_pack = {" << q.per_pack.value << "}, .per_call = {" << q.per_call.value << "}, .hop = {" << q.hop.value << "}}";
+               << ", .per_pack = {" << q.per_pack.value << "}, .hop = {" << q.hop.value << "}, .per_call = {" << q.per_call.value << "}}";
   }
 };
 

@@ -48,10 +48,10 @@ struct transformer_options {
   costs::reduction reduction{costs::reduction::overlapped};
   std::vector<int> layers{};     ///< on each part; empty: even, what is left over to the inner parts first
   seconds launch{1e-5};          ///< of a layer's kernels in a pass that the device waits for (forward; backward twice)
-  seconds call{};                ///< of each piece besides, in each pass, where the trainer is called piece by piece
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
   saved_tensors tensors{saved_tensors::flash_attention()};  ///< what the trainer keeps for backward
   costs::routing routing{};      ///< of tokens to experts that ranks divide
+  seconds call{};                ///< of each piece besides, in each pass, where the trainer is called piece by piece
 };
 
 /// A decoder-only transformer on GPUs, analytically: operations over sustained rates, embedding on the first part,

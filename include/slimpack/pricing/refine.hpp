@@ -27,16 +27,24 @@ class common_cuts {
   /// Calls visit(piece) for each piece of a slice, in order; in a backward pass from the last to the first.
   template <class Visit>
   void each_piece(const slice& s, pass p, Visit&& visit) const {
+    each_piece_while(s, p, [&](const slice& piece) {
+      visit(piece);
+      return true;
+    });
+  }
+  /// The same until visit gives false.
+  template <class Visit>
+  void each_piece_while(const slice& s, pass p, Visit&& visit) const {
     const auto first = std::lower_bound(cuts_.begin(), cuts_.end(), cut{s.sequence, s.begin}, before);
     const auto last = std::lower_bound(first, cuts_.end(), cut{s.sequence, s.end()}, before);
     const auto piece = [&](auto at) {
       const tokens end = at + 1 == last ? s.end() : (at + 1)->at;
-      visit(slice{s.sequence, at->at, end - at->at});
+      return visit(slice{s.sequence, at->at, end - at->at});
     };
     if (p == pass::forward)
-      for (auto at = first; at != last; ++at) piece(at);
+      for (auto at = first; at != last && piece(at); ++at) {}
     else
-      for (auto at = last; at != first;) piece(--at);
+      for (auto at = last; at != first && piece(--at);) {}
   }
 
  private:

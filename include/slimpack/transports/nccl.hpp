@@ -34,7 +34,7 @@ namespace slimpack::transports {
 ///   kernel<<<1, 1, 0, transport.stream().get()>>>(...);      // all of a compute's work goes there, once its stream was made (open)
 ///
 /// Communicators are made at first use, between the ranks of the world: for messages forward, for messages back, for exchanges,
-/// and one for each group that adds up. Ranks of other tensor ranks have a world and a transport of their own. The first two
+/// and one for each group that adds up, at its first sum, which waits until all members come. Ranks of other tensor ranks have a world and a transport of their own. The first two
 /// are warmed up by a message around the ring of ranks. Where NCCL keeps the order of launches (NCCL_LAUNCH_ORDER_IMPLICIT=1) each
 /// has a stream of its own, otherwise all share one. Ranks compare this before their first message, which fails where it differs.
 ///

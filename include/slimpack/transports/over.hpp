@@ -20,21 +20,23 @@
 
 namespace slimpack::transports {
 
-/// A transport over a trainer's own group of ranks whose sends and receives do not wait, as libraries like MPI have it. It
-/// starts no thread.
+/// A transport over a trainer's own group of ranks whose sends and receives do not wait, as libraries like MPI have them.
+/// It starts no thread.
 ///
 ///   struct my_group {
 ///     using request = ...;                                                      // movable
 ///     int rank() const;
 ///     int size() const;
-///     result<request> isend(int peer, std::span<const std::byte> bytes);
+///     result<request> isend(int peer, std::span<const std::byte> bytes);        // which stay until it has ended
 ///     result<request> irecv(int peer, std::span<std::byte> bytes);              // as many as one isend gave, in order
-///     result<bool> test(request& r);                                            // whether it has ended; once it has, not asked again
+///     result<bool> test(request& r);                                            // whether it has ended; then, and after an error, not asked again
 ///     result<bool> cancel(request& r);                                          // optional, of a receive: true if nothing of it has come
 ///                                                                               // or will; false if all has. Either way its buffer is free
 ///     result<void> allows_threads() const;                                      // optional, as of transports (transports/hooks.hpp)
 ///   };
 ///   transports::over transport{my_group{...}};
+///
+/// After an error of test or cancel the group uses the buffer no more. It throws nothing.
 ///
 /// Channels are not needed: each message is led by a header of 24 bytes, in a message of its own. A receive of a header is
 /// always posted for every peer, so an abort is heard whenever it comes.
@@ -43,7 +45,8 @@ namespace slimpack::transports {
 /// What is received is written where it belongs if the group has cancel and its receive was posted before it came; otherwise it is
 /// copied, too. An abort waits for nobody: what comes late of an aborted step is dropped, what comes early of the next is kept.
 ///
-/// Progress: messages move only while calls of this transport are made, or as far as the group moves them by itself.
+/// Progress: messages move only while calls of this transport are made, or as far as the group moves them by itself. The receive of
+/// a message's bytes is posted by a call of the receiver after the header has come.
 ///
 /// The end: each rank says good-bye to each, so the destructor returns when all ranks have come to theirs. After the time-out
 /// memory that the group may still write to is left to it.
@@ -64,7 +67,7 @@ class over {
   /// A message on its way. Those of an aborted step say so.
   class handle {
     friend class over;
-    std::shared_ptr<typename detail::group_frames<Group>::parcel> sent_;  // if it is sent to another rank
+    std::shared_ptr<typename detail::group_frames<Group>::sent_message> sent_;  // if it is sent to another rank
     detail::mailbox::handle received_;
   };
 

@@ -159,8 +159,8 @@ class stage_script {
     return order;
   }
 
-  /// Whether sums over the copies of a stage that ranks issue as soon as gradients are final (gradients_final), between transfers of
-  /// which each replica has an order of its own, cannot wait for each other even if a rank runs one thing at a time.
+  /// Whether sums over the copies of a stage can be issued as soon as gradients are final (gradients_final), between the transfers of
+  /// a step, whose order each replica has for itself: whether they cannot wait for each other, even if a rank runs one thing at a time.
   /// Source    derived. Backward runs packs in one order on all parts, so gradients of part b are final before those of part
   ///           b - 1, and all transfers up to the message that says so stand before it in a replica's order. So a sum of part b
   ///           waits, through a replica's transfers, for sums of later parts alone: waiting goes one way through the parts, and

@@ -228,8 +228,8 @@ class vocabulary_fill {
   }
 
   /// What was waited for may be there now, and the stage is free later, which sharers of its next row wait for. So the stage looks
-  /// again, in all replicas, and the one that it sends to; all of a replica where V is through on the last stage, or where V, or
-  /// another pack to embed, waits for a forward.
+  /// again, in all replicas, and the one that it sends to. After F on part 0 (more packs may be embedded), F on the last part and V on
+  /// the last stage (both send to all) every stage of the replica does.
   void look_again(std::size_t s, const instruction& ran, std::span<const std::size_t> with) {
     const std::size_t stage = s % stages_;
     const flow_place place = place_of(ran, static_cast<std::uint32_t>(stage), on_);

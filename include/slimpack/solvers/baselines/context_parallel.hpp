@@ -22,6 +22,7 @@
 #include <bit>
 #include <cstdint>
 #include <iosfwd>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,10 +78,11 @@ struct context_parallel {
     if (!rates) return rates.error();
     detail::most_of most(packed.columns, batch.shape, rates.value());
     const auto packs_of = [&](std::uint32_t r) -> const partition& { return packed.of[r].packs; };
-    for (std::uint32_t r = 0; r < packed.of.size(); ++r)
-      most.add(price(packed.of[r].packs, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>,
-                     simulators::shared_rows(packed.merges, packs_of, r)),
-               packed.of[r]);
+    std::vector<std::uint32_t> all(packed.of.size());
+    std::iota(all.begin(), all.end(), 0u);
+    const simulators::rows_of_merges rows(packed.merges, packs_of, all);
+    for (const std::uint32_t r : all)
+      most.add(price(packed.of[r].packs, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>, rows.of(r)), packed.of[r]);
     result<std::vector<program>> programs = schedule.programs(std::move(most).work());
     if (!programs) return std::move(programs).error();
     return detail::solution_of(std::move(packed), programs.value());

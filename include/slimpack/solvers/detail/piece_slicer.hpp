@@ -25,13 +25,13 @@ class piece_slicer final : public any_slicer {
     slice best{s.id, at, {0}};
     double off = left.empty ? std::numeric_limits<double>::infinity() : left.time.value;
     slice grown = best;
-    cuts_->each_piece(rest, p, [&](const slice& piece) {
+    cuts_->each_piece_while(rest, p, [&](const slice& piece) {
       if (p == pass::backward) grown.begin = piece.begin;
       grown.length += piece.length;
-      if (grown.length > left.size || off < 0) return;
+      if (grown.length > left.size) return false;
       const double over = cost.time(grown, p, left.part).value - left.time.value;
       if (std::abs(over) <= off) best = grown, off = std::abs(over);
-      if (over > 0) off = -1;  // further pieces are further off
+      return over <= 0;  // further pieces are further off
     });
     return best;
   }

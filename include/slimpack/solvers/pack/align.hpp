@@ -16,7 +16,7 @@
 
 namespace slimpack::detail {
 
-/// A cut of a pass: where two slices of a sequence touch that are in different packs.
+/// A cut of a pass: where two slices of a sequence touch.
 struct pass_cut {
   sequence_id sequence;
   tokens at;
@@ -48,7 +48,7 @@ struct pass_cut {
 }
 
 /// Moves cuts to the nearest of some places, and to an end of their sequence, where that is no farther than a share of the
-/// smaller pack beside them. Two never change places.
+/// smaller pack beside them. Cuts keep their order.
 /// Shapes    cuts: by sequence and place; places: likewise, after their moves; ends: of sequences, indexed by sequence_id
 inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> places, std::span<const tokens> ends, double share) {
   std::size_t from = 0;  // the first place of the sequence that is not passed
@@ -98,8 +98,8 @@ inline void move_cuts(std::vector<pass_cut>& cuts, std::span<const pass_cut> pla
 
 /// Packs whose passes are cut at the same places where that changes the packs by little, so that the common refinement has
 /// fewer pieces: forward cuts move to cuts of backward packs, which are more, smaller, and take longer for each token; both
-/// move to the ends of sequences. Where nothing is as near, a cut stays, and is one of one pass alone.
-/// share     of the smaller pack beside a cut, the farthest that it moves
+/// move to the ends of sequences. A cut that has none of these so near stays where it is, and only one pass has it.
+/// share     of the smaller pack beside a cut, the farthest that it moves; farther where the cut before it has moved past it
 /// Law       packs cover the same tokens, in their order; cuts are cuts of either pass, so that the slicer chose them
 /// Requires  sequences 0, 1, ... in both passes            Errors  none
 /// Complexity O(slices log slices)

@@ -55,7 +55,7 @@ class group_frames {
 
  public:
   /// A message that this rank sends: header and bytes in memory of its own, which outlives an abort.
-  struct parcel {
+  struct sent_message {
     owned_bytes memory;
     std::vector<request> requests;  // that have not ended
     int peer{};
@@ -76,20 +76,23 @@ class group_frames {
   [[nodiscard]] const Group& group() const noexcept { return group_; }
   [[nodiscard]] mailbox& mail() noexcept { return mail_; }
 
-  /// Nothing where it needs no request, since it is to this rank.
-  result<std::shared_ptr<parcel>> send(int peer, int channel, std::span<const std::byte> data) {
+  /// Gives null for a message to this rank, which needs no request.
+  result<std::shared_ptr<sent_message>> send(int peer, int channel, std::span<const std::byte> data) {
     look_around();
     if (std::optional<error> why = mail_.stopped()) return *std::move(why);
+    if (std::optional<error> gone = mail_.left(peer)) return *std::move(gone);
     if (peer != rank()) return post(peer, {frame_kind::message, channel, mail_.step(), data.size()}, data);
     mail_.deliver(peer, channel, mail_.step(), owned_bytes(data));
-    return std::shared_ptr<parcel>{};
+    return std::shared_ptr<sent_message>{};
   }
 
-  [[nodiscard]] result<bool> test(const parcel& p) {
+  [[nodiscard]] result<bool> test(const sent_message& p) {
     look_around();
     if (p.step != mail_.step()) return mail_.ended();
     if (std::optional<error> why = mail_.stopped()) return *std::move(why);
-    return p.requests.empty();
+    if (p.requests.empty()) return true;
+    if (std::optional<error> gone = mail_.left(p.peer)) return *std::move(gone);
+    return false;
   }
   [[nodiscard]] result<bool> test(const mailbox::handle& h) {
     result<bool> through = mail_.test(h);
@@ -145,8 +148,8 @@ class group_frames {
     mail_.lose("rank " + std::to_string(peer) + " cannot be reached: " + why.detail);
   }
 
-  result<std::shared_ptr<parcel>> post(int peer, const frame_header& header, std::span<const std::byte> data) {
-    auto made = std::make_shared<parcel>();
+  result<std::shared_ptr<sent_message>> post(int peer, const frame_header& header, std::span<const std::byte> data) {
+    auto made = std::make_shared<sent_message>();
     made->memory = owned_bytes(sizeof header + data.size());
     made->peer = peer, made->channel = header.channel, made->step = header.step;
     const std::span<std::byte> bytes = made->memory.bytes();
@@ -238,7 +241,7 @@ class group_frames {
   }
 
   void retire() {
-    std::erase_if(under_way_, [&](const std::shared_ptr<parcel>& p) {
+    std::erase_if(under_way_, [&](const std::shared_ptr<sent_message>& p) {
       std::erase_if(p->requests, [&](request& r) {
         const result<bool> ended = group_.test(r);
         if (!ended) lose(p->peer, ended.error());
@@ -258,7 +261,7 @@ class group_frames {
   Group group_;
   mailbox mail_;
   std::vector<source> sources_;  // never grows
-  std::deque<std::shared_ptr<parcel>> under_way_;
+  std::deque<std::shared_ptr<sent_message>> under_way_;
   int looked_at_{};
 };
 

@@ -124,7 +124,8 @@ class mailbox {
                                  std::to_string(h.receive_->channel) + " in " + std::to_string(waited) + " ms"};
   }
 
-  /// The receive that a message which begins to come is for, if one of its size waits: its buffer is to be filled in place.
+  /// For a message of so many bytes that begins to come: the receive that it is for, if that was posted with this size. The caller
+  /// fills its buffer.
   [[nodiscard]] std::optional<handle> claim(int peer, int channel, std::uint64_t step, std::size_t size) {
     const std::lock_guard lock(mutex_);
     if (step != step_) return std::nullopt;
@@ -153,6 +154,13 @@ class mailbox {
       while (!l.arrived.empty() && l.arrived.front().step < step_) l.arrived.pop_front();
     }
     return {step_ - 1, reason_};
+  }
+
+  /// Why nothing more can be sent to a peer, if so.
+  [[nodiscard]] std::optional<error> left(int peer) const {
+    const std::lock_guard lock(mutex_);
+    if (left_.count(peer) == 0) return std::nullopt;
+    return error{errc::transport_failed, "rank " + std::to_string(peer) + " has left"};
   }
 
   /// What becomes of an operation of a step that this rank has ended.

@@ -172,8 +172,8 @@ class local_search {
   void improve_order(std::uint64_t nodes) {
     const bool alike = batch_.common_cuts && sharers_priced_by(cost_) == 0;
     ordered_packs now = tried_->fastest();
-    const int rounds = alike ? piece_rounds : 1;
-    for (int round = 0; round < rounds; ++round) {
+    const std::uint32_t rounds = alike ? options_.piece_rounds : 1;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
       workload priced = settled(price(now.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), now.programs);
       priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
       const common_cuts cuts(alike ? now.packs : partition{});
@@ -182,7 +182,7 @@ class local_search {
                                                        alike ? static_cast<const any_slicer&>(between_pieces) : slicer_, cost_,
                                                        tried_->packs().limits(batch_.shape.quantum), random_, options_,
                                                        alike ? &cuts : nullptr);
-      search.run(nodes / static_cast<std::uint64_t>(rounds), batch_.stop);
+      search.run(nodes / rounds, batch_.stop);
       tried_->spend(search.spent());
       counts_.add(search.counts());
       now = {search.packs(), search.programs(), search.makespan()};
@@ -209,8 +209,6 @@ class local_search {
     }
     return answer;
   }
-
-  static constexpr int piece_rounds = 4;  ///< of an order whose packs change between pieces
 
   std::span<const sequence> group_;
   const problem& batch_;
