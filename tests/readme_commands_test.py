@@ -33,6 +33,7 @@ QUICK = "quick"  # less than a minute
 LONG = "long"  # with SLIMPACK_FULL=1, and in the chroot
 BARE = "bare"  # in the chroot alone: installs packages, or is what runs this test
 GPU = "gpu"  # the program's --help runs instead
+CLUSTER = "cluster"  # is built where CUDA, NCCL and MPI are; a test starts that program there (examples/CMakeLists.txt)
 PART = "part"  # names what another README runs, or options, and leaves out what the sentence is not about
 
 COMMANDS = {
@@ -64,7 +65,9 @@ COMMANDS = {
         "--batch 4 --max-context 256 --precision double": QUICK,
         "mpirun --allow-run-as-root --oversubscribe -np 2 build/gcc-release/examples/slimpack-train --pp 2 --steps 20 --max-context 4096 "
         "--batch 6 --compare megatron,karmarkar_karp": LONG,
+        "mpirun -np 16 -x NCCL_LAUNCH_ORDER_IMPLICIT=1 build/gcc-release/examples/slimpack-check-device --out tables/links.csv": CLUSTER,
         "slimpack-plan --auto": PART,
+        "slimpack-plan --cost profiled:tables": PART,
         "slimpack-plan --timeline page.html": PART,
         "slimpack-train --layers": PART,
     },

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -101,9 +101,14 @@ template <class Cost>
          std::max(all * share, (all - weights) * share + drain_time(cost, shape, shortest, stage));
 }
 
-/// What a sequence takes besides its work on the last part: the way there and back of its first slice, on which alone it depends.
+/// What a sequence takes before and after its work on the last part: the way there and back of its first slice, on which alone
+/// it depends.
+struct chain_ends {
+  seconds there{};
+  seconds back{};
+};
 template <class Cost>
-[[nodiscard]] seconds chain_ends(const Cost& cost, const shape& shape, const sequence& s) {
+[[nodiscard]] chain_ends chain_ends_of(const Cost& cost, const shape& shape, const sequence& s) {
   const int last = shape.parts() - 1;
   seconds turn{};  // of a spread vocabulary: the slowest way of a part to the last stage, and V there
   if (shape.vocabulary == vocabulary::spread) {
@@ -112,8 +117,8 @@ template <class Cost>
                                 vocabulary_message(cost, {1}, vocabulary_rows::partial, stage));
     turn += vocabulary_time(cost, {1}, vocabulary_call::output, shape.stages - 1);
   }
-  return fill_time(cost, shape, s, last) + turn + pack_overhead(cost, pass::forward, last) +
-         pack_overhead(cost, pass::backward, last) + drain_time(cost, shape, s, last);
+  return {fill_time(cost, shape, s, last) + turn + pack_overhead(cost, pass::forward, last) + pack_overhead(cost, pass::backward, last),
+          drain_time(cost, shape, s, last)};
 }
 
 /// Its work on the last part.            Shapes  sharers: the most replicas that may share the sequence
@@ -133,20 +138,23 @@ template <class Cost>
 /// Shapes    sharers: the most replicas that may share the sequence
 template <class Cost>
 [[nodiscard]] seconds chain_bound(const Cost& cost, const shape& shape, const sequence& s, int sharers = 1) {
-  return chain_ends(cost, shape, s) + chain_work(cost, shape, s, sharers);
+  const chain_ends ends = chain_ends_of(cost, shape, s);
+  return ends.there + chain_work(cost, shape, s, sharers) + ends.back;
 }
 
 /// The largest chain_bound of a batch, whose sequences all replicas may share.
-/// Complexity O(sequences), and O(parts) for each length of a first slice
+/// Complexity O(sequences), and O(parts) for the quantum, with which most begin, and for each sequence that is shorter
 template <class Cost>
 [[nodiscard]] bound longest_chain(const Cost& cost, const shape& shape, std::span<const sequence> batch) {
-  std::map<tokens, seconds> ends;  // by the length of the first slice, which is a quantum for most
+  std::optional<chain_ends> of_quantum;
   seconds longest{};
   sequence_id of{};
   for (const sequence& s : batch) {
-    const auto [known, is_new] = ends.try_emplace(first_slice(s, shape.quantum).length);
-    if (is_new) known->second = chain_ends(cost, shape, s);
-    if (const seconds t = known->second + chain_work(cost, shape, s, shape.replicas); t > longest) longest = t, of = s.id;
+    const bool is_short = s.length < shape.quantum;
+    if (!is_short && !of_quantum) of_quantum = chain_ends_of(cost, shape, s);
+    const chain_ends ends = is_short ? chain_ends_of(cost, shape, s) : *of_quantum;
+    const seconds t = ends.there + chain_work(cost, shape, s, shape.replicas) + ends.back;
+    if (t > longest) longest = t, of = s.id;
   }
   if (longest == seconds{}) return {};
   return {"sequence " + std::to_string(of.value) + ": there, turn and back", longest};

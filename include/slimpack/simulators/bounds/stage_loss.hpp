@@ -14,8 +14,8 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <set>
 #include <span>
+#include <utility>
 
 namespace slimpack::simulators {
 
@@ -165,10 +165,10 @@ class stage_loss {
     }
     double forward = std::numeric_limits<double>::infinity();
     double backward = forward;
-    std::set<tokens> seen;  // lengths of first slices
+    bool has_quantum = false;  // with which most begin
     for (const sequence& s : batch) {
       const slice first{s.id, {0}, std::min(shape_.quantum, s.length)};
-      if (!seen.insert(first.length).second) continue;
+      if (first.length == shape_.quantum && std::exchange(has_quantum, true)) continue;
       double there = 0, back = 0;
       for (int part = 0; part < stage_; ++part) {
         there += least_time(cost, first, pass::forward, part).value;
