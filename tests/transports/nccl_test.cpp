@@ -30,8 +30,8 @@ struct run {
 
 TEST(NcclTransport, ObeysTheLawsOverStandIns) {
   for (const run& r : {run{1, true, true}, run{2, true, true}, run{4, false, true}, run{3, true, false}}) {
-    nccl_world world(r.ranks, {.seed = 5, .delay = {50e-6}, .in_issue_order = r.in_issue_order}, {2}, r.keeps_launch_order);
-    for (const testing::report& one : laws_on_ranks(world, {.seed = 5, .cases = 2, .time_out = {2}}))
+    nccl_world world(r.ranks, {.seed = 5, .delay = {50e-6}, .in_issue_order = r.in_issue_order}, {law_time_out}, r.keeps_launch_order);
+    for (const testing::report& one : laws_on_ranks(world, {.seed = 5, .cases = 2, .time_out = {law_time_out}}))
       EXPECT_TRUE(one) << one << "\n" << r.ranks << " ranks";
   }
 }

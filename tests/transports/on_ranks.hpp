@@ -11,6 +11,13 @@
 
 namespace slimpack {
 
+/// How long waits of laws last: a sanitizer of threads slows ranks down tenfold.
+#ifdef __SANITIZE_THREAD__
+inline constexpr double law_time_out = 5;
+#else
+inline constexpr double law_time_out = 1;
+#endif
+
 /// Runs f(endpoint) for every rank of a world, each in a thread of its own, and returns when all have returned.
 template <class World, class F>
 void on_ranks(World& world, const F& f) {
