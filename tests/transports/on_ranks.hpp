@@ -15,7 +15,7 @@ namespace slimpack {
 #ifdef __SANITIZE_THREAD__
 inline constexpr double law_time_out = 5;
 #else
-inline constexpr double law_time_out = 1;
+inline constexpr double law_time_out = 2;
 #endif
 
 /// Runs f(endpoint) for every rank of a world, each in a thread of its own, and returns when all have returned.
