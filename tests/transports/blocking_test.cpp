@@ -2,13 +2,15 @@
 #include <slimpack/testing/transport_laws.hpp>
 #include <slimpack/transports/blocking.hpp>
 
+#include "message_checks.hpp"
+
 #include <gtest/gtest.h>
 
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <barrier>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -192,64 +194,20 @@ TYPED_TEST(BlockingTransport, ObeysTheLaws) {
   }
 }
 
-// With sends on the trainer's own thread, all ranks would stand in the first send for ever.
 TYPED_TEST(BlockingTransport, SendsToAllBeforeAnyReceiveWithoutDeadlock) {
-  constexpr int size = 4;
-  TypeParam world(size);
-  on_ranks(world, size, 20, [&](auto& t) {
-    std::vector<int> out(1 << 18, t.rank());
-    std::vector<std::vector<int>> in(size, std::vector<int>(out.size(), -1));
-    for (int channel : {2, 1})
-      for (int peer = 0; peer < size; ++peer)
-        ASSERT_TRUE(t.send(peer, channel, std::as_bytes(std::span(out))).has_value());
-    for (int channel : {1, 2})
-      for (int peer = size - 1; peer >= 0; --peer) {
-        std::vector<int>& from = in[static_cast<std::size_t>(peer)];
-        auto h = t.receive(peer, channel, std::as_writable_bytes(std::span(from)));
-        ASSERT_TRUE(h.has_value());
-        ASSERT_TRUE(t.wait(h.value()).has_value());
-        EXPECT_EQ(from, std::vector<int>(out.size(), peer));
-      }
-  });
+  TypeParam world(4);
+  on_ranks(world, 4, 20, [](auto& t) { send_to_all_before_any_receive(t); });
 }
 
 TYPED_TEST(BlockingTransport, RefusesAMessageOfAnotherSize) {
   TypeParam world(2);
-  on_ranks(world, 2, 20, [&](auto& t) {
-    std::array<std::byte, 8> bytes{};
-    ASSERT_TRUE(t.send(1 - t.rank(), 5, std::span(bytes).first(7)).has_value());
-    auto h = t.receive(1 - t.rank(), 5, bytes);
-    ASSERT_TRUE(h.has_value());
-    const result<void> r = t.wait(h.value());
-    ASSERT_FALSE(r.has_value());
-    EXPECT_EQ(r.error().code, errc::wrong_message);
-    EXPECT_EQ(r.error().detail, "a message of 7 bytes from rank " + std::to_string(1 - t.rank()) +
-                                    " on channel 5, where 8 were expected");
-  });
+  on_ranks(world, 2, 20, [](auto& t) { receive_another_size(t); });
 }
 
-// Rank 0 aborts two steps while rank 1 is still in the first; its messages of the third are kept until rank 1 is there.
 TYPED_TEST(BlockingTransport, KeepsMessagesOfAStepThatThisRankHasNotComeTo) {
   TypeParam world(2);
-  on_ranks(world, 2, 20, [&](auto& t) {
-    int number = 3;
-    if (t.rank() == 0) {
-      for (int step = 1; step <= 2; ++step) {
-        ASSERT_TRUE(t.send(1, 1, std::as_bytes(std::span(&step, 1))).has_value());
-        t.abort("step " + std::to_string(step));
-      }
-      ASSERT_TRUE(t.send(1, 1, std::as_bytes(std::span(&number, 1))).has_value());
-    } else {
-      std::this_thread::sleep_for(milliseconds(50));
-      t.abort("the first");
-      t.abort("the second");
-      number = 0;
-      auto h = t.receive(0, 1, std::as_writable_bytes(std::span(&number, 1)));
-      ASSERT_TRUE(h.has_value());
-      ASSERT_TRUE(t.wait(h.value()).has_value());
-      EXPECT_EQ(number, 3);
-    }
-  });
+  std::barrier aborted(2);
+  on_ranks(world, 2, 20, [&](auto& t) { abort_two_steps_ahead(t, aborted); });
 }
 
 TEST(Mailbox, DropsWhatComesLateOfAnAbortedStep) {

@@ -3,6 +3,7 @@
 #include <slimpack/transports/over.hpp>
 
 #include "local_group.hpp"
+#include "message_checks.hpp"
 #include "on_ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,6 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-#include <array>
 #include <barrier>
 #include <chrono>
 #include <cstddef>
@@ -31,13 +31,6 @@ static_assert(transport<transports::over<cancelling_group>>);
 static_assert(!std::is_copy_constructible_v<transports::over<local_group>>);
 
 double since(clock::time_point t) { return std::chrono::duration<double>(clock::now() - t).count(); }
-
-/// What a wait for what was posted says, the error of either.
-template <class Transport, class Posted>
-result<void> waited(Transport& t, const Posted& posted) {
-  if (!posted) return posted.error();
-  return t.wait(posted.value());
-}
 
 template <class Group>
 struct OverGroup : ::testing::Test {};
@@ -61,29 +54,12 @@ TYPED_TEST(OverGroup, ObeysTheLaws) {
 
 TYPED_TEST(OverGroup, SendsToAllBeforeAnyReceiveWithoutDeadlock) {
   group_world<TypeParam> world(4);
-  on_ranks(world, [](auto& t) {
-    const std::vector<int> out(1 << 18, t.rank());
-    std::vector<int> in(out.size());
-    for (const int channel : {2, 1})
-      for (int peer = 0; peer < t.size(); ++peer) ASSERT_TRUE(t.send(peer, channel, std::as_bytes(std::span(out))).has_value());
-    for (const int channel : {1, 2})
-      for (int peer = t.size(); peer-- > 0;) {
-        ASSERT_TRUE(waited(t, t.receive(peer, channel, std::as_writable_bytes(std::span(in)))).has_value());
-        EXPECT_EQ(in, std::vector<int>(out.size(), peer));
-      }
-  });
+  on_ranks(world, [](auto& t) { send_to_all_before_any_receive(t); });
 }
 
 TYPED_TEST(OverGroup, RefusesAMessageOfAnotherSize) {
   group_world<TypeParam> world(2);
-  on_ranks(world, [](auto& t) {
-    std::array<std::byte, 8> bytes{};
-    ASSERT_TRUE(t.send(1 - t.rank(), 5, std::span(bytes).first(7)).has_value());
-    const result<void> r = waited(t, t.receive(1 - t.rank(), 5, bytes));
-    ASSERT_FALSE(r.has_value());
-    EXPECT_EQ(r.error().code, errc::wrong_message);
-    EXPECT_EQ(r.error().detail, "a message of 7 bytes from rank " + std::to_string(1 - t.rank()) + " on channel 5, where 8 were expected");
-  });
+  on_ranks(world, [](auto& t) { receive_another_size(t); });
 }
 
 TYPED_TEST(OverGroup, SaysWhichRankIsNoRank) {
@@ -95,29 +71,10 @@ TYPED_TEST(OverGroup, SaysWhichRankIsNoRank) {
   });
 }
 
-// Rank 0 aborts two steps while rank 1 is still in the first; its message of the third is kept until rank 1 is there.
 TYPED_TEST(OverGroup, KeepsMessagesOfAStepThatThisRankHasNotComeTo) {
   group_world<TypeParam> world(2);
   std::barrier aborted(2);
-  on_ranks(world, [&](auto& t) {
-    int number = 3;
-    if (t.rank() == 0) {
-      for (int step = 1; step <= 2; ++step) {
-        ASSERT_TRUE(t.send(1, 1, std::as_bytes(std::span(&step, 1))).has_value());
-        t.abort("step " + std::to_string(step));
-      }
-      const auto third = t.send(1, 1, std::as_bytes(std::span(&number, 1)));
-      aborted.arrive_and_wait();
-      EXPECT_TRUE(waited(t, third).has_value());
-    } else {
-      aborted.arrive_and_wait();
-      t.abort("the first");
-      t.abort("the second");
-      number = 0;
-      ASSERT_TRUE(waited(t, t.receive(0, 1, std::as_writable_bytes(std::span(&number, 1)))).has_value());
-      EXPECT_EQ(number, 3);
-    }
-  });
+  on_ranks(world, [&](auto& t) { abort_two_steps_ahead(t, aborted); });
 }
 
 // The message has been announced, and its bytes stay away until after the abort; the next step goes on behind them.

@@ -32,7 +32,14 @@ class common_cuts {
       return true;
     });
   }
-  /// The same until visit gives false.
+  /// Adds packs of a pass to others, each slice in pieces.
+  void refine(const micropacks& packs, pass p, micropacks& to) const {
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+      for (const slice& s : packs[i]) each_piece(s, p, [&to](const slice& piece) { to.append(piece); });
+      to.close();
+    }
+  }
+  /// As each_piece, until visit gives false.
   template <class Visit>
   void each_piece_while(const slice& s, pass p, Visit&& visit) const {
     const auto first = std::lower_bound(cuts_.begin(), cuts_.end(), cut{s.sequence, s.begin}, before);
@@ -70,14 +77,7 @@ class common_cuts {
 [[nodiscard]] inline partition common_refinement(const partition& packs) {
   const detail::common_cuts cuts(packs);
   partition refined;
-  for (const pass p : {pass::forward, pass::backward}) {
-    const micropacks& from = packs.of(p);
-    micropacks& to = refined.of(p);
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      for (const slice& s : from[i]) cuts.each_piece(s, p, [&to](const slice& piece) { to.append(piece); });
-      to.close();
-    }
-  }
+  for (const pass p : {pass::forward, pass::backward}) cuts.refine(packs.of(p), p, refined.of(p));
   return refined;
 }
 

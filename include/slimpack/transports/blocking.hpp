@@ -6,6 +6,7 @@
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/transports/detail/blocking_link.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
+#include <slimpack/transports/detail/sentences.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -66,37 +66,30 @@ requires(detail::waits_for_bytes<Link> || detail::unmet<"a link offers bool send
   blocking(blocking&&) noexcept = default;
   blocking& operator=(blocking&&) = delete;
   ~blocking() {
-    if (threads_) threads_->end(time_out());
+    if (threads_) threads_->end(std::chrono::nanoseconds(std::llround(options_.time_out.value * 1e9)));
   }
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
 
   [[nodiscard]] result<handle> send(int peer, int channel, std::span<const std::byte> data) {
-    if (peer < 0 || peer >= size_) return no_such(peer);
+    if (!detail::is_rank(peer, size_)) return detail::no_such_rank(peer, size_);
     return threads_->send(peer, channel, data);
   }
 
   /// Requires   nobody touches the bytes until the message is through
   [[nodiscard]] result<handle> receive(int peer, int channel, std::span<std::byte> data) {
-    if (peer < 0 || peer >= size_) return no_such(peer);
+    if (!detail::is_rank(peer, size_)) return detail::no_such_rank(peer, size_);
     return threads_->mail().post(peer, channel, data);
   }
 
   [[nodiscard]] result<bool> test(const handle& h) { return threads_->mail().test(h); }
-  [[nodiscard]] result<void> wait(const handle& h) { return threads_->mail().wait(h, time_out()); }
+  [[nodiscard]] result<void> wait(const handle& h) { return threads_->mail().wait(h, options_.time_out); }
 
   /// Ends the step here, and tells all ranks. All of them call it.
   void abort(std::string_view reason) { threads_->abort(reason); }
 
  private:
-  [[nodiscard]] std::chrono::nanoseconds time_out() const {
-    return std::chrono::nanoseconds(std::llround(options_.time_out.value * 1e9));
-  }
-  [[nodiscard]] error no_such(int peer) const {
-    return {errc::invalid_input, "no rank " + std::to_string(peer) + " among " + std::to_string(size_)};
-  }
-
   std::shared_ptr<detail::blocking_link<Link>> threads_;
   int rank_;
   int size_;

@@ -6,13 +6,13 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/devices/streams.hpp>
 #include <slimpack/transports/detail/device_world.hpp>
+#include <slimpack/transports/detail/sentences.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -153,8 +153,7 @@ class cuda {
 
     template <class Post>
     result<handle> post(int peer, const Post& post_with, bool receives) {
-      if (peer < 0 || peer >= size())
-        return error{errc::invalid_input, "no rank " + std::to_string(peer) + " among " + std::to_string(size())};
+      if (!detail::is_rank(peer, size())) return detail::no_such_rank(peer, size());
       if (result<void> open = world_->status(rank_); !open) return std::move(open).error();
       const auto ready = device().record(stream());
       if (!ready) return ready.error();

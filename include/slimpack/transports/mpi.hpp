@@ -4,12 +4,12 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/detail/polling.hpp>
+#include <slimpack/transports/detail/sentences.hpp>
 
 // Where Open MPI's deprecated C++ bindings are not wanted, define OMPI_SKIP_MPICXX=1, as the target slimpack::mpi does:
 // they cost 0.6 s to include, and a library to link.
 #include <mpi.h>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -167,7 +167,10 @@ class mpi {
     if (o.now == state::posted) match(route_of(o.peer, o.channel));
     int done = 0;
     if (o.now == state::under_way) note(MPI_Test(&operations_[h.slot_].request, &done, MPI_STATUS_IGNORE));
-    if (o.now == state::refused) return wrong_size(retire(h.slot_));
+    if (o.now == state::refused) {
+      const operation wrong = retire(h.slot_);
+      return detail::wrong_size(wrong.came, wrong.size, wrong.peer, wrong.channel);
+    }
     if (!done) look_around();
     if (stopped_) return *stopped_;
     if (done) retire(h.slot_);
@@ -181,7 +184,10 @@ class mpi {
       result<bool> done = test(h);
       if (!done) return std::move(done).error();
       if (done.value()) return success();
-      if (!poll.again()) return late(operations_[h.slot_]);
+      if (!poll.again()) {
+        const operation& o = operations_[h.slot_];
+        return detail::late_message({o.peer, o.channel, o.into != nullptr}, options_.time_out);
+      }
     }
   }
 
@@ -234,8 +240,7 @@ class mpi {
 
   [[nodiscard]] std::optional<error> refused(int peer, int channel, std::size_t size) const {
     if (stopped_) return stopped_;
-    if (peer < 0 || peer >= size_)
-      return error{errc::invalid_input, "no rank " + std::to_string(peer) + " among " + std::to_string(size_)};
+    if (!detail::is_rank(peer, size_)) return detail::no_such_rank(peer, size_);
     if (channel < 0 || channel >= channels_)
       return error{errc::invalid_input,
                    "channel " + std::to_string(channel) + " where MPI has tags for " + std::to_string(channels_)};
@@ -363,18 +368,6 @@ class mpi {
     const std::optional<std::size_t> size = probe(peer, MPI_ANY_TAG, message, status);
     if (size) drop(message, *size);
     return size ? status.MPI_TAG == silence_tag() : stopped_.has_value();
-  }
-
-  [[nodiscard]] static error wrong_size(const operation& o) {
-    return {errc::wrong_message, "a message of " + std::to_string(o.came) + " bytes from rank " +
-                                     std::to_string(o.peer) + " on channel " + std::to_string(o.channel) + ", where " +
-                                     std::to_string(o.size) + " were expected"};
-  }
-
-  [[nodiscard]] error late(const operation& o) const {
-    return {errc::timed_out, std::string(o.into ? "no message from" : "no receive by") + " rank " +
-                                 std::to_string(o.peer) + " on channel " + std::to_string(o.channel) + " in " +
-                                 std::to_string(std::llround(options_.time_out.value * 1000)) + " ms"};
   }
 
   /// True where MPI has succeeded; otherwise its first error is what calls answer until the step is aborted.

@@ -7,6 +7,7 @@
 #include <slimpack/devices/streams.hpp>
 #include <slimpack/transports/communicator.hpp>
 #include <slimpack/transports/detail/polling.hpp>
+#include <slimpack/transports/detail/sentences.hpp>
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/traffic.hpp>
 
@@ -34,8 +35,8 @@ namespace slimpack::transports {
 ///   kernel<<<1, 1, 0, transport.stream().get()>>>(...);      // all of a compute's work goes there, once its stream was made (open)
 ///
 /// Communicators are made at first use, between the ranks of the world: for messages forward, for messages back, for exchanges,
-/// and one for each group that adds up, at its first sum, which waits until all members come. Ranks of other tensor ranks have a world and a transport of their own. The first two
-/// are warmed up by a message around the ring of ranks. Where NCCL keeps the order of launches (NCCL_LAUNCH_ORDER_IMPLICIT=1) each
+/// and one for each group that adds up, at its first sum, which waits until all members come. Ranks of other tensor ranks have a
+/// world and a transport of their own. The first two are warmed up by a message around the ring of ranks. Where NCCL keeps the order of launches (NCCL_LAUNCH_ORDER_IMPLICIT=1) each
 /// has a stream of its own, otherwise all share one. Ranks compare this before their first message, which fails where it differs.
 ///
 /// Every rank issues its transfers in one order (plan_order), so that they cannot wait for each other even if one runs at a time.
@@ -301,8 +302,7 @@ class nccl {
 
   template <class Issue>
   result<handle> post(int peer, int channel, const Issue& work) {
-    if (peer < 0 || peer >= size())
-      return error{errc::invalid_input, "no rank " + std::to_string(peer) + " among " + std::to_string(size())};
+    if (!detail::is_rank(peer, size())) return detail::no_such_rank(peer, size());
     if (result<void> begun = status(); !begun) return std::move(begun).error();
     if (result<void> made = join_all(); !made) return std::move(made).error();
     const std::size_t kind = kind_of(channel);

@@ -7,14 +7,12 @@
 #include <slimpack/transports/detail/group_frames.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 #include <slimpack/transports/detail/polling.hpp>
+#include <slimpack/transports/detail/sentences.hpp>
 #include <slimpack/transports/hooks.hpp>
 
-#include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -84,7 +82,7 @@ class over {
   [[nodiscard]] result<void> allows_threads() const { return slimpack::allows_threads(frames_->group()); }
 
   [[nodiscard]] result<handle> send(int peer, int channel, std::span<const std::byte> data) {
-    if (peer < 0 || peer >= size()) return no_such(peer);
+    if (!detail::is_rank(peer, size())) return detail::no_such_rank(peer, size());
     auto sent = frames_->send(peer, channel, data);
     if (!sent) return std::move(sent).error();
     handle h;
@@ -94,7 +92,7 @@ class over {
 
   /// Requires   nobody touches the bytes until the message is through
   [[nodiscard]] result<handle> receive(int peer, int channel, std::span<std::byte> data) {
-    if (peer < 0 || peer >= size()) return no_such(peer);
+    if (!detail::is_rank(peer, size())) return detail::no_such_rank(peer, size());
     auto posted = frames_->mail().post(peer, channel, data);
     if (!posted) return std::move(posted).error();
     handle h;
@@ -117,13 +115,8 @@ class over {
 
  private:
   [[nodiscard]] error late(const handle& h) const {
-    const std::chrono::nanoseconds waited(std::llround(options_.time_out.value * 1e9));
-    if (!h.sent_) return detail::mailbox::late(h.received_, waited);
-    return {errc::timed_out, "no receive by rank " + std::to_string(h.sent_->peer) + " on channel " + std::to_string(h.sent_->channel) +
-                                 " in " + std::to_string(std::llround(options_.time_out.value * 1000)) + " ms"};
-  }
-  [[nodiscard]] error no_such(int peer) const {
-    return {errc::invalid_input, "no rank " + std::to_string(peer) + " among " + std::to_string(size())};
+    return detail::late_message(h.sent_ ? detail::route_name{h.sent_->peer, h.sent_->channel, false} : detail::mailbox::route_of(h.received_),
+                                options_.time_out);
   }
 
   std::unique_ptr<detail::group_frames<Group>> frames_;

@@ -6,8 +6,8 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/call_messages.hpp>
 #include <slimpack/executors/detail/message_owner.hpp>
-#include <slimpack/executors/detail/shared/turned_rows.hpp>
 #include <slimpack/executors/detail/rehearsal.hpp>
+#include <slimpack/executors/detail/shared/turned_rows.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/outgoing.hpp>

@@ -97,7 +97,7 @@ class group_frames {
   [[nodiscard]] result<bool> test(const mailbox::handle& h) {
     result<bool> through = mail_.test(h);
     if (!through || through.value()) return through;
-    look_at(mailbox::peer_of(h));
+    look_at(mailbox::route_of(h).peer);
     look_around();
     return mail_.test(h);
   }

@@ -2,8 +2,11 @@
 #define SLIMPACK_TRANSPORTS_DETAIL_MAILBOX_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/transports/detail/sentences.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -105,23 +108,16 @@ class mailbox {
     return answer(h);
   }
 
-  [[nodiscard]] result<void> wait(const handle& h, std::chrono::nanoseconds time_out) {
+  [[nodiscard]] result<void> wait(const handle& h, seconds time_out) {
     std::unique_lock lock(mutex_);
-    const auto end = std::chrono::steady_clock::now() + time_out;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(std::llround(time_out.value * 1e9));
     for (bool in_time = true;; in_time = news_.wait_until(lock, end) == std::cv_status::no_timeout) {
       result<bool> through = answer(h);
       if (!through) return std::move(through).error();
       if (through.value()) return success();
       if (!in_time) break;
     }
-    return late(h, time_out);
-  }
-
-  /// What a wait for a receive answers when its time is over.
-  [[nodiscard]] static error late(const handle& h, std::chrono::nanoseconds time_out) {
-    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(time_out).count();
-    return {errc::timed_out, "no message from rank " + std::to_string(h.receive_->peer) + " on channel " +
-                                 std::to_string(h.receive_->channel) + " in " + std::to_string(waited) + " ms"};
+    return late_message(route_of(h), time_out);
   }
 
   /// For a message of so many bytes that begins to come: the receive that it is for, if that was posted with this size. The caller
@@ -137,7 +133,7 @@ class mailbox {
     return h;
   }
   [[nodiscard]] static std::span<std::byte> buffer_of(const handle& h) noexcept { return h.receive_->into; }
-  [[nodiscard]] static int peer_of(const handle& h) noexcept { return h.receive_->peer; }
+  [[nodiscard]] static route_name route_of(const handle& h) noexcept { return {h.receive_->peer, h.receive_->channel, true}; }
   /// A claimed receive has its message.
   void fill(const handle& h) {
     const std::lock_guard lock(mutex_);
@@ -219,10 +215,7 @@ class mailbox {
     const receive& r = *h.receive_;
     if (r.step != step_) return error{errc::aborted, reason_};
     if (r.came == r.into.size()) return true;
-    if (r.came)
-      return error{errc::wrong_message, "a message of " + std::to_string(*r.came) + " bytes from rank " +
-                                            std::to_string(r.peer) + " on channel " + std::to_string(r.channel) +
-                                            ", where " + std::to_string(r.into.size()) + " were expected"};
+    if (r.came) return wrong_size(*r.came, r.into.size(), r.peer, r.channel);
     if (std::optional<error> why = why_stopped()) return *std::move(why);
     if (left_.count(r.peer) != 0) return error{errc::transport_failed, "rank " + std::to_string(r.peer) + " has left"};
     return false;

@@ -245,10 +245,7 @@ class order_search {
   /// What is made anew, in pieces of both passes.
   [[nodiscard]] const micropacks& in_pieces(pass p) {
     pieces_.clear();
-    for (std::size_t i = 0; i < made_.size(); ++i) {
-      for (const slice& s : made_[i]) cuts_->each_piece(s, p, [&](const slice& piece) { pieces_.append(piece); });
-      pieces_.close();
-    }
+    cuts_->refine(made_, p, pieces_);
     return pieces_;
   }
 
