@@ -75,8 +75,6 @@ struct search_options {
                               ///< beside it
   double alignment_chance{0.3};  ///< [0, 1] that a child has another
   double alignment_most{1};   ///< [0, 10] of what that may be
-  std::uint32_t piece_rounds{4};  ///< [1, 100] parts of the search of an order, between which pieces that no pass needs become one;
-                                  ///< not varied yet
   double piece_quanta{0.03};  ///< [0, 1e6] what a piece counts as besides, in quanta, where the cost model knows no overhead
                               ///< measured (8 and 32 sequences of 9 lists, 8 stages, no limit), beside plans that cut anywhere:
                               ///< 0: steps -0.1 %, 1.40 x the calls; 0.03: -0.4 %, 0.99 x; 0.1: +0.9 %, 0.75 x; 0.2: +1.5 %, 0.63 x
@@ -208,8 +206,7 @@ inline constexpr auto search_constants = [] {
       c("even_below", 0.01, 1, &o::even_below),
 
       c("alignment", 0, 10, &o::alignment), c("alignment_chance", 0, 1, &o::alignment_chance),
-      c("alignment_most", 0, 10, &o::alignment_most), c("piece_rounds", 1, 100, &o::piece_rounds),
-      c("piece_quanta", 0, 1e6, &o::piece_quanta),
+      c("alignment_most", 0, 10, &o::alignment_most), c("piece_quanta", 0, 1e6, &o::piece_quanta),
 
       c("larger_backward", 0.1, 10, &o::larger_backward), c("even_ramp", 0.01, 10, &o::even_ramp),
       c("alike_sizes", 0, 64, &o::alike_sizes), c("alike_step", 1.01, 4, &o::alike_step),

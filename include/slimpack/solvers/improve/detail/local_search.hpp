@@ -167,27 +167,22 @@ class local_search {
   }
 
   /// Improves the order of the fastest that the schedule found, and its packs in that order. Where both passes are cut alike,
-  /// packs change between the pieces that there are; so after a part of the nodes pieces that no pass needs any more become one,
-  /// and the next part begins with what that saves.
+  /// packs change between the pieces that there are.
   void improve_order(std::uint64_t nodes) {
     const bool alike = batch_.common_cuts && sharers_priced_by(cost_) == 0;
-    ordered_packs now = tried_->fastest();
-    const std::uint32_t rounds = alike ? options_.piece_rounds : 1;
-    for (std::uint32_t round = 0; round < rounds; ++round) {
-      workload priced = settled(price(now.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), now.programs);
-      priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
-      const common_cuts cuts(alike ? now.packs : partition{});
-      const piece_slicer between_pieces(cuts);
-      order_search<any_slicer, any_cost, Moves> search(now.packs, now.programs, priced, tried_->packs().sequences(),
-                                                       alike ? static_cast<const any_slicer&>(between_pieces) : slicer_, cost_,
-                                                       tried_->packs().limits(batch_.shape.quantum), random_, options_,
-                                                       alike ? &cuts : nullptr);
-      search.run(nodes / rounds, batch_.stop);
-      tried_->spend(search.spent());
-      counts_.add(search.counts());
-      now = {search.packs(), search.programs(), search.makespan()};
-    }
-    if (now.makespan < improved_.makespan) improved_ = std::move(now);
+    const ordered_packs& listed = tried_->fastest();
+    workload priced = settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), listed.programs);
+    priced.forward.kept.clear(), priced.backward.kept.clear();  // nothing limits it, says changes_order
+    const common_cuts cuts(alike ? listed.packs : partition{});
+    const piece_slicer between_pieces(cuts);
+    order_search<any_slicer, any_cost, Moves> search(listed.packs, listed.programs, priced, tried_->packs().sequences(),
+                                                     alike ? static_cast<const any_slicer&>(between_pieces) : slicer_, cost_,
+                                                     tried_->packs().limits(batch_.shape.quantum), random_, options_,
+                                                     alike ? &cuts : nullptr);
+    search.run(nodes, batch_.stop);
+    tried_->spend(search.spent());
+    counts_.add(search.counts());
+    if (search.makespan() < improved_.makespan) improved_ = {search.packs(), search.programs(), search.makespan()};
   }
 
   /// The fastest in the batch's sequence ids.
