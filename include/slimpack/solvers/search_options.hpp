@@ -71,10 +71,11 @@ struct search_options {
                                  ///< measured: 0.2: +0.00 +- 0.00
 
   // Packs whose passes are cut at the same places (solvers/refined.hpp, pack/align.hpp).
+  // Measured on eight lists (plan_quality's part calls), useful work in percent.
   double alignment{0.25};     ///< [0, 10] how far a cut moves to one of the other pass at first, as a share of the smaller pack
-                              ///< beside it
-  double alignment_chance{0.3};  ///< [0, 1] that a child has another
-  double alignment_most{1};   ///< [0, 10] of what that may be
+                              ///< beside it; measured: 0: -0.13, 0.2: -0.00, 0.32: -0.01
+  double alignment_chance{0.3};  ///< [0, 1] that a child has another; measured: 0: -0.16, 0.24: -0.11, 0.38: -0.04
+  double alignment_most{1};   ///< [0, 10] of what that may be; measured: 0.8: -0.09, 1.25: -0.12
   double piece_quanta{0.03};  ///< [0, 1e6] what a piece counts as besides, in quanta, where the cost model knows no overhead
                               ///< measured (8 and 32 sequences of 9 lists, 8 stages, no limit), beside plans that cut anywhere:
                               ///< 0: steps -0.1 %, 1.40 x the calls; 0.03: -0.4 %, 0.99 x; 0.1: +0.9 %, 0.75 x; 0.2: +1.5 %, 0.63 x
