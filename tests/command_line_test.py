@@ -917,6 +917,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(forward, backward)
         (self.outputs / "p.json").unlink()
         for text, more in (("--backward-cuts forward is for the planner slimpack", ["--planner", "chunked", "--backward-cuts", "forward"]),
+                           ("--call-overhead is not in the model of the planner milp", ["--planner", "milp", "--call-overhead", "1e-3"]),
                            ("--call-overhead", ["--call-overhead", "-1"]), ("--call-overhead", ["--call-overhead", "nan"]),
                            ("--forward-only plans one pass", ["--forward-only", "--backward-cuts", "forward"])):
             self.fails(2, [text], "--lengths", lengths, *QUADRATIC, *more)

@@ -4,8 +4,12 @@
 #include "everywhere.hpp"
 #include "prefix_model.hpp"
 
+#include <gtest/gtest.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,6 +24,20 @@ std::vector<Compute> stages_of(const plan& p) {
   for (int rank = 0; rank < ranks_of(p); ++rank)
     stages.emplace_back(rank % p.shape.stages, p.shape.stages, p.shape.chunks, width);
   return stages;
+}
+
+/// Reports, one per rank, have the loss of uncut sequences, and stages the gradients: to the bit, since numbers are integers that
+/// doubles hold exactly.
+template <class Compute>
+void expect_uncut(const plan& p, const std::vector<result<step_report>>& reports, const std::vector<Compute>& stages, const std::string& what) {
+  const prefix_model::gradients expected = prefix_model::whole(p.lengths, p.shape.parts());
+  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+    ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", " << what;
+    EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << what;
+    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(p.shape.chunks); ++chunk)
+      EXPECT_EQ(stages[rank].gradient()[chunk], expected.weight[static_cast<std::size_t>(stages[rank].part(chunk))])
+          << "rank " << rank << ", " << what;
+  }
 }
 
 [[nodiscard]] inline plan small_plan(shape on = {.stages = 3, .quantum = {4}}) {

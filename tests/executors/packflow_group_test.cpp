@@ -26,17 +26,6 @@ class PackflowOverGroup : public ::testing::Test {};
 using groups = ::testing::Types<local_group, cancelling_group>;
 TYPED_TEST_SUITE(PackflowOverGroup, groups);
 
-template <class Compute>
-void expect_exact(const plan& p, const std::vector<result<step_report>>& reports, std::vector<Compute>& stages, const std::string& what) {
-  const prefix_model::gradients expected = prefix_model::whole(p.lengths, p.shape.parts());
-  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-    ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << what;
-    EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << what;
-    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(p.shape.chunks); ++chunk)
-      EXPECT_EQ(stages[rank].gradient()[chunk], expected.weight[static_cast<std::size_t>(stages[rank].part(chunk))]) << what;
-  }
-}
-
 TYPED_TEST(PackflowOverGroup, GivesTheGradientsOfUncutSequences) {
   for (int seed = 1; seed <= tests::cases(2); ++seed)
     for (shape on : {shape{.stages = 3, .replicas = 2}, shape{.stages = 2, .chunks = 2}}) {
@@ -47,7 +36,7 @@ TYPED_TEST(PackflowOverGroup, GivesTheGradientsOfUncutSequences) {
       group_world<TypeParam> world(tests::ranks_of(p), 20, static_cast<unsigned>(seed));
       auto stages = tests::stages_of<prefix_by_piece>(p);
       const auto reports = tests::run_everywhere(world, std::vector<const plan*>(stages.size(), &p), stages);
-      expect_exact(p, reports, stages, "\nseed " + std::to_string(seed) + ", " + std::to_string(on.stages) + " stages");
+      tests::expect_uncut(p, reports, stages, "seed " + std::to_string(seed) + ", " + std::to_string(on.stages) + " stages");
     }
 }
 

@@ -28,7 +28,6 @@ using forms = ::testing::Types<prefix_by_piece, prefix_that_cannot_fail, prefix_
                                prefix_in_arena<backward_cuts::forward_cuts>>;
 TYPED_TEST_SUITE(PackflowForms, forms);
 
-// Numbers are integers that doubles hold exactly, so equality is meant to the last bit.
 TYPED_TEST(PackflowForms, GiveTheGradientsOfUncutSequences) {
   int asymmetric = 0;
   int steps = 0;
@@ -48,14 +47,7 @@ TYPED_TEST(PackflowForms, GiveTheGradientsOfUncutSequences) {
         const plan& p = made.value();
         std::vector<TypeParam> stages = stages_of<TypeParam>(p);
         const auto reports = run_everywhere(p, stages);
-        const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts());
-        for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-          ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", " << planner.name << ", seed " << seed;
-          EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << planner.name << ", seed " << seed;
-          for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
-            EXPECT_EQ(stages[rank].gradient()[chunk], expected.weight[static_cast<std::size_t>(stages[rank].part(chunk))])
-                << planner.name << ", rank " << rank << ", seed " << seed;
-        }
+        tests::expect_uncut(p, reports, stages, std::string(planner.name) + ", seed " + std::to_string(seed));
         ++steps;
         for (const replica_plan& r : p.replicas) asymmetric += r.partition.forward.size() != r.partition.backward.size();
       }

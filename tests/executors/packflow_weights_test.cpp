@@ -34,21 +34,13 @@ using forms = ::testing::Types<prefix_splitting<backward_cuts::any, false>, pref
                                prefix_splitting<backward_cuts::forward_cuts, true>>;
 TYPED_TEST_SUITE(PackflowWeights, forms);
 
-/// Plans, runs, and compares with the model of uncut sequences. Numbers are integers that doubles hold exactly, so
-/// equality is meant to the last bit.
+/// Plans, runs, and compares with the model of uncut sequences.
 template <class Compute, class Schedule>
 void expect_uncut_gradients(const shape& on, const std::vector<tokens>& lengths, const Schedule& schedule, int seed) {
   const plan p = tests::planned(on, lengths, slicers::equal_cost{}, solvers::two_phase{.most_sharers = 1}, schedule).value();
   std::vector<Compute> stages = stages_of<Compute>(p);
   const auto reports = run_everywhere(p, stages);
-  const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts());
-  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-    ASSERT_TRUE(reports[rank]) << reports[rank].error().detail << ", seed " << seed;
-    EXPECT_EQ(reports[rank].value().loss_sum, expected.loss) << "seed " << seed;
-    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(on.chunks); ++chunk)
-      EXPECT_EQ(stages[rank].gradient()[chunk], expected.weight[static_cast<std::size_t>(stages[rank].part(chunk))])
-          << "rank " << rank << ", seed " << seed;
-  }
+  tests::expect_uncut(p, reports, stages, "seed " + std::to_string(seed));
 }
 
 std::vector<tokens> any_lengths(testing::generator& random, tokens quantum) {
