@@ -1,6 +1,7 @@
 // A divider of one's own: deals sequences to replicas, the most work first, back and forth. Each rank then plans its own
 // replica, and what all ranks plan is the plan of the whole batch.
 #include <slimpack/planner.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/rank_plan_laws.hpp>
 
 #include <algorithm>

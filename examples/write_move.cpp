@@ -3,6 +3,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/search_report.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 #include <iostream>
 #include <string_view>

@@ -2,6 +2,7 @@
 
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 #include <ctime>
 #include <utility>

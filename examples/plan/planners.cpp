@@ -8,6 +8,7 @@
 #include <slimpack/solvers/baselines/named.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/solvers/refined.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 #include <optional>
 #include <utility>

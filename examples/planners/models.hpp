@@ -9,6 +9,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 // Empty where they are compiled.
 #ifndef SLIMPACK_COMPILED_PLANNER

@@ -15,6 +15,7 @@
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/refined.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 // Empty where they are compiled.
 #ifndef SLIMPACK_COMPILED_PLANNER

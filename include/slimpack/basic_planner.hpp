@@ -22,6 +22,7 @@
 #include <slimpack/simulators/reduction.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/detail/batch_check.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/detail/solution_check.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
@@ -80,38 +81,9 @@ class basic_planner {
 
   /// Whether a batch may be planned at all, before any work.
   [[nodiscard]] result<void> check(std::span<const tokens> lengths) const {
-    constexpr std::int64_t most = 65536;
-    for (const auto& [name, degree] : {std::pair{"stages", std::int64_t{shape_.stages}}, {"replicas", shape_.replicas},
-                                       {"tensor", shape_.tensor}, {"context", shape_.context}, {"chunks", shape_.chunks},
-                                       {"expert", shape_.expert},
-                                       {"stages * chunks", std::int64_t{shape_.stages} * shape_.chunks},
-                                       {"replicas * context", std::int64_t{shape_.replicas} * shape_.context}})
-      if (degree < 1 || degree > most)
-        return error{errc::invalid_input, std::string("shape.") + name + " is " + std::to_string(degree) + ", it must be from 1 to " + std::to_string(most)};
-    if (shape_.stage_ranks() % shape_.expert != 0)
-      return error{errc::invalid_input, "shape.expert is " + std::to_string(shape_.expert) + ", it must divide the " +
-                                            std::to_string(shape_.stage_ranks()) + " ranks of a stage"};
-    if (shape_.quantum < tokens{1} || shape_.quantum > longest_supported)
-      return error{errc::invalid_input, "shape.quantum is " + std::to_string(shape_.quantum.value) + " tokens, it must be from 1 to " +
-                                            std::to_string(longest_supported.value)};
-    if (shape_.memory && !(shape_.memory->amount >= 0))
-      return error{errc::invalid_input, "shape.memory is " + std::to_string(shape_.memory->amount) + ", it must be at least 0"};
-    if (shape_.vocabulary == vocabulary::spread && shape_.stages < 2)
-      return error{errc::invalid_input, "shape.vocabulary is spread, but there is one stage to spread it over: use at least 2 stages, or vocabulary::last"};
-    if (shape_.vocabulary == vocabulary::spread && !spreads_vocabulary<Cost>())
-      return error{errc::invalid_input, "shape.vocabulary is spread, but the cost model has no vocabulary_time (costs/hooks.hpp): "
-                                        "use costs::transformer, profiled_of or with_vocabulary"};
-    if (shape_.vocabulary == vocabulary::spread && !solver_for<Solver, Slicer, searched_cost, Schedule>)
-      return error{errc::invalid_input, "shape.vocabulary is spread, but the solver is for one cost model alone: its solve must take any, "
-                                        "since a search asks for a stage more than the model has"};
-    if (const std::optional<int> parts = parts_of(cost_); parts && *parts != shape_.parts())
-      return error{errc::invalid_input, "the cost model prices " + std::to_string(*parts) + " parts, the shape has " +
-                                            std::to_string(shape_.parts())};
-    if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-      if (lengths[i] < tokens{1} || lengths[i] > longest_supported)
-        return error{errc::invalid_input, "sequence " + std::to_string(i) + " has " + std::to_string(lengths[i].value) +
-                                              " tokens; lengths run from 1 to " + std::to_string(longest_supported.value)};
+    constexpr bool takes_any_cost = solver_for<Solver, Slicer, searched_cost, Schedule>;
+    if (result<void> fine = detail::batch_check(shape_, lengths, {parts_of(cost_), spreads_vocabulary<Cost>(), takes_any_cost}); !fine)
+      return fine;
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
     return detail::longest_check(cost_, shape_, longest)(weight_gradients_of<Schedule>);
   }

@@ -1,5 +1,5 @@
 #include <slimpack/solvers/improve/shipped.hpp>
-#include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 // Divides lengths, without a word on what they cost.
 struct by_length {

@@ -1,5 +1,6 @@
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/simulators/sweep.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 #include <vector>
 

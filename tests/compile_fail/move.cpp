@@ -1,5 +1,5 @@
 #include <slimpack/solvers/improve/shipped.hpp>
-#include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 #include <string_view>
 

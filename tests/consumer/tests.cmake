@@ -26,6 +26,8 @@ set_tests_properties(consumer.install PROPERTIES FIXTURES_SETUP slimpack_install
 
 slimpack_add_consumer(find_package consumer -D CMAKE_PREFIX_PATH=${scratch}/installed)
 set_tests_properties(consumer.find_package PROPERTIES FIXTURES_REQUIRED slimpack_installed COST 30)
+slimpack_add_consumer(find_package_compiled consumer-compiled -D CMAKE_PREFIX_PATH=${scratch}/installed)
+set_tests_properties(consumer.find_package_compiled PROPERTIES FIXTURES_REQUIRED slimpack_installed COST 30)
 slimpack_add_consumer(add_subdirectory ${program} -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR})
 if(TARGET slimpack::io)
   slimpack_add_consumer(find_package_io consumer-io -D CMAKE_PREFIX_PATH=${scratch}/installed -D EXPECT_IO=ON)

@@ -1,6 +1,7 @@
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/simulators/sweep.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include "everywhere.hpp"

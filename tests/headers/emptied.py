@@ -31,12 +31,15 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 
 def public_headers():
-    return sorted(h for h in (INCLUDE / "slimpack").rglob("*.hpp") if not INTERNAL.intersection(h.relative_to(INCLUDE).parts))
+    return sorted(h for h in (INCLUDE / "slimpack").rglob("*.hpp")
+                  if h.name != "src.hpp" and not INTERNAL.intersection(h.relative_to(INCLUDE).parts))
 
 
 def emptied(text):
     kept, guard = [], re.search(r"#define\s+(\w+_HPP)\b", text)
     for line in text.splitlines():
+        if line.endswith(".ipp>"):  # definitions of what is emptied
+            continue
         if re.match(r"\s*#\s*(include|if|ifdef|ifndef|else|elif|endif)\b", line) or (guard and line.strip() == guard[0]):
             kept.append(line)
     code = COMMENT.sub("", re.sub(r"^\s*#.*$", "", text, flags=re.M)).strip()

@@ -1,6 +1,6 @@
 # Every macro that a header of slimpack defines begins with SLIMPACK_, and every guard follows its header's path.
 
-file(GLOB_RECURSE headers RELATIVE ${INCLUDE} ${INCLUDE}/slimpack/*.hpp)
+file(GLOB_RECURSE headers RELATIVE ${INCLUDE} ${INCLUDE}/slimpack/*.hpp ${INCLUDE}/slimpack/*.ipp)
 list(LENGTH headers count)
 if(count LESS 50)
   message(FATAL_ERROR "only ${count} headers are found in ${INCLUDE}")

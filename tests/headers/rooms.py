@@ -24,7 +24,7 @@ def room_of(path):
 
 
 def main():
-    headers = sorted(p.relative_to(INCLUDE).as_posix() for p in INCLUDE.rglob("*.hpp"))
+    headers = sorted(p.relative_to(INCLUDE).as_posix() for p in INCLUDE.rglob("*.[hi]pp"))
     wrong = []
     for header in headers:
         room = room_of(header)

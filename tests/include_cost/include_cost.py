@@ -39,7 +39,7 @@ OPTIONAL = {"slimpack/devices/cuda.hpp": "cuda_runtime_api.h", "slimpack/transpo
 
 def public_headers():
     found = (path.relative_to(INCLUDE) for path in (INCLUDE / "slimpack").rglob("*.hpp"))
-    return sorted(path.as_posix() for path in found if not INTERNAL.intersection(path.parts))
+    return sorted(path.as_posix() for path in found if path.name != "src.hpp" and not INTERNAL.intersection(path.parts))
 
 
 def cost(compiler, include_dirs, header):

@@ -5,6 +5,7 @@
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/refined.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 #include <slimpack/testing/rank_plan_laws.hpp>
 

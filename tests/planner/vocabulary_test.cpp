@@ -5,6 +5,7 @@
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
 #include <slimpack/planner.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include "../costs/models.hpp"

@@ -7,6 +7,7 @@
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/estimated.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 #include <slimpack/testing/rank_plan_laws.hpp>
 

@@ -4,6 +4,7 @@
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
 #include "batches.hpp"

@@ -16,6 +16,7 @@
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 #include <cstddef>
 #include <functional>

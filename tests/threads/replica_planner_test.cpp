@@ -3,6 +3,7 @@
 #include <slimpack/service/plan_cache.hpp>
 #include <slimpack/service/replica_planner.hpp>
 #include <slimpack/simulators/sweep.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 #include <gtest/gtest.h>
 

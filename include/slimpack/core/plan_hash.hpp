@@ -58,79 +58,12 @@ class word_hash {
 /// Fingerprint of everything in the plan file but hash, planning time, rank time, MFU, origin and the truncated mark.
 /// Equal on every compiler and build type: it reads values, not memory.
 /// Errors    none            Complexity  O(size of the plan)
-[[nodiscard]] inline std::uint64_t hash_of(const plan& p) noexcept {
-  detail::word_hash h;
-  const auto add_all = [&h](const auto& range) {
-    h.add(std::uint64_t{range.size()});
-    for (const auto& x : range) h.add(x);
-  };
-  const auto kind = [](const instruction& i) {
-    return std::uint32_t{i.pass == pass::forward ? 0u : i.weights_only ? 2u : 1u} + 4 * static_cast<std::uint32_t>(i.end) +
-           (i.end == model_end::output && i.weights_only ? 2u : 0u);
-  };
-  for (const std::string_view text : {std::string_view{p.planner}, std::string_view{p.cost},
-                                      std::string_view{p.model}, std::string_view{p.gpu}})
-    h.add(text);
-  add_all(p.lengths);
-  for (const int degree : {p.shape.stages, p.shape.replicas, p.shape.tensor, p.shape.context, p.shape.chunks})
-    h.add(degree);
-  h.add(p.shape.quantum);
-  if (p.shape.expert > 1) h.add(std::string_view{"expert"}), h.add(p.shape.expert);
-  if (p.shape.vocabulary != vocabulary::last) h.add(name_of(p.shape.vocabulary));
-  if (!p.layers.empty()) h.add(std::string_view{"layers"}), add_all(p.layers);
-  for (const replica_plan& r : p.replicas) {
-    h.add(std::uint64_t{r.sequences.size()});
-    for (const sequence_id s : r.sequences) h.add(s.value);
-    for (const pass direction : {pass::forward, pass::backward}) {
-      const micropacks& packs = r.partition.of(direction);
-      h.add(std::uint64_t{packs.size()});
-      for (std::size_t i = 0; i < packs.size(); ++i) {
-        h.add(std::uint64_t{packs[i].size()});
-        for (const slice& s : packs[i]) h.add(s.sequence.value), h.add(s.begin), h.add(s.length);
-      }
-      add_all(r.of(direction).time);
-      add_all(r.of(direction).message);
-    }
-    if (r.weight.count() > 0) {
-      for (const std::uint8_t apart : r.weight.apart) h.add(std::uint32_t{apart});
-      add_all(r.weight.time);
-    }
-    if (!r.vocabulary.empty()) {
-      for (const auto& [name, column] : vocabulary_columns) add_all(r.vocabulary.*column);
-    }
-    for (const program& stage : r.programs) {
-      h.add(std::uint64_t{stage.size()});
-      for (const instruction& i : stage)
-        h.add(kind(i)), h.add(i.pack.value), h.add(i.chunk);
-    }
-    add_all(r.peak_memory);
-    h.add(r.makespan), h.add(r.lower_bound);
-  }
-  for (const merge& m : p.merges) {
-    h.add(m.sequence.value);
-    if (m.exchange != exchange::keep) h.add(name_of(m.exchange));
-    add_all(m.replicas);
-    for (const pass direction : {pass::forward, pass::backward}) {
-      h.add(std::uint64_t{m.of(direction).size()});
-      for (const std::vector<pack_id>& row : m.of(direction))
-        for (const pack_id pack : row) h.add(pack.value);
-    }
-  }
-  if (p.reduction) {
-    h.add(std::string_view{"reduction"}), h.add(p.reduction->after);
-    for (const std::vector<gradient_bucket>& part : p.reduction->parts) {
-      h.add(std::uint64_t{part.size()});
-      for (const gradient_bucket& b : part) h.add(b.at), h.add(b.scatter), h.add(b.gather);
-    }
-  }
-  h.add(p.reduce_time), h.add(p.step_time);
-  for (const bound& b : p.bounds) h.add(std::string_view{b.name}), h.add(b.time);
-  h.add(p.lower_bound), h.add(p.efficiency), h.add(p.bubble);
-  h.add(p.memory_unit == memory_unit::token ? 0 : 1);
-  h.add(p.shape.memory ? p.shape.memory->amount : -1.0);
-  return h.value();
-}
+[[nodiscard]] std::uint64_t hash_of(const plan& p) noexcept;
 
 }  // namespace slimpack
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/core/impl/plan_hash.ipp>
+#endif
 
 #endif

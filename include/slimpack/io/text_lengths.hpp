@@ -3,12 +3,8 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
-#include <slimpack/io/detail/lengths/text_lengths.hpp>
-#include <slimpack/io/detail/open.hpp>
 
 #include <filesystem>
-#include <fstream>
-#include <utility>
 #include <vector>
 
 namespace slimpack::io {
@@ -18,16 +14,12 @@ namespace slimpack::io {
 /// Units     tokens, each length from 1 to longest_supported
 /// Errors    unreadable: the file; invalid_input: a line that is no length, or a file without any
 /// Complexity O(file size)
-[[nodiscard]] inline result<std::vector<tokens>> read_text_lengths(const std::filesystem::path& file) {
-  result<std::ifstream> in = detail::open_to_read(file);
-  if (!in) return std::move(in).error();
-  result<std::vector<tokens>> lengths = detail::lengths_of_lines(in.value(), file.string(), detail::text_length);
-  if (in.value().bad()) return error{errc::unreadable, file.string() + ": could not be read to its end"};
-  if (lengths && lengths.value().empty())
-    return error{errc::invalid_input, file.string() + ": holds no lengths, expected one decimal length a line"};
-  return lengths;
-}
+[[nodiscard]] result<std::vector<tokens>> read_text_lengths(const std::filesystem::path& file);
 
 }  // namespace slimpack::io
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/io/impl/text_lengths.ipp>
+#endif
 
 #endif

@@ -7,7 +7,7 @@
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/costs/hooks.hpp>
-#include <slimpack/pricing/detail/calls_of_packs.hpp>
+#include <slimpack/pricing/detail/sequence_numbers.hpp>
 #include <slimpack/pricing/detail/wait_for_weights.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -17,7 +17,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -116,96 +115,11 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
   }
 }
 
-/// Numbers the sequences of packs 0, 1, ... in ascending order. Where ids are such numbers already, as in a search over
-/// one replica, or nearly so, they are left as they are; a large batch's ids on one of many replicas are far apart.
-class sequence_numbers {
- public:
-  /// Complexity O(slices), and O(slices log slices) where ids are far apart
-  explicit sequence_numbers(const micropacks& packs) {
-    for (const slice& s : packs.slices()) count_ = std::max(count_, std::size_t{s.sequence.value} + 1);
-    if (count_ <= near * packs.slices().size()) return;  // some numbers go unused: cheaper than to sort
-    for (const slice& s : packs.slices()) ids_.push_back(s.sequence);
-    std::sort(ids_.begin(), ids_.end());
-    ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
-    count_ = ids_.size();
-  }
-
-  [[nodiscard]] std::size_t count() const noexcept { return count_; }
-
-  /// Requires  a sequence of the packs            Complexity  O(1), and O(log count) where ids are far apart
-  [[nodiscard]] std::size_t operator()(sequence_id id) const noexcept {
-    if (ids_.empty()) return id.value;
-    return static_cast<std::size_t>(std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin());
-  }
-
- private:
-  static constexpr std::size_t near = 16;  // ids to a slice
-
-  std::vector<sequence_id> ids_;  // empty where numbers are ids
-  std::size_t count_{};
-};
-
 /// Fills what depends on which sequence is where: turn (phi) and the accumulators of dK and dV. Of a sequence that
 /// replicas share, a replica has those of its own tokens and of what it keeps of the others'. Where there are no backward
 /// packs, what forward packs let go of.
 /// Requires  backward packs of sequences that run forward            Complexity  O(slices log sequences + rows)
-inline void follow_sequences(const partition& packs, std::span<const shared_row> shared, workload& w) {
-  const sequence_numbers number(packs.forward);
-  std::vector<std::uint32_t> last_forward(number.count(), 0);
-  std::vector<std::int64_t> own(number.count(), 0);  // tokens
-  std::vector<std::int64_t> others(number.count(), 0);  // kept of other sharers
-  std::vector<std::uint8_t> is_shared(number.count(), 0);
-  std::vector<std::int64_t> closes(shared.empty() ? 0 : packs.backward.size(), 0);  // of others, per pack
-  for (const shared_row& row : shared) {
-    const std::size_t n = number(row.sequence);
-    is_shared[n] = 1;
-    if (row.pass == pass::backward) others[n] += row.others.value, closes[row.pack.value] += row.others.value;
-  }
-  for (std::size_t i = 0; i < packs.forward.size(); ++i) {
-    for (const slice& s : packs.forward[i]) {
-      const std::size_t n = number(s.sequence);
-      last_forward[n] = static_cast<std::uint32_t>(i);
-      own[n] += s.length.value;
-    }
-  }
-  if (packs.backward.empty()) {
-    w.ended.assign(packs.forward.size(), 0);
-    for (const slice& s : packs.forward.slices()) {
-      const std::size_t n = number(s.sequence);
-      w.ended[last_forward[n]] += std::exchange(own[n], 0);
-    }
-  }
-  std::vector<std::int64_t> left = own;  // that have not run backward
-  calls_of_packs calls(packs.backward.size(), shared);
-  w.turn.clear();
-  w.gradient_running.clear();
-  w.gradient_before.assign(1, 0);
-  std::uint32_t turn = 0;
-  std::int64_t open = 0;
-  for (std::size_t i = 0; i < packs.backward.size(); ++i) {
-    std::int64_t opened = 0;
-    std::int64_t closed = closes.empty() ? 0 : closes[i];
-    for (const slice& s : packs.backward[i]) {
-      const std::size_t n = number(s.sequence);
-      turn = std::max(turn, last_forward[n]);
-      // A sequence that runs backward in one slice, on one replica, needs no accumulator.
-      const std::int64_t all = own[n];
-      std::int64_t& rest = left[n];
-      const bool accumulates = s.length.value < all || is_shared[n] != 0;
-      const std::int64_t opens = accumulates && rest == all ? all + others[n] : 0;
-      const std::int64_t closes_here = accumulates ? s.length.value : 0;
-      opened += opens, closed += closes_here;
-      calls.add(s, is_shared[n] != 0, opens, closes_here);
-      rest -= s.length.value;
-    }
-    calls.close(i, open);
-    w.turn.push_back(turn);
-    w.gradient_running.push_back(open + opened);
-    open += opened - closed;
-    w.gradient_before.push_back(open);
-  }
-  std::move(calls).into(w);
-}
+void follow_sequences(const partition& packs, std::span<const shared_row> shared, workload& w);
 
 /// Whether the longest sequence keeps anything on any stage.
 template <keeps_by_piece Cost>
@@ -254,23 +168,7 @@ void follow_kept(const partition& packs, const Cost& cost, workload& w) {
 }
 
 /// Adds the keys and values that packs of shared rows keep of the others' tokens.
-inline void keep_others(std::span<const shared_row> shared, workload& w) {
-  const auto most = std::max_element(w.rates.begin(), w.rates.end(),
-                                     [](const memory_rates& a, const memory_rates& b) { return a.other_token < b.other_token; });
-  if (shared.empty() || most == w.rates.end() || most->other_token == 0) return;
-  for (const pass p : {pass::forward, pass::backward}) {
-    pass_timing& timing = w.of(p);
-    std::vector<std::int64_t> tokens_before(timing.size() + 1, 0);
-    for (const shared_row& row : shared)
-      if (row.pass == p) tokens_before[row.pack.value + 1] += row.others.value;
-    std::partial_sum(tokens_before.begin(), tokens_before.end(), tokens_before.begin());
-    timing.kept.resize(w.rates.size() * tokens_before.size());
-    for (std::size_t stage = 0; stage < w.rates.size(); ++stage)
-      for (std::size_t i = 0; i < tokens_before.size(); ++i)
-        timing.kept[stage * tokens_before.size() + i] +=
-            std::ceil(w.rates[stage].other_token) * static_cast<double>(tokens_before[i]);
-  }
-}
+void keep_others(std::span<const shared_row> shared, workload& w);
 
 }  // namespace detail
 
@@ -332,5 +230,9 @@ template <class Cost>
 }
 
 }  // namespace slimpack
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/pricing/impl/price.ipp>
+#endif
 
 #endif

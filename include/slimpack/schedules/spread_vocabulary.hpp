@@ -5,16 +5,9 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/schedules/detail/vocabulary_fill.hpp>
-#include <slimpack/simulators/graph/detail/walk.hpp>
-#include <slimpack/simulators/memory.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace slimpack::schedules {
@@ -28,36 +21,15 @@ namespace slimpack::schedules {
 /// Law       those of detail::vocabulary_fill
 /// Errors    those of task_graph::assign about the programs of layers; cyclic_schedule: they wait for each other
 /// Complexity that of detail::vocabulary_fill
-[[nodiscard]] inline result<std::vector<std::vector<program>>> spread_vocabulary(std::span<const std::uint32_t> group,
+[[nodiscard]] result<std::vector<std::vector<program>>> spread_vocabulary(std::span<const std::uint32_t> group,
                                                                                 std::span<const workload> works,
                                                                                 std::span<const std::vector<program>> programs,
-                                                                                std::span<const merge> merges) {
-  for (std::size_t g = 0; g < works.size(); ++g) {
-    workload layers = works[g];
-    layers.shape.vocabulary = vocabulary::last;
-    if (result<void> sound = slimpack::detail::walk(layers, programs[g], [](const slimpack::detail::step_of_walk&) {}); !sound)
-      return std::move(sound).error();
-  }
-  std::vector<std::vector<program>> best;
-  std::pair<double, seconds> least;  // over the limit, and makespan
-  bool too_much = false;             // for the memory
-  for (const std::uint32_t late : {8u, 0u, 3u, 1u}) {
-    if (late != 8 && late != 0 && !too_much) continue;
-    slimpack::detail::vocabulary_fill fill(group, works, programs, merges, late);
-    result<std::vector<std::vector<program>>> made = fill.programs();
-    if (!made) return made;
-    double over = 0;
-    const std::optional<memory_limit>& limit = works.front().shape.memory;
-    for (std::size_t g = 0; limit && g < works.size(); ++g)
-      for (const double peak : simulators::peak_memory(works[g], made.value()[g])) over = std::max(over, peak - limit->amount);
-    too_much = too_much || over > 0;
-    const std::pair now{over, fill.makespan()};
-    if (!best.empty() && now >= least) continue;
-    least = now, best = std::move(made).value();
-  }
-  return best;
-}
+                                                                                std::span<const merge> merges);
 
 }  // namespace slimpack::schedules
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/schedules/impl/spread_vocabulary.ipp>
+#endif
 
 #endif

@@ -2,24 +2,10 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/core/merge.hpp>
-#include <slimpack/core/sequence.hpp>
-#include <slimpack/pricing/price.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
-#include <slimpack/solvers/detail/piece_cost.hpp>
-#include <slimpack/solvers/divide/detail/division_check.hpp>
-#include <slimpack/solvers/divide/divider.hpp>
-#include <slimpack/solvers/divide/division.hpp>
-#include <slimpack/solvers/divide/division_problem.hpp>
-#include <slimpack/solvers/divide/estimated.hpp>
-#include <slimpack/solvers/divide/searched.hpp>
-#include <slimpack/solvers/divide/unit_planner.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/improve/move.hpp>
-#include <slimpack/solvers/improve/shipped.hpp>
-#include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
@@ -27,13 +13,9 @@
 #include <slimpack/solvers/size_ratios.hpp>
 #include <slimpack/solvers/solution.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace slimpack::solvers {
 
@@ -70,19 +52,10 @@ struct two_phase {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
                                        const Schedule& schedule) const {
-    return solve_by<improve::shipped>(divide::searched{}, batch, slicer, cost, schedule);
-  }
-
-  /// The same by other moves than the shipped ones (improve/move.hpp), or another divider (divide/divider.hpp);
-  /// two_phase_with is the solver that does.
-  template <class Moves, class Divider, class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve_by(const Divider& divider, const problem& batch, const Slicer& slicer,
-                                          const Cost& cost, const Schedule& schedule) const {
     const detail::cost_behind<Cost> prices(cost);
     const detail::slicer_behind<Slicer, Cost> cuts(slicer, prices);
     const detail::schedule_behind<Schedule> order(schedule);
-    if (!batch.common_cuts) return search<Moves>(divider, batch, cuts, prices, order);
-    return search<Moves>(divider, batch, cuts, detail::piece_cost(prices, batch.shape, options.piece_quanta), order);
+    return search(batch, cuts, prices, order);
   }
 
   /// Without `options` where they are the defaults.
@@ -95,112 +68,17 @@ struct two_phase {
     return out << "}";
   }
 
- protected:
-  /// Compiled once for all slicers, cost models and schedules.
-  template <class Moves, class Divider>
-  [[nodiscard]] result<solution> search(const Divider& divider, const problem& batch, const detail::any_slicer& slicer,
-                                        const detail::any_cost& cost, const detail::any_schedule& schedule) const {
-    const result<divide::division_problem> asked = asked_of(batch, cost);
-    if (!asked) return asked.error();
-    detail::unit_planner<Moves> plan(batch, asked.value(), slicer, cost, schedule, threads);
-    result<solution> found = solution{};
-    if constexpr (divide::divides_without_plans<Divider>) {
-      result<divide::division> units = division_by(divider, batch, asked.value(), cost);
-      if (!units) return std::move(units).error();
-      found = plan.planned_anew(units.value(), start(batch), effort);
-    } else {
-      found = divider.solve(asked.value(), plan, start(batch), effort);
-    }
-    if (report) report->add(plan.report());
-    return found;
-  }
-  [[nodiscard]] result<divide::division_problem> asked_of(const problem& batch, const detail::any_cost& cost) const {
-    if (result<void> fine = options.check(); !fine) return std::move(fine).error();
-    if (exchanges.empty() && most_sharers > 1)
-      return error{errc::invalid_input, "no exchange is allowed between replicas that share a sequence: allow one of "
-                                        "keep, queries and ring, or one sharer"};
-    result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
-    if (!rates) return std::move(rates).error();
-    return divide::division_problem::of(batch, cost, std::move(rates).value(), most_sharers, exchanges, options);
-  }
-  template <class Divider>
-  [[nodiscard]] static result<divide::division> division_by(const Divider& divider, const problem& batch,
-                                                            const divide::division_problem& asked,
-                                                            const detail::any_cost& cost) {
-    result<divide::division> units = divider.divide(asked, cost);
-    if (!units) return units;
-    if (result<void> fine = detail::division_check(units.value(), batch.lengths, batch.shape); !fine)
-      return std::move(fine).error();
-    detail::put_in_order(units.value());
-    return units;
-  }
-  [[nodiscard]] detail::partition_rule start(const problem& batch) const {
-    return {{forward, backward}, options.front, options.crowding, options.alignment, batch.shape.quantum};
-  }
-};
-
-/// two_phase with moves of your own: a class like those in improve/, and one line to register it beside the shipped ones,
-///
-///   solvers::two_phase_with<improve::shipped::and_also<my_move>> solver{{.effort = solvers::search_budget::high()}};
-///
-/// or improve::moves<...> of those that are to be tried; or with another divider (divide/divider.hpp),
-///
-///   solvers::two_phase_with<improve::shipped, my_divider> solver{{}, my_divider{}};
-///
-/// All else is two_phase's.
-template <improve::move_list Moves, divide::divider Divider = divide::searched>
-struct two_phase_with : two_phase {
-  Divider divider{};
-
-  template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost,
-                                       const Schedule& schedule) const {
-    return this->template solve_by<Moves>(divider, batch, slicer, cost, schedule);
-  }
-
-  /// The part of `solve`'s answer that is the group of a replica: divides the batch among all, and plans that group alone.
-  template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<group_solution> solve_group(const problem& batch, const Slicer& slicer, const Cost& cost,
-                                                   const Schedule& schedule, std::uint32_t replica) const
-    requires divide::divides_without_plans<Divider>
-  {
-    const detail::cost_behind<Cost> prices(cost);
-    const detail::slicer_behind<Slicer, Cost> cuts(slicer, prices);
-    const detail::schedule_behind<Schedule> order(schedule);
-    if (!batch.common_cuts) return search_group(batch, cuts, prices, order, replica);
-    return search_group(batch, cuts, detail::piece_cost(prices, batch.shape, options.piece_quanta), order, replica);
-  }
-
  private:
-  [[nodiscard]] result<group_solution> search_group(const problem& batch, const detail::any_slicer& slicer,
-                                                    const detail::any_cost& cost, const detail::any_schedule& schedule,
-                                                    std::uint32_t replica) const {
-    const result<divide::division_problem> asked = asked_of(batch, cost);
-    if (!asked) return asked.error();
-    const result<divide::division> units = division_by(divider, batch, asked.value(), cost);
-    if (!units) return units.error();
-    const auto has = [&](const divide::planning_unit& u) {
-      return std::binary_search(u.replicas.begin(), u.replicas.end(), replica);
-    };
-    const auto own = std::find_if(units.value().begin(), units.value().end(), has);
-    if (own == units.value().end())
-      return error{errc::invalid_input, "there is no replica " + std::to_string(replica) + ", the shape has " +
-                                            std::to_string(batch.shape.replicas)};
-    detail::unit_planner<Moves> plan(batch, asked.value(), slicer, cost, schedule, threads);
-    result<solution> found = plan.planned_anew(*own, start(batch), effort);
-    if (report) report->add(plan.report());
-    if (!found) return std::move(found).error();
-    group_solution made{detail::hash_of(units.value(), batch.lengths, batch.shape), own->replicas, {}, std::move(found).value()};
-    for (const std::vector<sequence>* list : {&own->shared, &own->own})
-      for (const sequence& s : *list) made.sequences.push_back(s.id);
-    return made;
-  }
+  /// Compiled once for all slicers, cost models and schedules.
+  [[nodiscard]] result<solution> search(const problem& batch, const detail::any_slicer& slicer, const detail::any_cost& cost,
+                                        const detail::any_schedule& schedule) const;
 };
-
-/// two_phase that divides by estimates: any rank can plan its own replica's part alone (planner.of_replica), and a batch
-/// for many replicas is planned in a small part of the time.
-using two_phase_estimated = two_phase_with<improve::shipped, divide::estimated>;
 
 }  // namespace slimpack::solvers
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/solvers/impl/two_phase.ipp>
+#include <slimpack/solvers/two_phase_with.hpp>  // which was part of this header, for one release
+#endif
 
 #endif

@@ -7,7 +7,6 @@
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/message_format.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -67,39 +66,13 @@ struct greeting {
 /// What ranks that greet each other do not have in common, if anything: they must hold one plan, or parts of one division and the
 /// same part within a group, and one message format.
 /// ranks     the words for two of them
-[[nodiscard]] inline std::optional<error> difference(std::span<const greeting> all, std::size_t stages,
-                                                     const std::function<std::string(std::size_t, std::size_t)>& ranks) {
-  const auto differ = [&](std::size_t a, std::size_t b, const std::string& how) { return error{errc::disagreement, ranks(a, b) + how}; };
-  const auto plan_of = [](const greeting& g) { return g.division == 0 ? "a plan of all replicas" : hash_text(g.division); };
-  const auto kind_of = [](const greeting& g) { return g.forward_only != 0 ? "an evaluation (evaluate)" : "a training step (execute)"; };
-  const auto cuts_of = [](const greeting& g) { return g.cuts == static_cast<std::int64_t>(backward_cuts::any) ? "any" : "forward_cuts"; };
-  const auto element_of = [](const greeting& g) { return std::string(to_string(static_cast<element_type>(g.element))); };
-  const greeting& first = all[0];
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    const greeting& one = all[rank];
-    const auto holds = [&](const std::string& what, const std::string& a, const std::string& b) {
-      return differ(0, rank, " hold different " + what + ": " + a + " and " + b);
-    };
-    if (one.division != first.division) return holds("divisions of the batch", plan_of(first), plan_of(one));
-    const std::size_t leader = std::min<std::size_t>(one.group, all.size()) * stages;
-    if (leader >= all.size() || one.hash != all[leader].hash || one.group != all[leader].group)
-      return differ(leader, rank, " hold different plans: " + hash_text(leader < all.size() ? all[leader].hash : 0) + " and " + hash_text(one.hash));
-    if (one.stages != first.stages || one.replicas != first.replicas) return holds("plans", hash_text(first.hash), hash_text(one.hash));
-    if (one.step != first.step) return holds("steps", std::to_string(first.step), std::to_string(one.step));
-    if (one.forward_only != first.forward_only) return holds("kinds of step", kind_of(first), kind_of(one));
-    if (one.cuts != first.cuts) return holds("kinds of backward cuts", cuts_of(first), cuts_of(one));
-    if (one.width != first.width) return holds("message widths", std::to_string(first.width), std::to_string(one.width));
-    if (one.element != first.element) return holds("element types", element_of(first), element_of(one));
-    if (const std::size_t copy = rank % stages; one.rows != all[copy].rows)
-      return differ(copy, rank, " send rows that replicas share in different sizes: " + text_of(all[copy].rows) + " and " + text_of(one.rows));
-    if (one.vocabulary != first.vocabulary) return holds("rows of the vocabulary", text_of(first.vocabulary), text_of(one.vocabulary));
-    // Plans are alike; their arithmetic may not be, on another processor or by another compiler.
-    if (const auto head = static_cast<std::size_t>(one.together) * stages; one.transfers != all[head].transfers)
-      return differ(head, rank, " order the plan's transfers differently: " + hash_text(all[head].transfers) + " and " + hash_text(one.transfers));
-  }
-  return std::nullopt;
-}
+[[nodiscard]] std::optional<error> difference(std::span<const greeting> all, std::size_t stages,
+                                                     const std::function<std::string(std::size_t, std::size_t)>& ranks);
 
 }  // namespace slimpack::detail
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/executors/impl/greeting.ipp>
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/executors/detail/fitted_script.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
@@ -182,59 +183,18 @@ class stage_run {
 
   result<void> prepare() {
     doing_ = "reading the plan";
-    for (const auto& [what, degree] : {std::pair{"stages", plan_->shape.stages}, {"replicas", plan_->shape.replicas},
-                                       {"chunks", plan_->shape.chunks}})
-      if (degree < 1) return error{errc::invalid_input, std::string("the plan has ") + std::to_string(degree) + " " + what};
-    if (const std::optional<int> chunks = chunks_of(*compute_); chunks.value_or(1) != plan_->shape.chunks)
-      return error{errc::invalid_input, "the plan has " + std::to_string(plan_->shape.chunks) + " chunks a stage, the compute " +
-                                            (chunks ? std::to_string(*chunks) : std::string("says nothing of chunks: it has 1"))};
-    if (result<void> fits = fits_vocabulary(); !fits) return fits;
-    if (moves_device_memory<Transport>() && !plan_->merges.empty())
-      return error{errc::invalid_input, "the plan has sequences that replicas share, whose rows the host copies: over a transport of device memory "
-                                        "plan with most_sharers = 1"};
-    const int ranks = plan_->shape.stages * plan_->shape.replicas;
-    if (transport_->size() != ranks || transport_->rank() < 0 || transport_->rank() >= ranks)
-      return error{errc::invalid_input, "the plan is for " + std::to_string(ranks) + " ranks (" +
-                                            std::to_string(plan_->shape.replicas) + " replicas of " +
-                                            std::to_string(plan_->shape.stages) + " stages), this is one of " +
-                                            std::to_string(transport_->size())};
-    if (part_) {
-      const auto replica = static_cast<std::uint32_t>(transport_->rank() / plan_->shape.stages);
-      if (!std::binary_search(part_->group.begin(), part_->group.end(), replica))
-        return error{errc::invalid_input, "the plan is a part that leaves out replica " + std::to_string(replica) + ", which this rank is of"};
-    }
-    const message_format format = compute_->format();
-    if (format.width < 1)
-      return error{errc::invalid_input, "the message format has " + std::to_string(format.width) + " elements per token"};
-    result<stage_script> script = stage_script::of(*plan_, transport_->rank(), cuts_of<Compute>(), exchanges_of<Compute>(), part_ != nullptr, with_.forward_only);
+    const stage_abilities has{transport_->rank(), transport_->size(), moves_device_memory<Transport>(), chunks_of(*compute_),
+                              compute_->format(), vocabulary_format_of(*compute_), computes_vocabulary<Compute>,
+                              splits_weight_gradients<Compute>, cuts_of<Compute>(), exchanges_of<Compute>()};
+    result<stage_script> script = fitted_script(*plan_, part_, has, with_.forward_only);
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
-    if (script_->backward.weight.count() > 0 && !splits_weight_gradients<Compute>)
-      return error{errc::invalid_input, "the plan runs weight gradients apart from input gradients (W instructions), the compute "
-                                        "does not say splits_weight_gradients = true: plan with planner_for<its type> (planner_for.hpp)"};
     exchange_.emplace(*transport_, script_->stage, script_->on.stages, script_->row_channel());
     pieces_.emplace(*compute_, *script_, *exchange_, with_.watch);
     copies_ = copies();
     sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(splits_weight_gradients<Compute>));
     final_ = script_->gradients_final();
     return success();
-  }
-
-  /// The vocabulary is where the compute has it.
-  result<void> fits_vocabulary() const {
-    const vocabulary_format has = vocabulary_format_of(*compute_);
-    if (plan_->shape.vocabulary == vocabulary::last) {
-      if (has.partial.width == 0) return success();
-      return error{errc::invalid_input, "the plan has the vocabulary in one place, the compute has it spread over the stages "
-                                        "(vocabulary_rows): plan with shape.vocabulary = vocabulary::spread"};
-    }
-    if (!computes_vocabulary<Compute>)
-      return error{errc::invalid_input, "the plan spreads the vocabulary over the stages, the compute does not offer vocabulary_rows "
-                                        "and the calls that go with it (executors/hooks.hpp): plan with shape.vocabulary = vocabulary::last"};
-    if (has.partial.width > 0 && has.statistics.width > 0) return success();
-    return error{errc::invalid_input, "the plan spreads the vocabulary over the stages, the compute has it in one place: its "
-                                      "vocabulary_rows have " + std::to_string(has.partial.width) + " partial elements a token, and " +
-                                          std::to_string(has.statistics.width) + " of statistics: plan with shape.vocabulary = vocabulary::last"};
   }
 
   /// Ranks must hold one plan, or parts of one division and the same part within a group, and one message format; then all

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdio>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -56,46 +55,7 @@ class time_faults {
   /// The first fault in a sentence. Solvers number the sequences of a replica anew: named is one of the batch that can be
   /// cut so, the slice's own if it can.
   /// Requires  any()
-  [[nodiscard]] error told(std::span<const tokens> lengths, tokens quantum) const {
-    const std::lock_guard lock(mutex_);
-    const time_fault& f = *first_;
-    const bool memory = f.asked == question::memory || f.asked == question::kept;
-    char given[32];
-    std::snprintf(given, sizeof given, "%g", f.given);
-    std::string text = std::string("the cost model gives ") + given + (memory ? " bytes for " : " s for ");
-    const std::string count = std::to_string(f.count);
-    switch (f.asked) {
-      case question::time: break;
-      case question::pack: text += "a pack of " + count + " slices, the first "; break;
-      case question::overhead: text += "the overhead of a pack"; break;
-      case question::call_overhead: text += "the overhead of a call"; break;
-      case question::useful: text += "the useful time of "; break;
-      case question::least: text += "the least time of "; break;
-      case question::message: text += "the message of " + std::to_string(f.of.length.value) + " tokens"; break;
-      case question::exchange: text += "the exchange among " + count + " replicas of "; break;
-      case question::weight_time: text += "the weight gradients of "; break;
-      case question::reduce_time: text += "the reduction of gradients"; break;
-      case question::memory: text += "a rate of memory_rates"; break;
-      case question::kept: text += "what is kept of "; break;
-      case question::vocabulary: text += "a spread vocabulary and a pack of " + std::to_string(f.of.length.value) + " tokens"; break;
-    }
-    if (is_about_slice(f.asked)) {
-      text += "slice [" + std::to_string(f.of.begin.value) + ", " + std::to_string(f.of.end().value) + ") of ";
-      const std::optional<std::size_t> owner = owner_of(f.of, lengths, quantum);
-      text += owner ? "sequence " + std::to_string(*owner) : std::string("a sequence");
-      text += ", " + std::to_string(f.of.length.value) + " tokens";
-    }
-    if (memory)
-      text += ", on stage " + std::to_string(f.part) + "; amounts of memory must be from 0 to 1e24 bytes";
-    else if (f.asked == question::reduce_time)
-      text += "; times must be from 0 to 1e12 s";
-    else if (f.asked == question::vocabulary)
-      text += ", on stage " + std::to_string(f.part) + "; times must be from 0 to 1e12 s";
-    else
-      text += std::string(", ") + name_of(f.pass) + " on part " + std::to_string(f.part) +
-              "; times must be from 0 to 1e12 s";
-    return {errc::invalid_input, text};
-  }
+  [[nodiscard]] error told(std::span<const tokens> lengths, tokens quantum) const;
 
  private:
   struct request {
@@ -103,22 +63,10 @@ class time_faults {
     void operator()() const noexcept { stop->request_stop(); }
   };
 
-  [[nodiscard]] static bool is_about_slice(question asked) noexcept {
-    return asked != question::overhead && asked != question::call_overhead && asked != question::message && asked != question::reduce_time &&
-           asked != question::memory && asked != question::vocabulary;
-  }
+  [[nodiscard]] static bool is_about_slice(question asked) noexcept;
 
   [[nodiscard]] static std::optional<std::size_t> owner_of(const slice& s, std::span<const tokens> lengths,
-                                                           tokens quantum) {
-    const auto possible = [&](tokens length) {
-      return s.begin.value % quantum.value == 0 &&
-             (s.end() == length || (s.end() < length && s.end().value % quantum.value == 0));
-    };
-    if (s.sequence.value < lengths.size() && possible(lengths[s.sequence.value])) return s.sequence.value;
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-      if (possible(lengths[i])) return i;
-    return std::nullopt;
-  }
+                                                           tokens quantum);
 
   std::stop_source stop_;
   std::stop_callback<request> outer_;
@@ -128,5 +76,9 @@ class time_faults {
 };
 
 }  // namespace slimpack::detail
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/pricing/impl/time_faults.ipp>
+#endif
 
 #endif

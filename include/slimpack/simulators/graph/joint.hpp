@@ -5,7 +5,6 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
 #include <slimpack/simulators/graph/detail/tied_packs.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
@@ -22,20 +21,8 @@ namespace slimpack::simulators {
 
 /// The replicas in groups that no merge joins, each ascending, by their first replica. Most are groups of one.
 /// Requires  merges that name replicas there are            Complexity  O(replicas + sharers)
-[[nodiscard]] inline std::vector<std::vector<std::uint32_t>> joint_groups(std::span<const merge> merges,
-                                                                          std::size_t replicas) {
-  detail::disjoint_sets joined(replicas);
-  for (const merge& m : merges)
-    for (const std::uint32_t r : m.replicas) joined.unite(m.replicas.front(), r);
-  std::vector<std::vector<std::uint32_t>> groups;
-  std::vector<std::size_t> group_of(replicas);
-  for (std::uint32_t r = 0; r < replicas; ++r) {
-    const std::uint32_t home = joined.representative(r);
-    if (home == r) group_of[r] = groups.size(), groups.emplace_back();
-    groups[group_of[home]].push_back(r);
-  }
-  return groups;
-}
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> joint_groups(std::span<const merge> merges,
+                                                                          std::size_t replicas);
 
 /// The task graph of the replicas of a group, whose tasks name their position in it. On each stage the packs of a row
 /// start together and end together; packs that hold slices of two rows tie both together.
@@ -78,5 +65,9 @@ template <class WorkOf, class ProgramsOf>
 }
 
 }  // namespace slimpack::simulators
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/simulators/graph/impl/joint.ipp>
+#endif
 
 #endif

@@ -5,8 +5,6 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 
-#include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -71,67 +69,20 @@ class mailbox {
     return step_;
   }
 
-  [[nodiscard]] result<handle> post(int peer, int channel, std::span<std::byte> into) {
-    const std::lock_guard lock(mutex_);
-    if (std::optional<error> why = why_stopped()) return *std::move(why);
-    handle h;
-    h.receive_ = std::make_shared<receive>();
-    *h.receive_ = {peer, channel, step_, into, std::nullopt};
-    route& l = routes_[{peer, channel}];
-    if (l.arrived.empty() || l.arrived.front().step != step_) {
-      l.posted.push_back(h.receive_);
-    } else {
-      give(*h.receive_, l.arrived.front().payload);
-      l.arrived.pop_front();
-    }
-    return h;
-  }
+  [[nodiscard]] result<handle> post(int peer, int channel, std::span<std::byte> into);
 
-  void deliver(int peer, int channel, std::uint64_t step, owned_bytes payload) {
-    const std::lock_guard lock(mutex_);
-    if (step < step_) return;
-    route& l = routes_[{peer, channel}];
-    if (step == step_ && !l.posted.empty()) {
-      give(*l.posted.front(), payload);
-      l.posted.pop_front();
-      news_.notify_all();
-    } else {
-      message m;
-      m.step = step;
-      m.payload = std::move(payload);
-      l.arrived.push_back(std::move(m));
-    }
-  }
+  void deliver(int peer, int channel, std::uint64_t step, owned_bytes payload);
 
   [[nodiscard]] result<bool> test(const handle& h) const {
     const std::lock_guard lock(mutex_);
     return answer(h);
   }
 
-  [[nodiscard]] result<void> wait(const handle& h, seconds time_out) {
-    std::unique_lock lock(mutex_);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(std::llround(time_out.value * 1e9));
-    for (bool in_time = true;; in_time = news_.wait_until(lock, end) == std::cv_status::no_timeout) {
-      result<bool> through = answer(h);
-      if (!through) return std::move(through).error();
-      if (through.value()) return success();
-      if (!in_time) break;
-    }
-    return late_message(route_of(h), time_out);
-  }
+  [[nodiscard]] result<void> wait(const handle& h, seconds time_out);
 
   /// For a message of so many bytes that begins to come: the receive that it is for, if that was posted with this size. The caller
   /// fills its buffer.
-  [[nodiscard]] std::optional<handle> claim(int peer, int channel, std::uint64_t step, std::size_t size) {
-    const std::lock_guard lock(mutex_);
-    if (step != step_) return std::nullopt;
-    route& l = routes_[{peer, channel}];
-    if (l.posted.empty() || l.posted.front()->into.size() != size) return std::nullopt;
-    handle h;
-    h.receive_ = std::move(l.posted.front());
-    l.posted.pop_front();
-    return h;
-  }
+  [[nodiscard]] std::optional<handle> claim(int peer, int channel, std::uint64_t step, std::size_t size);
   [[nodiscard]] static std::span<std::byte> buffer_of(const handle& h) noexcept { return h.receive_->into; }
   [[nodiscard]] static route_name route_of(const handle& h) noexcept { return {h.receive_->peer, h.receive_->channel, true}; }
   /// A claimed receive has its message.
@@ -141,16 +92,7 @@ class mailbox {
   }
 
   /// Forgets this step's receives and messages. The reason is that of the first to abort.
-  ended_step end_step(std::string_view reason) {
-    const std::lock_guard lock(mutex_);
-    reason_ = aborted_steps_ > step_ ? heard_ : std::string(reason);
-    ++step_;
-    for (auto& [where, l] : routes_) {
-      l.posted.clear();
-      while (!l.arrived.empty() && l.arrived.front().step < step_) l.arrived.pop_front();
-    }
-    return {step_ - 1, reason_};
-  }
+  ended_step end_step(std::string_view reason);
 
   /// Why nothing more can be sent to a peer, if so.
   [[nodiscard]] std::optional<error> left(int peer) const {
@@ -166,20 +108,10 @@ class mailbox {
   }
 
   /// Another rank has ended a step. One that is over here, too, is no news.
-  void hear_of_abort(std::uint64_t step, std::string reason) {
-    const std::lock_guard lock(mutex_);
-    if (step < step_ || step < aborted_steps_) return;
-    aborted_steps_ = step + 1;
-    heard_ = std::move(reason);
-    news_.notify_all();
-  }
+  void hear_of_abort(std::uint64_t step, std::string reason);
 
   /// A peer cannot be reached any more.
-  void lose(std::string why) {
-    const std::lock_guard lock(mutex_);
-    if (!lost_) lost_ = error{errc::transport_failed, std::move(why)};
-    news_.notify_all();
-  }
+  void lose(std::string why);
 
   /// A peer sends nothing more, as agreed.
   void leave(int peer) {
@@ -210,16 +142,7 @@ class mailbox {
     return lost_;
   }
 
-  [[nodiscard]] result<bool> answer(const handle& h) const {
-    if (!h.receive_) return true;
-    const receive& r = *h.receive_;
-    if (r.step != step_) return error{errc::aborted, reason_};
-    if (r.came == r.into.size()) return true;
-    if (r.came) return wrong_size(*r.came, r.into.size(), r.peer, r.channel);
-    if (std::optional<error> why = why_stopped()) return *std::move(why);
-    if (left_.count(r.peer) != 0) return error{errc::transport_failed, "rank " + std::to_string(r.peer) + " has left"};
-    return false;
-  }
+  [[nodiscard]] result<bool> answer(const handle& h) const;
 
   mutable std::mutex mutex_;
   std::condition_variable news_;
@@ -233,5 +156,9 @@ class mailbox {
 };
 
 }  // namespace slimpack::detail
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/transports/impl/mailbox.ipp>
+#endif
 
 #endif

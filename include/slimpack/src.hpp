@@ -1,0 +1,33 @@
+#ifndef SLIMPACK_SRC_HPP
+#define SLIMPACK_SRC_HPP
+
+/// For separate compilation (core/detail/separate_compilation.hpp): to be included in exactly one source file of a program
+/// whose files all define SLIMPACK_SEPARATE_COMPILATION. It is not part of slimpack.hpp.
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#error "slimpack/src.hpp is for programs whose files all define SLIMPACK_SEPARATE_COMPILATION, e.g. by the target slimpack::compiled"
+#endif
+
+#include <slimpack/core/impl/plan_hash.ipp>
+#include <slimpack/executors/impl/fitted_script.ipp>
+#include <slimpack/executors/impl/greeting.ipp>
+#include <slimpack/executors/impl/stage_script.ipp>
+#include <slimpack/executors/impl/transfer_script.ipp>
+#include <slimpack/io/impl/text_lengths.ipp>
+#include <slimpack/pricing/impl/price.ipp>
+#include <slimpack/pricing/impl/time_faults.ipp>
+#include <slimpack/schedules/impl/list.ipp>
+#include <slimpack/schedules/impl/spread_vocabulary.ipp>
+#include <slimpack/simulators/bounds/impl/batch_quanta.ipp>
+#include <slimpack/simulators/graph/impl/joint.ipp>
+#include <slimpack/simulators/graph/impl/task_graph.ipp>
+#include <slimpack/simulators/graph/impl/tied_packs.ipp>
+#ifdef __cpp_exceptions
+#include <slimpack/simulators/impl/boost_graph.ipp>
+#endif
+#include <slimpack/simulators/impl/memory.ipp>
+#include <slimpack/solvers/impl/batch_check.ipp>
+#include <slimpack/solvers/impl/solution_check.ipp>
+#include <slimpack/solvers/impl/two_phase.ipp>
+#include <slimpack/transports/impl/mailbox.ipp>
+
+#endif
