@@ -62,8 +62,15 @@
 ///                                                   pool's); as_span(tensor&) gives its writable bytes
 ///   vocabulary_format vocabulary_rows() const       it has its vocabulary spread over the stages:   in one place
 ///                                                   see below
-///   void copy_rows(span<const byte> from,           gradients that gather_output made go to the     std::memcpy
-///                  span<byte> to)                   message that backward reads; memory of tensors
+///   void copy_rows(span<const byte> from,           copies rows between memory of tensors, or what   std::memcpy
+///                  span<byte> to)                   it gave a call of the runtime: of sequences
+///                                                   that replicas share over a transport of device
+///                                                   memory, and gradients that gather_output made;
+///                                                   may give result<void>
+///   void add_rows(span<const byte> from,            likewise adds gradients of keys and values that  required then
+///                 span<byte> to)                    replicas owe each other over a transport of
+///                                                   device memory, as row_format::gradients says;
+///                                                   may give result<void>
 ///
 /// Where the plan spreads the vocabulary over the stages (core/vocabulary.hpp), each has a share of the words, of
 /// the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the output layer,
@@ -114,6 +121,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(interrupt);
 SLIMPACK_DETAIL_HAS_MEMBER(make_tensor);
 SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_rows);
 SLIMPACK_DETAIL_HAS_MEMBER(copy_rows);
+SLIMPACK_DETAIL_HAS_MEMBER(add_rows);
 }  // namespace detail
 
 /// The compute's answer, or none where it says nothing of chunks.
@@ -267,17 +275,46 @@ template <class Compute>
 
 /// Copies rows from one message to another.            Requires  spans of one size that do not overlap
 template <class Compute>
-void copy_rows(Compute& compute, std::span<const std::byte> from, std::span<std::byte> to) {
-  if constexpr (requires { { compute.copy_rows(from, to) } -> std::same_as<void>; }) {
+result<void> copy_rows(Compute& compute, std::span<const std::byte> from, std::span<std::byte> to) {
+  if (from.empty()) return success();
+  if constexpr (requires { { compute.copy_rows(from, to) } -> std::same_as<result<void>>; }) {
+    return compute.copy_rows(from, to);
+  } else if constexpr (requires { { compute.copy_rows(from, to) } -> std::same_as<void>; }) {
     compute.copy_rows(from, to);
   } else {
     static_assert(!detail::has_member_copy_rows<Compute>,
-                  "a stage compute's copy_rows(span<const byte> from, span<byte> to) is public and gives void");
+                  "a stage compute's copy_rows(span<const byte> from, span<byte> to) is public and gives void or result<void>");
     std::memcpy(to.data(), from.data(), from.size());
+  }
+  return success();
+}
+
+/// Adds gradients of keys and values, which lie in memory of a device.            Requires  spans of one size that do not overlap
+/// Errors    compute_failed: the compute offers nothing for it
+template <class Compute>
+result<void> add_rows(Compute& compute, std::span<const std::byte> from, std::span<std::byte> to) {
+  if constexpr (requires { { compute.add_rows(from, to) } -> std::same_as<result<void>>; }) {
+    return compute.add_rows(from, to);
+  } else if constexpr (requires { { compute.add_rows(from, to) } -> std::same_as<void>; }) {
+    compute.add_rows(from, to);
+    return success();
+  } else {
+    static_assert(!detail::has_member_add_rows<Compute>,
+                  "a stage compute's add_rows(span<const byte> from, span<byte> to) is public and gives void or result<void>");
+    return error{errc::compute_failed, "the compute does not offer add_rows (executors/hooks.hpp)"};
   }
 }
 
 namespace detail {
+
+/// The bytes of a message's memory, whatever the compute's make_tensor makes.
+template <class Tensor>
+[[nodiscard]] std::span<std::byte> writable_bytes(Tensor& tensor) {
+  if constexpr (requires { std::as_writable_bytes(std::span{tensor}); })
+    return std::as_writable_bytes(std::span{tensor});
+  else
+    return as_span(tensor);
+}
 
 /// Host memory for a message, aligned as vector instructions like it.
 class aligned_bytes {

@@ -116,7 +116,8 @@ class driver {
     const tokens all{t.length().value * t.copies};
     for (rt::piece_list* list : {&script.forward, &script.backward})
       for (piece& one : list->pieces) one.loss_weight = one.slice.length / all;
-    rt::row_exchange<Transport> nobody(transport_, script.stage, script.on.stages, script.row_channel());
+    rt::host_row_memory unused;
+    rt::row_exchange<Transport> nobody(transport_, unused, script.stage, script.on.stages, script.row_channel());
     rt::piece_calls<Compute, rt::row_exchange<Transport>> calls(compute_, script, nobody, nullptr);
     script.outline.valid_tokens = all;
     script.outline.sequences = script.sequences;

@@ -34,8 +34,8 @@ namespace slimpack::transports {
 ///   transports::nccl transport{world, devices::cuda{}, transports::communicators::nccl{}};
 ///   kernel<<<1, 1, 0, transport.stream().get()>>>(...);      // all of a compute's work goes there, once its stream was made (open)
 ///
-/// Communicators are made at first use, between the ranks of the world: for messages forward, for messages back, for exchanges,
-/// and one for each group that adds up, at its first sum, which waits until all members come. Ranks of other tensor ranks have a
+/// Communicators are made between the ranks of the world: for messages forward, for messages back, and for exchanges, at the first message or
+/// all_gather, which all ranks of a step begin with; and one for each group that adds up, at its first sum, which waits until all members come. Ranks of other tensor ranks have a
 /// world and a transport of their own. The first two are warmed up by a message around the ring of ranks. Where NCCL keeps the order of launches (NCCL_LAUNCH_ORDER_IMPLICIT=1) each
 /// has a stream of its own, otherwise all share one. Ranks compare this before their first message, which fails where it differs.
 ///
@@ -44,7 +44,7 @@ namespace slimpack::transports {
 /// asks, in finish and while communicators are made, until the time-out; meanwhile it hears of aborts from the world.
 /// Abort: the world is told, communicators are aborted, and made anew by the next call. All ranks call it.
 /// Sums are of float or double, in memory of the device, with the same bits on all members.
-/// Requires   plans without shared sequences; a world that is used for nothing else while a step runs, and outlives this; transfers between two ranks in one order
+/// Requires   a world that is used for nothing else while a step runs, and outlives this; transfers between two ranks in one order
 /// Errors     timed_out; aborted; transport_failed; disagreement: ranks were told different orders of launches; invalid_input: no such
 ///            peer; those of device, world and communicators
 template <streams Device, communicator_for<Device> Communicators, transport World>
@@ -146,6 +146,8 @@ class nccl {
   /// Of host memory.
   [[nodiscard]] result<void> all_gather(std::span<const std::byte> own, std::span<std::byte> all) {
     if (result<void> begun = status(); !begun) return begun;
+    if (size() > 1)
+      if (result<void> made = join_all(); !made) return made;
     return slimpack::all_gather(*world_, own, all);
   }
   /// Of memory of the device, beside later work of the compute: the sums are there after finish, and nobody touches the data before.

@@ -16,7 +16,6 @@ namespace slimpack::detail {
 struct stage_abilities {
   int rank{};                   // of the transport
   int ranks{};
-  bool device_memory{};         // that the transport moves
   std::optional<int> chunks;    // if the compute says so
   message_format format;
   vocabulary_format vocabulary;

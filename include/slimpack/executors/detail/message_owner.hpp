@@ -29,7 +29,7 @@ class message_owner {
   /// make_tensor of executors/hooks.hpp.
   [[nodiscard]] virtual Tensor make(tokens size) = 0;
   /// copy_rows of it.
-  virtual void copy(std::span<const std::byte> from, std::span<std::byte> to) = 0;
+  [[nodiscard]] virtual result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) = 0;
   [[nodiscard]] virtual result<void> stand_by(std::size_t index) = 0;
 
  protected:
@@ -50,7 +50,7 @@ class messages_of final : public message_owner<tensor_of<Compute>> {
       : compute_(compute), exchange_(exchange), script_(script) {}
 
   [[nodiscard]] tensor_of<Compute> make(tokens size) override { return make_tensor(compute_, size); }
-  void copy(std::span<const std::byte> from, std::span<std::byte> to) override { copy_rows(compute_, from, to); }
+  [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override { return copy_rows(compute_, from, to); }
   [[nodiscard]] result<void> stand_by(std::size_t index) override {
     return detail::stand_by(compute_, exchange_, script_, index);
   }

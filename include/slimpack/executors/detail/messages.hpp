@@ -28,15 +28,6 @@
 
 namespace slimpack::detail {
 
-/// The bytes of a message's memory, whatever the compute's make_tensor makes.
-template <class Tensor>
-[[nodiscard]] std::span<std::byte> writable_bytes(Tensor& tensor) {
-  if constexpr (requires { std::as_writable_bytes(std::span{tensor}); })
-    return std::as_writable_bytes(std::span{tensor});
-  else
-    return as_span(tensor);
-}
-
 /// The messages of one stage in a step, in the plan's order of all transfers: receives are posted as early as that lets
 /// them be, or, over a transport that wants them at their place (transports/hooks.hpp), right before the first of this rank's
 /// instructions and transfers that comes after them. Sends under way, and the memory of both. Every buffer holds the largest
@@ -78,9 +69,10 @@ class messages {
     } else if (script_->takes_gradients(i)) {
       if (result<void> taken = take(inputs_.emplace_back(), message_content::hidden); !taken) return std::move(taken).error();
       const std::span<std::byte> rows = bytes_of(i, inputs_.back(), message_content::hidden);
-      turned_.take(pieces_of(i), rows, [](Tensor& t) { return writable_bytes(t); },
-                   [this](std::span<const std::byte> from, std::span<std::byte> to) { owner_->copy(from, to); },
-                   [this](buffer memory) { let_go_of_gradients(std::move(memory)); });
+      const result<void> handed = turned_.take(pieces_of(i), rows, [](Tensor& t) { return writable_bytes(t); },
+                                               [this](std::span<const std::byte> from, std::span<std::byte> to) { return owner_->copy(from, to); },
+                                               [this](buffer memory) { let_go_of_gradients(std::move(memory)); });
+      if (!handed) return handed.error();
       with.in = rows;
     } else if (!inputs_.empty()) {
       with.in = bytes_of(i, inputs_.front(), script_->content_in(i));

@@ -7,6 +7,7 @@
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/message_owner.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
+#include <slimpack/executors/detail/shared/rows_of_pack.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/job/detail/watched_call.hpp>
@@ -38,7 +39,7 @@ auto result_of(Call&& call) {
 }
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
-/// Exchange: row_exchange, for pieces of rows that replicas share
+/// Exchange: row_exchange, for pieces of rows that replicas share; no_exchange of a compute that shares none
 template <class Compute, class Exchange>
 class piece_calls {
  public:
@@ -82,12 +83,9 @@ class piece_calls {
       if (i.weights_only) return weights(first);
     std::size_t offset = 0;
     if constexpr (shares_rows<Compute>) {
-      beside_rows beside(script_->transfers, number);
-      for (auto row = row_of(list, first); row != list.rows.end() && row->first < end; ++row) {
-        if (result<void> posted = stand_by(beside.before(script_->shared.all()[row->sequence].id)); !posted) return posted;
-        if (result<void> done = run_row(i, *row, first, in, out, offset); !done) return done;
-      }
-      if (result<void> posted = stand_by(beside.left()); !posted) return posted;
+      const auto run_one = [&](const piece_list::row& row) { return run_row(i, row, first, in, out, offset); };
+      const auto stand_by_one = [&](std::uint32_t index) { return detail::stand_by(*compute_, *exchange_, *script_, index); };
+      if (result<void> done = each_row(*script_, number, run_one, stand_by_one); !done) return done;
     }
     const std::uint32_t rest = after_rows(list, i.pack.value);
     if constexpr (by_piece) {
@@ -168,43 +166,10 @@ class piece_calls {
 
   [[nodiscard]] std::size_t chunks() const noexcept { return static_cast<std::size_t>(script_->on.chunks); }
 
-  /// The first row that begins at a piece or after it.
-  static auto row_of(const piece_list& list, std::uint32_t first) {
-    return std::lower_bound(list.rows.begin(), list.rows.end(), first,
-                            [](const piece_list::row& r, std::uint32_t at) { return r.first < at; });
-  }
   /// The first piece of a pack that is of no row.
   static std::uint32_t after_rows(const piece_list& list, std::uint32_t pack) {
-    auto [first, end] = list.range(pack);
-    for (auto row = row_of(list, first); row != list.rows.end() && row->first < end; ++row) first = row->end;
-    return first;
-  }
-
-  /// Transfers with rows of which this rank has no tokens, among those of an instruction: in order of sequence.
-  class beside_rows {
-   public:
-    beside_rows(const transfer_script& of, std::size_t number) : of_(&of) {
-      const auto found = of.beside.find(static_cast<std::uint32_t>(number));
-      if (found != of.beside.end()) left_ = found->second;
-    }
-    [[nodiscard]] std::span<const std::uint32_t> before(sequence_id id) {
-      std::size_t n = 0;
-      while (n < left_.size() && of_->absent[left_[n]].sequence < id) ++n;
-      const std::span<const std::uint32_t> these = left_.first(n);
-      left_ = left_.subspan(n);
-      return these;
-    }
-    [[nodiscard]] std::span<const std::uint32_t> left() const { return left_; }
-
-   private:
-    const transfer_script* of_;
-    std::span<const std::uint32_t> left_;
-  };
-
-  result<void> stand_by(std::span<const std::uint32_t> these) {
-    for (const std::uint32_t one : these)
-      if (result<void> posted = detail::stand_by(*compute_, *exchange_, *script_, one); !posted) return posted;
-    return success();
+    const std::span<const piece_list::row> rows = rows_of_pack(list, pack);
+    return rows.empty() ? list.range(pack).first : rows.back().end;
   }
 
   /// Runs the pieces of a row, which lie at the beginning of what is left of the messages.

@@ -34,7 +34,7 @@ class owner final : public message_owner<tensor> {
   owner(std::size_t most, std::size_t row) : place_(new std::byte[most]), row_(row) {}
 
   [[nodiscard]] tensor make(tokens size) override { return {{place_.get(), static_cast<std::size_t>(size.value) * row_}}; }
-  void copy(std::span<const std::byte>, std::span<std::byte>) override {}
+  [[nodiscard]] result<void> copy(std::span<const std::byte>, std::span<std::byte>) override { return success(); }
   [[nodiscard]] result<void> stand_by(std::size_t) override { return success(); }
 
  private:

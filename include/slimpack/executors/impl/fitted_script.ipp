@@ -53,9 +53,6 @@ namespace slimpack::detail {
 SLIMPACK_DECL result<stage_script> fitted_script(const plan& p, const rank_plan* part, const stage_abilities& has, bool forward_only) {
   if (result<void> fits = fits_shape(p, has); !fits) return std::move(fits).error();
   if (result<void> fits = fits_vocabulary(p, has); !fits) return std::move(fits).error();
-  if (has.device_memory && !p.merges.empty())
-    return error{errc::invalid_input, "the plan has sequences that replicas share, whose rows the host copies: over a transport of device memory "
-                                      "plan with most_sharers = 1"};
   if (result<void> fits = fits_ranks(p, part, has); !fits) return std::move(fits).error();
   if (has.format.width < 1)
     return error{errc::invalid_input, "the message format has " + std::to_string(has.format.width) + " elements per token"};

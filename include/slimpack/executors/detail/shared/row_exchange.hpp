@@ -3,15 +3,16 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/executors/detail/shared/row_pool.hpp>
+#include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/sharing.hpp>
+#include <slimpack/transports/hooks.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -22,20 +23,24 @@
 
 namespace slimpack::detail {
 
-/// The transfers of one stage with those that share its rows, row after row and layer after layer. Between two ranks all
-/// are on one channel: both run the rows that they share in the same order.
+/// What one stage exchanges with those that share its rows, row after row and layer after layer.
 template <class Transport>
 class row_exchange final : public sharing {
  public:
-  row_exchange(Transport& transport, int stage, int stages, int channel)
-      : transport_(&transport), stage_(stage), stages_(stages), channel_(channel) {}
+  /// Requires  a transport and memory that outlive it
+  row_exchange(Transport& transport, row_memory& memory, int stage, int stages, int channel)
+      : transfers_(transport, memory, stage, stages, channel) {}
+
+  /// What memory it has had in use so far; and what it will have in a step, told before it. Where work is issued long before it runs all
+  /// of it is made then, since a device may make its host wait for memory.
+  [[nodiscard]] const row_needs& needs() noexcept { return pool().needs(); }
+  [[nodiscard]] result<void> expect(const row_needs& needs) { return pool().expect(needs, keeps_plan_order<Transport>()); }
 
   /// Opens a row.
   void begin(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
-    sequence_ = &s;
+    open(s, s.rows[way][row]);
     chunk_ = chunk;
     way_ = way;
-    row_ = &s.rows[way][row];
     const bool kept = s.exchange == exchange::keep;
     const parcel_format round = kept ? parcel_format{} : format.going_round(s.exchange, way);
     width_ = (kept ? format.kept(way) : round.rows).bytes_per_token();
@@ -51,29 +56,27 @@ class row_exchange final : public sharing {
   result<void> stand_by(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
     const row_part& part = s.rows[way][row];
     if (part.others.empty()) return success();
-    sequence_ = &s;
-    row_ = &part;
+    open(s, part);
     width_ = format.kept(way).bytes_per_token();
-    result<void> done = success();
     const std::size_t m = s.sharers.size();
-    for (int step = 0; done && step < format.layers; ++step) {
+    for (int step = 0; step < format.layers; ++step) {
       layer_ = nth_place(way, step, format.layers);
-      late& rows = late_[{s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer_}];
+      if (result<void> turned = noted(transfers_.next_turn()); !turned) return turned;
+      const late_key key{s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer_};
+      late& rows = late_[key];
       rows.of.resize(m);
-      for (std::size_t d = 1; done && d < m; ++d) {
+      for (std::size_t d = 1; d < m; ++d) {
         const std::size_t k = way == pass::forward ? (s.self + m - d) % m : (s.self + d) % m;
         if (way == pass::forward) {
-          rows.of[k].resize(size(theirs(k)));
-          done = receive(k, rows.of[k], rows.expected);
+          if (result<void> taken = take(rows.of[k], row_use::late, size(theirs(k))); !taken) return taken;
+          if (result<void> posted = noted(transfers_.receive(k, rows.of[k].bytes, rows.expected)); !posted) return posted;
         } else if (theirs(k) > 0) {
-          buffer& copy = room_for(0);
-          copy.memory = std::move(rows.of[k]);
-          done = send(k, copy, copy.memory.size());
+          if (result<void> sent = noted(transfers_.send(k, transfers_.keep(std::move(rows.of[k])))); !sent) return sent;
         }
       }
-      if (way == pass::backward) late_.erase({s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer_});
+      if (way == pass::backward) late_.erase(key);
     }
-    return done;
+    return success();
   }
 
   /// Makes a call of the compute. What went wrong in the exchange says more than what the compute made of it: the error
@@ -104,18 +107,13 @@ class row_exchange final : public sharing {
                         : way_ == pass::forward               ? "given and taken"
                                                               : "owed and due") +
                        ", which others wait for"};
-    return recycle();
-  }
-
-  /// Waits for every send.
-  result<void> complete() {
-    for (buffer& b : buffers_)
-      for (auto& handle : b.sends)
-        if (result<void> through = transport_->wait(handle); !through) return through;
     return success();
   }
 
-  [[nodiscard]] std::size_t bytes_sent() const noexcept { return bytes_; }
+  /// Waits for every send.
+  result<void> complete() { return transfers_.complete(); }
+
+  [[nodiscard]] std::size_t bytes_sent() const noexcept { return transfers_.bytes_sent(); }
 
   [[nodiscard]] sequence_id sequence() const override { return sequence_->id; }
   [[nodiscard]] slimpack::exchange exchange() const override { return sequence_->exchange; }
@@ -126,109 +124,97 @@ class row_exchange final : public sharing {
 
   [[nodiscard]] result<void> give(int layer, std::span<const std::byte> rows) override {
     if (result<void> next = opens(layer, pass::forward, true, "given", tokens_of(row_->own), rows.size()); !next) return next;
-    buffer& copy = copied(rows);
+    const result<buffer*> copy = copied(row_use::rows, rows);
+    if (!copy) return copy.error();
     return post([&](std::size_t k) { return theirs(k); },
-                [&](std::size_t k) { return send(k, copy, size(row_->sent[k])); });
+                [&](std::size_t k) { return noted(transfers_.send(k, *copy.value(), size(row_->sent[k]))); });
   }
 
   [[nodiscard]] result<std::span<const std::byte>> take(int layer) override {
     if (result<void> open = closes(layer, pass::forward, true, "taken before it was given"); !open) return std::move(open).error();
-    if (result<void> came = wait(expected_); !came) return std::move(came).error();
+    if (result<void> came = noted(transfers_.wait(expected_)); !came) return std::move(came).error();
     for (const std::uint32_t row : row_->beside)
-      if (result<void> came = wait(late_rows(row, layer).expected); !came) return std::move(came).error();
-    taken_.resize(size(tokens_of(row_->known)));
+      if (result<void> came = noted(transfers_.wait(late_rows(row, layer).expected)); !came) return std::move(came).error();
+    give_back(joined_);
+    if (result<void> taken = take(joined_, row_use::joined, size(tokens_of(row_->known))); !taken) return std::move(taken).error();
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> at;  // of each row and owner
     std::size_t to = 0;
     for (std::size_t i = 0; i < row_->known.size(); ++i) {
       const std::size_t n = size(row_->known[i].length.value);
       const auto& [row, k] = row_->from[i];
-      const std::span<const std::byte> rows = is_open(row) ? received_[k] : std::span<const std::byte>(late_rows(row, layer).of[k]);
+      const std::span<const std::byte> rows = is_open(row) ? received_[k].bytes : late_rows(row, layer).of[k].bytes;
       std::size_t& from = at[row_->from[i]];
-      std::ranges::copy(rows.subspan(from, n), taken_.begin() + static_cast<std::ptrdiff_t>(to));
+      if (result<void> issued = copy(rows.subspan(from, n), joined_.bytes.subspan(to, n)); !issued) return std::move(issued).error();
       from += n, to += n;
     }
-    for (const std::uint32_t row : row_->beside) late_.erase(key(row, layer));
-    return std::span<const std::byte>(taken_);
+    for (row_block& one : received_) give_back(one);
+    for (const std::uint32_t row : row_->beside) {
+      for (row_block& one : late_rows(row, layer).of) give_back(one);
+      late_.erase(key(row, layer));
+    }
+    return std::span<const std::byte>(joined_.bytes);
   }
 
   [[nodiscard]] result<void> owe(int layer, std::span<const std::byte> rows) override {
     if (result<void> next = opens(layer, pass::backward, true, "owed", tokens_of(row_->known), rows.size()); !next) return next;
-    for (const std::uint32_t row : row_->beside) late_rows(row, layer).of.resize(sequence_->sharers.size());
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < row_->known.size(); ++i) {
-      const std::size_t n = size(row_->known[i].length.value);
-      const auto& [row, k] = row_->from[i];
-      if (!is_open(row)) {
-        std::vector<std::byte>& owed = late_rows(row, layer).of[k];
-        const std::span<const std::byte> one = rows.subspan(at, n);
-        owed.insert(owed.end(), one.begin(), one.end());
-      }
-      at += n;
-    }
-    return post([&](std::size_t k) { return row_->sent[k]; }, [&](std::size_t k) {
-      buffer& copy = room_for(size(theirs(k)));
-      std::size_t from = 0;
-      std::size_t to = 0;
-      for (std::size_t i = 0; i < row_->known.size(); ++i) {
-        const std::size_t n = size(row_->known[i].length.value);
-        if (is_open(row_->from[i].first) && row_->from[i].second == k) {
-          std::ranges::copy(rows.subspan(from, n), copy.memory.begin() + static_cast<std::ptrdiff_t>(to));
-          to += n;
-        }
-        from += n;
-      }
-      return send(k, copy, to);
+    for (const std::uint32_t row : row_->beside)
+      if (result<void> owed = owe_late(row, layer, rows); !owed) return owed;
+    return post([&](std::size_t k) { return row_->sent[k]; }, [&](std::size_t k) -> result<void> {
+      const result<buffer*> to = room_for(row_use::rows, size(theirs(k)));
+      if (!to) return to.error();
+      if (result<void> picked = pick(rows, own_number(), k, to.value()->block.bytes); !picked) return picked;
+      return noted(transfers_.send(k, *to.value()));
     });
   }
 
   [[nodiscard]] result<void> launch(int layer, std::span<const std::byte> rows) override {
     if (result<void> next = opens(layer, way_, false, "launched", tokens_of(row_->own), rows.size()); !next) return next;
     round_ = 0;
-    buffer& copy = copied(rows);
-    coming_ = &room_for(size(tokens_of(row_->parcels[owner_in(1)])));
-    return pass_on(copy, *coming_, rows_expected_);
+    const result<buffer*> copy = copied(row_use::rows, rows);
+    if (!copy) return copy.error();
+    if (result<void> coming = expect_rows(1); !coming) return coming;
+    return pass_on(*copy.value(), *coming_, rows_expected_);
   }
 
   [[nodiscard]] result<parcel> rotate(int layer, std::span<const std::byte> sums) override {
     if (result<void> open = closes(layer, way_, false, "sent on before they were launched"); !open) return std::move(open).error();
-    const auto tokens_in = [&](std::size_t round) { return tokens_of(row_->parcels[owner_in(round)]); };
     if (sums.size() != static_cast<std::size_t>(tokens_in(round_)) * sum_width_)
       return wrong_size(layer, "added up", tokens_in(round_), sum_width_, sums.size());
+    if (result<void> turned = noted(transfers_.next_turn()); !turned) return std::move(turned).error();
     ++round_;
-    buffer& copy = copied(sums);
-    buffer& summed = room_for(static_cast<std::size_t>(tokens_in(round_)) * sum_width_);
-    if (result<void> posted = pass_on(copy, summed, expected_); !posted) return std::move(posted).error();
+    const result<buffer*> copy = copied(row_use::sums, sums);
+    if (!copy) return copy.error();
+    const result<buffer*> summed = room_for(row_use::sums, static_cast<std::size_t>(tokens_in(round_)) * sum_width_);
+    if (!summed) return summed.error();
+    if (result<void> posted = pass_on(*copy.value(), *summed.value(), expected_); !posted) return std::move(posted).error();
     // Rows go on as soon as they have come: only sums wait for what is computed.
-    if (result<void> came = wait(rows_expected_); !came) return std::move(came).error();
+    if (result<void> came = noted(transfers_.wait(rows_expected_)); !came) return std::move(came).error();
     const std::size_t owner = owner_in(round_);
     waiting_ = owner != sequence_->self;
-    const std::span<const std::byte> rows = waiting_ ? coming_->memory : std::span<const std::byte>{};
+    const std::span<const std::byte> rows = waiting_ ? coming_->block.bytes : std::span<std::byte>{};
     if (round_ + 1 < sequence_->sharers.size()) {
-      buffer& held = *std::exchange(coming_, &room_for(size(tokens_in(round_ + 1))));
+      buffer& held = *coming_;
+      if (result<void> coming = expect_rows(round_ + 1); !coming) return std::move(coming).error();
       if (result<void> posted = pass_on(held, *coming_, rows_expected_); !posted) return std::move(posted).error();
     }
-    if (result<void> came = wait(expected_); !came) return std::move(came).error();
-    return parcel{sequence_->sharers[owner], !waiting_, row_->parcels[owner], rows, summed.memory};
+    if (result<void> came = noted(transfers_.wait(expected_)); !came) return std::move(came).error();
+    return parcel{sequence_->sharers[owner], !waiting_, row_->parcels[owner], rows, summed.value()->block.bytes};
   }
 
  private:
-  /// Memory that stays where it is until its sends are through.
-  struct buffer {
-    std::vector<std::byte> memory;
-    std::vector<typename Transport::handle> sends;
-  };
-
-  using receives = std::vector<std::pair<typename Transport::handle, std::size_t>>;  // and the sharer each is from
+  using buffer = typename row_transfers<Transport>::buffer;
+  using receives = typename row_transfers<Transport>::receives;
 
   /// Rows of others that come before the next own row, or gradients that are owed after the own row before, of one layer.
   struct late {
-    std::vector<std::vector<std::byte>> of;  // per sharer
+    std::vector<row_block> of;  // per sharer
     receives expected;
   };
   using late_key = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, int>;  // sequence, pass, row, chunk, layer
   [[nodiscard]] late_key key(std::uint32_t row, int layer) const { return {sequence_->id.value, way_, row, chunk_, layer}; }
   [[nodiscard]] late& late_rows(std::uint32_t row, int layer) { return late_[key(row, layer)]; }
   [[nodiscard]] bool is_open(std::uint32_t row) const { return &sequence_->rows[way_][row] == row_; }
+  [[nodiscard]] std::uint32_t own_number() const { return static_cast<std::uint32_t>(row_ - sequence_->rows[way_].data()); }
 
   static std::int64_t tokens_of(std::span<const slice> slices) {
     std::int64_t sum = 0;
@@ -236,26 +222,76 @@ class row_exchange final : public sharing {
     return sum;
   }
   [[nodiscard]] std::size_t size(std::int64_t tokens) const noexcept { return static_cast<std::size_t>(tokens) * width_; }
-  [[nodiscard]] std::int64_t theirs(std::size_t k) const {
+  [[nodiscard]] std::int64_t theirs(std::size_t k) const { return theirs(*row_, k); }
+  [[nodiscard]] static std::int64_t theirs(const row_part& row, std::size_t k) {
     std::int64_t sum = 0;
-    for (std::size_t i = 0; i < row_->others.size(); ++i)
-      if (row_->owner[i] == k) sum += row_->others[i].length.value;
+    for (std::size_t i = 0; i < row.others.size(); ++i)
+      if (row.owner[i] == k) sum += row.others[i].length.value;
     return sum;
   }
-  [[nodiscard]] int rank_of(std::size_t k) const {
-    return static_cast<int>(sequence_->sharers[k]) * stages_ + stage_;
+
+  void open(const shared_sequence& s, const row_part& row) {
+    sequence_ = &s;
+    row_ = &row;
+    transfers_.open(s);
+  }
+
+  [[nodiscard]] row_pool& pool() noexcept { return transfers_.pool(); }
+  result<void> take(row_block& to, row_use use, std::size_t bytes) {
+    result<row_block> taken = pool().take(use, bytes);
+    if (!taken) return noted(std::move(taken).error());
+    to = std::move(taken).value();
+    return success();
+  }
+  void give_back(row_block& one) { pool().give_back(std::exchange(one, {})); }
+  result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) { return noted(pool().memory().copy(from, to)); }
+  result<buffer*> room_for(row_use use, std::size_t bytes) { return noted_of(transfers_.room_for(use, bytes)); }
+  result<buffer*> copied(row_use use, std::span<const std::byte> rows) { return noted_of(transfers_.copied(use, rows)); }
+
+  /// Copies those of `rows`, of all known tokens, that are of a row and of an owner.
+  result<void> pick(std::span<const std::byte> rows, std::uint32_t row, std::size_t owner, std::span<std::byte> to) {
+    std::size_t from = 0, at = 0;
+    for (std::size_t i = 0; i < row_->known.size(); ++i) {
+      const std::size_t n = size(row_->known[i].length.value);
+      if (row_->from[i].first == row && row_->from[i].second == owner) {
+        if (result<void> issued = copy(rows.subspan(from, n), to.subspan(at, n)); !issued) return issued;
+        at += n;
+      }
+      from += n;
+    }
+    return success();
+  }
+
+  /// Keeps what is owed of a row of which this rank has no tokens, until it stands by.
+  result<void> owe_late(std::uint32_t row, int layer, std::span<const std::byte> rows) {
+    const row_part& part = sequence_->rows[way_][row];
+    late& owed = late_rows(row, layer);
+    owed.of.resize(sequence_->sharers.size());
+    for (std::size_t k = 0; k < owed.of.size(); ++k) {
+      if (result<void> taken = take(owed.of[k], row_use::late, size(theirs(part, k))); !taken) return taken;
+      if (result<void> picked = pick(rows, row, k, owed.of[k].bytes); !picked) return picked;
+    }
+    return success();
   }
 
   [[nodiscard]] result<void> add(int layer, std::span<std::byte> rows, adder plus) override {
     if (result<void> open = closes(layer, pass::backward, true, "due before it was owed"); !open) return open;
     if (rows.size() != size(tokens_of(row_->own))) return wrong_size(layer, "due", tokens_of(row_->own), width_, rows.size());
-    if (result<void> came = wait(expected_); !came) return came;
-    taken_.assign(rows.begin(), rows.end());
-    std::ranges::fill(rows, std::byte{});
+    if (result<void> came = noted(transfers_.wait(expected_)); !came) return came;
+    row_block own;
+    if (result<void> taken = take(own, row_use::joined, rows.size()); !taken) return taken;
+    if (result<void> issued = copy(rows, own.bytes); !issued) return issued;
+    std::size_t summed = 0;  // bytes in front, which have a sum
     for (std::size_t k = 0; k < sequence_->sharers.size(); ++k) {
-      const std::span<const std::byte> one = k == sequence_->self ? std::span<const std::byte>(taken_) : received_[k];
-      plus(rows.first(one.size()), one);
+      const std::span<const std::byte> one = k == sequence_->self ? own.bytes : received_[k].bytes;
+      const std::size_t both = std::min(summed, one.size());
+      if (both > 0)
+        if (result<void> added = noted(pool().memory().add(one.first(both), rows.first(both), plus)); !added) return added;
+      if (result<void> issued = copy(one.subspan(both), rows.subspan(both, one.size() - both)); !issued) return issued;
+      summed = std::max(summed, one.size());
     }
+    give_back(own);
+    for (row_block& one : received_) give_back(one);
     return success();
   }
 
@@ -263,6 +299,17 @@ class row_exchange final : public sharing {
     e.detail = "sequence " + std::to_string(sequence_->id.value) + ", layer " + std::to_string(layer_) + ", " + e.detail;
     failed_ = e;
     return e;
+  }
+  /// What went wrong with a transfer or memory, which stays. What another rank has told says where.
+  result<void> noted(result<void> done) {
+    if (done) return done;
+    if (done.error().code != errc::aborted) return fail(std::move(done).error());
+    failed_ = done.error();
+    return done;
+  }
+  result<buffer*> noted_of(result<buffer*> made) {
+    if (!made) return noted(std::move(made).error()).error();
+    return made;
   }
   error wrong_size(int layer, const char* what, std::int64_t count, std::size_t width, std::size_t given) {
     layer_ = layer;
@@ -295,7 +342,7 @@ class row_exchange final : public sharing {
     if (given != size(count)) return wrong_size(layer, what, count, width_, given);
     ++done_;
     waiting_ = true;
-    return recycle();
+    return noted(transfers_.next_turn());
   }
 
   result<void> closes(int layer, pass way, bool keeps, const char* wrong) {
@@ -309,30 +356,6 @@ class row_exchange final : public sharing {
     return success();
   }
 
-  buffer& room_for(std::size_t bytes) {
-    buffer& made = buffers_.emplace_back();
-    if (!free_.empty()) {
-      made.memory = std::move(free_.back());
-      free_.pop_back();
-    }
-    made.memory.resize(bytes);
-    return made;
-  }
-  buffer& copied(std::span<const std::byte> rows) {
-    buffer& made = room_for(rows.size());
-    std::ranges::copy(rows, made.memory.begin());
-    return made;
-  }
-
-  result<void> send(std::size_t k, buffer& from, std::size_t bytes) {
-    if (bytes == 0) return success();
-    auto posted = transport_->send(rank_of(k), channel_, std::span<const std::byte>(from.memory).first(bytes));
-    if (!posted) return lost(k, "to", std::move(posted).error());
-    from.sends.push_back(std::move(posted).value());
-    bytes_ += bytes;
-    return success();
-  }
-
   /// Posts the transfers of a layer in the plan's order: in rounds in each of which a sharer sends to one and hears one,
   /// each round in order of the sender.
   /// tokens_from(k): so many rows come from sharer k; send_to(k): posts what goes there
@@ -340,18 +363,14 @@ class row_exchange final : public sharing {
   result<void> post(const TokensFrom& tokens_from, const SendTo& send_to) {
     const std::size_t m = sequence_->sharers.size();
     const std::size_t self = sequence_->self;
-    received_.assign(m, {});
-    expected_.clear();
-    incoming_.resize(std::max(incoming_.size(), m));
+    received_.resize(m);
     for (std::size_t d = 1; d < m; ++d) {
       const std::size_t to = (self + d) % m;
       const std::size_t from = (self + m - d) % m;
       if (self < from)
         if (result<void> sent = send_to(to); !sent) return sent;
-      const std::size_t bytes = size(tokens_from(from));
-      if (incoming_[from].size() < bytes) incoming_[from].resize(bytes);
-      received_[from] = std::span<std::byte>(incoming_[from]).first(bytes);
-      if (result<void> posted = receive(from, received_[from], expected_); !posted) return posted;
+      if (result<void> taken = take(received_[from], row_use::received, size(tokens_from(from))); !taken) return taken;
+      if (result<void> posted = noted(transfers_.receive(from, received_[from].bytes, expected_)); !posted) return posted;
       if (from < self)
         if (result<void> sent = send_to(to); !sent) return sent;
     }
@@ -364,60 +383,27 @@ class row_exchange final : public sharing {
     return (sequence_->self + m - round % m) % m;
   }
 
+  [[nodiscard]] std::int64_t tokens_in(std::size_t round) const { return tokens_of(row_->parcels[owner_in(round)]); }
+
+  /// Memory for the rows of the parcel that comes in a round.
+  result<void> expect_rows(std::size_t round) {
+    const result<buffer*> made = room_for(row_use::rows, size(tokens_in(round)));
+    if (!made) return made.error();
+    coming_ = made.value();
+    return success();
+  }
+
   /// Posts what goes to the next sharer and comes from the one before, in order of the sender.
   result<void> pass_on(buffer& out, buffer& in, receives& expected) {
     const std::size_t to = (sequence_->self + 1) % sequence_->sharers.size();
     const std::size_t from = owner_in(1);
     if (sequence_->self < from)
-      if (result<void> sent = send(to, out, out.memory.size()); !sent) return sent;
-    if (result<void> posted = receive(from, in.memory, expected); !posted) return posted;
-    return from < sequence_->self ? send(to, out, out.memory.size()) : success();
+      if (result<void> sent = noted(transfers_.send(to, out)); !sent) return sent;
+    if (result<void> posted = noted(transfers_.receive(from, in.block.bytes, expected)); !posted) return posted;
+    return from < sequence_->self ? noted(transfers_.send(to, out)) : success();
   }
 
-  result<void> receive(std::size_t k, std::span<std::byte> rows, receives& expected) {
-    if (rows.empty()) return success();
-    auto posted = transport_->receive(rank_of(k), channel_, rows);
-    if (!posted) return lost(k, "from", std::move(posted).error());
-    expected.emplace_back(std::move(posted).value(), k);
-    return success();
-  }
-
-  result<void> wait(receives& expected) {
-    for (auto& [handle, k] : expected)
-      if (result<void> came = transport_->wait(handle); !came) return lost(k, "from", std::move(came).error());
-    expected.clear();
-    return success();
-  }
-
-  error lost(std::size_t k, const char* way, error e) {
-    if (e.code == errc::aborted) {  // told by another rank, which says where
-      failed_ = e;
-      return e;
-    }
-    e.detail = std::string(way) + " rank " + std::to_string(rank_of(k)) + " (replica " +
-               std::to_string(sequence_->sharers[k]) + "): " + e.detail;
-    return fail(std::move(e));
-  }
-
-  /// Takes back the memory whose sends are through.        Requires  no receive is under way
-  result<void> recycle() {
-    while (!buffers_.empty()) {
-      std::vector<typename Transport::handle>& sends = buffers_.front().sends;
-      for (; !sends.empty(); sends.pop_back()) {
-        result<bool> through = transport_->test(sends.back());
-        if (!through) return std::move(through).error();
-        if (!through.value()) return success();
-      }
-      free_.push_back(std::move(buffers_.front().memory));
-      buffers_.pop_front();
-    }
-    return success();
-  }
-
-  Transport* transport_;
-  int stage_;
-  int stages_;
-  int channel_;
+  row_transfers<Transport> transfers_;
   // The open row.
   const shared_sequence* sequence_{};
   const row_part* row_{};
@@ -432,16 +418,11 @@ class row_exchange final : public sharing {
   int layer_{};     // the last named
   bool waiting_{};  // for what others send of it
   std::optional<error> failed_;
-  std::vector<std::vector<std::byte>> incoming_;  // per sharer
-  std::vector<std::span<std::byte>> received_;    // per sharer, of the open layer
+  std::vector<row_block> received_;  // per sharer, of the open layer
   receives expected_;
-  std::vector<std::byte> taken_;
+  row_block joined_;                 // what the compute has taken
   std::uint32_t chunk_{};
   std::map<late_key, late> late_;
-  // Memory of sends under way lives here, until they are through or the transport has aborted.
-  std::deque<buffer> buffers_;
-  std::vector<std::vector<std::byte>> free_;
-  std::size_t bytes_{};
 };
 
 }  // namespace slimpack::detail

@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_TURNED_ROWS_HPP
 
 #include <slimpack/core/detail/assert.hpp>
+#include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/piece.hpp>
 
@@ -36,11 +37,11 @@ class turned_rows {
     }
   }
 
-  /// Hands out the rows of a backward pack, piece after piece: copy(rows, where they go), which lie in one piece each.
+  /// Hands out the rows of a backward pack, piece after piece: copy(rows, where they go) copies them, which lie in one piece each.
   /// bytes_of(tensor): its bytes; let_go(memory): of rows that have been handed out, by all who had some of it
   /// Requires  that they were kept
   template <class BytesOf, class Copy, class LetGo>
-  void take(std::span<const piece> pack, std::span<std::byte> to, const BytesOf& bytes_of, const Copy& copy, const LetGo& let_go) {
+  result<void> take(std::span<const piece> pack, std::span<std::byte> to, const BytesOf& bytes_of, const Copy& copy, const LetGo& let_go) {
     std::size_t first = 0;
     for (const piece& one : pack) {
       const auto length = static_cast<std::size_t>(one.slice.length.value);
@@ -50,14 +51,15 @@ class turned_rows {
         run& last = rows.back();
         const std::size_t n = std::min(left, last.length);
         left -= n, last.length -= n;
-        copy(std::span<const std::byte>(bytes_of(*last.rows)).subspan((last.first + last.length) * row_, n * row_),
-             to.subspan((first + left) * row_, n * row_));
+        const std::span<const std::byte> from = std::span<const std::byte>(bytes_of(*last.rows)).subspan((last.first + last.length) * row_, n * row_);
+        if (result<void> copied = copy(from, to.subspan((first + left) * row_, n * row_)); !copied) return copied;
         if (last.length > 0) continue;
         let_go(std::move(last.rows));
         rows.pop_back();
       }
       first += length;
     }
+    return success();
   }
 
  private:

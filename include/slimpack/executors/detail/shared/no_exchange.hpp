@@ -1,0 +1,20 @@
+#ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_NO_EXCHANGE_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_SHARED_NO_EXCHANGE_HPP
+
+#include <slimpack/core/error.hpp>
+
+#include <cstddef>
+
+namespace slimpack::detail {
+
+/// In place of row_exchange, for a compute that shares no rows: its plans have none (plan_check), and what would exchange them
+/// need not be compiled.
+class no_exchange {
+ public:
+  [[nodiscard]] result<void> complete() const { return success(); }
+  [[nodiscard]] std::size_t bytes_sent() const noexcept { return 0; }
+};
+
+}  // namespace slimpack::detail
+
+#endif
