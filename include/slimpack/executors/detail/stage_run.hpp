@@ -217,7 +217,7 @@ class stage_run {
     exchange_.emplace(*transport_, memory_of_rows(), script_->stage, script_->on.stages, script_->row_channel());
     pieces_.emplace(*compute_, *script_, *exchange_, with_.watch);
     copies_ = copies();
-    sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(splits_weight_gradients<Compute>));
+    sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(splits_weight_gradients<Compute>, !plan_->merges.empty()));
     final_ = script_->gradients_final();
     return success();
   }
