@@ -44,31 +44,32 @@ struct outcome {
   std::vector<std::optional<result<step_report>>> reports;
   std::vector<std::vector<double>> gradients;
   std::vector<bytes> held;
+  std::vector<int> rows;  // calls of rows, by rank
   int waits{};
-  int rows{};
 };
 
 template <class World>
 using end_of = std::remove_cvref_t<decltype(std::declval<World&>().endpoint(0))>;
 
-/// fails_at: which call of a row, on the last rank
+/// fails_at: which call of a row, on a rank
 template <template <class> class Stage = launched_sharer, class World>
-outcome run(World& world, const plan& p, int fails_at = 0) {
+outcome run(World& world, const plan& p, int failing = -1, int fails_at = 0) {
   const auto ranks = static_cast<std::size_t>(tests::ranks_of(p));
-  outcome made{std::vector<std::optional<result<step_report>>>(ranks), std::vector<std::vector<double>>(ranks), std::vector<bytes>(ranks), 0, 0};
-  std::vector<int> waits(ranks), rows(ranks);
+  outcome made{std::vector<std::optional<result<step_report>>>(ranks), std::vector<std::vector<double>>(ranks), std::vector<bytes>(ranks),
+               std::vector<int>(ranks), 0};
+  std::vector<int> waits(ranks);
   tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
     const auto at = static_cast<std::size_t>(rank);
     auto&& endpoint = world.endpoint(rank);
     Stage<end_of<World>> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks, endpoint);
-    if (rank + 1 == tests::ranks_of(p)) stage.fails_at = fails_at;
+    if (rank == failing) stage.fails_at = fails_at;
     made.reports[at].emplace(executors::packflow<>{}.execute(p, stage, endpoint));
     made.gradients[at].assign(stage.gradient().begin(), stage.gradient().end());
     made.held[at] = stage.held();
     waits[at] = stage.waits();
-    rows[at] = stage.rows_run();
+    made.rows[at] = stage.rows_run();
   });
-  for (std::size_t rank = 0; rank < ranks; ++rank) made.waits += waits[rank], made.rows += rows[rank];
+  for (const int w : waits) made.waits += w;
   return made;
 }
 
@@ -110,7 +111,7 @@ void on_shared_plans(int cases, const Check& check) {
                              std::to_string(on.stages) + " stages, " + std::to_string(on.replicas) + " replicas";
     check(p, devices::host::options{.seed = static_cast<std::uint64_t>(seed), .delay = {20e-6}, .in_issue_order = seed / 3 % 2 == 0}, what);
   }
-  for (std::size_t how = 0; how < 3; ++how) EXPECT_GT(shared[how], cases / 8) << name_of(all_exchanges[how]) << " of " << cases;
+  for (std::size_t how = 0; how < 3; ++how) EXPECT_GT(shared[how], cases / 9) << name_of(all_exchanges[how]) << " of " << cases;
 }
 
 TEST(PackflowSharingOverDevices, GivesTheGradientsOfUncutSequences) {
@@ -128,6 +129,148 @@ TEST(PackflowSharingOverDevices, GivesThemOverCommunicatorsWithoutAWaitOfTheHost
     expect_exact(again, p, what);
     EXPECT_EQ(again.waits, 0) << "calls at which a host may wait for its device" << what;
   });
+}
+
+// What no solver here makes: rows of which some sharers have nothing, in random packs.
+TEST(PackflowSharingOverDevices, RunsRowsOfWhichSharersHaveNothing) {
+  const int cases = tests::cases(40);
+  int absent = 0;
+  for (int seed = 1; seed <= cases; ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 4)), .quantum = {random.between(1, 4)}};
+    std::vector<tokens> lengths{{random.between(30, 60)}};
+    for (int i = 0; i < 3; ++i) lengths.push_back({random.between(1, 24)});
+    solution given = testing::random_sharers(lengths, on, random);
+    random.shuffle(given.merges);
+    const plan p = tests::planned(on, lengths, slicers::equal_cost{}, testing::detail::solution_as_given{&given}, schedules::list{}).value();
+    for (const merge& m : p.merges)
+      for (const pass way : both_passes)
+        for (const auto& row : m.of(way)) absent += static_cast<int>(std::count(row.begin(), row.end(), merge::none));
+    const std::string what = "\nseed " + std::to_string(seed);
+    const devices::host::options device{.seed = static_cast<std::uint64_t>(seed), .delay = {20e-6}, .in_issue_order = seed % 2 == 0};
+    device_world copies(tests::ranks_of(p), device, {10});
+    expect_exact(run(copies, p), p, what);
+    nccl_world world(tests::ranks_of(p), device, {10}, seed % 3 != 0);
+    expect_exact(run(world, p), p, what);
+    const outcome again = run(world, p);
+    expect_exact(again, p, what);
+    EXPECT_EQ(again.waits, 0) << what;
+  }
+  std::cout << cases << " plans, sharers without tokens of a row " << absent << " times\n";
+  EXPECT_GT(absent, cases);
+}
+
+template <class World>
+void expect_exact_after_failure(World& world, const plan& p, testing::generator& random, const std::string& what) {
+  const outcome first = run(world, p);
+  expect_exact(first, p, what);
+  if (p.merges.empty()) return;
+  const std::vector<std::uint32_t>& sharers = p.merges[0].replicas;
+  const int failing = static_cast<int>(sharers[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(sharers.size()) - 1))]) * p.shape.stages +
+                      static_cast<int>(random.between(0, p.shape.stages - 1));
+  const outcome failed = run(world, p, failing, static_cast<int>(random.between(1, first.rows[static_cast<std::size_t>(failing)])));
+  for (std::size_t rank = 0; rank < failed.reports.size(); ++rank) {
+    ASSERT_FALSE(*failed.reports[rank]) << what;
+    EXPECT_NE(failed.reports[rank]->error().detail.find("a kernel that cannot be launched"), std::string::npos) << failed.reports[rank]->error().detail << what;
+    EXPECT_EQ(failed.held[rank], bytes{0}) << what;
+  }
+  expect_exact(run(world, p), p, what);
+}
+
+TEST(PackflowSharingOverDevices, RunsTheNextStepExactlyAfterOneThatFailed) {
+  on_shared_plans(tests::cases(24), [](const plan& p, devices::host::options device, const std::string& what) {
+    testing::generator random(device.seed);
+    device_world copies(tests::ranks_of(p), device, {10});
+    expect_exact_after_failure(copies, p, random, what);
+    nccl_world world(tests::ranks_of(p), device, {10}, device.seed % 2 == 0);
+    expect_exact_after_failure(world, p, random, what);
+  });
+}
+
+/// Sums each chunk as soon as its gradients are final.
+template <class End>
+class reducing_sharer : public launched_sharer<End> {
+ public:
+  using launched_sharer<End>::launched_sharer;
+  template <class Group>
+  result<void> reduce(Group&) {
+    return success();
+  }
+  template <class Sums>
+  result<void> reduce_part(std::uint32_t chunk, Sums& sums) {
+    return sums.start(std::span(this->gradient_).subspan(2 * chunk, 2));
+  }
+};
+
+// Ranks that run one thing at a time, in the order of issue, would report sums and exchanges that wait for each other: of seed 20, where
+// one sharer's gradients of a chunk are final before the other's exchanges of the chunk before.
+TEST(PackflowSharingOverDevices, GivesTheSameBitsWhereSumsRunBesideTheProgram) {
+  int beside = 0, chunked = 0;
+  for (int seed = 1; seed <= tests::cases(24); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const shape on{.stages = static_cast<int>(random.between(1, 2)), .replicas = static_cast<int>(random.between(2, 3)),
+                   .chunks = seed % 6 == 0 ? 1 : 2, .quantum = {random.between(1, 4)}};
+    std::vector<tokens> lengths = long_and_short(random);
+    for (int i = 0; i < 8; ++i) lengths.push_back({random.between(1, 24)});
+    plan p = shared_plan(on, lengths, static_cast<std::uint32_t>(on.replicas), all_exchanges[seed % 2]).value();
+    p.reduction.emplace();
+    beside += !p.merges.empty(), chunked += !p.merges.empty() && on.chunks > 1;
+    const std::string what = "\nseed " + std::to_string(seed);
+    nccl_world world(tests::ranks_of(p), {.seed = static_cast<std::uint64_t>(seed), .delay = {20e-6}, .in_issue_order = seed % 3 != 0}, {10}, seed % 2 == 0);
+    expect_exact(run<reducing_sharer>(world, p), p, what);
+    const outcome again = run<reducing_sharer>(world, p);
+    expect_exact(again, p, what);
+    EXPECT_EQ(again.waits, 0) << what;
+  }
+  std::cout << beside << " plans share sequences, " << chunked << " of these on several chunks\n";
+  EXPECT_GT(beside, 6);
+  EXPECT_GT(chunked, 3);
+}
+
+/// What ranks say of a step that does not begin.
+template <class Compute>
+std::vector<std::string> refusals(const plan& p) {
+  nccl_world world(tests::ranks_of(p), {.delay = {0}}, {10});
+  std::vector<std::string> said(static_cast<std::size_t>(tests::ranks_of(p)));
+  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+    Compute stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks);
+    const result<step_report> step = executors::packflow<>{}.execute(p, stage, world.endpoint(rank));
+    said[static_cast<std::size_t>(rank)] = step ? "no error" : step.error().detail;
+  });
+  return said;
+}
+
+TEST(PackflowSharingOverDevices, RefusesAComputeThatWorksOnMemoryOfTheHost) {
+  const std::vector<tokens> lengths{{160}, {12}, {7}};
+  for (const exchange how : {exchange::keep, exchange::queries}) {
+    const plan p = shared_plan({.stages = 2, .replicas = 2, .quantum = {4}}, lengths, 2, how).value();
+    ASSERT_FALSE(p.merges.empty());
+    const std::string expected = std::string("it does not offer make_tensor, copy_rows") + (how == exchange::keep ? ", add_rows (" : " (");
+    bool is_said = false;
+    for (const std::string& line : refusals<shared_prefix_stage<backward_cuts::any>>(p)) {
+      is_said |= line.find(expected) != std::string::npos;
+      EXPECT_NE(line, "no error");
+    }
+    EXPECT_TRUE(is_said) << name_of(how);
+  }
+}
+
+/// Its tensors are too small for what is asked.
+template <class End>
+class short_tensors : public launched_sharer<End> {
+ public:
+  using launched_sharer<End>::launched_sharer;
+  devices::host::memory make_tensor(tokens size) { return launched_sharer<End>::make_tensor(size - tokens{1}); }
+};
+
+TEST(PackflowSharingOverDevices, RefusesTensorsThatAreTooSmallForRows) {
+  const plan p = shared_plan({.stages = 1, .replicas = 2, .quantum = {4}}, std::vector<tokens>{{160}, {12}, {7}}, 2, exchange::keep).value();
+  ASSERT_FALSE(p.merges.empty());
+  nccl_world world(2, {.delay = {0}}, {10});
+  for (const auto& report : run<short_tensors>(world, p).reports) {
+    ASSERT_FALSE(*report);
+    EXPECT_NE(report->error().detail.find("as rows that replicas share"), std::string::npos) << report->error().detail;
+  }
 }
 
 }  // namespace

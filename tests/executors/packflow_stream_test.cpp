@@ -292,16 +292,6 @@ TEST(PackflowOverStreams, TellsWhenTheDeviceRanAnInstruction) {
   }
 }
 
-TEST(PackflowOverStreams, RefusesSharedSequencesWhoseRowsTheHostCopies) {
-  plan p = tests::small_plan({.stages = 2, .quantum = {4}});
-  p.merges.emplace_back();
-  nccl_world world(tests::ranks_of(p), {}, {30});
-  for (const auto& report : run(world, p).reports) {
-    ASSERT_FALSE(*report);
-    EXPECT_NE(report->error().detail.find("most_sharers = 1"), std::string::npos) << report->error().detail;
-  }
-}
-
 /// Counts receives that are posted and not yet waited for.
 template <bool Order>
 class counting : public transports::threads::port {

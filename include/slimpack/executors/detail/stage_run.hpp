@@ -200,7 +200,7 @@ class stage_run {
     make_exchange();
     pieces_.emplace(*compute_, *script_, *exchange_, with_.watch);
     copies_ = copies();
-    sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(splits_weight_gradients<Compute>));
+    sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(splits_weight_gradients<Compute>, !plan_->merges.empty()));
     final_ = script_->gradients_final();
     return success();
   }

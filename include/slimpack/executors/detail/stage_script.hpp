@@ -158,9 +158,13 @@ class stage_script {
   /// Source    derived. Backward runs packs in one order on all parts, so gradients of part b are final before those of part
   ///           b - 1, and all transfers up to the message that says so stand before it in a replica's order. So a sum of part b
   ///           waits, through a replica's transfers, for sums of later parts alone: waiting goes one way through the parts, and
-  ///           never round. Weight gradients apart, and those of a spread vocabulary, are final in any order
-  /// splits    whether the compute may run weight gradients apart, on any replica
-  [[nodiscard]] bool sums_have_place(bool splits) const noexcept { return !splits && !spreads_vocabulary(); }
+  ///           never round. Weight gradients apart, and those of a spread vocabulary, are final in any order. Of replicas that
+  ///           share a sequence, one may be done with a part before it exchanges rows of an earlier one, which another does before
+  ///           it is done with that part; on one chunk no transfer of a rank comes after its sum
+  /// splits    whether the compute may run weight gradients apart, on any replica; shares: whether replicas share sequences
+  [[nodiscard]] bool sums_have_place(bool splits, bool shares) const noexcept {
+    return !splits && !spreads_vocabulary() && !(shares && on.chunks > 1);
+  }
 
   /// shares: how the compute can run sequences that replicas share; is_part: whether the plan is the part of a group
   /// (rank_plan), so that other replicas run what it leaves out; forward_only: whether a step runs no backward of the plan
