@@ -13,32 +13,37 @@ else()
   set(program_sources ${consumer}/small.cpp)
 endif()
 
-function(slimpack_add_consumer name program)
+# Builds a target of the consumer, and runs programs of it one after the other.
+function(slimpack_add_consumer name target programs)
   add_test(NAME consumer.${name}
            COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${consumer} ${scratch}/${name}
-                   --build-generator ${CMAKE_GENERATOR} --build-target ${program}
+                   --build-generator ${CMAKE_GENERATOR} --build-target ${target}
                    --build-options -D CMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} ${ARGN}
-                   --test-command ${program})
+                   --test-command sh -c "for program in ${programs}; do ./$program || exit 1; done")
 endfunction()
 
 add_test(NAME consumer.install COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${scratch}/installed)
 set_tests_properties(consumer.install PROPERTIES FIXTURES_SETUP slimpack_installed)
 
-slimpack_add_consumer(find_package consumer -D CMAKE_PREFIX_PATH=${scratch}/installed)
+slimpack_add_consumer(find_package consumer consumer -D CMAKE_PREFIX_PATH=${scratch}/installed)
 set_tests_properties(consumer.find_package PROPERTIES FIXTURES_REQUIRED slimpack_installed COST 30)
-slimpack_add_consumer(find_package_compiled consumer-compiled -D CMAKE_PREFIX_PATH=${scratch}/installed)
-set_tests_properties(consumer.find_package_compiled PROPERTIES FIXTURES_REQUIRED slimpack_installed COST 30)
-slimpack_add_consumer(add_subdirectory ${program} -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR})
-if(TARGET slimpack::io)
-  slimpack_add_consumer(find_package_io consumer-io -D CMAKE_PREFIX_PATH=${scratch}/installed -D EXPECT_IO=ON)
-  set_tests_properties(consumer.find_package_io PROPERTIES FIXTURES_REQUIRED slimpack_installed)
-  if(DEFINED ENV{SLIMPACK_FULL})
-    slimpack_add_consumer(add_subdirectory_io consumer-io -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR} -D EXPECT_IO=ON)
+slimpack_add_consumer(add_subdirectory ${program} ${program} -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR})
+
+# All components in one program each.
+set(components)  # with commas between them, which functions take for one argument
+set(programs consumer-compiled)
+foreach(component io milp)
+  if(TARGET slimpack::${component})
+    string(APPEND components "${component},")
+    string(APPEND programs " consumer-${component}")
   endif()
-endif()
-if(TARGET slimpack::milp)
-  slimpack_add_consumer(find_package_milp consumer-milp -D CMAKE_PREFIX_PATH=${scratch}/installed -D EXPECT_MILP=ON)
-  set_tests_properties(consumer.find_package_milp PROPERTIES FIXTURES_REQUIRED slimpack_installed)
+endforeach()
+slimpack_add_consumer(find_package_components consumer-components "${programs}"
+                      -D CMAKE_PREFIX_PATH=${scratch}/installed -D "EXPECTED=${components}")
+set_tests_properties(consumer.find_package_components PROPERTIES FIXTURES_REQUIRED slimpack_installed COST 30)
+if(DEFINED ENV{SLIMPACK_FULL} AND TARGET slimpack::io)
+  slimpack_add_consumer(add_subdirectory_io consumer-components "consumer-compiled consumer-io"
+                        -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR} -D EXPECTED=io)
 endif()
 
 add_test(NAME consumer.include_path

@@ -10,6 +10,8 @@ function(slimpack_add_step name)
                    -P ${headers}/runs.cmake)
 endfunction()
 
+# Macros of others do their harm while a file is parsed.
+set(every_step -fsyntax-only)
 if(DEFINED ENV{SLIMPACK_FULL})
   set(every_step -DSLIMPACK_DEFAULT_PLANNER)
   slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER ${every_step})

@@ -1,5 +1,6 @@
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
+#include <slimpack/schedules/detail/vocabulary_fill.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/spread_vocabulary.hpp>

@@ -66,7 +66,7 @@ TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
 /// Two replicas of two stages: the long sequence in halves, each a piece of its front and one of its back.
 TEST(ContextParallel, SharersHaveAPieceOfEachEnd) {
   const shape on{.stages = 2, .replicas = 2, .quantum = {64}};
-  const plan p = planned(on, baselines::te_cp(on), {{1024}, {256}}).value();
+  const plan p = planned(on, baselines::te_cp(on, {512}), {{1024}, {256}}).value();
   ASSERT_EQ(p.merges.size(), 2u);
   EXPECT_EQ(sizes(p, 0), (std::vector<std::int64_t>{512, 128}));  // the cap is what the longest takes: two micro-steps
   const std::span<const slice> first = p.replicas[0].partition.forward[0];
@@ -84,6 +84,29 @@ TEST(ContextParallel, HybridSharesNoMoreThanTheCapAsks) {
   EXPECT_EQ(p.merges[1].replicas.size(), 2u);
   for (std::size_t r = 0; r < 4; ++r)  // 9,216 tokens, a share of 2,304 each; micro-steps of at most 1,024
     for (const std::int64_t size : sizes(p, r)) EXPECT_LE(size, 1024);
+}
+
+/// A cap that is not given is never worse than one that is, of those that are tried, with memory for few tokens and for all.
+TEST(ContextParallel, ChoosesTheCap) {
+  std::size_t above_least = 0;
+  for (std::uint64_t seed = 1; seed <= 20 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    testing::generator random(seed);
+    shape on{.stages = 2, .replicas = 4, .quantum = {64}};
+    std::vector<tokens> lengths;
+    for (std::int64_t n = random.between(4, 20); n > 0; --n) lengths.push_back({random.between(64, 4096)});
+    if (random.once_in(2)) on.memory = {memory_unit::token, static_cast<double>(4096 * random.between(1, 4))};
+    const tokens longest = *std::max_element(lengths.begin(), lengths.end());
+    const tokens least{64 * ((longest.value + 4 * 64 - 1) / (4 * 64))};
+    const result<plan> chosen = planned(on, baselines::te_cp(on), lengths);
+    ASSERT_TRUE(chosen) << chosen.error().detail;
+    for (tokens cap = least; cap.value < 100000; cap = 2 * cap)
+      if (const result<plan> given = planned(on, baselines::te_cp(on, cap), lengths))
+        EXPECT_LE(chosen.value().step_time, given.value().step_time * (1 + 1e-12)) << cap.value;
+    for (const std::int64_t size : sizes(chosen.value(), 0))
+      if (size > least.value) ++above_least;
+  }
+  EXPECT_GT(above_least, 0u);
 }
 
 /// Zones of 100 and of 1,000 tokens for each further sharer, nodes of two replicas.

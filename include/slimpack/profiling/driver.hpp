@@ -124,8 +124,10 @@ class driver {
     script.outline.forward_calls = calls.calls(pass::forward);
     script.outline.backward_calls = calls.calls(pass::backward);
     if (prepare) prepare(script.sequences);
-    if (result<void> begun = begin_step(compute_, script.outline); !begun) return begun;
     detail::made_up<Compute> in(compute_, script.outline.largest_pack), out(compute_, script.outline.largest_pack);
+    for (detail::made_up<Compute>* const message : {&in, &out})
+      if (result<void> filled = message->fill(); !filled) return filled;
+    if (result<void> begun = begin_step(compute_, script.outline); !begun) return begun;
     const bool both_ends = shape_.vocabulary == vocabulary::spread;
     for (std::size_t at = 0; at < script.code.size(); ++at) {
       const instruction& i = script.code[at];
@@ -200,6 +202,7 @@ class driver {
   result<void> time_messages(stage_profile& made) {
     if (shape_.stages < 2) return success();
     detail::made_up<Compute> message(compute_, longest_);
+    if (result<void> filled = message.fill(); !filled) return filled;
     const auto time = [&](tokens size) {
       return slowest(11, stage() < 2, [&]() -> result<void> {
         const int other = transport_.rank() + (stage() == 0 ? 1 : -1);

@@ -21,10 +21,15 @@ namespace slimpack::profiling::detail {
 template <class Compute>
 class made_up {
  public:
-  made_up(Compute& compute, tokens size) : width_(compute.format().bytes_per_token()), memory_(make_tensor(compute, size)) {
+  made_up(Compute& compute, tokens size)
+      : compute_(compute), width_(compute.format().bytes_per_token()), size_(static_cast<std::size_t>(size.value) * width_),
+        memory_(make_tensor(compute, size)) {}
+
+  /// Errors    those of the compute's copy_rows
+  [[nodiscard]] result<void> fill() {
     const std::span<std::byte> all = slimpack::detail::writable_bytes(memory_);
-    const std::vector<std::byte> numbers = ones(compute.format().element, std::min(all.size(), static_cast<std::size_t>(size.value) * width_));
-    copy_rows(compute, numbers, all.first(numbers.size()));
+    const std::vector<std::byte> numbers = ones(compute_.format().element, std::min(all.size(), size_));
+    return copy_rows(compute_, numbers, all.first(numbers.size()));
   }
 
   /// Of so many tokens.
@@ -49,7 +54,9 @@ class made_up {
     return bytes;
   }
 
+  Compute& compute_;
   std::size_t width_;
+  std::size_t size_;
   decltype(make_tensor(std::declval<Compute&>(), tokens{})) memory_;
 };
 

@@ -8,6 +8,8 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/timed.hpp>
+#include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/detail/shared_columns.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
@@ -49,7 +51,8 @@ enum class sharing_groups : unsigned char {
 /// Baselines: context parallelism over the replicas, as trainers without slices have it. A micro-step holds whole sequences,
 /// at most `cap` tokens on a replica; of a sequence that m replicas share each has two of 2 m equal pieces, one from its front
 /// and one from its back. There are as many micro-steps as are needed, the same forward and backward. A sequence of fewer
-/// quanta than sharers is shared by as many as it has.
+/// quanta than sharers is shared by as many as it has. A cap that is not given is the least that lets the longest sequence in,
+/// or that doubled as often as memory lets it: what makes the shortest step.
 /// Source    all, ring: Transformer Engine's context parallelism (cp_comm_type p2p), the baseline "TE CP" of Zeppelin
 ///           (arXiv:2509.21841); all, keep: the same pieces after one all-gather of keys and values, which nothing hides, its
 ///           baseline "LLaMA CP" (Llama 3, arXiv:2407.21783); power_of_two, ring: its "hybrid DP", after Megatron-LM's hybrid
@@ -58,11 +61,11 @@ enum class sharing_groups : unsigned char {
 ///           have the fewest tokens so far, or under zones the least work
 /// Errors    invalid_input: an exchange that the compute has not; out_of_memory: a sequence is above the cap on as many
 ///           replicas as may share it; those of the schedule
-/// Complexity O(n log n + n * micro-steps * replicas)
+/// Complexity O(n log n + n * micro-steps * replicas), and as often as a cap is tried
 struct context_parallel {
   sharing_groups groups{sharing_groups::all};
   slimpack::exchange exchange{slimpack::exchange::ring};
-  tokens cap{0};                              ///< of a replica in a micro-step; 0: the least that lets the longest sequence in
+  tokens cap{0};                              ///< of a replica in a micro-step; 0: chosen
   sharing_zones zone{};                       ///< of groups by zones; as it is, it limits nothing
   exchange_set allowed{exchange_set::all()};  ///< by whom shares rows (solvers/hooks.hpp)
 
@@ -71,21 +74,19 @@ struct context_parallel {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*cuts into equal pieces*/, const Cost& cost,
                                        const Schedule& schedule) const {
-    result<std::vector<detail::shared_column>> columns = columns_of(batch, cost);
-    if (!columns) return std::move(columns).error();
-    detail::column_packs packed = detail::packs_of(columns.value(), batch, exchange);
-    const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
-    if (!rates) return rates.error();
-    detail::most_of most(packed.columns, batch.shape, rates.value());
-    const auto packs_of = [&](std::uint32_t r) -> const partition& { return packed.of[r].packs; };
-    std::vector<std::uint32_t> all(packed.of.size());
-    std::iota(all.begin(), all.end(), 0u);
-    const simulators::rows_of_merges rows(packed.merges, packs_of, all);
-    for (const std::uint32_t r : all)
-      most.add(price(packed.of[r].packs, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>, rows.of(r)), packed.of[r]);
-    result<std::vector<program>> programs = schedule.programs(std::move(most).work());
-    if (!programs) return std::move(programs).error();
-    return detail::solution_of(std::move(packed), programs.value());
+    const result<tokens> least = least_cap(batch);
+    if (!least) return least.error();
+    result<timed_solution> best = within(cap > tokens{} ? cap : least.value(), batch, cost, schedule);
+    tokens all{};
+    for (const tokens length : batch.lengths) all += length;
+    // What does not fit in so many tokens fits in no more.
+    for (tokens limit = 2 * least.value(); cap == tokens{} && best && limit < 2 * all && !batch.stop.stop_requested(); limit = 2 * limit) {
+      result<timed_solution> found = within(limit, batch, cost, schedule);
+      if (!found) break;
+      if (found.value().makespan < best.value().makespan) best = std::move(found);
+    }
+    if (!best) return std::move(best).error();
+    return std::move(best.value().solved);
   }
 
   friend constexpr bool operator==(const context_parallel&, const context_parallel&) = default;
@@ -96,28 +97,59 @@ struct context_parallel {
   }
 
  private:
-  /// The micro-steps of a batch.
-  template <class Cost>
-  [[nodiscard]] result<std::vector<detail::shared_column>> columns_of(const problem& batch, const Cost& cost) const {
+  struct timed_solution {
+    solution solved;
+    seconds makespan;
+  };
+
+  /// With at most so many tokens of a replica in a micro-step.
+  template <class Cost, class Schedule>
+  [[nodiscard]] result<timed_solution> within(tokens limit, const problem& batch, const Cost& cost, const Schedule& schedule) const {
+    detail::column_packs packed = detail::packs_of(columns_of(batch, limit, cost), batch, exchange);
+    const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return rates.error();
+    detail::most_of most(packed.columns, batch.shape, rates.value());
+    const auto packs_of = [&](std::uint32_t r) -> const partition& { return packed.of[r].packs; };
+    std::vector<std::uint32_t> all(packed.of.size());
+    std::iota(all.begin(), all.end(), 0u);
+    const simulators::rows_of_merges rows(packed.merges, packs_of, all);
+    for (const std::uint32_t r : all)
+      most.add(price(packed.of[r].packs, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>, rows.of(r)), packed.of[r]);
+    result<timed_programs> programs = schedules::timed(schedule, std::move(most).work());
+    if (!programs) return std::move(programs).error();
+    return timed_solution{detail::solution_of(std::move(packed), programs.value().programs), programs.value().makespan};
+  }
+
+  /// The least tokens on a replica that let the longest sequence in.
+  [[nodiscard]] result<tokens> least_cap(const problem& batch) const {
     const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
     if (replicas > 1 && !allowed.contains(exchange))
       return error{errc::invalid_input, "the replicas are to share sequences by exchange::" + std::string(slimpack::name_of(exchange)) +
                                             ", which the compute does not offer"};
-    const std::uint32_t most = groups == sharing_groups::power_of_two ? std::bit_floor(replicas) : replicas;  // sharers
-    const std::vector<sequence> all = sequences_of(batch.lengths);
-    tokens longest{};
-    for (const sequence& s : all) longest = std::max(longest, s.length);
+    const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
+    const std::uint32_t most = most_sharers(batch.shape);
     const tokens least = detail::share_of(longest, most, batch.shape.quantum);
     if (cap > tokens{} && least > cap)
       return error{errc::out_of_memory, "a sequence of " + std::to_string(longest.value) + " tokens takes " + std::to_string(least.value) +
                                             " on each of " + std::to_string(most) + " replicas, the cap is " + std::to_string(cap.value)};
-    const tokens limit = cap > tokens{} ? cap : least;
+    return least;
+  }
+  [[nodiscard]] std::uint32_t most_sharers(const shape& on) const {
+    const auto replicas = static_cast<std::uint32_t>(on.replicas);
+    return groups == sharing_groups::power_of_two ? std::bit_floor(replicas) : replicas;
+  }
+
+  /// The micro-steps of a batch.
+  template <class Cost>
+  [[nodiscard]] std::vector<detail::shared_column> columns_of(const problem& batch, tokens limit, const Cost& cost) const {
+    const auto replicas = static_cast<std::uint32_t>(batch.shape.replicas);
+    const std::vector<sequence> all = sequences_of(batch.lengths);
     switch (groups) {
       case sharing_groups::all: return detail::in_arrival_order(all, replicas, limit, batch.shape.quantum);
-      case sharing_groups::power_of_two: return by_cap(all, most, limit, batch.shape);
+      case sharing_groups::power_of_two: return by_cap(all, most_sharers(batch.shape), limit, batch.shape);
       case sharing_groups::zones: return by_zones(all, limit, batch.shape, cost);
     }
-    return std::vector<detail::shared_column>{};
+    return {};
   }
 
   static std::vector<detail::shared_column> by_cap(const std::vector<sequence>& all, std::uint32_t most, tokens limit, const shape& on) {
@@ -159,7 +191,7 @@ struct context_parallel {
 namespace slimpack::baselines {
 
 /// Every sequence on all replicas, keys and values in a ring.
-/// cap: tokens of a replica in a micro-step; 0: the least that lets the longest sequence in
+/// cap: tokens of a replica in a micro-step; 0: the one of the shortest step
 [[nodiscard]] constexpr auto te_cp(const shape& on, tokens cap = {}) {
   return recipe<slicers::equal_cost, solvers::context_parallel, schedules::one_f_one_b>{
       {}, {solvers::sharing_groups::all, exchange::ring, cap}, classic(on)};
