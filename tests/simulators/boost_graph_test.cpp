@@ -3,6 +3,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/simulators/detail/longest_paths.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/sweep.hpp>
