@@ -102,7 +102,9 @@ TEST(ContextParallel, ChoosesTheCap) {
     ASSERT_TRUE(chosen) << chosen.error().detail;
     for (tokens cap = least; cap.value < 100000; cap = 2 * cap) {
       const result<plan> given = planned(on, baselines::te_cp(on, cap), lengths);
-      if (given) EXPECT_LE(chosen.value().step_time, given.value().step_time * (1 + 1e-12)) << cap.value;
+      if (given) {
+        EXPECT_LE(chosen.value().step_time, given.value().step_time * (1 + 1e-12)) << cap.value;
+      }
     }
     for (const std::int64_t size : sizes(chosen.value(), 0))
       if (size > least.value) ++above_least;
