@@ -161,6 +161,7 @@
 #include <slimpack/solvers/size_ratios.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/transports/blocking.hpp>
 #include <slimpack/transports/communicator.hpp>
 #include <slimpack/transports/communicators/host.hpp>
