@@ -83,7 +83,7 @@ class piece_calls {
       if (i.weights_only) return weights(first);
     std::size_t offset = 0;
     if constexpr (shares_rows<Compute>) {
-      const auto run_one = [&](const piece_list::row& row) { return run_row(i, row, first, in, out, offset); };
+      const auto run_one = [&, begin = first](const piece_list::row& row) { return run_row(i, row, begin, in, out, offset); };
       const auto stand_by_one = [&](std::uint32_t index) { return detail::stand_by(*compute_, *exchange_, *script_, index); };
       if (result<void> done = each_row(*script_, number, run_one, stand_by_one); !done) return done;
     }

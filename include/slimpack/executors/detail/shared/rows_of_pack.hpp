@@ -31,7 +31,7 @@ result<void> each_row(const stage_script& script, std::size_t number, const Run&
     beside = found->second;
   for (const piece_list::row& row : rows_of_pack(script.of(i.pass), i.pack.value)) {
     const sequence_id id = script.shared.all()[row.sequence].id;
-    for (; !beside.empty() && script.transfers.absent[beside.front()].sequence < id; beside = beside.subspan(1))
+    for (; !beside.empty() && id > script.transfers.absent[beside.front()].sequence; beside = beside.subspan(1))
       if (result<void> done = absent(beside.front()); !done) return done;
     if (result<void> done = run(row); !done) return done;
   }
