@@ -133,9 +133,11 @@ class driver {
       rt::call_messages with;
       if (!i.is_weights() && (both_ends || !script.sources(i).empty())) with.in = in.bytes(size);
       if (!i.is_weights() && (both_ends || !script.targets(i).empty())) with.out = out.bytes(size);
-      result<void> ran = success();
+      result<void> ran = in.filled() ? out.filled() : in.filled();
       watch_.start();
-      const std::exception_ptr thrown = slimpack::detail::thrown_by([&] { ran = calls.run(at, with); });
+      const std::exception_ptr thrown = slimpack::detail::thrown_by([&] {
+        if (ran) ran = calls.run(at, with);
+      });
       const seconds took = watch_.stop();
       if (thrown || !ran) {
         calls.discard_all();

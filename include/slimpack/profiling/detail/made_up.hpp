@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_PROFILING_DETAIL_MADE_UP_HPP
 #define SLIMPACK_PROFILING_DETAIL_MADE_UP_HPP
 
+#include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -24,8 +25,11 @@ class made_up {
   made_up(Compute& compute, tokens size) : width_(compute.format().bytes_per_token()), memory_(make_tensor(compute, size)) {
     const std::span<std::byte> all = slimpack::detail::writable_bytes(memory_);
     const std::vector<std::byte> numbers = ones(compute.format().element, std::min(all.size(), static_cast<std::size_t>(size.value) * width_));
-    copy_rows(compute, numbers, all.first(numbers.size()));
+    filled_ = copy_rows(compute, numbers, all.first(numbers.size()));
   }
+
+  /// Whether its numbers could be copied.
+  [[nodiscard]] const result<void>& filled() const noexcept { return filled_; }
 
   /// Of so many tokens.
   [[nodiscard]] std::span<std::byte> bytes(tokens size) {
@@ -50,6 +54,7 @@ class made_up {
   }
 
   std::size_t width_;
+  result<void> filled_ = success();
   decltype(make_tensor(std::declval<Compute&>(), tokens{})) memory_;
 };
 
