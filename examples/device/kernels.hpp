@@ -129,6 +129,32 @@ struct add_up {
   }
 };
 
+struct add {
+  const double* more;
+  double* sums;
+  DEVICE_TRAINER_EVERYWHERE void operator()(std::size_t i) const { sums[i] += more[i]; }
+};
+
+/// Rows of two matrices behind each other, a pair after the other; and back.
+struct join {
+  const_matrix first, second;
+  double* pairs;
+
+  DEVICE_TRAINER_EVERYWHERE void operator()(std::size_t number) const {
+    const std::size_t n = first.columns, row = number / (2 * n), column = number % (2 * n);
+    pairs[number] = column < n ? first.at[row * n + column] : second.at[row * n + column - n];
+  }
+};
+struct part {
+  const double* pairs;
+  matrix first, second;
+
+  DEVICE_TRAINER_EVERYWHERE void operator()(std::size_t number) const {
+    const std::size_t n = first.columns, row = number / (2 * n), column = number % (2 * n);
+    (column < n ? first.at[row * n + column] : second.at[row * n + column - n]) = pairs[number];
+  }
+};
+
 /// A step of gradient descent, after which gradients begin at 0 again.
 struct descend {
   double* weights;

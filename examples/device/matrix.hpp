@@ -20,7 +20,8 @@ struct matrix_of {
     requires std::is_same_v<const Other, Number>
   matrix_of(const matrix_of<Other>& m) : matrix_of(m.at, m.rows, m.columns, m.transposed) {}
 
-  [[nodiscard]] matrix_of from(std::size_t row, std::size_t count) const { return {at + row * columns, count, columns, transposed}; }
+  /// Of rows that are nowhere, rows that are nowhere.
+  [[nodiscard]] matrix_of from(std::size_t row, std::size_t count) const { return {at == nullptr ? at : at + row * columns, count, columns, transposed}; }
   [[nodiscard]] std::size_t size() const { return rows * columns; }
 };
 using matrix = matrix_of<double>;

@@ -18,12 +18,13 @@ class pool {
   using memory = typename Device::memory;
 
  public:
-  /// Goes back where it came from.
+  /// Goes back where it came from. May have no memory.
   class block {
    public:
     block() = default;
-    friend std::span<std::byte> as_span(block& b) noexcept { return as_span(*b.memory_).first(b.size_); }
-    [[nodiscard]] double* numbers() { return reinterpret_cast<double*>(as_span(*memory_).data()); }
+    friend std::span<std::byte> as_span(block& b) noexcept { return b.memory_ ? as_span(*b.memory_).first(b.size_) : std::span<std::byte>{}; }
+    [[nodiscard]] double* numbers() { return reinterpret_cast<double*>(as_span(*this).data()); }
+    [[nodiscard]] std::size_t size() const { return size_ / sizeof(double); }
 
    private:
     friend class pool;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -36,8 +37,9 @@ std::vector<device_trainer::outcome> train(World& world, const plan& p, int step
   return ranks;
 }
 
-plan planned(int replicas) {
-  return planner_for<stage_over<device_world::port>>({.stages = 2, .replicas = replicas, .quantum = {4}}, {}, {}, {.most_sharers = 1})(lengths).value();
+plan planned(int replicas, int stages = 2, std::uint32_t most_sharers = 1) {
+  return planner_for<stage_over<device_world::port>>({.stages = stages, .replicas = replicas, .quantum = {4}}, {}, {}, {.most_sharers = most_sharers})(lengths)
+      .value();
 }
 
 std::string recorded() {
@@ -63,6 +65,27 @@ void expect_gradients(int replicas) {
 TEST(DeviceTrainer, HasTheGradientsOfWholeTexts) { expect_gradients<device_world>(1); }
 TEST(DeviceTrainer, HasThemOnReplicasOverCommunicators) { expect_gradients<nccl_world>(2); }
 
+template <class World>
+void expect_gradients_of_shared_texts() {
+  struct layout {
+    int stages, replicas;
+    bool in_issue_order;
+  };
+  int rows = 0;
+  for (const layout& on : {layout{1, 3, true}, {2, 2, false}, {2, 2, true}, {3, 3, false}}) {
+    const plan p = planned(on.replicas, on.stages, static_cast<std::uint32_t>(on.replicas));
+    EXPECT_FALSE(p.merges.empty()) << on.stages << " x " << on.replicas;
+    for (const merge& m : p.merges) rows += static_cast<int>(m.forward.size() + m.backward.size());
+    World world(on.stages * on.replicas, {.seed = 7, .delay = {20e-6}, .in_issue_order = on.in_issue_order}, {30});
+    EXPECT_LT(device_trainer::difference(p, train(world, p, 1)), 1e-12) << on.stages << " x " << on.replicas;
+  }
+  std::cout << rows << " rows\n";
+  EXPECT_GT(rows, 10);
+}
+
+TEST(DeviceTrainer, HasTheGradientsOfWholeTextsThatReplicasShare) { expect_gradients_of_shared_texts<device_world>(); }
+TEST(DeviceTrainer, HasTheGradientsOfWholeTextsThatReplicasShareOverCommunicators) { expect_gradients_of_shared_texts<nccl_world>(); }
+
 /// Whole texts on the host, by differences: the measure itself.
 TEST(DeviceTrainer, IsCheckedAgainstGradientsThatAreDerivativesOfTheLoss) {
   const device_trainer::whole_batch at(lengths, 2);
@@ -77,16 +100,19 @@ TEST(DeviceTrainer, IsCheckedAgainstGradientsThatAreDerivativesOfTheLoss) {
 
 /// Memory of a step is used again by the next.
 TEST(DeviceTrainer, MakesNoHostWaitForMemoryAfterItsFirstStep) {
-  nccl_world world(2, {.delay = {0}}, {30});
-  const plan p = planned(1);
-  const device_trainer::texts batch(lengths);
-  on_ranks(world, [&](nccl_world::end& end) {
-    auto stage = stage_over<nccl_world::end>::make(end, {end.device(), end.stream()}, batch, end.rank()).value();
-    executors::packflow{}.execute(p, stage, end).value();
-    const int before = end.device().host_waits();
-    executors::packflow{}.execute(p, stage, end).value();
-    EXPECT_EQ(end.device().host_waits(), before);
-  });
+  for (const int replicas : {1, 2}) {
+    nccl_world world(2 * replicas, {.delay = {0}}, {30});
+    const plan p = planned(replicas, 2, 2);
+    EXPECT_EQ(p.merges.empty(), replicas == 1);
+    const device_trainer::texts batch(lengths);
+    on_ranks(world, [&](nccl_world::end& end) {
+      auto stage = stage_over<nccl_world::end>::make(end, {end.device(), end.stream()}, batch, end.rank() % 2).value();
+      executors::packflow{}.execute(p, stage, end).value();
+      const int before = end.device().host_waits();
+      executors::packflow{}.execute(p, stage, end).value();
+      EXPECT_EQ(end.device().host_waits(), before);
+    });
+  }
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct aborts { void abort_step(); };
 struct ends { void interrupt() noexcept; };
 struct makes { tensor make_tensor(tokens); };
 struct spreads { vocabulary_format vocabulary_rows() const; };
-struct copies { void copy_rows(std::span<const std::byte>, std::span<std::byte>); };
+struct copies { result<void> copy_rows(std::span<const std::byte>, std::span<std::byte>); };
+struct adds { void add_rows(std::span<const std::byte>, std::span<std::byte>); };
 #else
 struct chunked { int chunks; };                                               // data
 struct masked { tokens valid_tokens(const slice&); };                         // not const
@@ -38,10 +39,11 @@ struct ends { void interrupt(); };                                            //
 struct makes { tensor make_tensor(bytes); };                                  // of another unit
 struct spreads { message_format vocabulary_rows() const; };                   // of one of the two formats
 struct copies { bool copy_rows(std::span<const std::byte>, std::span<std::byte>); };  // an answer that nobody hears
+struct adds { void add_rows(std::span<std::byte>, std::span<std::byte>); };   // which may change what it adds
 #endif
 
 void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts& p, counts& n, losses& g, holds& h, aborts& i, makes& j,
-         spreads& k, copies& l) {
+         spreads& k, copies& l, adds& m) {
   // expected-diagnostic: a stage compute's chunks() is public, const and gives int
   (void)chunks_of(a);
   // expected-diagnostic: a stage compute's valid_tokens(const slice&) is public, const and gives tokens
@@ -71,6 +73,8 @@ void ask(chunked& a, masked& b, begins& c, hears& d, done& e, reduces& f, parts&
   (void)make_tensor(j, {});
   // expected-diagnostic: a stage compute's vocabulary_rows() is public, const and gives vocabulary_format
   (void)vocabulary_format_of(k);
-  // expected-diagnostic: a stage compute's copy_rows(span<const byte> from, span<byte> to) is public and gives void
-  copy_rows(l, {}, {});
+  // expected-diagnostic: a stage compute's copy_rows(span<const byte> from, span<byte> to) is public and gives void or result<void>
+  (void)copy_rows(l, {}, {});
+  // expected-diagnostic: a stage compute's add_rows(span<const byte> from, span<byte> to) is public and gives void or result<void>
+  (void)add_rows(m, {}, {});
 }

@@ -62,15 +62,14 @@
 ///                                                   pool's); as_span(tensor&) gives its writable bytes
 ///   vocabulary_format vocabulary_rows() const       it has its vocabulary spread over the stages:   in one place
 ///                                                   see below
-///   void copy_rows(span<const byte> from,           copies rows between memory of tensors, or what   std::memcpy
-///                  span<byte> to)                   it gave a call of the runtime: of sequences
-///                                                   that replicas share over a transport of device
-///                                                   memory, and gradients that gather_output made;
-///                                                   may give result<void>
-///   void add_rows(span<const byte> from,            likewise adds gradients of keys and values that  required then
-///                 span<byte> to)                    replicas owe each other over a transport of
-///                                                   device memory, as row_format::gradients says;
-///                                                   may give result<void>
+///   void copy_rows(span<const byte> from,           copies rows: gradients that gather_output made   std::memcpy
+///                  span<byte> to)                   go to the message that backward reads; over a
+///                                                   transport of device memory also those that
+///                                                   replicas share. May give result<void>
+///   void add_rows(span<const byte> from,            over such a transport: adds what others owe of   required then,
+///                 span<byte> to)                    gradients of keys and values (exchange::keep),   never called else
+///                                                   as elements of row_format::gradients. May give
+///                                                   result<void>
 ///
 /// Where the plan spreads the vocabulary over the stages (core/vocabulary.hpp), each has a share of the words, of
 /// the embedding and of the output layer. vocabulary_rows() says what stages send each other for a token of the output layer,
@@ -99,6 +98,9 @@
 /// after a step that failed: abort_step drops it. Tensors of gradients of hidden rows are destroyed during the step, once the
 /// copies that read them have been made, or issued.
 /// A compute that can also have its vocabulary in one place gives partial rows of width 0 where it has.
+///
+/// Where the transport moves memory of a device (transports/hooks.hpp), calls only issue work, on the transport's stream:
+/// copy_rows and add_rows, too, whose spans lie in memory of make_tensor, or in rows that the compute gave a call of sharing.hpp.
 ///
 /// Where packflow evaluates (step_outline::forward_only), backward, sequence_done and the reductions are not called: what a
 /// sequence has on a chunk goes to discard right after sequence_forwarded.

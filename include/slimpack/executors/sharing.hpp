@@ -65,6 +65,12 @@ concept shares_rows = !exchanges_of<Compute>().empty();
 ///   Law    all sharers see each other's parcels in one order, whatever the timing: that of replica self() - 1,
 ///          self() - 2, ... counted in a circle
 ///
+/// Over a transport of device memory (transports/hooks.hpp) all these rows lie there, and calls only issue work, on the transport's
+/// stream: rows that are given may be written again by later work of the compute, and those that are got are there for it. Spans stay
+/// valid for work that is issued before the call that ends them. What the runtime copies and adds it has done by the compute, by
+/// copy_rows and add_rows (executors/hooks.hpp), in memory of make_tensor; where transfers have a place in the plan's order, it is made
+/// before the first instruction, and sends that still read it are waited for by the device alone.
+///
 /// Requires  calls on the thread that called the executor, within the callback
 /// Errors    wrong_message: rows of another size than the plan's. out_of_order: a layer that is not the next, rows that are
 ///           taken before this rank gave its own, a call that belongs to another exchange than the plan's, which
@@ -91,7 +97,8 @@ class sharing {
   [[nodiscard]] virtual result<std::span<const std::byte>> take(int layer) = 0;
   /// rows      (tokens of others(), gradients)
   [[nodiscard]] virtual result<void> owe(int layer, std::span<const std::byte> rows) = 0;
-  /// rows      (tokens of own(), gradients) that this rank has added up; afterwards those of all sharers
+  /// rows      (tokens of own(), gradients) that this rank has added up; afterwards those of all sharers. In memory of a device
+  ///           they are added by the compute's add_rows
   template <class T>
   [[nodiscard]] result<void> due(int layer, std::span<T> rows) {
     return add(layer, std::as_writable_bytes(rows), [](std::span<std::byte> sum, std::span<const std::byte> one) {
@@ -101,7 +108,7 @@ class sharing {
     });
   }
 
-  /// The same of elements that are no numbers of C++.        plus: adds bytes as elements; of equal size
+  /// The same of elements that are no numbers of C++.        plus: adds bytes as elements; of equal size; of the host alone
   using adder = void (*)(std::span<std::byte> sum, std::span<const std::byte> one);
   [[nodiscard]] virtual result<void> add(int layer, std::span<std::byte> rows, adder plus) = 0;
 

@@ -124,10 +124,8 @@ class driver {
     script.outline.forward_calls = calls.calls(pass::forward);
     script.outline.backward_calls = calls.calls(pass::backward);
     if (prepare) prepare(script.sequences);
-    detail::made_up<Compute> in(compute_, script.outline.largest_pack), out(compute_, script.outline.largest_pack);
-    for (detail::made_up<Compute>* const message : {&in, &out})
-      if (result<void> filled = message->fill(); !filled) return filled;
     if (result<void> begun = begin_step(compute_, script.outline); !begun) return begun;
+    detail::made_up<Compute> in(compute_, script.outline.largest_pack), out(compute_, script.outline.largest_pack);
     const bool both_ends = shape_.vocabulary == vocabulary::spread;
     for (std::size_t at = 0; at < script.code.size(); ++at) {
       const instruction& i = script.code[at];
@@ -135,9 +133,11 @@ class driver {
       rt::call_messages with;
       if (!i.is_weights() && (both_ends || !script.sources(i).empty())) with.in = in.bytes(size);
       if (!i.is_weights() && (both_ends || !script.targets(i).empty())) with.out = out.bytes(size);
-      result<void> ran = success();
+      result<void> ran = in.filled() ? out.filled() : in.filled();
       watch_.start();
-      const std::exception_ptr thrown = slimpack::detail::thrown_by([&] { ran = calls.run(at, with); });
+      const std::exception_ptr thrown = slimpack::detail::thrown_by([&] {
+        if (ran) ran = calls.run(at, with);
+      });
       const seconds took = watch_.stop();
       if (thrown || !ran) {
         calls.discard_all();
@@ -202,7 +202,6 @@ class driver {
   result<void> time_messages(stage_profile& made) {
     if (shape_.stages < 2) return success();
     detail::made_up<Compute> message(compute_, longest_);
-    if (result<void> filled = message.fill(); !filled) return filled;
     const auto time = [&](tokens size) {
       return slowest(11, stage() < 2, [&]() -> result<void> {
         const int other = transport_.rank() + (stage() == 0 ? 1 : -1);

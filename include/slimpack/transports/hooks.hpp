@@ -26,7 +26,8 @@
 ///   type time_mark; result<time_mark> mark()               a point in the work that the compute has issued         the host's clock
 ///   result<seconds> between(const time_mark&, likewise)    from one to another, after finish
 ///   static constexpr bool device_memory                    whether messages lie where this host may not read     false
-///                                                          and write them, which rows that replicas share need
+///                                                          and write them; a compute then works on rows that
+///                                                          replicas share, too (copy_rows, add_rows)
 ///   result<void> finish()                                  returns when every operation has ended  nothing
 ///   result<void> allows_threads() const                    whether one thread may call it while    yes
 ///                                                          another calls another transport

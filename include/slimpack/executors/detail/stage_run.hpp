@@ -3,11 +3,11 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/executors/detail/fitted_script.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
+#include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/executors/detail/shared/no_exchange.hpp>
 #include <slimpack/executors/detail/shared/row_exchange.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
@@ -31,7 +31,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -95,7 +94,6 @@ class stage_run {
  private:
   using clock = std::chrono::steady_clock;
   using exchange_type = std::conditional_t<shares_rows<Compute>, row_exchange<Transport>, no_exchange>;
-  using row_memory_type = std::conditional_t<shares_rows<Compute> && moves_device_memory<Transport>(), device_row_memory<Compute>, host_row_memory>;
   static seconds since(clock::time_point begin) { return {std::chrono::duration<double>(clock::now() - begin).count()}; }
 
   result<step_report> all() {
@@ -196,54 +194,16 @@ class stage_run {
     result<stage_script> script = fitted_script(*plan_, part_, has, with_.forward_only);
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
-    if (result<void> fits = fits_device(); !fits) return fits;
-    make_exchange();
+    if (moves_device_memory<Transport>())
+      if (result<void> works = works_on_device_rows<Compute>(script_->shared.all()); !works) return works;
+    if constexpr (shares_rows<Compute>)
+      exchange_.emplace(*transport_, row_memory_.emplace(*compute_), script_->stage, script_->on.stages, script_->row_channel());
+    else
+      exchange_.emplace();
     pieces_.emplace(*compute_, *script_, *exchange_, with_.watch);
     copies_ = copies();
     sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(splits_weight_gradients<Compute>, !plan_->merges.empty()));
     final_ = script_->gradients_final();
-    return success();
-  }
-
-  /// Over a transport of device memory, the compute can work on the rows that replicas share.
-  result<void> fits_device() const {
-    if constexpr (moves_device_memory<Transport>() && shares_rows<Compute>) {
-      std::string missing;
-      const auto needs = [&](bool offered, const char* what) {
-        if (!offered) missing += (missing.empty() ? "" : ", ") + std::string(what);
-      };
-      needs(has_member_make_tensor<Compute>, "make_tensor");
-      needs(has_member_copy_rows<Compute>, "copy_rows");
-      const auto keeps = [](const shared_sequence& s) { return s.exchange == exchange::keep; };
-      if (std::any_of(script_->shared.all().begin(), script_->shared.all().end(), keeps)) needs(has_member_add_rows<Compute>, "add_rows");
-      if (!script_->shared.all().empty() && !missing.empty())
-        return error{errc::invalid_input, "the plan has sequences that replicas share, and the transport moves memory of a device, on which only the "
-                                          "compute can work: it does not offer " + missing + " (executors/hooks.hpp): plan with most_sharers = 1"};
-    }
-    return success();
-  }
-  void make_exchange() {
-    if constexpr (!shares_rows<Compute>) {
-      exchange_.emplace();
-    } else {
-      if constexpr (moves_device_memory<Transport>())
-        row_memory_.emplace(*compute_);
-      else
-        row_memory_.emplace();
-      exchange_.emplace(*transport_, *row_memory_, script_->stage, script_->on.stages, script_->row_channel());
-    }
-  }
-
-  /// What memory the exchanges of this step will need.
-  result<void> expect_rows() {
-    if constexpr (shares_rows<Compute>) {
-      if (script_->shared.all().empty()) return success();
-      std::vector<row_format> chunks;
-      for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(plan_->shape.chunks); ++chunk) chunks.push_back(compute_->rows(chunk));
-      const result<row_needs> needs = row_rehearsal(*script_, chunks).run();
-      if (!needs) return needs.error();
-      return exchange_->expect(needs.value());
-    }
     return success();
   }
 
@@ -295,7 +255,7 @@ class stage_run {
   result<void> run() {
     auto& mail = mail_.emplace(owner_.emplace(*compute_, *exchange_, *script_), *transport_, *script_, compute_->format(),
                                vocabulary_format_of(*compute_));
-    if (result<void> made = expect_rows(); !made) return made;
+    if (result<void> made = expect_rows(*compute_, *exchange_, *script_); !made) return made;
     program_clock<Transport> when(*transport_);
     when.reserve(2 * script_->code.size() + 3);
     if (result<void> began = when.point(); !began) return began;
@@ -389,7 +349,7 @@ class stage_run {
   // What messages read or write lives here, until the transport has finished or aborted.
   std::optional<messages_of<Compute, exchange_type>> owner_;
   std::optional<messages<tensor_of<Compute>, Transport>> mail_;
-  std::optional<row_memory_type> row_memory_;
+  std::optional<row_memory_of<Compute, moves_device_memory<Transport>()>> row_memory_;
   std::optional<exchange_type> exchange_;
   std::optional<running_sums<Transport>> sums_;
   std::vector<int> copies_;          // ranks that hold the same stage

@@ -8,8 +8,8 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
+#include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
-#include <slimpack/executors/detail/transfer_script.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/solvers/exchange_set.hpp>

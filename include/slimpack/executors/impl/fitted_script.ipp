@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_FITTED_SCRIPT_IPP
 #define SLIMPACK_EXECUTORS_IMPL_FITTED_SCRIPT_IPP
 
-#include <slimpack/executors/detail/fitted_script.hpp>
+#include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 
 #include <algorithm>

@@ -11,9 +11,9 @@
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/plan_check.hpp>
-#include <slimpack/executors/detail/script_walk.hpp>
+#include <slimpack/executors/detail/script/script_walk.hpp>
+#include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
-#include <slimpack/executors/detail/transfer_script.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/pricing/detail/forward_alone.hpp>

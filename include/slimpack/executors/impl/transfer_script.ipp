@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_IMPL_TRANSFER_SCRIPT_IPP
 #define SLIMPACK_EXECUTORS_IMPL_TRANSFER_SCRIPT_IPP
 
-#include <slimpack/executors/detail/transfer_script.hpp>
+#include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_PROFILING_DETAIL_MADE_UP_HPP
 #define SLIMPACK_PROFILING_DETAIL_MADE_UP_HPP
 
+#include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -21,16 +22,14 @@ namespace slimpack::profiling::detail {
 template <class Compute>
 class made_up {
  public:
-  made_up(Compute& compute, tokens size)
-      : compute_(compute), width_(compute.format().bytes_per_token()), size_(static_cast<std::size_t>(size.value) * width_),
-        memory_(make_tensor(compute, size)) {}
-
-  /// Errors    those of the compute's copy_rows
-  [[nodiscard]] result<void> fill() {
+  made_up(Compute& compute, tokens size) : width_(compute.format().bytes_per_token()), memory_(make_tensor(compute, size)) {
     const std::span<std::byte> all = slimpack::detail::writable_bytes(memory_);
-    const std::vector<std::byte> numbers = ones(compute_.format().element, std::min(all.size(), size_));
-    return copy_rows(compute_, numbers, all.first(numbers.size()));
+    const std::vector<std::byte> numbers = ones(compute.format().element, std::min(all.size(), static_cast<std::size_t>(size.value) * width_));
+    filled_ = copy_rows(compute, numbers, all.first(numbers.size()));
   }
+
+  /// Whether its numbers could be copied.
+  [[nodiscard]] const result<void>& filled() const noexcept { return filled_; }
 
   /// Of so many tokens.
   [[nodiscard]] std::span<std::byte> bytes(tokens size) {
@@ -54,9 +53,8 @@ class made_up {
     return bytes;
   }
 
-  Compute& compute_;
   std::size_t width_;
-  std::size_t size_;
+  result<void> filled_ = success();
   decltype(make_tensor(std::declval<Compute&>(), tokens{})) memory_;
 };
 

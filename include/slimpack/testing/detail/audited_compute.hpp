@@ -194,6 +194,7 @@ class audited_compute : public state_type_of<Compute> {
   result<void> reduce_part(std::uint32_t chunk, auto& sums) { return slimpack::reduce_part(*compute_, chunk, sums); }
   [[nodiscard]] int reductions(int chunk) const { return reductions_of(*compute_, chunk); }
   result<void> copy_rows(std::span<const std::byte> from, std::span<std::byte> to) { return slimpack::copy_rows(*compute_, from, to); }
+  result<void> add_rows(std::span<const std::byte> from, std::span<std::byte> to) { return slimpack::add_rows(*compute_, from, to); }
   [[nodiscard]] double loss() { return loss_of(*compute_); }
   [[nodiscard]] bytes held() const { return held_by(*compute_); }
   void abort_step() { slimpack::abort_step(*compute_); }

@@ -3,6 +3,8 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/executors/detail/shared/row_memory.hpp>
+#include <slimpack/executors/detail/shared/row_order.hpp>
 #include <slimpack/executors/detail/shared/row_pool.hpp>
 #include <slimpack/executors/detail/shared/row_transfers.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
@@ -14,9 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -45,10 +45,7 @@ class row_exchange final : public sharing {
     const parcel_format round = kept ? parcel_format{} : format.going_round(s.exchange, way);
     width_ = (kept ? format.kept(way) : round.rows).bytes_per_token();
     sum_width_ = round.sums.bytes_per_token();
-    layers_ = format.layers;
-    done_ = 0;
-    waiting_ = false;
-    failed_.reset();
+    order_.begin(s, way, width_, format.layers);
   }
 
   /// Posts the transfers with a row of which this rank has no tokens: receives forward, whose rows the next own row takes,
@@ -60,9 +57,10 @@ class row_exchange final : public sharing {
     width_ = format.kept(way).bytes_per_token();
     const std::size_t m = s.sharers.size();
     for (int step = 0; step < format.layers; ++step) {
-      layer_ = nth_place(way, step, format.layers);
+      const int layer = nth_place(way, step, format.layers);
+      order_.stand_by(s, layer);
       if (result<void> turned = noted(transfers_.next_turn()); !turned) return turned;
-      const late_key key{s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer_};
+      const late_key key{s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer};
       late& rows = late_[key];
       rows.of.resize(m);
       for (std::size_t d = 1; d < m; ++d) {
@@ -87,7 +85,7 @@ class row_exchange final : public sharing {
     try {
       return call();
     } catch (...) {
-      if (failed_) return *failed_;
+      if (order_.failed()) return *order_.failed();
       throw;
     }
 #else
@@ -95,20 +93,8 @@ class row_exchange final : public sharing {
 #endif
   }
 
-  /// Closes it. Where the compute returned as if all were well, nothing of it may be left, since others wait for it.
-  result<void> end(bool well) {
-    if (failed_) return *failed_;
-    if (!well) return success();
-    if (done_ < layers_ || waiting_)
-      return error{errc::compute_failed,
-                   "the compute returned before layer " + std::to_string(waiting_ ? layer_ : next()) + " of sequence " +
-                       std::to_string(sequence_->id.value) + " was " +
-                       (sequence_->exchange != exchange::keep ? "sent round and came home"
-                        : way_ == pass::forward               ? "given and taken"
-                                                              : "owed and due") +
-                       ", which others wait for"};
-    return success();
-  }
+  /// Closes it.            well: what the compute returned
+  result<void> end(bool well) { return order_.end(well); }
 
   /// Waits for every send.
   result<void> complete() { return transfers_.complete(); }
@@ -131,7 +117,7 @@ class row_exchange final : public sharing {
   }
 
   [[nodiscard]] result<std::span<const std::byte>> take(int layer) override {
-    if (result<void> open = closes(layer, pass::forward, true, "taken before it was given"); !open) return std::move(open).error();
+    if (result<void> open = order_.closes(layer, pass::forward, true, "taken before it was given"); !open) return std::move(open).error();
     if (result<void> came = noted(transfers_.wait(expected_)); !came) return std::move(came).error();
     for (const std::uint32_t row : row_->beside)
       if (result<void> came = noted(transfers_.wait(late_rows(row, layer).expected)); !came) return std::move(came).error();
@@ -177,9 +163,9 @@ class row_exchange final : public sharing {
   }
 
   [[nodiscard]] result<parcel> rotate(int layer, std::span<const std::byte> sums) override {
-    if (result<void> open = closes(layer, way_, false, "sent on before they were launched"); !open) return std::move(open).error();
+    if (result<void> open = order_.closes(layer, way_, false, "sent on before they were launched"); !open) return std::move(open).error();
     if (sums.size() != static_cast<std::size_t>(tokens_in(round_)) * sum_width_)
-      return wrong_size(layer, "added up", tokens_in(round_), sum_width_, sums.size());
+      return order_.wrong_size(layer, "added up", tokens_in(round_), sum_width_, sums.size());
     if (result<void> turned = noted(transfers_.next_turn()); !turned) return std::move(turned).error();
     ++round_;
     const result<buffer*> copy = copied(row_use::sums, sums);
@@ -190,15 +176,16 @@ class row_exchange final : public sharing {
     // Rows go on as soon as they have come: only sums wait for what is computed.
     if (result<void> came = noted(transfers_.wait(rows_expected_)); !came) return std::move(came).error();
     const std::size_t owner = owner_in(round_);
-    waiting_ = owner != sequence_->self;
-    const std::span<const std::byte> rows = waiting_ ? coming_->block.bytes : std::span<std::byte>{};
+    const bool is_home = owner == sequence_->self;
+    if (is_home) order_.came_home();
+    const std::span<const std::byte> rows = is_home ? std::span<std::byte>{} : coming_->block.bytes;
     if (round_ + 1 < sequence_->sharers.size()) {
       buffer& held = *coming_;
       if (result<void> coming = expect_rows(round_ + 1); !coming) return std::move(coming).error();
       if (result<void> posted = pass_on(held, *coming_, rows_expected_); !posted) return std::move(posted).error();
     }
     if (result<void> came = noted(transfers_.wait(expected_)); !came) return std::move(came).error();
-    return parcel{sequence_->sharers[owner], !waiting_, row_->parcels[owner], rows, summed.value()->block.bytes};
+    return parcel{sequence_->sharers[owner], is_home, row_->parcels[owner], rows, summed.value()->block.bytes};
   }
 
  private:
@@ -238,15 +225,15 @@ class row_exchange final : public sharing {
 
   [[nodiscard]] row_pool& pool() noexcept { return transfers_.pool(); }
   result<void> take(row_block& to, row_use use, std::size_t bytes) {
-    result<row_block> taken = pool().take(use, bytes);
-    if (!taken) return noted(std::move(taken).error());
+    result<row_block> taken = noted(pool().take(use, bytes));
+    if (!taken) return std::move(taken).error();
     to = std::move(taken).value();
     return success();
   }
   void give_back(row_block& one) { pool().give_back(std::exchange(one, {})); }
   result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) { return noted(pool().memory().copy(from, to)); }
-  result<buffer*> room_for(row_use use, std::size_t bytes) { return noted_of(transfers_.room_for(use, bytes)); }
-  result<buffer*> copied(row_use use, std::span<const std::byte> rows) { return noted_of(transfers_.copied(use, rows)); }
+  result<buffer*> room_for(row_use use, std::size_t bytes) { return noted(transfers_.room_for(use, bytes)); }
+  result<buffer*> copied(row_use use, std::span<const std::byte> rows) { return noted(transfers_.copied(use, rows)); }
 
   /// Copies those of `rows`, of all known tokens, that are of a row and of an owner.
   result<void> pick(std::span<const std::byte> rows, std::uint32_t row, std::size_t owner, std::span<std::byte> to) {
@@ -275,11 +262,11 @@ class row_exchange final : public sharing {
   }
 
   [[nodiscard]] result<void> add(int layer, std::span<std::byte> rows, adder plus) override {
-    if (result<void> open = closes(layer, pass::backward, true, "due before it was owed"); !open) return open;
-    if (rows.size() != size(tokens_of(row_->own))) return wrong_size(layer, "due", tokens_of(row_->own), width_, rows.size());
+    if (result<void> open = order_.closes(layer, pass::backward, true, "due before it was owed"); !open) return open;
+    if (rows.size() != size(tokens_of(row_->own))) return order_.wrong_size(layer, "due", tokens_of(row_->own), width_, rows.size());
     if (result<void> came = noted(transfers_.wait(expected_)); !came) return came;
     row_block own;
-    if (result<void> taken = take(own, row_use::joined, rows.size()); !taken) return taken;
+    if (result<void> taken = take(own, row_use::sums, rows.size()); !taken) return taken;
     if (result<void> issued = copy(rows, own.bytes); !issued) return issued;
     std::size_t summed = 0;  // bytes in front, which have a sum
     for (std::size_t k = 0; k < sequence_->sharers.size(); ++k) {
@@ -295,65 +282,14 @@ class row_exchange final : public sharing {
     return success();
   }
 
-  error fail(error e) {
-    e.detail = "sequence " + std::to_string(sequence_->id.value) + ", layer " + std::to_string(layer_) + ", " + e.detail;
-    failed_ = e;
-    return e;
-  }
-  /// What went wrong with a transfer or memory, which stays. What another rank has told says where.
-  result<void> noted(result<void> done) {
-    if (done) return done;
-    if (done.error().code != errc::aborted) return fail(std::move(done).error());
-    failed_ = done.error();
-    return done;
-  }
-  result<buffer*> noted_of(result<buffer*> made) {
-    if (!made) return noted(std::move(made).error()).error();
-    return made;
-  }
-  error wrong_size(int layer, const char* what, std::int64_t count, std::size_t width, std::size_t given) {
-    layer_ = layer;
-    return fail({errc::wrong_message, std::string("rows ") + what + ": " + std::to_string(given) + " bytes, where the plan has " +
-                                          std::to_string(count) + " tokens x " + std::to_string(width) + " bytes = " +
-                                          std::to_string(static_cast<std::size_t>(count) * width)});
-  }
-
-  [[nodiscard]] int next() const noexcept { return nth_place(way_, done_, layers_); }
-
-  /// Whether the plan's exchange makes such calls.
-  result<void> suits(bool keeps, const char* what) {
-    if (keeps == (sequence_->exchange == exchange::keep)) return success();
-    return fail({errc::out_of_order, std::string("rows ") + what + ", where the plan's exchange is " +
-                                         std::string(name_of(sequence_->exchange)) +
-                                         (keeps ? ": launch and rotate" : ": give and take, owe and due")});
+  template <class T>
+  result<T> noted(result<T> done) {
+    return order_.noted(std::move(done));
   }
 
   result<void> opens(int layer, pass way, bool keeps, const char* what, std::int64_t count, std::size_t given) {
-    if (failed_) return *failed_;
-    layer_ = layer;
-    if (result<void> suited = suits(keeps, what); !suited) return suited;
-    if (way_ != way || waiting_ || done_ == layers_ || layer != next())
-      return fail({errc::out_of_order,
-                   std::string("rows ") + what +
-                       (way_ != way ? " in the other pass"
-                        : waiting_  ? " before the layer before was done with"
-                        : done_ == layers_ ? " after the last layer"
-                                           : " where layer " + std::to_string(next()) + " comes next")});
-    if (given != size(count)) return wrong_size(layer, what, count, width_, given);
-    ++done_;
-    waiting_ = true;
+    if (result<void> next = order_.opens(layer, way, keeps, what, count, given); !next) return next;
     return noted(transfers_.next_turn());
-  }
-
-  result<void> closes(int layer, pass way, bool keeps, const char* wrong) {
-    if (failed_) return *failed_;
-    if (result<void> suited = suits(keeps, wrong); !suited) return suited;
-    if (way_ != way || !waiting_ || layer != layer_) {
-      layer_ = layer;
-      return fail({errc::out_of_order, std::string("rows ") + wrong});
-    }
-    waiting_ = !keeps;  // until the last rotation
-    return success();
   }
 
   /// Posts the transfers of a layer in the plan's order: in rounds in each of which a sharer sends to one and hears one,
@@ -404,6 +340,7 @@ class row_exchange final : public sharing {
   }
 
   row_transfers<Transport> transfers_;
+  row_order order_;
   // The open row.
   const shared_sequence* sequence_{};
   const row_part* row_{};
@@ -413,11 +350,6 @@ class row_exchange final : public sharing {
   std::size_t round_{};             // rotations of the open layer
   buffer* coming_{};                // rows of the next parcel
   receives rows_expected_;
-  int layers_{};
-  int done_{};      // layers given, or owed
-  int layer_{};     // the last named
-  bool waiting_{};  // for what others send of it
-  std::optional<error> failed_;
   std::vector<row_block> received_;  // per sharer, of the open layer
   receives expected_;
   row_block joined_;                 // what the compute has taken

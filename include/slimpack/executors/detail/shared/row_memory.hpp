@@ -2,15 +2,20 @@
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_MEMORY_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/sharing.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace slimpack::detail {
@@ -37,9 +42,13 @@ class row_memory {
   ~row_memory() = default;
 };
 
-/// Of the host.
+/// Of the host, whatever the compute.
 class host_row_memory final : public row_memory {
  public:
+  host_row_memory() = default;
+  template <class Compute>
+  explicit host_row_memory(Compute&) noexcept {}
+
   [[nodiscard]] result<block> make(std::size_t size) override {
     auto made = std::make_shared<aligned_bytes>(size);
     const std::span<std::byte> bytes = as_span(*made);
@@ -82,6 +91,27 @@ class device_row_memory final : public row_memory {
  private:
   Compute& compute_;
 };
+
+/// Where the rows of a compute lie.
+template <class Compute, bool OnDevice>
+using row_memory_of = std::conditional_t<OnDevice, device_row_memory<Compute>, host_row_memory>;
+
+/// Whether a compute can work on the rows of shared sequences where they lie in memory of a device.
+/// Errors    invalid_input: what it does not offer for it
+template <class Compute>
+[[nodiscard]] result<void> works_on_device_rows(std::span<const shared_sequence> shared) {
+  std::string missing;
+  const auto needs = [&](bool offered, const char* what) {
+    if (!offered) missing += (missing.empty() ? "" : ", ") + std::string(what);
+  };
+  needs(has_member_make_tensor<Compute>, "make_tensor");
+  needs(has_member_copy_rows<Compute>, "copy_rows");
+  if (std::any_of(shared.begin(), shared.end(), [](const shared_sequence& s) { return s.exchange == exchange::keep; }))
+    needs(has_member_add_rows<Compute>, "add_rows");
+  if (shared.empty() || missing.empty()) return success();
+  return error{errc::invalid_input, "the plan has sequences that replicas share, whose rows lie in memory of a device over this transport: only the "
+                                    "compute can work there, and it does not offer " + missing + " (executors/hooks.hpp). Or plan with most_sharers = 1"};
+}
 
 }  // namespace slimpack::detail
 

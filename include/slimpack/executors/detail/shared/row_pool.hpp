@@ -17,9 +17,9 @@ namespace slimpack::detail {
 /// What memory of rows is for: each use has blocks of one size.
 enum class row_use : std::uint8_t {
   rows,      ///< on their way to others, or a parcel's
-  sums,      ///< of a parcel
+  sums,      ///< of a parcel; or gradients of this rank's own, while those of others are added to them
   received,  ///< from one sharer, where keys and values are kept
-  joined,    ///< from all others; or this rank's own, while those of others are added to them
+  joined,    ///< from all others
   late,      ///< from one sharer, or for one, in a row of which this rank has no tokens
 };
 inline constexpr std::size_t row_uses = 5;

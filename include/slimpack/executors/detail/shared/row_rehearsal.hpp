@@ -118,6 +118,20 @@ class row_rehearsal {
   std::size_t place_size_{};
 };
 
+/// Tells the exchange of a step what memory it will need.
+template <class Compute, class Exchange>
+result<void> expect_rows(const Compute& compute, Exchange& exchange, const stage_script& script) {
+  if constexpr (shares_rows<Compute>) {
+    if (script.shared.all().empty()) return success();
+    std::vector<row_format> chunks;
+    for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(script.on.chunks); ++chunk) chunks.push_back(compute.rows(chunk));
+    const result<row_needs> needs = row_rehearsal(script, chunks).run();
+    if (!needs) return needs.error();
+    return exchange.expect(needs.value());
+  }
+  return success();
+}
+
 }  // namespace slimpack::detail
 
 #endif

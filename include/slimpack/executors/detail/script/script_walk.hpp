@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_EXECUTORS_DETAIL_SCRIPT_WALK_HPP
-#define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_WALK_HPP
+#ifndef SLIMPACK_EXECUTORS_DETAIL_SCRIPT_SCRIPT_WALK_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_SCRIPT_SCRIPT_WALK_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
