@@ -1,7 +1,7 @@
 // One step on two stages, over threads and over sockets, in a translation unit of a kind that trainers have: where
 // another library's logging macros are defined before slimpack's headers (SLIMPACK_LOGGING_BEFORE), where they come
 // after (SLIMPACK_LOGGING_AFTER), and where nothing throws (-fno-exceptions). Macros are gone before a template is
-// instantiated, so the default planner, which the compiler takes longest for, is asked for only where flags differ
+// instantiated, so the default planner, which the compiler takes longest for, is asked for in full runs only
 // (SLIMPACK_DEFAULT_PLANNER).
 #ifdef SLIMPACK_LOGGING_BEFORE
 #include "logging_macros.hpp"

@@ -13,12 +13,13 @@ endfunction()
 # Macros of others do their harm while a file is parsed.
 set(every_step -fsyntax-only)
 if(DEFINED ENV{SLIMPACK_FULL})
-  set(every_step -DSLIMPACK_DEFAULT_PLANNER)
+  set(default_planner -DSLIMPACK_DEFAULT_PLANNER)
+  set(every_step ${default_planner})
   slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER ${every_step})
 endif()
 slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE ${every_step})
 slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN ${every_step})
-slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_AFTER -DSLIMPACK_DEFAULT_PLANNER)
+slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_AFTER ${default_planner})
 
 find_program(SLIMPACK_CLANG clang++)
 add_test(NAME headers.clang
