@@ -1,5 +1,6 @@
 #include "choice.hpp"
 
+#include "origin.hpp"
 #include "texts.hpp"
 
 #include <slimpack/costs/model/training_flops.hpp>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -22,6 +24,13 @@ using shapes::layout;
 using shapes::outcome;
 using shapes::ranking;
 
+/// Whether a sequence is so large a part of what a replica runs that there are many divisions to try: a first look would do
+/// little else, and a short one of those that are estimated finds steps as short or shorter.
+bool shares_much(std::span<const tokens> lengths, const shape& on) {
+  const tokens all = std::accumulate(lengths.begin(), lengths.end(), tokens{});
+  return on.replicas > 1 && 3 * on.replicas * std::max_element(lengths.begin(), lengths.end())->value > all.value;
+}
+
 /// A planner by name, as shape searches take it.
 struct named {
   const setting& s;
@@ -33,7 +42,15 @@ struct named {
                           solvers::search_budget effort) const {
     request asked = request_of(s, planner, on);
     asked.effort = effort, asked.stop = stop, asked.threads = 1;  // layouts are planned side by side
-    return plan_named(asked, lengths, any_cost(cost));
+    const bool estimates = planner == "slimpack" && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
+    if (estimates) {
+      const auto fast = solvers::search_budget::fast();  // options can say how the plan is made again
+      asked.by_estimates = true, asked.effort = {fast.nodes, fast.candidates, effort.largest};
+    }
+    result<plan> made = plan_named(asked, lengths, any_cost(cost));
+    const bool as_asked = !estimates && effort == s.options.effort;
+    if (made) made.value().origin = origin_of(s, planner, on, {as_asked ? s.options.effort_text : "fast", asked.by_estimates});
+    return made;
   }
   template <class Cost>
   seconds least(const layout& on, const Cost& cost, std::span<const tokens> lengths) const {

@@ -107,7 +107,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
       p.mfu = costs::training_flops(*s.model, lengths) /
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
     p.hash = hash_of(p);
-    p.origin = origin_of(s, c.planner, c.layout);
+    if (!p.origin) p.origin = origin_of(s, c.planner, c.layout);
   }
   return r;
 }

@@ -37,15 +37,23 @@ bool is_idle(const std::string& option, const options& o, const shape& on) {
 }  // namespace
 
 plan_origin origin_of(const setting& s, const std::string& planner, const shapes::layout& on) {
+  return origin_of(s, planner, on, {s.options.effort_text, s.options.by_estimates});
+}
+
+plan_origin origin_of(const setting& s, const std::string& planner, const shapes::layout& on, const way& made_so) {
   const options& o = s.options;
   plan_origin made{std::to_string(SLIMPACK_VERSION_MAJOR) + "." + std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                    {}, {}, s.longest, s.inputs};
   const std::set<std::string> decided{"auto", "gpus", "dp",         "pp",     "tp",      "cp",      "ep",
                                       "vpp",  "cost", "vocabulary", "layers", "quantum", "planner", "recompute", "effort"};
   made.planning = {{"planner", planner}, {"cost", o.cost_text}};
-  if (!o.forward_only) made.planning.emplace_back("effort", o.effort_text);
+  if (!o.forward_only) made.planning.emplace_back("effort", made_so.effort);
   for (auto& one : options_on(on)) made.planning.push_back(std::move(one));
+  // Where --divide was given it is among the others.
+  const bool divides_otherwise = made_so.by_estimates && !o.by_estimates && planner == "slimpack" && on.shape.replicas > 1;
+  if (divides_otherwise) made.planning.emplace_back("divide", "estimated");
   for (const auto& one : o.given) {
+    if (divides_otherwise && one.first == "divide") continue;
     if (takes_batches(one.first)) made.batch.push_back(one);
     const bool is_limit = one.first == "max-context" || one.first == "over-long";  // planners are told the former
     if ((takes_batches(one.first) && !is_limit) || decided.contains(one.first) || is_idle(one.first, o, on.shape)) continue;

@@ -10,8 +10,15 @@
 
 namespace cli {
 
+/// How a plan was made where a search over layouts did, which tries several ways.
+struct way {
+  std::string effort;  ///< as --effort takes it
+  bool by_estimates{};
+};
+
 /// What makes a plan again under a setting: options that give this layout, whoever chose it, and all that files hold.
 slimpack::plan_origin origin_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on);
+slimpack::plan_origin origin_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on, const way& made_so);
 
 }  // namespace cli
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -216,6 +217,34 @@ TEST(ShapeSearch, ShowsTheSpreadOverBatches) {
   EXPECT_DOUBLE_EQ(best.step_time.value, (best.fastest.value + best.slowest.value) / 2);
   EXPECT_EQ(found.batch_tokens, (128 + 384) / 2);
   EXPECT_DOUBLE_EQ(found.rate(best), 256 / best.step_time.value / 16);
+}
+
+TEST(ShapeSearch, LooksFirstAtWhatPromisesMostByBoundAndRoom) {
+  const search_budget look{10, 1};
+  bool any_tight = false;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::vector<std::vector<tokens>> lists = batches(seed, 1);
+    const double longest = static_cast<double>(std::max_element(lists[0].begin(), lists[0].end())->value);
+    std::vector<layout> seen;
+    const auto noted = [&](const layout& on, const toy& cost, std::span<const tokens> lengths, search_budget effort) {
+      if (effort == look) seen.push_back(on);
+      return plan_on(on, cost, lengths, effort);
+    };
+    const ranking found = shape_search{.probe = look, .first = small, .effort = small}(layouts(500), lists, toy_on, noted).value();
+    ASSERT_GT(seen.size(), 8u);
+    std::vector<double> promised;
+    for (const layout& on : seen) {
+      const auto same = [&](const candidate& c) { return c.layout == on; };
+      const memory_rates rates = toy_on(on).value().rates;
+      const double missing = on.shape.stages * longest * rates.live_token / (on.shape.memory->amount - rates.fixed);
+      any_tight |= missing > 1;
+      promised.push_back(std::find_if(found.candidates.begin(), found.candidates.end(), same)->lower_bound.value *
+                         (missing > 1 ? std::pow(missing, 0.25) : 1));
+    }
+    for (std::size_t i = 1; i < promised.size(); ++i) EXPECT_LE(promised[i - 1], promised[i] * (1 + 1e-12));
+  }
+  EXPECT_TRUE(any_tight);
 }
 
 TEST(ShapeSearch, NeedsABatch) {

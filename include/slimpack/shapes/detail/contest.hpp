@@ -8,6 +8,7 @@
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/shapes/detail/pack_room.hpp>
 #include <slimpack/shapes/ranking.hpp>
 #include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
@@ -20,6 +21,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -87,7 +89,8 @@ class contest {
     });
     if (!done) return done;
     std::erase_if(some, [&](std::size_t i) { return entries_[i].bounds.empty(); });
-    some = promising(some);
+    most_promising_first(some);
+    some.resize(std::min(some.size(), probed_together));
     return for_each_index(some.size(), threads_, [&](std::size_t k) -> result<void> {
       entry& e = entries_[some[k]];
       if (stop_.stop_requested() && any_plan_) return success();
@@ -105,50 +108,50 @@ class contest {
       tell({});
       return success();
     });
-    for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (!entries_[i].bounds.empty()) open_.push_back(i);
-    std::stable_sort(open_.begin(), open_.end(), [&](std::size_t a, std::size_t b) {
-      return entries_[a].known.lower_bound < entries_[b].known.lower_bound;
-    });
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const shapes::outcome seen = entries_[i].known.outcome;
+      if (!entries_[i].bounds.empty() && (seen == shapes::outcome::untried || seen == shapes::outcome::too_long)) open_.push_back(i);
+    }
+    most_promising_first(open_);
     return done;
   }
 
-  /// Plans layouts in rising order of their bounds, until none can be among the best `places` any more.
+  /// Plans layouts, those first that promise most, but for those whose bound says that they are not among the best `places`.
+  /// Each is told a time to beat: that of the last of these among all that were planned so many places before it, no matter
+  /// how many threads there are, or the ranking would depend on them.
   result<void> probe(solvers::search_budget effort, std::size_t places) {
     std::vector<seconds> best;  // of what was planned, at most `places`, rising
+    const auto enter = [&](entry& e) {
+      if (!e.is_planned()) return;
+      best.insert(std::upper_bound(best.begin(), best.end(), e.known.step_time), e.known.step_time);
+      if (best.size() > places) best.pop_back();
+      if (e.known.step_time > best.front()) e.plans.clear();  // only those of the best are asked for
+    };
+    for (entry& e : entries_) enter(e);
+    std::vector<seconds> to_beat(open_.size());
     begin(round::probes, open_.size());
-    for (std::size_t at = 0; at < open_.size() && !stop_.stop_requested();) {
-      const seconds to_beat = best.size() < places ? never : best.back();
-      std::size_t n = 0;
-      while (n < probed_together && at + n < open_.size() && entries_[open_[at + n]].known.lower_bound < to_beat) ++n;
-      if (n == 0) {
-        for (; at < open_.size(); ++at)
-          if (entry& e = entries_[open_[at]]; !e.is_planned()) e.known.outcome = shapes::outcome::bounded;
-        break;
-      }
-      result<void> done = for_each_index(n, threads_, [&](std::size_t i) -> result<void> {
-        entry& e = entries_[open_[at + i]];
-        if (is_over() || e.is_planned()) return success();
-        plan_one(e, effort, to_beat * near);
-        tell(e.known.step_time);
-        return success();
-      });
-      if (!done) return done;
-      for (std::size_t i = 0; i < n; ++i) {
-        entry& e = entries_[open_[at + i]];
-        if (!e.is_planned()) continue;
-        best.insert(std::upper_bound(best.begin(), best.end(), e.known.step_time), e.known.step_time);
-        if (best.size() > places) best.pop_back();
-        if (e.known.step_time > best.front()) e.plans.clear();  // only those of the best are asked for
-      }
-      at += n;
-    }
+    const auto decide = [&](std::size_t i) {
+      if (i >= probed_together) enter(entries_[open_[i - probed_together]]);
+      to_beat[i] = best.size() < places ? never : best.back();
+    };
+    result<void> done = for_each_in_window(open_.size(), threads_, probed_together, decide, [&](std::size_t i) -> result<void> {
+      entry& e = entries_[open_[i]];
+      if (is_over()) return success();
+      if (e.known.lower_bound < to_beat[i])
+        plan_one(e, effort, to_beat[i] * near);
+      else
+        e.known.outcome = shapes::outcome::bounded;
+      tell(e.known.step_time);
+      return success();
+    });
+    if (!done) return done;
+    for (std::size_t i = open_.size() - std::min(open_.size(), probed_together); i < open_.size(); ++i) enter(entries_[open_[i]]);
     if (stop_.stop_requested()) probe_any(effort);
     return success();
   }
 
-  /// Probes what memory forces into very many packs: of those that can still be the best, the first `most` by their bounds;
-  /// all of them, until one has a plan, where nothing else has one.
+  /// Probes what memory forces into very many packs: of those that can still be the best, the `most` that promise most; all of
+  /// them, until one has a plan, where nothing else has one.
   result<void> probe_long(solvers::search_budget effort, std::size_t places, std::size_t most) {
     std::erase_if(open_, [&](std::size_t i) {
       const shapes::candidate& c = entries_[i].known;
@@ -207,17 +210,15 @@ class contest {
   static constexpr seconds never{std::numeric_limits<double>::infinity()};
   /// More effort makes steps of a layout shorter by less than this factor, as a rule.
   static constexpr double near = 1.15;
-  /// Probes that are planned together: no matter how many threads there are, or the ranking would depend on them.
   static constexpr std::size_t probed_together = 8;
   static constexpr std::size_t sampled = 64;  ///< layouts, for the first plans
-  /// A plan of so many tasks is soon made.
-  static constexpr double few_tasks = 30'000;
 
   struct entry {
     shapes::candidate known;
     std::vector<seconds> bounds{};  // by batch; empty where none is needed
     std::vector<plan> plans{};      // by batch; of the best ones
-    double tasks{};                 // of a replica, about: what memory forces into many packs takes long to plan
+    double promised{};              // seconds: its bound, and more where memory is tight
+    double nodes{};                 // of a replica's task graph, about: what memory forces into many packs takes long to plan
     [[nodiscard]] bool is_planned() const { return known.outcome == shapes::outcome::planned; }
   };
 
@@ -227,15 +228,8 @@ class contest {
     return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const entry& e) { return e.is_planned(); }));
   }
 
-  /// The least bounds are those of layouts that divide the model least: tight ones, whose bounds promise more than their plans
-  /// hold. So the first few are those with the least bounds among the ones with few tasks, or else with the fewest tasks.
-  [[nodiscard]] std::vector<std::size_t> promising(std::vector<std::size_t> of) const {
-    std::stable_sort(of.begin(), of.end(), [&](std::size_t a, std::size_t b) {
-      const double tasks = std::max(entries_[a].tasks, few_tasks), other = std::max(entries_[b].tasks, few_tasks);
-      return tasks != other ? tasks < other : entries_[a].known.lower_bound < entries_[b].known.lower_bound;
-    });
-    of.resize(std::min(of.size(), probed_together));
-    return of;
+  void most_promising_first(std::vector<std::size_t>& these) const {
+    std::stable_sort(these.begin(), these.end(), [&](std::size_t a, std::size_t b) { return entries_[a].promised < entries_[b].promised; });
   }
 
   void begin(round what, std::size_t layouts) {
@@ -288,7 +282,6 @@ class contest {
     const result<std::vector<memory_rates>> rates = rates_of(cost.value(), on);
     if (!rates) return refuse(e.known, rates.error());
     if (on.memory && exceeds(e.known, *on.memory, rates.value())) return;
-    e.tasks = on.memory ? tasks_of(on, *on.memory, rates.value()) : 0;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       seconds least{};
       for (const slimpack::bound& any : simulators::step_bounds(cost.value(), on, sequences_[b], rates.value()))
@@ -299,6 +292,9 @@ class contest {
       e.bounds.push_back(least);
     }
     e.known.lower_bound = mean(e.bounds);
+    const pack_room room(on, rates.value());
+    e.promised = room.promised(e.known.lower_bound, longest_);
+    e.nodes = room.nodes(std::accumulate(batches_.front().begin(), batches_.front().end(), tokens{}));
   }
 
   /// Whether no plan fits, and why: of the longest sequence, some replica holds at least an even share at its turn on
@@ -317,22 +313,12 @@ class contest {
     return c.missing > 0;
   }
 
-  /// Of a replica of the first batch, about: as many packs as let one for each stage be live at a time; F, B and the messages of
-  /// each.
-  [[nodiscard]] double tasks_of(const shape& on, const memory_limit& limit, std::span<const memory_rates> rates) const {
-    double room = never.value;  // tokens
-    for (const memory_rates& of_stage : rates)
-      if (of_stage.live_token > 0) room = std::min(room, (limit.amount - of_stage.fixed) / of_stage.live_token);
-    double all = 0;
-    for (const tokens length : batches_.front()) all += static_cast<double>(length.value);
-    return 4.0 * on.parts() * on.stages * all / on.replicas / room;
-  }
-
   /// Plans every batch, or stops where the mean can no longer be less than `to_beat`, or the search is over.
   void plan_one(entry& e, solvers::search_budget effort, seconds to_beat) const {
     shapes::candidate& c = e.known;
     c.why.clear();
     e.plans.clear();
+    if (e.nodes > static_cast<double>(effort.largest)) return refuse(c, too_many(e.nodes, effort.largest));
     const auto cost = cost_of_(c.layout);
     if (!cost) return refuse(c, cost.error());
     const auto all = static_cast<double>(batches_.size());
@@ -356,6 +342,10 @@ class contest {
     c.bubble = c.step_time > seconds{} ? waited / (all * c.step_time.value) : 0;
   }
 
+  static error too_many(double nodes, std::uint64_t largest) {
+    return {errc::over_budget, "memory forces packs that are small, about " + std::to_string(std::llround(nodes)) +
+                                   " tasks; the search may simulate " + std::to_string(largest)};
+  }
   static void refuse(shapes::candidate& c, const error& why) {
     c.outcome = why.code == errc::out_of_memory ? shapes::outcome::no_room
                 : why.code == errc::over_budget ? shapes::outcome::too_long
@@ -387,7 +377,7 @@ class contest {
   std::vector<std::vector<sequence>> sequences_;
   tokens longest_{};
   std::vector<entry> entries_;
-  std::vector<std::size_t> open_;  // entries to plan, by rising bound
+  std::vector<std::size_t> open_;  // entries to plan, those first that promise most
   const shapes::progress_listener& listener_;
   std::mutex telling_;  // guards progress_ while a round is under way
   shapes::search_progress progress_;

@@ -143,7 +143,8 @@ class unit_planner {
                              solvers::search_report& report) const {
     result<solution> made = unit_by_size(unit, start, effort, report);
     const exchange_set without = asked_.exchanges.without_keeping();
-    if (made || unit.shared.empty() || unit.exchanges || without.empty() || !asked_.keeping_takes_room()) return made;
+    if (made || made.error().code == errc::over_budget) return made;
+    if (unit.shared.empty() || unit.exchanges || without.empty() || !asked_.keeping_takes_room()) return made;
     planning_unit lean = unit;
     lean.exchanges = without;
     result<solution> other = unit_by_size(lean, start, effort, report);
@@ -156,6 +157,7 @@ class unit_planner {
     const bool is_alone = unit.shared.empty();
     seconds ends[2]{};
     result<solution> large = planned_unit(unit, start, is_alone ? first : effort, ends[0], report);
+    if (!large && large.error().code == errc::over_budget) return large;  // smaller packs are more
     result<solution> little = planned_unit(unit, small(start), is_alone ? first : effort, ends[1], report);
     if (is_alone) {
       const bool begins_small = little && (!large || ends[1] < ends[0]);
