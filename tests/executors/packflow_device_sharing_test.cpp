@@ -187,6 +187,20 @@ TEST(PackflowSharingOverDevices, RunsTheNextStepExactlyAfterOneThatFailed) {
   });
 }
 
+TEST(PackflowSharingOverDevices, EvaluatesWithTheLossOfTheStep) {
+  on_shared_plans(tests::cases(24), [](const plan& p, devices::host::options device, const std::string& what) {
+    nccl_world world(tests::ranks_of(p), device, {10}, device.seed % 2 == 0);
+    const double expected = prefix_model::whole(p.lengths, p.shape.parts() * 2).loss;
+    tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+      launched_sharer<nccl_world::end> stage(rank % p.shape.stages, p.shape.stages, p.shape.chunks, world.endpoint(rank));
+      const result<step_report> done = executors::packflow<>{}.evaluate(p, stage, world.endpoint(rank));
+      ASSERT_TRUE(done) << done.error().detail << what;
+      EXPECT_EQ(done.value().loss_sum, expected) << what;
+      EXPECT_EQ(stage.held(), bytes{0}) << what;
+    });
+  });
+}
+
 /// Sums each chunk as soon as its gradients are final.
 template <class End>
 class reducing_sharer : public launched_sharer<End> {

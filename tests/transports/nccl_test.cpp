@@ -54,6 +54,24 @@ TEST(NcclTransport, MakesNoHostWaitForADevice) {
   });
 }
 
+// A replica of one stage that shares nothing has no message at all.
+TEST(NcclTransport, MovesMessagesWhereOthersHaveNoneOnceAllHaveGathered) {
+  nccl_world world(3, {.delay = {0}}, {10});
+  std::barrier all_done(3);
+  on_ranks(world, [&](end& t) {
+    std::byte own{};
+    std::vector<std::byte> all(3), bytes(64);
+    t.all_gather({&own, 1}, all).value();
+    if (t.rank() < 2) {
+      const int channel = channel_of(traffic::exchanges, 0);
+      auto h = t.rank() == 0 ? t.send(1, channel, bytes) : t.receive(0, channel, bytes);
+      ASSERT_TRUE(h) << h.error().detail;
+      EXPECT_TRUE(t.finish());
+    }
+    all_done.arrive_and_wait();
+  });
+}
+
 // What the laws of plan_order exclude, and NCCL may not survive: both send first.
 TEST(NcclTransport, ReportsTransfersThatWaitForEachOther) {
   nccl_world world(2, {.delay = {0}}, {30});
