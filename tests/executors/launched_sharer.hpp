@@ -211,7 +211,8 @@ class launched_sharer : public shared_prefix_stage<backward_cuts::any> {
       return go_round(with, l, rows, sums,
                       [all, of](std::span<const double> asked, const place_list&, numbers& so_far) {
                         const numbers prefix = up_to((*all)[of].x);
-                        for (std::size_t k = 0; k < so_far.size(); ++k) so_far[k] += prefix[static_cast<std::size_t>(asked[k])];
+                        for (std::size_t k = 0; k < so_far.size(); ++k)  // of a step that was aborted, rows may be anything
+                          if (asked[k] >= 0 && asked[k] < static_cast<double>(prefix.size())) so_far[k] += prefix[static_cast<std::size_t>(asked[k])];
                       },
                       [all, of, own](std::span<const double> home) {
                         for (std::size_t k = 0; k < own.size(); ++k) (*all)[of].sums[static_cast<std::size_t>(own[k])] = home[k];
