@@ -13,6 +13,7 @@
 #include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/detail/parallel_window.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
