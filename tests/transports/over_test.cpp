@@ -89,6 +89,7 @@ TYPED_TEST(OverGroup, UsesNoBufferOfAnAbortedReceive) {
       const auto sent = t.send(1, 1, bytes);
       ASSERT_TRUE(sent.has_value());
       for (int i = 0; i < 1000; ++i) EXPECT_FALSE(t.test(sent.value()).value());
+      both.arrive_and_wait();  // it is announced
       both.arrive_and_wait();
       bytes.assign(bytes.size(), std::byte{2});  // this rank has not aborted: what it sends was copied
       both.arrive_and_wait();
@@ -99,6 +100,7 @@ TYPED_TEST(OverGroup, UsesNoBufferOfAnAbortedReceive) {
       std::vector<std::byte> in(bytes.size());
       const auto coming = t.receive(0, 1, in);
       ASSERT_TRUE(coming.has_value());
+      both.arrive_and_wait();
       for (int i = 0; i < 1000; ++i) EXPECT_FALSE(t.test(coming.value()).value());
       both.arrive_and_wait();
       t.abort("it is over");
