@@ -43,6 +43,8 @@ def main():
         width = len(list(folder.glob("*.hpp")))
         if width > WIDEST:
             wrong.append(f"{folder.relative_to(INCLUDE)} has {width} headers, more than {WIDEST}")
+    source = (INCLUDE / "src.hpp").read_text()
+    wrong += [f"src.hpp lacks {h}, which programs that compile slimpack once would miss" for h in headers if h.endswith(".ipp") and f"<slimpack/{h}>" not in source]
     for line in wrong:
         print(line, file=sys.stderr)
     print(f"{len(headers)} headers in {len(ROOMS)} rooms")
