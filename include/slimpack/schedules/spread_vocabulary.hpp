@@ -22,9 +22,9 @@ namespace slimpack::schedules {
 /// Errors    those of task_graph::assign about the programs of layers; cyclic_schedule: they wait for each other
 /// Complexity that of detail::vocabulary_fill
 [[nodiscard]] result<std::vector<std::vector<program>>> spread_vocabulary(std::span<const std::uint32_t> group,
-                                                                                std::span<const workload> works,
-                                                                                std::span<const std::vector<program>> programs,
-                                                                                std::span<const merge> merges);
+                                                                          std::span<const workload> works,
+                                                                          std::span<const std::vector<program>> programs,
+                                                                          std::span<const merge> merges);
 
 }  // namespace slimpack::schedules
 

@@ -5,10 +5,8 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/plan.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace slimpack {

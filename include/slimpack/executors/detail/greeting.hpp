@@ -67,7 +67,7 @@ struct greeting {
 /// same part within a group, and one message format.
 /// ranks     the words for two of them
 [[nodiscard]] std::optional<error> difference(std::span<const greeting> all, std::size_t stages,
-                                                     const std::function<std::string(std::size_t, std::size_t)>& ranks);
+                                              const std::function<std::string(std::size_t, std::size_t)>& ranks);
 
 }  // namespace slimpack::detail
 

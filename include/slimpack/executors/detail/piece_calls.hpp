@@ -13,7 +13,6 @@
 #include <slimpack/executors/job/detail/watched_call.hpp>
 #include <slimpack/executors/sharing.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>

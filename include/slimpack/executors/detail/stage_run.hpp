@@ -255,7 +255,9 @@ class stage_run {
   result<void> run() {
     auto& mail = mail_.emplace(owner_.emplace(*compute_, *exchange_, *script_), *transport_, *script_, compute_->format(),
                                vocabulary_format_of(*compute_));
-    if (result<void> made = expect_rows(*compute_, *exchange_, *script_); !made) return made;
+    // The host has memory when it asks for it; of a device, it may have to wait.
+    if constexpr (keeps_plan_order<Transport>() || moves_device_memory<Transport>())
+      if (result<void> made = expect_rows(*compute_, *exchange_, *script_); !made) return made;
     program_clock<Transport> when(*transport_);
     when.reserve(2 * script_->code.size() + 3);
     if (result<void> began = when.point(); !began) return began;

@@ -16,7 +16,7 @@
 namespace slimpack::detail {
 
 SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std::size_t stages,
-                                                     const std::function<std::string(std::size_t, std::size_t)>& ranks) {
+                                              const std::function<std::string(std::size_t, std::size_t)>& ranks) {
   const auto differ = [&](std::size_t a, std::size_t b, const std::string& how) { return error{errc::disagreement, ranks(a, b) + how}; };
   const auto plan_of = [](const greeting& g) { return g.division == 0 ? "a plan of all replicas" : hash_text(g.division); };
   const auto kind_of = [](const greeting& g) { return g.forward_only != 0 ? "an evaluation (evaluate)" : "a training step (execute)"; };

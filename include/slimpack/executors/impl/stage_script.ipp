@@ -24,10 +24,8 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -56,7 +54,7 @@ namespace slimpack::detail {
 }
 
 SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, backward_cuts cuts, exchange_set shares, bool is_part,
-                               bool forward_only) {
+                                                    bool forward_only) {
   if (std::min({p.shape.stages, p.shape.replicas, p.shape.chunks}) < 1 || rank < 0 ||
       rank / p.shape.stages >= p.shape.replicas)
     return error{errc::invalid_input, "the plan has no rank " + std::to_string(rank)};

@@ -6,15 +6,12 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/slice.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
-#include <utility>
 
 namespace slimpack::detail {
 

@@ -22,9 +22,9 @@
 namespace slimpack::schedules {
 
 SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(std::span<const std::uint32_t> group,
-                                                                                std::span<const workload> works,
-                                                                                std::span<const std::vector<program>> programs,
-                                                                                std::span<const merge> merges) {
+                                                                          std::span<const workload> works,
+                                                                          std::span<const std::vector<program>> programs,
+                                                                          std::span<const merge> merges) {
   for (std::size_t g = 0; g < works.size(); ++g) {
     workload layers = works[g];
     layers.shape.vocabulary = vocabulary::last;

@@ -22,7 +22,7 @@ namespace slimpack::simulators {
 /// The replicas in groups that no merge joins, each ascending, by their first replica. Most are groups of one.
 /// Requires  merges that name replicas there are            Complexity  O(replicas + sharers)
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> joint_groups(std::span<const merge> merges,
-                                                                          std::size_t replicas);
+                                                                   std::size_t replicas);
 
 /// The task graph of the replicas of a group, whose tasks name their position in it. On each stage the packs of a row
 /// start together and end together; packs that hold slices of two rows tie both together.

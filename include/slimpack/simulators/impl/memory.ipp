@@ -7,9 +7,7 @@
 #include <slimpack/pricing/workload.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 

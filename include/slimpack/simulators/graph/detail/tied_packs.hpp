@@ -7,13 +7,10 @@
 #include <slimpack/simulators/graph/detail/disjoint_sets.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -72,14 +69,14 @@ class tied_packs {
 /// Ties the packs of each row of the merges of a group.
 /// Errors    invalid_input: a row that names no pack            Complexity  O(rows * sharers)
 [[nodiscard]] result<void> tie_rows(tied_packs& packs, std::span<const std::uint32_t> group,
-                                           std::span<const merge> merges);
+                                    std::span<const merge> merges);
 
 /// Rows that follow each other without a sharer that runs both: the number of a pack of the first, and of one of the second. Other
 /// rows follow each other by program order.
 /// Requires  merges that tie_rows has taken            Complexity  O(rows * sharers)
 [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_apart(const tied_packs& packs,
-                                                                                     std::span<const std::uint32_t> group,
-                                                                                     std::span<const merge> merges);
+                                                                              std::span<const std::uint32_t> group,
+                                                                              std::span<const merge> merges);
 
 /// Edges between such rows, from one to the next on each part. Tasks of all graphs are counted through.
 /// Requires  merges that tie_rows has taken            Complexity  O(rows * sharers), and O(nodes) where there are such rows

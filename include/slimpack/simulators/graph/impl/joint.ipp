@@ -11,18 +11,15 @@
 #include <slimpack/simulators/graph/detail/tied_packs.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace slimpack::simulators {
 
 SLIMPACK_DECL std::vector<std::vector<std::uint32_t>> joint_groups(std::span<const merge> merges,
-                                                                          std::size_t replicas) {
+                                                                   std::size_t replicas) {
   detail::disjoint_sets joined(replicas);
   for (const merge& m : merges)
     for (const std::uint32_t r : m.replicas) joined.unite(m.replicas.front(), r);

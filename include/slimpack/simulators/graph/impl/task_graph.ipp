@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -51,7 +50,7 @@ SLIMPACK_DECL result<void> task_graph::assign(const workload& work, std::span<co
 }
 
 SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
-                                     std::span<const std::pair<node, node>> between) {
+                                            std::span<const std::pair<node, node>> between) {
   std::vector<task> tasks;
   for (std::size_t g = 0; g < alone.size(); ++g) {
     const std::size_t first = tasks.size();

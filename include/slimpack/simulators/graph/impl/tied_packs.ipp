@@ -22,7 +22,7 @@
 namespace slimpack::detail {
 
 SLIMPACK_DECL result<void> tie_rows(tied_packs& packs, std::span<const std::uint32_t> group,
-                                           std::span<const merge> merges) {
+                                    std::span<const merge> merges) {
   for (const merge& m : merges) {
     const auto position = [&](std::size_t k) {
       const auto at = std::lower_bound(group.begin(), group.end(), m.replicas[k]);
@@ -45,8 +45,8 @@ SLIMPACK_DECL result<void> tie_rows(tied_packs& packs, std::span<const std::uint
 }
 
 SLIMPACK_DECL std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_apart(const tied_packs& packs,
-                                                                                     std::span<const std::uint32_t> group,
-                                                                                     std::span<const merge> merges) {
+                                                                              std::span<const std::uint32_t> group,
+                                                                              std::span<const merge> merges) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> apart;
   for (const merge& m : merges)
     for (const pass p : {pass::forward, pass::backward})

@@ -26,7 +26,6 @@
 #include <numeric>
 #include <span>
 #include <stop_token>
-#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
