@@ -213,7 +213,14 @@ class basic_planner {
   result<void> prove(plan& p, const checked_cost& cost) const {
     result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
     if (!rates) return std::move(rates).error();
-    prove(p, cost, simulators::step_bounds(cost, shape_, solvers::sequences_of(p.lengths), rates.value()));
+    const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
+    if (std::none_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); })) {
+      prove(p, cost, simulators::step_bounds(cost, shape_, batch, rates.value()));
+      return success();
+    }
+    bound mean = simulators::mean_stage_bound(cost, shape_, batch);
+    mean.time += simulators::least_reduction(cost, shape_);
+    prove(p, cost, {mean});
     return success();
   }
   void prove(plan& p, const checked_cost& cost, std::vector<bound> bounds) const {
@@ -290,7 +297,9 @@ class basic_planner {
       if (!shared[id.value]) own.push_back({id, lengths[id.value]});
     shape alone = shape_;
     alone.replicas = 1;
-    if (!work.is_forward_only())  // plan_forward has bounds of its own
+    if (!work.loans.empty())
+      r.lower_bound = own.empty() ? seconds{} : simulators::mean_stage_bound(cost, alone, own).time;
+    else if (!work.is_forward_only())  // plan_forward has bounds of its own
       for (const bound& b : simulators::lower_bounds(cost, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
     r.sequences = std::move(from.sequences);
     r.partition = std::move(from.partition);
@@ -299,6 +308,7 @@ class basic_planner {
     r.backward = std::move(work.backward);
     r.weight = std::move(work.weight);
     r.vocabulary = std::move(work.vocabulary);
+    r.loans = std::move(work.loans);
     r.communication = work.communication;
     r.rates = rates;
     return r;

@@ -8,6 +8,7 @@
 #endif
 
 #include <slimpack/core/impl/plan_hash.ipp>
+#include <slimpack/core/lending/impl/loans_of.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
 #include <slimpack/executors/impl/stage_script.ipp>
@@ -19,6 +20,7 @@
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
 #include <slimpack/simulators/bounds/impl/batch_quanta.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>
+#include <slimpack/simulators/graph/impl/lending_tasks.ipp>
 #include <slimpack/simulators/graph/impl/task_graph.ipp>
 #include <slimpack/simulators/graph/impl/tied_packs.ipp>
 #ifdef __cpp_exceptions

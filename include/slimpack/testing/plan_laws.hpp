@@ -101,7 +101,7 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
     check_memory(r, p.shape, view, replica.rates, kept);
     for (std::size_t stage = 0; stage < stages; ++stage) {
       const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
-                                             static_cast<int>(stage), kept, replica.weight.apart, view.others);
+                                             static_cast<int>(stage), kept, replica.weight.apart, view.others, replica.loans);
       r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
               "holds", peak, "written", replica.peak_memory[stage]);
     }
@@ -121,7 +121,7 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
 /// Requires  replicas that is_priced, and programs that end
 [[nodiscard]] inline std::vector<naive::outcome> replayed(const plan& p) {
   std::vector<naive::running> running;
-  for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs});
+  for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs, one.loans});
   return naive::joint_run(
       std::span<const naive::running>(running), p.merges, p.shape,
       [&](std::size_t replica, const instruction& i, std::size_t part) {

@@ -25,7 +25,7 @@ namespace slimpack {
 ///           those of a sequence that several packs hold
 /// Requires  of `slices` packs each row, which backward runs in reverse
 /// Errors    invalid_input: fewer than 2 stages; slices that are no multiple of the stages, or no divisor of the packs; packs of a row
-///           that differ by more than a quantum, or that backward does not run in reverse
+///           that differ by two quanta or more, or that backward does not run in reverse
 /// Source    SlimPipe (arXiv:2504.14519), its context exchange. Derived: level, units in place of slices, and closed forms: of p slices
 ///           that follow each other from the a-th of a sequence on, pairs leave max / mean = 1 for p odd and 1 + 1 / (2 a + p + 1 / T)
 ///           for p even, with T tokens a slice

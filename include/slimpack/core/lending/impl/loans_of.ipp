@@ -35,7 +35,7 @@ namespace detail {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t first = i / row * row;
     const std::int64_t differs = size_of(packs.forward[i]).value - size_of(packs.forward[first]).value;
-    if (differs > on.quantum.value || differs < -on.quantum.value)
+    if (differs >= 2 * on.quantum.value || differs <= -2 * on.quantum.value)
       return wrong("slices of a row that are uniform, and forward packs " + std::to_string(first) + " and " + std::to_string(i) + " have " +
                    std::to_string(size_of(packs.forward[first]).value) + " and " + std::to_string(size_of(packs.forward[i]).value) +
                    " tokens: choose uniform slices, or lending none");
