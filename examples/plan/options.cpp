@@ -234,7 +234,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.set_version_flag("--version", "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
                                         std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                        "Print the version and exit");
-  std::string vocabulary = "last", runs_on = "packflow";
+  std::string vocabulary = "last", lending = "none", runs_on = "packflow";
   app.set_config("--config", "", "Read options from a file, TOML or INI: pp = 8; those typed here lead")->type_name("FILE");
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.add_option_function<std::string>(
@@ -338,11 +338,16 @@ std::variant<options, int> parse(int argc, char** argv) {
       "OVERHEAD [measured, where there are tables of the GPU; else transformer]");
 
   add(planning, "--planner", o.planner, "NAME",
-      "slimpack, megatron, dp_balanced, karmarkar_karp or chunked; te_cp, llama_cp, hybrid_dp or zeppelin, context parallelism\n"
+      "slimpack, megatron, dp_balanced, karmarkar_karp, chunked or slimpipe; te_cp, llama_cp, hybrid_dp or zeppelin, context parallelism\n"
       "over the replicas; milp, where CBC was there, which improves on slimpack's plans of up to 8 slices and leaves others as\n"
       "they are [slimpack]");
   auto* compare_option =
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them")->join(',');
+  add(planning, "--slices", o.slices, "N", "Slices of a row of slimpipe, a multiple of --pp where stages lend [as many as --pp]")->check(degree);
+  add(planning, "--lending", lending, "HOW",
+      "Attention that stages of slimpipe lend each other: none; pairs, whole slices from the most to the least loaded; level, to\n"
+      "the mean [none]")
+      ->check(CLI::IsMember({"none", "pairs", "level"}));
   add(planning, "--trainer", runs_on, "WHICH",
       "What the trainer can run: packflow, all of it; plain, nothing of it; or a list of shares-rows, queries, ring, chunks,\n"
       "weights-apart, spread-vocabulary, and of what backward computes again: attention, selective, full. Nothing else is\n"
@@ -462,6 +467,8 @@ std::variant<options, int> parse(int argc, char** argv) {
                      given(vpp_option),
                      given(recompute_option),
                      given(vocabulary_option)};
+    for (const slimpack::attention_lending how : slimpack::all_attention_lending)
+      if (lending == name_of(how)) o.lending = how;
     if (vocabulary == "spread") shape.vocabulary = slimpack::vocabulary::spread;
     resolve_layers(o, given(layers_option) ? std::optional(layers) : std::nullopt);
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,

@@ -2,14 +2,17 @@
 #define SLIMPACK_EXECUTORS_DETAIL_PLAN_CHECK_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,6 +75,27 @@ inline result<void> all_within(const plan& p) {
   return success();
 }
 
+/// Loans are between instructions that there are, of keys that their queries all see.
+inline result<void> loans_within(const plan& p) {
+  for (const replica_plan& r : p.replicas)
+    for (const loan& l : r.loans) {
+      const auto is_there = [&](const loan::side& s) {
+        return s.stage < static_cast<std::uint32_t>(p.shape.stages) && s.what.is_pass() && s.what.chunk < static_cast<std::uint32_t>(p.shape.chunks) &&
+               s.what.pass == l.pass() && s.what.pack.value < r.partition.of(s.what.pass).size();
+      };
+      bool sound = is_there(l.lender) && is_there(l.helper) && l.lender.stage != l.helper.stage && l.context.sequence == l.queries.sequence &&
+                   l.context.begin >= tokens{} && l.context.length >= tokens{1} && l.context.end() <= l.queries.begin;
+      if (sound) {
+        const std::span<const slice> pack = r.partition.of(l.pass())[l.lender.what.pack.value];
+        sound = std::find(pack.begin(), pack.end(), l.queries) != pack.end();
+      }
+      if (!sound)
+        return error{errc::invalid_input, "the plan lends attention of sequence " + std::to_string(l.queries.sequence.value) +
+                                              " between instructions that are not there, or to keys that its queries do not all see"};
+    }
+  return success();
+}
+
 /// Whether the plan has its replicas, each sequence where it is run, and slices within them; and whether a compute that shares
 /// rows as told can run it.
 /// Errors    invalid_input: what is wrong            Complexity  O(sequences + slices)
@@ -82,6 +106,7 @@ inline result<void> is_whole(const plan& p, exchange_set shares, bool is_part) {
   for (const merge& m : p.merges)
     if (!shares.contains(m.exchange)) return not_shared(m, shares);
   if (result<void> owned = each_owned(p, is_part); !owned) return owned;
+  if (result<void> sound = loans_within(p); !sound) return sound;
   return all_within(p);
 }
 

@@ -4,6 +4,8 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/detail/greeting.hpp>
+#include <slimpack/executors/detail/lending/loan_exchange.hpp>
+#include <slimpack/executors/detail/lending/no_loans.hpp>
 #include <slimpack/executors/detail/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
@@ -78,6 +80,7 @@ class stage_run {
     const error told = end(std::move(why));
     mail_.reset();
     exchange_.reset();
+    loans_.reset();
     if (pieces_) guarded([&] { pieces_->discard_all(); });
     guarded([&] { slimpack::abort_step(*compute_); });
     if (with_.watch) with_.watch->close();
@@ -94,6 +97,7 @@ class stage_run {
  private:
   using clock = std::chrono::steady_clock;
   using exchange_type = std::conditional_t<shares_rows<Compute>, row_exchange<Transport>, no_exchange>;
+  using loans_type = std::conditional_t<lends_attention<Compute>, loan_exchange<Transport>, no_loans>;
   static seconds since(clock::time_point begin) { return {std::chrono::duration<double>(clock::now() - begin).count()}; }
 
   result<step_report> all() {
@@ -190,7 +194,8 @@ class stage_run {
     doing_ = "reading the plan";
     const stage_abilities has{transport_->rank(), transport_->size(), chunks_of(*compute_), compute_->format(),
                               vocabulary_format_of(*compute_), computes_vocabulary<Compute>, splits_weight_gradients<Compute>,
-                              cuts_of<Compute>(), exchanges_of<Compute>()};
+                              cuts_of<Compute>(), exchanges_of<Compute>(), lends_attention<Compute>,
+                              moves_device_memory<Transport>() || keeps_plan_order<Transport>()};
     result<stage_script> script = fitted_script(*plan_, part_, has, with_.forward_only);
     if (!script) return std::move(script).error();
     script_ = std::move(script).value();
@@ -200,7 +205,11 @@ class stage_run {
       exchange_.emplace(*transport_, row_memory_.emplace(*compute_), script_->stage, script_->on.stages, script_->row_channel());
     else
       exchange_.emplace();
-    pieces_.emplace(*compute_, *script_, *exchange_, with_.watch);
+    if constexpr (lends_attention<Compute>)
+      loans_.emplace(*transport_, script_->replica * script_->on.stages, script_->loan_channel());
+    else
+      loans_.emplace();
+    pieces_.emplace(*compute_, *script_, *exchange_, *loans_, with_.watch);
     copies_ = copies();
     sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(splits_weight_gradients<Compute>, !plan_->merges.empty()));
     final_ = script_->gradients_final();
@@ -277,9 +286,12 @@ class stage_run {
     running_ = nullptr;
     doing_ = "the last sends";
     if (result<void> sent = exchange_->complete(); !sent) return sent;
+    if (result<void> sent = loans_->complete(); !sent) return sent;
     if (result<void> sent = mail.complete(); !sent) return sent;
     if (result<void> timed = report_times(when); !timed) return timed;
     report_.exchanged = {static_cast<double>(exchange_->bytes_sent())};
+    report_.lent = {static_cast<double>(loans_->bytes_sent())};
+    report_.loan_messages = static_cast<std::int64_t>(loans_->messages_sent());
     report_.peak_tokens = script_->outline.tokens_in_flight;
     doing_ = "the end of its program";
     if (const bytes held = held_by(*compute_); held.value != 0)
@@ -347,12 +359,13 @@ class stage_run {
   Compute* compute_;
   Transport* transport_;
   std::optional<stage_script> script_;
-  std::optional<piece_calls<Compute, exchange_type>> pieces_;
+  std::optional<piece_calls<Compute, exchange_type, loans_type>> pieces_;
   // What messages read or write lives here, until the transport has finished or aborted.
   std::optional<messages_of<Compute, exchange_type>> owner_;
   std::optional<messages<tensor_of<Compute>, Transport>> mail_;
   std::optional<row_memory_of<Compute, moves_device_memory<Transport>()>> row_memory_;
   std::optional<exchange_type> exchange_;
+  std::optional<loans_type> loans_;
   std::optional<running_sums<Transport>> sums_;
   std::vector<int> copies_;          // ranks that hold the same stage
   std::vector<stage_script::final_gradients> final_;

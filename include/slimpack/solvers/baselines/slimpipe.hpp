@@ -28,12 +28,12 @@ namespace slimpack::solvers {
 /// Baseline: rows of whole sequences, first-fit decreasing up to the context and dealt to the replicas in turn; each row is cut into
 /// `slices` packs of equal tokens, which run forward in order and backward in reverse; stages lend each other attention.
 /// A row shorter than the context is not padded: its slices are shorter. Cuts fall on the quantum of the sequence that they cut, so
-/// that slices of a row of several sequences differ by less than two quanta.
+/// that slices of a row of several sequences differ by less than two quanta. A row too short for that has fewer slices, and cannot lend.
 /// Meant for schedules::one_f_one_b{.lead = 2}, whose lock steps loans_of knows, and for parts with equal layers.
 /// Source    SlimPipe (arXiv:2504.14519), with its context exchange; derived: rows of several sequences, and that they are not padded
 /// Requires  stages and chunks of the shape that is planned for
-/// Errors    invalid_input: a sequence longer than the context; a row of fewer quanta than slices; those of loans_of; lending between
-///           parts whose attention takes unequal times; those of the schedule
+/// Errors    invalid_input: a sequence longer than the context; lending in a row that is too short for its slices, or between parts
+///            whose attention takes unequal times; those of the schedule
 /// Complexity O(n log n), and that of loans_of
 struct slimpipe {
   tokens context{0};  ///< tokens of a row; 0: the batch's longest sequence
@@ -93,7 +93,7 @@ struct slimpipe {
     for (const pass p : both_passes)
       for (std::size_t i = 0; i < packs.size(); ++i) {
         const std::vector<slice>& pack = packs[nth_place(p, i, packs.size())];
-        if (pack.empty())
+        if (pack.empty() && lending != attention_lending::none)
           return error{errc::invalid_input, "a row of " + std::to_string(all) + " tokens has no " + std::to_string(n) + " slices of a quantum of " +
                                                 std::to_string(quantum.value) + ": choose fewer slices, a smaller quantum or a longer context"};
         for (const slice& s : pack) to.partition.of(p).append(s);
