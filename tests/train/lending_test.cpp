@@ -1,11 +1,7 @@
-#include "exact_step.hpp"
+#include "lending_plan.hpp"
 
-#include <slimpack/basic_planner.hpp>
-#include <slimpack/core/lending/detail/lock_steps.hpp>
-#include <slimpack/costs/quadratic.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
-#include <slimpack/simulators/sweep.hpp>
-#include <slimpack/solvers/baselines/slimpipe.hpp>
+#include <slimpack/testing/plan_laws.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <set>
+#include <span>
+#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace slimpack::lending_test {
@@ -24,29 +20,12 @@ namespace {
 using tests::exact_batch;
 using stage_type = train::model_stage<double>;
 
-/// As many layers as there are parts, or twice as many.
-train::config model_for(const shape& on, int layers_each) {
-  train::config c = tests::small_model;
-  c.layers = on.parts() * layers_each;
-  return c;
-}
-
-plan planned(const std::vector<tokens>& lengths, const shape& on, int slices, attention_lending lending) {
-  const auto recipe = baselines::slimpipe(on, {}, slices, lending);
-  const basic_planner plan_batch{on, recipe.slicer, costs::quadratic{}, recipe.solver, recipe.schedule, simulators::sweep{}};
-  return plan_batch(lengths).value();
-}
-
-/// Lock steps of a plan, and those of them that lend.
-std::pair<std::size_t, std::size_t> lock_steps_of(const plan& p) {
-  std::size_t all = 0, lend = 0;
-  for (const replica_plan& r : p.replicas) {
-    const detail::lock_steps steps(r.partition.forward.size(), p.shape);
-    std::set<std::pair<pass, std::size_t>> lending;
-    for (const loan& l : r.loans) lending.insert({l.pass(), steps.step_of(l.lender.what, l.lender.stage)});
-    all += 2 * steps.size(), lend += lending.size();
-  }
-  return {all, lend};
+plan planned(std::span<const tokens> lengths, const shape& on, int slices, attention_lending lending) {
+  const plan p = tests::lending_plan(lengths, on, slices, lending);
+  std::ostringstream laws;
+  laws << testing::plan_laws(p, tests::vocabulary_cost());
+  EXPECT_TRUE(laws.str().find("failed") == std::string::npos) << laws.str();
+  return p;
 }
 
 struct found {
@@ -76,9 +55,6 @@ found run(const exact_batch& batch, const plan& p) {
   return sum;
 }
 
-// Rows of one sequence, of several, and of one that ends inside a slice.
-const std::vector<tokens> lengths{{96}, {96}, {50}, {30}, {96}, {70}, {26}, {96}, {16}, {90}};
-
 TEST(Lending, LossAndGradientsAreThoseOfUncutSequences) {
   double worst = 0;
   std::int64_t messages = 0, sent = 0;
@@ -89,24 +65,65 @@ TEST(Lending, LossAndGradientsAreThoseOfUncutSequences) {
       for (const int replicas : {1, 2})
         for (const attention_lending lending : {attention_lending::pairs, attention_lending::level}) {
           const shape on{.stages = stages, .replicas = replicas, .chunks = chunks, .quantum = {4}};
-          const exact_batch batch(static_cast<std::uint64_t>(stages), model_for(on, 1 + (chunks == 1)), on.quantum, lengths);
+          const exact_batch batch = tests::batch_to_lend(static_cast<std::uint64_t>(stages), on, 1 + (chunks == 1));
           const plan p = planned(batch.lengths, on, 2 * stages, lending);
           const found step = run(batch, p);
           EXPECT_LT(step.error, 1e-11) << stages << " stages, " << chunks << " chunks, " << replicas << " replicas, " << name_of(lending);
-          const auto [steps, lending_steps] = lock_steps_of(p);
+          const tests::lock_step_count steps = tests::lock_steps_of(p);
           worst = std::max(worst, step.error), messages += step.messages, sent += step.bytes_sent;
-          all += steps, lend += lending_steps, ++plans;
+          all += steps.all, lend += steps.lending, ++plans;
         }
   std::printf("%d plans, %zu of %zu lock steps lend, %lld messages of %lld bytes, largest relative error %.2g\n", plans, lend, all,
               static_cast<long long>(messages), static_cast<long long>(sent), worst);
   EXPECT_GE(2 * lend, all);
 }
 
+// The vocabulary spread over the stages, uniform slices, a lead of 2 and lent attention: SlimPipe whole.
+TEST(Lending, IsExactWhereTheVocabularyIsSpread) {
+  double worst = 0;
+  std::size_t all = 0, lend = 0;
+  for (const int stages : {2, 3, 4})
+    for (const int chunks : {1, 2})
+      for (const attention_lending lending : {attention_lending::pairs, attention_lending::level}) {
+        const shape on{.stages = stages, .chunks = chunks, .quantum = {4}, .vocabulary = vocabulary::spread};
+        const exact_batch batch = tests::batch_to_lend(static_cast<std::uint64_t>(stages), on, 1);
+        const plan p = planned(batch.lengths, on, 2 * stages, lending);
+        const double error = run(batch, p).error;
+        EXPECT_LT(error, 1e-11) << stages << " stages, " << chunks << " chunks, " << name_of(lending);
+        const tests::lock_step_count steps = tests::lock_steps_of(p);
+        worst = std::max(worst, error), all += steps.all, lend += steps.lending;
+      }
+  std::printf("%zu of %zu lock steps lend, largest relative error %.2g\n", lend, all, worst);
+  EXPECT_GE(2 * lend, all);
+}
+
+// A compute that does not say that it can is told what to plan instead.
+class lends_nothing : public stage_type {
+ public:
+  static constexpr bool lends_attention = false;
+  using stage_type::model_stage;
+};
+TEST(Lending, IsRefusedWhereTheComputeCannot) {
+  const shape on{.stages = 2, .quantum = {4}};
+  const exact_batch batch = tests::batch_to_lend(1, on, 1);
+  const plan p = planned(batch.lengths, on, 4, attention_lending::level);
+  transports::threads world{2, {.time_out = {60}}};
+  std::vector<std::string> said(2);
+  tests::on_every_rank(2, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    said[static_cast<std::size_t>(rank)] = batch.error_of<lends_nothing>(p, endpoint).error().detail;
+  });
+  EXPECT_NE(said[0].find("the plan's stages lend each other attention, the compute does not say lends_attention = true: plan with lending none"),
+            std::string::npos) << said[0];
+}
+
 // Five messages a pair and layer forward, nine backward.
 TEST(Lending, SendsFiveMessagesForwardAndNineBackward) {
   const shape on{.stages = 4, .quantum = {4}};
-  const train::config model = model_for(on, 2);
-  const plan p = planned({{96}, {96}}, on, 8, attention_lending::pairs);
+  const std::vector<tokens> lengths{{96}, {96}};
+  const plan p = planned(lengths, on, 8, attention_lending::pairs);
+  train::config model = tests::small_model;
+  model.layers = 8;
   by_pass<std::int64_t> loans;
   for (const loan& l : p.replicas[0].loans) ++loans[l.pass()];
   by_pass<std::int64_t> messages;

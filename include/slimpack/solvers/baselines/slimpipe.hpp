@@ -9,7 +9,9 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
+#include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
@@ -25,8 +27,8 @@
 
 namespace slimpack::solvers {
 
-/// Baseline: rows of whole sequences, first-fit decreasing up to the context and dealt to the replicas in turn; each row is cut into
-/// `slices` packs of equal tokens, which run forward in order and backward in reverse; stages lend each other attention.
+/// Baseline: rows of whole sequences, balanced by tokens over as few rows as hold them, a multiple of the replicas, and dealt to these in
+/// turn; each row is cut into `slices` packs of equal tokens, which run forward in order and backward in reverse; stages lend each other attention.
 /// A row shorter than the context is not padded: its slices are shorter. Cuts fall on the quantum of the sequence that they cut, so
 /// that slices of a row of several sequences differ by less than two quanta. A row too short for that has fewer slices, and cannot lend.
 /// Meant for schedules::one_f_one_b{.lead = 2}, whose lock steps loans_of knows, and for parts with equal layers.
@@ -46,9 +48,8 @@ struct slimpipe {
     if (result<void> fine = equal_parts(batch, cost); !fine) return std::move(fine).error();
     const result<tokens> limit = slimpack::detail::pack_limit(batch, context);
     if (!limit) return limit.error();
-    std::vector<slimpack::detail::sequence_bin> rows = slimpack::detail::first_fit_decreasing(sequences_of(batch.lengths), limit.value());
     std::vector<replica_solution> found;
-    for (const std::vector<slimpack::detail::sequence_bin>& own : slimpack::detail::dealt(std::move(rows), batch.shape.replicas)) {
+    for (const std::vector<slimpack::detail::sequence_bin>& own : slimpack::detail::dealt(rows_of(batch, limit.value()), batch.shape.replicas)) {
       replica_solution& r = found.emplace_back();
       for (const slimpack::detail::sequence_bin& row : own)
         if (result<void> cut = add(row, batch.shape.quantum, r); !cut) return std::move(cut).error();
@@ -73,6 +74,21 @@ struct slimpipe {
 
  private:
   [[nodiscard]] constexpr int row_slices() const noexcept { return slices > 0 ? slices : stages; }
+
+  /// Rows of alike tokens, so that none is much shorter than its slices need.
+  [[nodiscard]] static std::vector<slimpack::detail::sequence_bin> rows_of(const problem& batch, tokens most) {
+    std::vector<double> weight;
+    double all = 0;
+    for (const tokens length : batch.lengths) weight.push_back(static_cast<double>(length.value)), all += weight.back();
+    const auto replicas = static_cast<std::size_t>(batch.shape.replicas);
+    for (auto count = static_cast<std::size_t>(std::ceil(all / static_cast<double>(most.value)));; ++count) {
+      count = std::min((count + replicas - 1) / replicas * replicas, weight.size());
+      std::vector<slimpack::detail::sequence_bin> rows(count);
+      const std::vector<std::uint32_t> row = balance(weight, count);
+      for (const sequence& s : sequences_of(batch.lengths)) rows[row[s.id.value]].push_back(s);
+      if (std::all_of(rows.begin(), rows.end(), [&](const auto& one) { return slimpack::detail::size_of(one) <= most; })) return rows;
+    }
+  }
 
   /// Cuts a row and adds its packs.
   [[nodiscard]] result<void> add(const slimpack::detail::sequence_bin& row, tokens quantum, replica_solution& to) const {
