@@ -155,6 +155,8 @@ void resolve_trainer(options& o, const CLI::App& app) {
     throw needs("--weight-gradients apart", "weights-apart", "--weight-gradients");
   if (o.layout.shape.vocabulary == slimpack::vocabulary::spread && !can.spread_vocabulary)
     throw needs("--vocabulary spread", "spread-vocabulary", "--vocabulary");
+  if (o.lending != slimpack::attention_lending::none && !can.lends_attention)
+    throw needs(std::string("--lending ") + name_of(o.lending), "lends-attention", "--lending");
   if (const std::optional<slimpack::exchange> by = exchange_of(o.planner); by && !can.exchanges.contains(*by))
     throw needs("--planner " + o.planner, *by == slimpack::exchange::keep ? "shares-rows" : std::string(slimpack::name_of(*by)), "--planner");
   const std::string again = name_of(o.layout.recompute);
@@ -350,7 +352,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(CLI::IsMember({"none", "pairs", "level"}));
   add(planning, "--trainer", runs_on, "WHICH",
       "What the trainer can run: packflow, all of it; plain, nothing of it; or a list of shares-rows, queries, ring, chunks,\n"
-      "weights-apart, spread-vocabulary, and of what backward computes again: attention, selective, full. Nothing else is\n"
+      "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: attention, selective, full. Nothing else is\n"
       "planned [packflow]");
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));

@@ -17,6 +17,7 @@
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -133,6 +134,10 @@ class piece_calls {
     requires(lends)
   {
     static_assert(!by_piece && !has_state, "a stage compute that lends attention is called by pack, and keeps its states itself");
+    static_assert(requires(Compute& c, std::span<const piece> pack, std::span<const std::byte> in, outgoing& out, lending& with) {
+      { c.forward(pack, in, out, with) } -> std::same_as<result<void>>;
+      { c.backward(pack, in, out, with) } -> std::same_as<result<void>>;
+    }, "a stage compute that lends attention has result<void> forward(span<const piece>, span<const byte>, outgoing&, lending&), and backward");
     const std::span<const piece> pack = pack_;
     loan_format_ = compute_->loans(i.chunk);
     if (result<void> begun = loans_->begin(loans, i.pass, loan_format_); !begun) return begun;
