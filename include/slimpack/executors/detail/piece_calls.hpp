@@ -134,11 +134,11 @@ class piece_calls {
     requires(lends)
   {
     static_assert(!by_piece && !has_state, "a stage compute that lends attention is called by pack, and keeps its states itself");
-    static_assert(requires(Compute& c, std::span<const piece> pack, std::span<const std::byte> in, outgoing& out, lending& with) {
-      { c.forward(pack, in, out, with) } -> std::same_as<result<void>>;
-      { c.backward(pack, in, out, with) } -> std::same_as<result<void>>;
-    }, "a stage compute that lends attention has result<void> forward(span<const piece>, span<const byte>, outgoing&, lending&), and backward");
     const std::span<const piece> pack = pack_;
+    static_assert(requires(Compute& c, std::span<const std::byte> bytes, outgoing& to, lending& handle) {
+      { c.forward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
+      { c.backward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
+    }, "a stage compute that lends attention has result<void> forward(span<const piece>, span<const byte>, outgoing&, lending&), and backward");
     loan_format_ = compute_->loans(i.chunk);
     if (result<void> begun = loans_->begin(loans, i.pass, loan_format_); !begun) return begun;
     lending& with = *loans_;

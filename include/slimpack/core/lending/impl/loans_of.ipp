@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
