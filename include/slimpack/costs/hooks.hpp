@@ -2,7 +2,6 @@
 #define SLIMPACK_COSTS_HOOKS_HPP
 
 #include <slimpack/core/gradient_reduction.hpp>
-#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
@@ -66,6 +65,8 @@
 /// A member of one of these names that cannot be called so is an error of compilation, not a default. Of `time` that is a
 /// second member that takes a span of slices.
 namespace slimpack {
+
+struct loan;  // core/lending/loan.hpp
 
 namespace detail {
 

@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_PLAN_CHECK_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/lending/detail/sound_loan.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
@@ -9,10 +10,8 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,21 +77,10 @@ inline result<void> all_within(const plan& p) {
 /// Loans are between instructions that there are, of keys that their queries all see.
 inline result<void> loans_within(const plan& p) {
   for (const replica_plan& r : p.replicas)
-    for (const loan& l : r.loans) {
-      const auto is_there = [&](const loan::side& s) {
-        return s.stage < static_cast<std::uint32_t>(p.shape.stages) && s.what.is_pass() && s.what.chunk < static_cast<std::uint32_t>(p.shape.chunks) &&
-               s.what.pass == l.pass() && s.what.pack.value < r.partition.of(s.what.pass).size();
-      };
-      bool sound = is_there(l.lender) && is_there(l.helper) && l.lender.stage != l.helper.stage && l.context.sequence == l.queries.sequence &&
-                   l.context.begin >= tokens{} && l.context.length >= tokens{1} && l.context.end() <= l.queries.begin;
-      if (sound) {
-        const std::span<const slice> pack = r.partition.of(l.pass())[l.lender.what.pack.value];
-        sound = std::find(pack.begin(), pack.end(), l.queries) != pack.end();
-      }
-      if (!sound)
+    for (const loan& l : r.loans)
+      if (!is_sound(l, r.partition, p.shape))
         return error{errc::invalid_input, "the plan lends attention of sequence " + std::to_string(l.queries.sequence.value) +
-                                              " between instructions that are not there, or to keys that its queries do not all see"};
-    }
+                                              " between instructions that are not there, or of keys that its queries do not all see"};
   return success();
 }
 

@@ -55,8 +55,6 @@ class solution_check {
 
   result<void> check(std::uint32_t replica);
 
-  result<void> check(const loan& l, const partition& packs);
-
   result<void> check(const slice& one, pass p, std::uint32_t replica, std::size_t pack);
 
   const solution& solved_;

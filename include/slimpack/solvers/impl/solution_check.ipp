@@ -6,6 +6,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/lending/detail/sound_loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/solvers/solution.hpp>
@@ -97,21 +98,8 @@ SLIMPACK_DECL result<void> solution_check::check(std::uint32_t replica) {
     }
   }
   for (const loan& l : r.loans)
-    if (result<void> fine = check(l, r.partition); !fine) return fine;
-  return success();
-}
-
-SLIMPACK_DECL result<void> solution_check::check(const loan& l, const partition& packs) {
-  const auto is_there = [&](const loan::side& s) {
-    return s.stage < static_cast<std::uint32_t>(shape_.stages) && s.what.is_pass() && s.what.chunk < static_cast<std::uint32_t>(shape_.chunks) &&
-           s.what.pack.value < packs.of(s.what.pass).size();
-  };
-  if (!solved_.merges.empty() || !is_there(l.lender) || !is_there(l.helper) || l.lender.stage == l.helper.stage || l.helper.what.pass != l.pass())
-    return wrong(l.queries.sequence.value, "has a loan between instructions that are not there, or cannot lend");
-  const std::span<const slice> pack = packs.of(l.pass())[l.lender.what.pack.value];
-  if (std::find(pack.begin(), pack.end(), l.queries) == pack.end() || l.context.sequence != l.queries.sequence || l.context.begin < tokens{} ||
-      l.context.length < tokens{1} || l.context.end() > l.queries.begin)
-    return wrong(l.queries.sequence.value, "has a loan of other queries than its pack's, or of keys that these do not all see");
+    if (!solved_.merges.empty() || !is_sound(l, r.partition, shape_))
+      return wrong(l.queries.sequence.value, "has a loan between instructions that are not there, or of keys that its queries do not all see");
   return success();
 }
 
