@@ -32,10 +32,7 @@ void lend(const partition& packs, const Cost& cost, std::span<const loan> loans,
     return w.of(s.what.pass).time[s.what.pack.value * static_cast<std::size_t>(w.shape.parts()) + static_cast<std::size_t>(part_of(s))];
   };
   const auto changed = [&](seconds& time, seconds to) { w.communication += to - time, time = to; };
-  struct help {  // what one side does for all that it helps
-    loan::side who;
-    seconds queries{}, context{};
-  };
+  struct help { loan::side who; seconds queries{}, context{}; };  // what one side waits for, of all that it helps
   std::vector<help> helps;
   for (const loan& l : loans) {
     const auto with_keys_from = [&](tokens first) {

@@ -35,9 +35,7 @@ SLIMPACK_DECL result<std::vector<program>> lock_step_calls(const workload& work,
     const simulators::task& t = graph.value().tasks()[n];
     if (!t.is_instruction()) continue;
     starts[t.stage].push_back(start[n]);
-    const auto add = [&](seconds at, std::uint32_t pack, bool weights_only, model_end end) {
-      calls.push_back({at, {t.what.pass, {pack}, 0, weights_only, end}});
-    };
+    const auto add = [&](seconds at, std::uint32_t of, bool weights, model_end which) { calls.push_back({at, {t.what.pass, {of}, 0, weights, which}}); };
     const seconds end = start[n] + t.duration;
     const std::uint32_t pack = t.what.pack.value;
     const bool forward = t.what.pass == pass::forward, is_first = t.stage == 0 && t.what.chunk == 0, has_next = pack + 1 < work.forward.size();

@@ -42,8 +42,7 @@ template <class WorkOf, class ProgramsOf>
       return group.size() == 1 ? std::move(built).error()
                                : error{built.error().code, "replica " + std::to_string(group[g]) + ": " + built.error().detail};
   }
-  const auto lends = [&](std::uint32_t r) { return !work_of(r).loans.empty(); };
-  const bool lent = std::any_of(group.begin(), group.end(), lends);
+  const bool lent = std::any_of(group.begin(), group.end(), [&](std::uint32_t r) { return !work_of(r).loans.empty(); });
   if (group.size() == 1 && !lent) return std::move(alone.front());
 
   detail::tied_packs packs(group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).of(p).size(); });
@@ -55,8 +54,7 @@ template <class WorkOf, class ProgramsOf>
   task_graph joined;
   const auto between = detail::edges_between_rows(alone, packs, group, merges, work_of(group.front()).shape);
   if (result<void> made = joined.join(alone, together, between); !made)
-    return lent ? error{made.error().code, "stages that lend each other attention wait for each other: order packs by one_f_one_b with a lead of 2, "
-                                           "or choose lending none"}
+    return lent ? error{made.error().code, "stages that lend wait for each other: order packs by one_f_one_b with a lead of 2, or choose lending none"}
                 : std::move(made).error();
   return joined;
 }
