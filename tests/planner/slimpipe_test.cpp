@@ -1,5 +1,6 @@
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/costs/with_vocabulary.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>
 #include <slimpack/testing/plan_laws.hpp>
@@ -53,6 +54,41 @@ TEST(SlimPipe, ObeysTheLaws) {
         std::printf("%d stages, %d chunks, %s: %.6f s, %zu loans, efficiency %.3f\n", stages, chunks, name_of(lending), p.step_time.value,
                     p.replicas[0].loans.size() + p.replicas[1].loans.size(), p.efficiency);
       }
+}
+
+// Calls of a spread vocabulary run in lock step, so that stages that lend do not wait for each other; whatever calls and messages take.
+TEST(SlimPipe, ObeysTheLawsWhereTheVocabularyIsSpread) {
+  int plans = 0;
+  for (const int stages : {2, 3, 4})
+    for (const int chunks : {1, 2})
+      for (const double call : {1e-6, 1e-3})
+        for (const attention_lending lending : all_attention_lending) {
+          const costs::vocabulary_rate rate{call, call * 1e-3};
+          const costs::with_vocabulary cost(costs::quadratic{.linear = 1e-6, .attention = 4e-9, .per_pack = {1e-5}, .hop = {2e-5}},
+                                            costs::vocabulary_rates{rate, rate, rate, rate, rate, rate, rate, rate, rate});
+          const shape on{.stages = stages, .replicas = 2, .chunks = chunks, .quantum = {64}, .vocabulary = vocabulary::spread};
+          const result<plan> made = planned({{8192}, {3000}, {5000}, {100}, {8192}, {2000}, {700}, {8000}, {64}}, on, cost, 2 * stages, lending);
+          ASSERT_TRUE(made) << made.error().detail;
+          EXPECT_EQ(laws(made.value(), cost), "") << stages << " stages, " << chunks << " chunks, " << name_of(lending);
+          ++plans;
+        }
+  std::printf("%d plans\n", plans);
+}
+
+// What lends must have equal layers, and enough tokens for its slices.
+struct uneven : costs::quadratic {
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const noexcept { return costs::quadratic::time(s, p, part) * (part == 1 ? 2.0 : 1.0); }
+};
+TEST(SlimPipe, RefusesWhatCannotLend) {
+  const shape on{.stages = 2, .quantum = {64}};
+  EXPECT_EQ(planned({{4096}}, on, uneven{}, 4, attention_lending::level).error().detail,
+            "lending level needs equal layers on every part, and attention of part 1 takes another time than that of part 0: choose as many layers on "
+            "each, or lending none");
+  EXPECT_TRUE(planned({{4096}}, on, uneven{}, 4, attention_lending::none));
+  EXPECT_EQ(planned({{128}}, on, costs::quadratic{}, 4, attention_lending::level).error().detail,
+            "a row of 128 tokens has no 4 slices of a quantum of 64: choose fewer slices, a smaller quantum or a longer context");
+  EXPECT_EQ(planned({{4096}}, {.stages = 1}, costs::quadratic{}, 4, attention_lending::level).error().detail,
+            "lending level needs 2 stages or more, and there is 1: choose more stages, or lending none");
 }
 
 }  // namespace

@@ -6,6 +6,10 @@
 #include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loans_of.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/workload.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
@@ -60,7 +64,16 @@ struct slimpipe {
       if (!loans) return std::move(loans).error();
       r.loans = std::move(loans).value();
     }
-    return slimpack::detail::put_in_order(std::move(found), batch.shape, cost, schedule);
+    if (lending == attention_lending::none) return slimpack::detail::put_in_order(std::move(found), batch.shape, cost, schedule);
+    // Lock steps are those of the pipeline's own stages.
+    const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return rates.error();
+    for (replica_solution& r : found) {
+      result<std::vector<program>> programs = schedule.programs(on_own_stages(price(r.partition, cost, batch.shape, rates.value())));
+      if (!programs) return std::move(programs).error();
+      r.programs = std::move(programs).value();
+    }
+    return solution{std::move(found)};
   }
 
   constexpr void share_by(exchange_set) noexcept {}  // it lets none share
@@ -74,6 +87,21 @@ struct slimpipe {
 
  private:
   [[nodiscard]] constexpr int row_slices() const noexcept { return slices > 0 ? slices : stages; }
+
+  /// A workload without the stage on which a search may see packs turn (pricing/detail/vocabulary_turn.hpp).
+  [[nodiscard]] workload on_own_stages(workload w) const {
+    const auto own = static_cast<std::size_t>(stages), all = static_cast<std::size_t>(w.shape.stages);
+    if (own == all) return w;
+    for (std::vector<seconds>* const cells : {&w.forward.time, &w.forward.message, &w.backward.time, &w.backward.message}) {
+      std::vector<seconds> kept;
+      for (std::size_t cell = 0; cell < cells->size(); ++cell)
+        if (cell % all < own) kept.push_back((*cells)[cell]);
+      *cells = std::move(kept);
+    }
+    w.shape.stages = stages;
+    w.rates.resize(own);
+    return w;
+  }
 
   /// Rows of alike tokens, so that none is much shorter than its slices need.
   [[nodiscard]] static std::vector<slimpack::detail::sequence_bin> rows_of(const problem& batch, tokens most) {
