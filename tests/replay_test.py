@@ -175,7 +175,7 @@ class Replay(unittest.TestCase):
             with self.subTest(dp=dp, pp=pp, vpp=vpp, lending=lending):
                 made = self.replays(["--lengths", str(DATA / "lengths" / "mooncake_conversation.txt"), *cost, "--batch", "64", "--dp", str(dp),
                                      "--pp", str(pp), "--vpp", str(vpp), "--planner", "slimpipe", "--slices", str(slices), "--lending", lending,
-                                     "--quantum", "16", "--explain"])
+                                     "--max-context", "32768", "--over-long", "truncate", "--quantum", "16", "--explain"])
                 self.assertTrue(all(replica["loans"] for replica in made["replicas"]))
         first = made["replicas"][0]["loans"][0]
         changes = {"keys that the queries do not see": lambda: first["context"].__setitem__(2, made["lengths"][first["context"][0]]),
