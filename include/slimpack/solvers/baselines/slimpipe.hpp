@@ -40,7 +40,7 @@ namespace slimpack::solvers {
 /// Source    SlimPipe (arXiv:2504.14519), with its context exchange; derived: rows of several sequences, and that they are not padded
 /// Requires  stages and chunks of the shape that is planned for
 /// Errors    invalid_input: a sequence longer than the context; lending in a row that is too short for its slices, or between parts
-///            whose attention takes unequal times; those of the schedule
+///           of unequal layers; those of the schedule
 /// Complexity O(n log n), and that of loans_of
 struct slimpipe {
   tokens context{0};  ///< tokens of a row; 0: the batch's longest sequence
