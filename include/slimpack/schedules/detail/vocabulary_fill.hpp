@@ -119,20 +119,34 @@ class vocabulary_fill {
     return p.flow == flow::forward ? states_[s].forwards : states_[s].ran[static_cast<std::size_t>(p.flow)];
   }
 
-  /// The same where sharers wait for each other: never, if one of them has not come to the row.
-  [[nodiscard]] double ready_together(std::size_t s, const instruction& i, std::vector<std::size_t>* with = nullptr) {
-    const std::size_t g = s / stages_;
-    const std::optional<std::uint32_t> row =
-        works_.size() == 1 || !i.is_pass() ? std::nullopt : packs_.stand_in(g, i.pass, i.pack);
-    if (!row) return ready(s, i);
+  /// The row that a stage has next in its program, by the pack that stands for it.
+  [[nodiscard]] std::optional<std::uint32_t> next_row(std::size_t s) {
+    const program& code = programs_[s / stages_][s % stages_];
+    if (works_.size() == 1 || states_[s].at == code.size() || !code[states_[s].at].is_pass()) return std::nullopt;
+    return packs_.stand_in(s / stages_, code[states_[s].at].pass, code[states_[s].at].pack);
+  }
+
+  /// When what a stage has next in its program can begin. Sharers that have come to a row ask alike: it is found once for all.
+  [[nodiscard]] double next_ready(std::size_t s) {
+    const program& code = programs_[s / stages_][s % stages_];
+    if (states_[s].at == code.size()) return never;
+    const std::optional<std::uint32_t> row = next_row(s);
+    if (!row) return ready(s, code[states_[s].at]);
+    const std::array<std::size_t, 3> asked{*row, s % stages_, code[states_[s].at].chunk};
+    const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const auto& r) { return r.first == asked; });
+    return known != rows_.end() ? known->second : rows_.emplace_back(asked, ready_together(s, *row)).second;
+  }
+
+  /// The same of a row, whose sharers wait for each other: never, if one of them has not come to it.
+  [[nodiscard]] double ready_together(std::size_t s, std::uint32_t row, std::vector<std::size_t>* with = nullptr) {
+    const instruction& i = programs_[s / stages_][s % stages_][states_[s].at];
     double at = 0;
     for (std::size_t other = 0; other < works_.size(); ++other) {
       const std::size_t o = other * stages_ + s % stages_;
-      const std::vector<instruction>& code = programs_[other][s % stages_];
-      if (!sharers(*row)[other]) continue;
-      if (states_[o].at == code.size()) return never;
-      const instruction& its = code[states_[o].at];
-      if (!its.is_pass() || its.pass != i.pass || its.chunk != i.chunk || packs_.stand_in(other, its.pass, its.pack) != row) return never;
+      if (!sharers(row)[other]) continue;
+      if (next_row(o) != row) return never;
+      const instruction& its = programs_[other][s % stages_][states_[o].at];
+      if (its.pass != i.pass || its.chunk != i.chunk) return never;
       at = std::max({at, ready(o, its), row_before(other, its, s % stages_)});
       if (with) with->push_back(o);
     }
@@ -172,7 +186,7 @@ class vocabulary_fill {
     state& own = states_[s];
     const std::size_t g = s / stages_;
     const program& code = programs_[g][s % stages_];
-    const double next = own.at < code.size() ? ready_together(s, code[own.at]) : never;
+    const double next = next_ready(s);
     own.start = next;
     if (next < never) own.next = code[own.at];
     for (const flow f : ends) {
@@ -214,7 +228,7 @@ class vocabulary_fill {
     std::vector<std::size_t> with;
     const instruction next = states_[s].next;
     const double start = states_[s].start;
-    if (next.is_pass()) static_cast<void>(ready_together(s, next, &with));
+    if (const std::optional<std::uint32_t> row = next.is_pass() ? next_row(s) : std::nullopt) static_cast<void>(ready_together(s, *row, &with));
     if (with.empty()) with.push_back(s);
     std::vector<instruction> what;
     double longest = 0;
@@ -227,9 +241,9 @@ class vocabulary_fill {
     return with.size();
   }
 
-  /// What was waited for may be there now, and the stage is free later, which sharers of its next row wait for. So the stage looks
-  /// again, in all replicas, and the one that it sends to. After F on part 0 (more packs may be embedded), F on the last part and V on
-  /// the last stage (both send to all) every stage of the replica does.
+  /// What was waited for may be there now, and the stage is free later. So the stage looks again, and the one that it sends to. After
+  /// F on part 0 (more packs may be embedded), F on the last part and V on the last stage (both send to all) every stage of the
+  /// replica does. Of other replicas those stages look again that are at a row with one of these replicas.
   void look_again(std::size_t s, const instruction& ran, std::span<const std::size_t> with) {
     const std::size_t stage = s % stages_;
     const flow_place place = place_of(ran, static_cast<std::uint32_t>(stage), on_);
@@ -242,11 +256,14 @@ class vocabulary_fill {
       case flow::output: receiver = stages_ - 1; break;
       case flow::output_weights: break;
     }
-    const bool of_all = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
+    rows_.clear();
+    const bool to_all = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
                         place == flow_place{flow::output, static_cast<std::uint32_t>(stages_) - 1};
     for (std::size_t o = 0; o < states_.size(); ++o) {
-      const auto ran_there = [&](std::size_t one) { return one / stages_ == o / stages_; };
-      if (o % stages_ == stage || o % stages_ == receiver || (of_all && std::any_of(with.begin(), with.end(), ran_there))) look(o);
+      const bool is_near = o % stages_ == stage || o % stages_ == receiver;
+      if (!is_near && !to_all) continue;
+      const bool ran_there = std::any_of(with.begin(), with.end(), [&](std::size_t one) { return one / stages_ == o / stages_; });
+      if (ran_there || (is_near && next_row(o))) look(o);
     }
   }
 
@@ -296,6 +313,7 @@ class vocabulary_fill {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> apart_;  // rows_apart
   std::vector<double> ended_;               // by pack and part, where rows are apart; never: it has not run
   std::vector<std::vector<bool>> sharers_;  // by the pack that stands for a row
+  std::vector<std::pair<std::array<std::size_t, 3>, double>> rows_;  // next_ready by row, stage and chunk, as long as nothing runs
   std::vector<state> states_;  // [replica * stages + stage]
   std::vector<messages_under_way> number_;     // by replica
   std::vector<std::vector<double>> arrival_;   // by replica: of each message
