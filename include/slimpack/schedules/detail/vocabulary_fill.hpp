@@ -107,11 +107,11 @@ class vocabulary_fill {
     double at = states_[s].free;
     if (i.is_weights()) return at;
     const flow_place place = place_of(i, stage, on_);
-    each_before(place, on_, [&](flow_place from) { at = std::max(at, arrival_[g][number_[g](from, place, i.pack)]); });
     if (const std::optional<flow_place> own = waits_on_stage(place, on_)) {
       const std::uint32_t pack = place.flow == flow::backward ? works_[g].turn[i.pack.value] : i.pack.value;
       if (ran(s, *own) <= pack) return never;
     }
+    each_before(place, on_, [&](flow_place from) { at = std::max(at, arrival_[g][number_[g](from, place, i.pack)]); });
     return at;
   }
   /// How many packs a place of the stage has run.
@@ -192,11 +192,14 @@ class vocabulary_fill {
     for (const flow f : ends) {
       const std::uint32_t pack = own.ran[static_cast<std::size_t>(f)];
       if (pack >= works_[g].of(pass_of(f)).size()) continue;
-      const instruction call = instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_);
       if (f == flow::embedding && pack >= embedded(g) + stages_ + 2) continue;
+      const bool at_once = own.start == own.free;  // nothing can run before what was found
+      if (at_once && !is_first(f, own.next, false)) continue;
+      const bool is_urgent = f == flow::output || f == flow::embedding || is_late(s, f);
+      if (at_once && !is_urgent) continue;
+      const instruction call = instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_);
       const double at = ready(s, call);
       if (at == never) continue;
-      const bool is_urgent = f == flow::output || f == flow::embedding || is_late(s, f);
       // What nobody waits for may run on for half its time into what comes next.
       const bool takes = is_urgent ? at <= own.start : at < own.start && (next == never || at + time_of(g, call, s % stages_) / 2 <= next);
       if (takes && (at < own.start || is_first(f, own.next, own.start == never))) own.start = at, own.next = call;
