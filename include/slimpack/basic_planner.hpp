@@ -5,27 +5,17 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
-#include <slimpack/core/shared_row.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/detail/checked_times.hpp>
 #include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
-#include <slimpack/pricing/price.hpp>
-#include <slimpack/pricing/rank_time_of.hpp>
 #include <slimpack/schedules/list.hpp>
-#include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
-#include <slimpack/simulators/graph/task_graph.hpp>
-#include <slimpack/simulators/memory.hpp>
-#include <slimpack/simulators/reduction.hpp>
-#include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/detail/batch_check.hpp>
-#include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/detail/plan_assembly.hpp>
 #include <slimpack/solvers/detail/solution_check.hpp>
-#include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/hooks.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/two_phase.hpp>
@@ -112,12 +102,13 @@ class basic_planner {
     const checked_cost cost(cost_, faults);
     if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1))(); !sound)
       return std::move(sound).error();
-    plan p = blank(lengths, cost);
+    const detail::plan_assembly<checked_cost, Simulator> assemble = assembly(cost);
+    plan p = assemble.blank(lengths);
     p.reduction.reset(), p.reduce_time = {};  // forward alone makes no gradients
-    if (result<void> run = simulate(p, simulators::joint_groups({}, p.replicas.size()), std::move(solved).value(), cost); !run)
+    if (result<void> run = assemble.simulate(p, simulators::joint_groups({}, p.replicas.size()), std::move(solved).value()); !run)
       return std::move(run).error();
     Search::bound_replicas(p, cost);
-    prove(p, cost, Search::bounds(cost, shape_, solvers::sequences_of(lengths)));
+    assemble.prove(p, Search::bounds(cost, shape_, solvers::sequences_of(lengths)));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     p.truncated = stop.stop_possible();
     p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
@@ -164,6 +155,10 @@ class basic_planner {
       return solver_.solve(batch, slicer_, cost_, schedule_);
   }
 
+  [[nodiscard]] detail::plan_assembly<checked_cost, Simulator> assembly(const checked_cost& cost) const {
+    return {shape_, cost, simulator_, threads_of(solver_), weight_gradients_of<Schedule>};
+  }
+
   /// A template, so that a planner whose solver plans no group alone can be instantiated explicitly.
   template <class Searched>
   result<group_solution> group_of(const problem& batch, const Searched& cost, std::uint32_t replica) const {
@@ -171,137 +166,6 @@ class basic_planner {
       return solver_.solve_group(batch, slicer_, cost, schedule_, replica);
     else
       return solver_.solve_group(batch, slicer_, cost_, schedule_, replica);
-  }
-
-  /// A plan without replicas.
-  [[nodiscard]] plan blank(std::span<const tokens> lengths, const checked_cost& cost) const {
-    plan p;
-    p.simulator = Simulator::name;
-    p.lengths.assign(lengths.begin(), lengths.end());
-    p.shape = shape_;
-    p.memory_unit = unit_of(cost, shape_);
-    p.replicas.resize(static_cast<std::size_t>(shape_.replicas));
-    p.reduction = simulators::reduction_of(cost, shape_);
-    if (!p.reduction && shape_.has_copies()) p.reduce_time = reduce_time_of(cost);  // between copies of the weights
-    return p;
-  }
-
-  /// Prices a solution, runs it in the simulator, and proves how good it is (see Trust above).
-  result<plan> assembled(std::span<const tokens> lengths, solution&& solved, const checked_cost& cost) const {
-    if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
-    plan p = blank(lengths, cost);
-    if (result<void> run = simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved), cost);
-        !run)
-      return std::move(run).error();
-    if (result<void> proved = prove(p, cost); !proved) return std::move(proved).error();
-    return p;
-  }
-
-  /// The part of a group, priced and run likewise.
-  result<plan> assembled(std::span<const tokens> lengths, group_solution&& group, const checked_cost& cost) const {
-    if (result<void> sound = detail::solution_check(group, lengths, shape_)(); !sound) return std::move(sound).error();
-    plan p = blank(lengths, cost);
-    std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(group.solved.merges, p.replicas.size());
-    std::erase_if(groups, [&](const std::vector<std::uint32_t>& g) {
-      return !std::binary_search(group.replicas.begin(), group.replicas.end(), g.front());
-    });
-    if (result<void> run = simulate(p, groups, std::move(group.solved), cost); !run) return std::move(run).error();
-    return p;
-  }
-
-  /// What only a whole plan has: step time, bounds, efficiency, bubble and rank time.
-  result<void> prove(plan& p, const checked_cost& cost) const {
-    result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
-    if (!rates) return std::move(rates).error();
-    prove(p, cost, simulators::step_bounds(cost, shape_, solvers::sequences_of(p.lengths), rates.value()));
-    return success();
-  }
-  void prove(plan& p, const checked_cost& cost, std::vector<bound> bounds) const {
-    for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
-    if (p.reduction) p.reduce_time = simulators::exposed_reduction(p);
-    p.step_time += p.reduce_time;
-    p.bounds = std::move(bounds);
-    for (bound& b : p.bounds) {
-      // A bound that a plan meets may come out an ulp above it, since its sum is taken in another order.
-      if (b.time > p.step_time && b.time <= p.step_time * (1 + 1e-12)) b.time = p.step_time;
-      p.lower_bound = std::max(p.lower_bound, b.time);
-    }
-    p.rank_time = rank_time_of(p, cost);
-    const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
-    p.efficiency = timed ? p.lower_bound / p.step_time : 1;
-    p.bubble = timed ? 1 - p.rank_time->useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
-  }
-
-  /// Prices and runs groups of replicas (joint_groups), and hands them and the merges over to the plan.
-  result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved,
-                        const checked_cost& cost) const {
-    const result<std::vector<memory_rates>> rates = rates_of(cost, shape_);
-    if (!rates) return rates.error();
-    std::vector<bool> shared(p.lengths.size());
-    for (const merge& m : solved.merges) shared[m.sequence.value] = true;
-    result<void> run = detail::for_each_index(groups.size(), threads_of(solver_), [&](std::size_t g) {
-      return simulate(p, groups[g], solved, shared, rates.value(), cost);
-    });
-    if (!run) return run;
-    p.merges = std::move(solved.merges);
-    return success();
-  }
-
-  /// Prices and runs the replicas of a group, which share sequences where they are several (simulators/graph/joint.hpp),
-  /// and hands them over to the plan.
-  result<void> simulate(plan& p, std::span<const std::uint32_t> group, solution& solved, const std::vector<bool>& shared,
-                        const std::vector<memory_rates>& rates, const checked_cost& cost) const {
-    result<simulators::priced_group> run =
-        simulators::price_group(group, solved, cost, shape_, rates, weight_gradients_of<Schedule>);
-    if (!run) return std::move(run).error();
-    const simulators::task_graph& graph = run.value().graph;
-    const result<std::vector<seconds>> start = simulator_.starts(graph);
-    if (!start) return start.error();
-    const std::vector<seconds> ends = simulators::ends_of(graph, start.value(), group.size());
-    std::vector<std::vector<gradient_span>> gradients;
-    if (p.reduction) gradients = simulators::gradients_of(graph, start.value(), group.size(), shape_);
-    for (std::size_t g = 0; g < group.size(); ++g) {
-      if (!run.value().programs.empty()) solved.replicas[group[g]].programs = std::move(run.value().programs[g]);
-      result<replica_plan> one =
-          recorded(p.lengths, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates, cost);
-      if (!one) return std::move(one).error();
-      one.value().makespan = ends[g];
-      if (p.reduction) one.value().gradients = std::move(gradients[g]);
-      p.replicas[group[g]] = std::move(one).value();
-    }
-    return success();
-  }
-
-  /// A replica of the plan, all but its makespan, with its memory checked.
-  result<replica_plan> recorded(std::span<const tokens> lengths, replica_solution&& from,
-                                const std::vector<bool>& shared, workload&& work,
-                                const std::vector<memory_rates>& rates, const checked_cost& cost) const {
-    replica_plan r;
-    r.peak_memory = simulators::peak_memory(work, from.programs);
-    if (shape_.memory) {
-      const double peak = *std::max_element(r.peak_memory.begin(), r.peak_memory.end());
-      if (peak > shape_.memory->amount)
-        return error{errc::out_of_memory, "the plan needs " + detail::amount(peak, shape_.memory->unit) + ", the limit is " +
-                                              detail::amount(shape_.memory->amount, shape_.memory->unit)};
-    }
-    // What a replica shares with others is not its own: no bound of it alone holds.
-    std::vector<sequence> own;
-    for (const sequence_id id : from.sequences)
-      if (!shared[id.value]) own.push_back({id, lengths[id.value]});
-    shape alone = shape_;
-    alone.replicas = 1;
-    if (!work.is_forward_only())  // plan_forward has bounds of its own
-      for (const bound& b : simulators::lower_bounds(cost, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
-    r.sequences = std::move(from.sequences);
-    r.partition = std::move(from.partition);
-    r.programs = std::move(from.programs);
-    r.forward = std::move(work.forward);
-    r.backward = std::move(work.backward);
-    r.weight = std::move(work.weight);
-    r.vocabulary = std::move(work.vocabulary);
-    r.communication = work.communication;
-    r.rates = rates;
-    return r;
   }
 
   shape shape_;
@@ -329,7 +193,7 @@ result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator(
     result<solution> solved = solution_of(problem{lengths, on, faults.token()}, searched);
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    made = assembled(lengths, of_layers(std::move(solved).value()), checked_cost(cost_, faults));
+    made = assembly(checked_cost(cost_, faults)).of(lengths, of_layers(std::move(solved).value()));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (made || made.error().code != errc::out_of_memory || tries == 1) break;
     on.memory->amount *= 0.97;
@@ -360,7 +224,7 @@ result<rank_plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_r
     if (!solved) return std::move(solved).error();
     rank_plan made{solved.value().division, solved.value().replicas, {}};
     solved.value().solved = of_layers(std::move(solved.value().solved));
-    result<plan> part = assembled(lengths, std::move(solved).value(), checked_cost(cost_, faults));
+    result<plan> part = assembly(checked_cost(cost_, faults)).of(lengths, std::move(solved).value());
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!part) return std::move(part).error();
     made.part = std::move(part).value();
@@ -383,7 +247,8 @@ result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::put_toget
   if (result<void> fine = check(first.lengths); !fine) return std::move(fine).error();
   detail::time_faults faults{std::stop_token{}};
   const checked_cost cost(cost_, faults);
-  plan p = blank(first.lengths, cost);
+  const detail::plan_assembly<checked_cost, Simulator> assemble = assembly(cost);
+  plan p = assemble.blank(first.lengths);
   std::vector<const rank_plan*> of(p.replicas.size());
   for (const rank_plan& r : parts) {
     if (r.group.empty() || r.part.replicas.size() != of.size()) return wrong("one has no group, or other replicas than the shape");
@@ -405,7 +270,7 @@ result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::put_toget
     p.truncated = p.truncated || r.part.truncated;
     p.planning_time = std::max(p.planning_time, r.part.planning_time);
   }
-  if (result<void> proved = prove(p, cost); !proved) return std::move(proved).error();
+  if (result<void> proved = assemble.prove(p); !proved) return std::move(proved).error();
   if (faults.any()) return faults.told(p.lengths, shape_.quantum);
   p.hash = hash_of(p);
   return p;

@@ -5,6 +5,8 @@
 /// (transports/mpi.hpp), CBC (solvers/milp.hpp), files (io/) and the laws (testing/), which cost more to include.
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>

@@ -8,9 +8,19 @@
 #endif
 
 #include <slimpack/core/impl/plan_hash.ipp>
+#include <slimpack/executors/impl/call_check.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
+#include <slimpack/executors/impl/messages.ipp>
+#include <slimpack/executors/impl/row_exchange.ipp>
+#include <slimpack/executors/impl/row_order.ipp>
+#include <slimpack/executors/impl/row_pool.ipp>
+#include <slimpack/executors/impl/row_rehearsal.ipp>
+#include <slimpack/executors/impl/row_transfers.ipp>
+#include <slimpack/executors/impl/running_sums.ipp>
+#include <slimpack/executors/impl/shared_sequences.ipp>
 #include <slimpack/executors/impl/stage_script.ipp>
+#include <slimpack/executors/impl/stage_step.ipp>
 #include <slimpack/executors/impl/transfer_script.ipp>
 #include <slimpack/io/impl/text_lengths.ipp>
 #include <slimpack/pricing/impl/price.ipp>
@@ -28,6 +38,10 @@
 #include <slimpack/solvers/impl/batch_check.ipp>
 #include <slimpack/solvers/impl/solution_check.ipp>
 #include <slimpack/solvers/impl/two_phase.ipp>
+#include <slimpack/transports/impl/blocking_link.ipp>
 #include <slimpack/transports/impl/mailbox.ipp>
+#include <slimpack/transports/impl/rendezvous.ipp>
+#include <slimpack/transports/impl/sentences.ipp>
+#include <slimpack/transports/impl/threads.ipp>
 
 #endif

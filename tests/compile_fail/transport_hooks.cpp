@@ -73,7 +73,7 @@ struct ticks : plain { result<int> mark(); result<seconds> between(int, int); };
 // expected-diagnostic: a group offers a type request, int rank() const, int size() const, result<request> isend(peer, span<const byte>)
 using nobody_tests = transports::over<untested>;
 
-void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, waits& e, std::span<const std::byte> out, std::span<std::byte> in,
+void ask(gathers& a, sums& b, ends& c, detail::link_behind<socket>& d, waits& e, std::span<const std::byte> out, std::span<std::byte> in,
          std::span<float> data, std::span<const int> group) {
   // expected-diagnostic: a transport's all_gather(span<const byte>, span<byte>) is public and gives result<void>
   (void)all_gather(a, out, in);
@@ -92,7 +92,7 @@ void ask(gathers& a, sums& b, ends& c, detail::blocking_link<socket>& d, waits& 
   // expected-diagnostic: a transport's mark() and between(const time_mark&, const time_mark&) are public and give
   (void)detail::marks_time<ticks>();
   // expected-diagnostic: a link's close() is public and takes nothing
-  d.end({});
+  (void)d.close();
   // expected-diagnostic: a group's cancel(request&) is public and gives result<bool>
   (void)detail::cancels_receives<cannot_cancel>();
 }

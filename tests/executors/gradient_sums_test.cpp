@@ -24,8 +24,9 @@ TEST(GradientSums, AddOverTheCopiesUntilTheStepHasEnded) {
     const int rank = at.rank();
     if (rank == 1) return;
     const std::vector<int> copies{0, 2};
-    detail::running_sums<port> running(at, copies, {0, 1}, true);
-    executors::gradient_sums<port> sums(running, copies, [](error e) { return e; });
+    detail::transport_behind<port> behind(at);
+    detail::running_sums running(behind, copies, {0, 1}, true);
+    executors::gradient_sums<port> sums(at, running, [](error e) { return e; });
     EXPECT_EQ(std::vector<int>(sums.ranks().begin(), sums.ranks().end()), copies);
     const std::span<double> own(data[static_cast<std::size_t>(rank)]);
     EXPECT_TRUE(sums.start(own.first(1)));
@@ -50,9 +51,10 @@ struct broken {
 TEST(GradientSums, TellOthersOfATransportThatFailedAndGiveWhatTheyReport) {
   broken at;
   const std::vector<int> copies{0, 1};
-  detail::running_sums<broken> running(at, copies, {0, 1}, true);
+  detail::transport_behind<broken> behind(at);
+  detail::running_sums running(behind, copies, {0, 1}, true);
   std::optional<error> told;
-  executors::gradient_sums<broken> sums(running, copies, [&](error e) {
+  executors::gradient_sums<broken> sums(at, running, [&](error e) {
     told = e;
     return error{errc::aborted, "as told"};
   });
@@ -76,12 +78,14 @@ TEST(GradientSums, AreIssuedAtOnceWhereTheyHaveAPlaceAmongTransfers) {
   transports::threads world{2};
   for (const bool have_place : {true, false}) {
     issuing at(world.endpoint(0));
-    detail::running_sums<issuing> sums(at, {0, 1}, {0, 1}, have_place);
+    detail::transport_behind<issuing> behind(at);
+    detail::running_sums running(behind, {0, 1}, {0, 1}, have_place);
+    executors::gradient_sums<issuing> sums(at, running, [](error e) { return e; });
     std::vector<double> data(3);
     sums.start(std::span(data)).value();
     EXPECT_EQ(at.issued, have_place ? 1 : 0);
-    EXPECT_EQ(sums.are_issued(), have_place);
-    sums.complete().value();
+    EXPECT_EQ(running.are_issued(), have_place);
+    running.complete().value();
     EXPECT_EQ(at.issued, 1);
   }
 }

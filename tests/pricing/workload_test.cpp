@@ -1,5 +1,6 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/hooks.hpp>
 
 #include <gtest/gtest.h>
 

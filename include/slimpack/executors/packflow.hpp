@@ -1,10 +1,11 @@
 #ifndef SLIMPACK_EXECUTORS_PACKFLOW_HPP
 #define SLIMPACK_EXECUTORS_PACKFLOW_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/detail/stage_run.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
 #include <slimpack/schedules/list.hpp>
+#include <slimpack/transports/detail/any_transport.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -115,7 +116,8 @@ struct packflow {
 
   template <class Plan, class Compute, class Transport>
   result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport, bool forward_only) const {
-    detail::stage_run<Compute, Transport> run{p, compute, transport, {step, &trainer_rank, &sink, world, forward_only}};
+    detail::transport_behind<Transport> port(transport);
+    detail::stage_run<Compute, Transport> run(p, compute, transport, port, {step, &trainer_rank, &sink, world, forward_only});
     result<step_report> outcome = run.attempt();
     if (outcome) return outcome;
     const error told = run.stop(std::move(outcome).error());

@@ -200,7 +200,7 @@ template <class Cost>
 }
 
 /// Prices one replica's packs: all that schedules and the simulator read. Packs without backward ones are run forward alone.
-/// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (pricing/workload.hpp);
+/// Shapes    rates: one per stage, from rates_of; weights: weight_gradients_of<Schedule> (schedules/hooks.hpp);
 ///           shared: the rows that the replica takes part in (core/shared_row.hpp)
 /// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to count them
 /// to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.

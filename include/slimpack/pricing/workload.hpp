@@ -7,72 +7,14 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/core/vocabulary.hpp>
-#include <slimpack/detail/has_member.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace slimpack {
-
-namespace detail {
-SLIMPACK_DETAIL_HAS_MEMBER(splits_weight_gradients);
-
-template <class Policy>
-consteval bool says_splits_weight_gradients() {
-  if constexpr (requires { { Policy::splits_weight_gradients } -> std::same_as<const bool&>;
-                           typename std::bool_constant<Policy::splits_weight_gradients>; }) {
-    return Policy::splits_weight_gradients;
-  } else {
-    static_assert(!has_member_splits_weight_gradients<Policy>,
-                  "splits_weight_gradients is a public static constexpr bool, of a schedule as of a stage compute");
-    return false;
-  }
-}
-
-template <class Policy>
-concept splits_weight_gradients = says_splits_weight_gradients<Policy>();
-}  // namespace detail
-
-/// What a schedule wants packs priced with.
-template <class Schedule>
-inline constexpr weight_gradients weight_gradients_of =
-    detail::splits_weight_gradients<Schedule> ? weight_gradients::apart : weight_gradients::with_inputs;
-
-namespace detail {
-SLIMPACK_DETAIL_HAS_MEMBER(orders_may_change);
-template <class Schedule>
-concept asks_whether_orders_change = requires(const Schedule& s) { { s.orders_may_change() } -> std::same_as<bool>; };
-
-template <class Schedule>
-consteval bool says_orders_may_change() {
-  if constexpr (requires { { Schedule::orders_may_change } -> std::same_as<const bool&>;
-                           typename std::bool_constant<Schedule::orders_may_change>; }) {
-    return Schedule::orders_may_change;
-  } else {
-    static_assert(asks_whether_orders_change<Schedule> || !has_member_orders_may_change<Schedule>,
-                  "a schedule's orders_may_change is a public static constexpr bool, or a const function that gives a bool");
-    return asks_whether_orders_change<Schedule>;
-  }
-}
-}  // namespace detail
-
-/// Whether solvers may ever change what a schedule ordered: one that stands for an order by rule, such as 1F1B, keeps it.
-template <class Schedule>
-inline constexpr bool orders_may_change_of = detail::says_orders_may_change<Schedule>();
-
-/// Whether they may change what this one orders.
-template <class Schedule>
-[[nodiscard]] constexpr bool orders_may_change([[maybe_unused]] const Schedule& s) {
-  if constexpr (detail::asks_whether_orders_change<Schedule>)
-    return s.orders_may_change();
-  else
-    return orders_may_change_of<Schedule>;
-}
 
 /// What backward packs take in two parts, for schedules that may run the weight gradients of some apart.
 /// Shapes    both empty, or both [pack * parts + part]; per-pack overhead included in each

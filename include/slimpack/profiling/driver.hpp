@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_PROFILING_DRIVER_HPP
 #define SLIMPACK_PROFILING_DRIVER_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -9,7 +9,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/detail/median.hpp>
 #include <slimpack/detail/thrown.hpp>
-#include <slimpack/executors/detail/messages.hpp>
+#include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
 #include <slimpack/executors/detail/shared/row_exchange.hpp>
@@ -23,6 +23,7 @@
 #include <slimpack/profiling/stage_profile.hpp>
 #include <slimpack/profiling/stopwatch.hpp>
 #include <slimpack/profiling/trials.hpp>
+#include <slimpack/transports/detail/any_transport.hpp>
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/traffic.hpp>
 
@@ -62,7 +63,7 @@ class driver {
  public:
   /// Requires  a transport of on.stages * on.replicas ranks; longest >= 1
   driver(Compute& compute, const shape& on, tokens longest, Transport& transport, Watch watch = {})
-      : compute_(compute), shape_(on), longest_(longest), transport_(transport), watch_(std::move(watch)) {}
+      : compute_(compute), shape_(on), longest_(longest), transport_(transport), port_(transport), watch_(std::move(watch)) {}
 
   seconds budget{3};  ///< for the trials
   bool apart{splits};  ///< whether weight gradients are timed apart, too, where the compute can
@@ -117,8 +118,8 @@ class driver {
     for (rt::piece_list* list : {&script.forward, &script.backward})
       for (piece& one : list->pieces) one.loss_weight = one.slice.length / all;
     rt::host_row_memory unused;
-    rt::row_exchange<Transport> nobody(transport_, unused, script.stage, script.on.stages, script.row_channel());
-    rt::piece_calls<Compute, rt::row_exchange<Transport>> calls(compute_, script, nobody, nullptr);
+    rt::row_exchange nobody(port_, unused, script.stage, script.on.stages, script.row_channel());
+    rt::piece_calls<Compute, rt::row_exchange> calls(compute_, script, nobody, nullptr);
     script.outline.valid_tokens = all;
     script.outline.sequences = script.sequences;
     script.outline.forward_calls = calls.calls(pass::forward);
@@ -184,10 +185,10 @@ class driver {
     };
     const std::array<int, 2> channels{channel_of(traffic::collectives, 1), channel_of(traffic::collectives, 2)};
     const result<seconds> took = slowest(5, true, [&]() -> result<void> {
-      slimpack::detail::running_sums<Transport> running(transport_, copies, channels, true);
+      slimpack::detail::running_sums running(port_, copies, channels, true);
       executors::replica_group<Transport> group{transport_, copies, ends};
       if (result<void> reduced = reduce(compute_, group); !reduced) return reduced;
-      executors::gradient_sums<Transport> sums{running, copies, ends};
+      executors::gradient_sums<Transport> sums{transport_, running, ends};
       for (int chunk = shape_.chunks + (shape_.vocabulary == vocabulary::spread ? 1 : 0); chunk-- > 0;)
         if (result<void> begun = reduce_part(compute_, static_cast<std::uint32_t>(chunk), sums); !begun) return begun;
       if (result<void> summed = running.complete(); !summed) return summed;
@@ -227,6 +228,7 @@ class driver {
   shape shape_;
   tokens longest_;
   Transport& transport_;
+  slimpack::detail::transport_behind<Transport> port_;
   Watch watch_;
 };
 

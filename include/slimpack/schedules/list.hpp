@@ -3,11 +3,14 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
-#include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
 
 #include <iosfwd>
 #include <vector>
+
+namespace slimpack {
+struct workload;
+}
 
 namespace slimpack::schedules {
 

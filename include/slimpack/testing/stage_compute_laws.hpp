@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_STAGE_COMPUTE_LAWS_HPP
 #define SLIMPACK_TESTING_STAGE_COMPUTE_LAWS_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/pricing/price.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_TRANSPORT_TRIAL_HPP
 #define SLIMPACK_TESTING_TRANSPORT_TRIAL_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/testing/detail/trial_memory.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/report.hpp>

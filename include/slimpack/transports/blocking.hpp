@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/detail/unmet.hpp>
+#include <slimpack/transports/detail/any_link.hpp>
 #include <slimpack/transports/detail/blocking_link.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
@@ -56,7 +57,7 @@ requires(detail::waits_for_bytes<Link> || detail::unmet<"a link offers bool send
 
   blocking(Link link, int rank, int size) : blocking(std::move(link), rank, size, options{}) {}
   blocking(Link link, int rank, int size, options o)
-      : threads_(std::make_shared<detail::blocking_link<Link>>(std::move(link), rank, size)),
+      : threads_(std::make_shared<detail::blocking_link>(std::make_unique<detail::link_behind<Link>>(std::move(link)), rank, size)),
         rank_(rank),
         size_(size),
         options_(o) {
@@ -89,7 +90,7 @@ requires(detail::waits_for_bytes<Link> || detail::unmet<"a link offers bool send
   void abort(std::string_view reason) { threads_->abort(reason); }
 
  private:
-  std::shared_ptr<detail::blocking_link<Link>> threads_;
+  std::shared_ptr<detail::blocking_link> threads_;
   int rank_;
   int size_;
   options options_;

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TRANSPORTS_NCCL_HPP
 #define SLIMPACK_TRANSPORTS_NCCL_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/devices/streams.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_KEPT_PIECES_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_KEPT_PIECES_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 

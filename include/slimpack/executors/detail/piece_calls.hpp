@@ -1,11 +1,11 @@
 #ifndef SLIMPACK_EXECUTORS_DETAIL_PIECE_CALLS_HPP
 #define SLIMPACK_EXECUTORS_DETAIL_PIECE_CALLS_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/flow.hpp>
-#include <slimpack/executors/detail/call_messages.hpp>
+#include <slimpack/executors/detail/call_check.hpp>
+#include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
-#include <slimpack/executors/detail/message_owner.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -131,12 +130,12 @@ class piece_calls {
       case flow::output_weights: done = asked([&] { return compute_->output_weights(pack, with.in); }); break;
       default: done = asked([&] { return compute_->embed_gradients(pack, with.in, to); });
     }
-    if (done) done = check(to, size, format_of(script_->content_out(i)));
+    if (done) done = check_written(to, size, format_of(script_->content_out(i)));
     if (done && script_->gathers(i)) {
       outgoing rows{with.rows}, statistics{with.statistics};
       done = asked([&] { return compute_->gather_output(pack, with.partials, rows, statistics); });
       if (done) done = check(rows, size);
-      if (done) done = check(statistics, size, format_of(message_content::statistics));
+      if (done) done = check_written(statistics, size, format_of(message_content::statistics));
     }
     if (done) done = reduced_in_time(pack.back());
     if (!done) return named(of_compute(std::move(done).error()));
@@ -144,15 +143,8 @@ class piece_calls {
     return success();
   }
 
-  /// An error that also names the piece of the call that ends, or its first; the error as it is where no call runs.
-  [[nodiscard]] error named(error e) const {
-    if (running_.empty()) return e;
-    const slice& first = running_.front().slice;
-    e.detail = "sequence " + std::to_string(first.sequence.value) + " [" + std::to_string(first.begin.value) + ", " +
-               std::to_string(first.end().value) + ')' +
-               (running_.size() > 1 ? " and " + std::to_string(running_.size() - 1) + " more" : std::string()) + ": " + e.detail;
-    return e;
-  }
+  /// An error that also names the pieces of the call that ends.
+  [[nodiscard]] error named(error e) const { return with_pieces(running_, std::move(e)); }
 
   /// Gives back what was forwarded and not backwarded.
   void discard_all() { kept_.discard_all(); }
@@ -297,19 +289,7 @@ class piece_calls {
     }
   }
 
-  [[nodiscard]] result<void> check(const outgoing& out, tokens size) const { return check(out, size, compute_->format()); }
-  [[nodiscard]] static result<void> check(const outgoing& out, tokens size, const message_format& format) {
-    if (!out.wanted()) return success();
-    if (!out.written())
-      return error{errc::wrong_message, "nothing was written, although a peer waits for " + expectation(size, format)};
-    if (out.given() != out.size())
-      return error{errc::wrong_message, std::to_string(out.given()) + " bytes were given, where a peer waits for " + expectation(size, format)};
-    return success();
-  }
-  [[nodiscard]] static std::string expectation(tokens size, const message_format& format) {
-    return std::to_string(size.value) + " tokens x " + std::to_string(format.width) + " " + to_string(format.element) + " = " +
-           std::to_string(static_cast<std::size_t>(size.value) * format.bytes_per_token()) + " bytes";
-  }
+  [[nodiscard]] result<void> check(const outgoing& out, tokens size) const { return check_written(out, size, compute_->format()); }
   [[nodiscard]] message_format format_of(message_content content) const {
     const vocabulary_format ends = vocabulary_format_of(*compute_);
     switch (content) {

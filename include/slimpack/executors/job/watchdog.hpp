@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_EXECUTORS_JOB_WATCHDOG_HPP
 #define SLIMPACK_EXECUTORS_JOB_WATCHDOG_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/job/step_watch.hpp>

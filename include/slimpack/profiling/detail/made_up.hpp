@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/executors/detail/messages.hpp>
+#include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/message_format.hpp>
 

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_DETAIL_AUDITED_COMPUTE_HPP
 #define SLIMPACK_TESTING_DETAIL_AUDITED_COMPUTE_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/hooks.hpp>
 
 #include <cmath>

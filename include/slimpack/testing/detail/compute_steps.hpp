@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_DETAIL_COMPUTE_STEPS_HPP
 #define SLIMPACK_TESTING_DETAIL_COMPUTE_STEPS_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/running.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
 #include <slimpack/executors/hooks.hpp>

@@ -2,86 +2,41 @@
 #define SLIMPACK_TRANSPORTS_DETAIL_BLOCKING_LINK_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/detail/has_member.hpp>
+#include <slimpack/transports/detail/any_link.hpp>
 #include <slimpack/transports/detail/frame.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 
 #include <chrono>
-#include <concepts>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
 
-template <class L>
-concept waits_for_bytes = std::move_constructible<L> &&
-    requires(L& link, int peer, std::span<const std::byte> out, std::span<std::byte> in) {
-  { link.send(peer, out) } -> std::same_as<bool>;
-  { link.receive(peer, in) } -> std::same_as<bool>;
-};
-
-SLIMPACK_DETAIL_HAS_MEMBER(close);
-
 /// The threads of a link: one per peer that receives, and one that sends from a queue.
-template <class Link>
-class blocking_link : public std::enable_shared_from_this<blocking_link<Link>> {
+class blocking_link : public std::enable_shared_from_this<blocking_link> {
  public:
-  blocking_link(Link link, int rank, int size)
-      : link_(std::move(link)), rank_(rank), outboxes_(static_cast<std::size_t>(size)) {}
+  blocking_link(std::unique_ptr<any_link> link, int rank, int size);
+  blocking_link(const blocking_link&) = delete;
+  blocking_link& operator=(const blocking_link&) = delete;
+  ~blocking_link();
 
-  void start() {
-    for_each_peer([&](int peer) { run([peer](blocking_link& self) { self.receive_all(peer); }); });
-  }
+  void start();
 
   [[nodiscard]] mailbox& mail() noexcept { return mail_; }
 
-  result<mailbox::handle> send(int peer, int channel, std::span<const std::byte> data) {
-    if (std::optional<error> why = mail_.stopped()) return *std::move(why);
-    if (peer == rank_)
-      mail_.deliver(peer, channel, mail_.step(), owned_bytes(data));
-    else
-      queue(peer, {{frame_kind::message, channel, mail_.step(), data.size()}, owned_bytes(data)});
-    return mailbox::handle{};
-  }
+  result<mailbox::handle> send(int peer, int channel, std::span<const std::byte> data);
 
-  void abort(std::string_view reason) {
-    const mailbox::ended_step ended = mail_.end_step(reason);
-    for_each_peer([&](int peer) {
-      outbox& to = outbox_of(peer);
-      {
-        const std::lock_guard lock(to.mutex);
-        std::erase_if(to.frames, [](const frame& f) { return f.head.what == frame_kind::message; });
-      }
-      queue(peer,
-            {{frame_kind::abort, 0, ended.step, ended.reason.size()}, owned_bytes(std::as_bytes(std::span(ended.reason)))});
-    });
-  }
+  void abort(std::string_view reason);
 
   /// Says good-bye and waits for that of the others.
-  void end(std::chrono::nanoseconds time_out) {
-    for_each_peer([&](int peer) { queue(peer, {{frame_kind::good_bye, 0, 0, 0}, {}}); });
-    if (!wait_for_threads(time_out)) {
-      if constexpr (requires { link_.close(); }) {
-        link_.close();
-      } else {
-        static_assert(!has_member_close<Link>, "a link's close() is public and takes nothing");
-        for (std::thread& t : threads_) t.detach();  // each holds this object
-        return;
-      }
-    }
-    for (std::thread& t : threads_) t.join();
-  }
+  void end(std::chrono::nanoseconds time_out);
 
  private:
   struct frame {
@@ -96,77 +51,18 @@ class blocking_link : public std::enable_shared_from_this<blocking_link<Link>> {
   };
 
   template <class Call>
-  void for_each_peer(Call call) {
-    for (int peer = 0; peer < static_cast<int>(outboxes_.size()); ++peer)
-      if (peer != rank_) call(peer);
-  }
-
-  [[nodiscard]] outbox& outbox_of(int peer) { return outboxes_[static_cast<std::size_t>(peer)]; }
-
+  void for_each_peer(Call call);
   /// Only the trainer's thread starts others.
   template <class Work>
-  void run(Work work) {
-    {
-      const std::lock_guard lock(running_mutex_);
-      ++running_;
-    }
-    threads_.emplace_back([self = this->shared_from_this(), work] {
-      work(*self);
-      const std::lock_guard lock(self->running_mutex_);
-      --self->running_;
-      self->all_ended_.notify_all();
-    });
-  }
+  void run(Work work);
 
-  bool wait_for_threads(std::chrono::nanoseconds time_out) {
-    std::unique_lock lock(running_mutex_);
-    return all_ended_.wait_for(lock, time_out, [&] { return running_ == 0; });
-  }
+  [[nodiscard]] outbox& outbox_of(int peer) { return outboxes_[static_cast<std::size_t>(peer)]; }
+  bool wait_for_threads(std::chrono::nanoseconds time_out);
+  void queue(int peer, frame f);
+  void send_all(int peer);
+  void receive_all(int peer);
 
-  void queue(int peer, frame f) {
-    outbox& to = outbox_of(peer);
-    {
-      const std::lock_guard lock(to.mutex);
-      to.frames.push_back(std::move(f));
-    }
-    to.filled.notify_one();
-    if (!std::exchange(to.has_thread, true)) run([peer](blocking_link& self) { self.send_all(peer); });
-  }
-
-  void send_all(int peer) {
-    outbox& from = outbox_of(peer);
-    for (;;) {
-      std::unique_lock lock(from.mutex);
-      from.filled.wait(lock, [&] { return !from.frames.empty(); });
-      const frame next = std::move(from.frames.front());
-      from.frames.pop_front();
-      lock.unlock();
-      const bool sent = link_.send(peer, std::as_bytes(std::span(&next.head, 1))) &&
-                        (next.payload.size == 0 || link_.send(peer, next.payload.bytes()));
-      if (!sent) return mail_.lose("rank " + std::to_string(peer) + " takes no messages any more");
-      if (next.head.what == frame_kind::good_bye) return;
-    }
-  }
-
-  void receive_all(int peer) {
-    for (;;) {
-      frame_header head;
-      if (!link_.receive(peer, std::as_writable_bytes(std::span(&head, 1))))
-        return mail_.lose("rank " + std::to_string(peer) + " is gone");
-      if (head.what == frame_kind::good_bye) return mail_.leave(peer);
-      if (!head.is_known())
-        return mail_.lose("rank " + std::to_string(peer) + " sends bytes that are no message");
-      owned_bytes payload(static_cast<std::size_t>(head.size));
-      if (head.size > 0 && !link_.receive(peer, payload.bytes()))
-        return mail_.lose("rank " + std::to_string(peer) + " is gone in the middle of a message");
-      if (head.what == frame_kind::message)
-        mail_.deliver(peer, head.channel, head.step, std::move(payload));
-      else
-        mail_.hear_of_abort(head.step, {reinterpret_cast<const char*>(payload.memory.get()), payload.size});
-    }
-  }
-
-  Link link_;
+  std::unique_ptr<any_link> link_;
   int rank_;
   mailbox mail_;
   std::vector<outbox> outboxes_;  // never grows
@@ -177,5 +73,9 @@ class blocking_link : public std::enable_shared_from_this<blocking_link<Link>> {
 };
 
 }  // namespace slimpack::detail
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/transports/impl/blocking_link.ipp>
+#endif
 
 #endif

@@ -53,30 +53,26 @@ class mailbox {
     std::shared_ptr<receive> receive_;
   };
 
+  mailbox();
+  mailbox(const mailbox&) = delete;
+  mailbox& operator=(const mailbox&) = delete;
+  ~mailbox();
+
   struct ended_step {
     std::uint64_t step{};
     std::string reason;
   };
 
   /// Why no call can succeed, if so.
-  [[nodiscard]] std::optional<error> stopped() const {
-    const std::lock_guard lock(mutex_);
-    return why_stopped();
-  }
+  [[nodiscard]] std::optional<error> stopped() const;
 
-  [[nodiscard]] std::uint64_t step() const {
-    const std::lock_guard lock(mutex_);
-    return step_;
-  }
+  [[nodiscard]] std::uint64_t step() const;
 
   [[nodiscard]] result<handle> post(int peer, int channel, std::span<std::byte> into);
 
   void deliver(int peer, int channel, std::uint64_t step, owned_bytes payload);
 
-  [[nodiscard]] result<bool> test(const handle& h) const {
-    const std::lock_guard lock(mutex_);
-    return answer(h);
-  }
+  [[nodiscard]] result<bool> test(const handle& h) const;
 
   [[nodiscard]] result<void> wait(const handle& h, seconds time_out);
 
@@ -86,26 +82,16 @@ class mailbox {
   [[nodiscard]] static std::span<std::byte> buffer_of(const handle& h) noexcept { return h.receive_->into; }
   [[nodiscard]] static route_name route_of(const handle& h) noexcept { return {h.receive_->peer, h.receive_->channel, true}; }
   /// A claimed receive has its message.
-  void fill(const handle& h) {
-    const std::lock_guard lock(mutex_);
-    h.receive_->came = h.receive_->into.size();
-  }
+  void fill(const handle& h);
 
   /// Forgets this step's receives and messages. The reason is that of the first to abort.
   ended_step end_step(std::string_view reason);
 
   /// Why nothing more can be sent to a peer, if so.
-  [[nodiscard]] std::optional<error> left(int peer) const {
-    const std::lock_guard lock(mutex_);
-    if (left_.count(peer) == 0) return std::nullopt;
-    return error{errc::transport_failed, "rank " + std::to_string(peer) + " has left"};
-  }
+  [[nodiscard]] std::optional<error> left(int peer) const;
 
   /// What becomes of an operation of a step that this rank has ended.
-  [[nodiscard]] error ended() const {
-    const std::lock_guard lock(mutex_);
-    return {errc::aborted, reason_};
-  }
+  [[nodiscard]] error ended() const;
 
   /// Another rank has ended a step. One that is over here, too, is no news.
   void hear_of_abort(std::uint64_t step, std::string reason);
@@ -114,11 +100,7 @@ class mailbox {
   void lose(std::string why);
 
   /// A peer sends nothing more, as agreed.
-  void leave(int peer) {
-    const std::lock_guard lock(mutex_);
-    left_.insert(peer);
-    news_.notify_all();
-  }
+  void leave(int peer);
 
  private:
   struct message {
@@ -131,16 +113,9 @@ class mailbox {
     std::deque<message> arrived;                  ///< without a receive yet
   };
 
-  static void give(receive& r, const owned_bytes& payload) {
-    r.came = payload.size;
-    if (payload.size == r.into.size() && payload.size > 0)
-      std::memcpy(r.into.data(), payload.memory.get(), payload.size);
-  }
+  static void give(receive& r, const owned_bytes& payload);
 
-  [[nodiscard]] std::optional<error> why_stopped() const {
-    if (aborted_steps_ > step_) return error{errc::aborted, heard_};
-    return lost_;
-  }
+  [[nodiscard]] std::optional<error> why_stopped() const;
 
   [[nodiscard]] result<bool> answer(const handle& h) const;
 

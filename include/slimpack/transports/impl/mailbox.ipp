@@ -21,6 +21,57 @@
 
 namespace slimpack::detail {
 
+SLIMPACK_DECL mailbox::mailbox() = default;
+SLIMPACK_DECL mailbox::~mailbox() = default;
+
+SLIMPACK_DECL std::optional<error> mailbox::stopped() const {
+  const std::lock_guard lock(mutex_);
+  return why_stopped();
+}
+
+SLIMPACK_DECL std::uint64_t mailbox::step() const {
+  const std::lock_guard lock(mutex_);
+  return step_;
+}
+
+SLIMPACK_DECL result<bool> mailbox::test(const handle& h) const {
+  const std::lock_guard lock(mutex_);
+  return answer(h);
+}
+
+SLIMPACK_DECL void mailbox::fill(const handle& h) {
+  const std::lock_guard lock(mutex_);
+  h.receive_->came = h.receive_->into.size();
+}
+
+SLIMPACK_DECL std::optional<error> mailbox::left(int peer) const {
+  const std::lock_guard lock(mutex_);
+  if (left_.count(peer) == 0) return std::nullopt;
+  return error{errc::transport_failed, "rank " + std::to_string(peer) + " has left"};
+}
+
+SLIMPACK_DECL error mailbox::ended() const {
+  const std::lock_guard lock(mutex_);
+  return {errc::aborted, reason_};
+}
+
+SLIMPACK_DECL void mailbox::leave(int peer) {
+  const std::lock_guard lock(mutex_);
+  left_.insert(peer);
+  news_.notify_all();
+}
+
+SLIMPACK_DECL void mailbox::give(receive& r, const owned_bytes& payload) {
+  r.came = payload.size;
+  if (payload.size == r.into.size() && payload.size > 0)
+    std::memcpy(r.into.data(), payload.memory.get(), payload.size);
+}
+
+SLIMPACK_DECL std::optional<error> mailbox::why_stopped() const {
+  if (aborted_steps_ > step_) return error{errc::aborted, heard_};
+  return lost_;
+}
+
 SLIMPACK_DECL result<mailbox::handle> mailbox::post(int peer, int channel, std::span<std::byte> into) {
   const std::lock_guard lock(mutex_);
   if (std::optional<error> why = why_stopped()) return *std::move(why);

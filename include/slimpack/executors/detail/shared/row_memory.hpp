@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/sharing.hpp>
@@ -24,13 +25,8 @@ namespace slimpack::detail {
 /// is compiled once for all computes.
 class row_memory {
  public:
-  struct block {
-    std::shared_ptr<void> owner;
-    std::span<std::byte> bytes;
-  };
-
   /// At least `size` bytes.
-  [[nodiscard]] virtual result<block> make(std::size_t size) = 0;
+  [[nodiscard]] virtual result<memory_block> make(std::size_t size) = 0;
   [[nodiscard]] virtual result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) = 0;
   /// plus: how the host adds
   [[nodiscard]] virtual result<void> add(std::span<const std::byte> from, std::span<std::byte> to, sharing::adder plus) = 0;
@@ -49,10 +45,10 @@ class host_row_memory final : public row_memory {
   template <class Compute>
   explicit host_row_memory(Compute&) noexcept {}
 
-  [[nodiscard]] result<block> make(std::size_t size) override {
+  [[nodiscard]] result<memory_block> make(std::size_t size) override {
     auto made = std::make_shared<aligned_bytes>(size);
     const std::span<std::byte> bytes = as_span(*made);
-    return block{std::move(made), bytes};
+    return memory_block{std::move(made), bytes};
   }
   [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override {
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
@@ -70,16 +66,14 @@ class device_row_memory final : public row_memory {
  public:
   explicit device_row_memory(Compute& compute) noexcept : compute_(compute) {}
 
-  [[nodiscard]] result<block> make(std::size_t size) override {
+  [[nodiscard]] result<memory_block> make(std::size_t size) override {
     const std::size_t row = compute_.format().bytes_per_token();
     const tokens asked{static_cast<std::int64_t>((size + row - 1) / row)};
-    using tensor = decltype(make_tensor(compute_, asked));
-    auto made = std::shared_ptr<tensor>(new tensor(make_tensor(compute_, asked)));
-    const std::span<std::byte> bytes = writable_bytes(*made);
-    if (bytes.size() < size)
-      return error{errc::wrong_message, "make_tensor gave " + std::to_string(bytes.size()) + " bytes for " + std::to_string(asked.value) +
+    memory_block made = tensor_block(compute_, asked);
+    if (made.bytes.size() < size)
+      return error{errc::wrong_message, "make_tensor gave " + std::to_string(made.bytes.size()) + " bytes for " + std::to_string(asked.value) +
                                             " tokens, which need " + std::to_string(size) + " as rows that replicas share"};
-    return block{std::move(made), bytes};
+    return made;
   }
   [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override {
     return copy_rows(compute_, from, to);

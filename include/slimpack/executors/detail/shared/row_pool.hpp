@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_POOL_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct row_needs {
 
 /// A block, as many bytes of it as were asked for.
 struct row_block {
-  row_memory::block memory;
+  memory_block memory;
   std::span<std::byte> bytes;
   row_use use{};
 };
@@ -49,50 +50,25 @@ class row_pool {
   [[nodiscard]] const row_needs& needs() const noexcept { return needs_; }
 
   /// Makes every block as large as those needed, and all of them now where `at_once`.
-  [[nodiscard]] result<void> expect(const row_needs& needs, bool at_once) {
-    needs_.bytes = needs.bytes;
-    for (std::size_t use = 0; at_once && use < row_uses; ++use)
-      while (free_[use].size() < needs.blocks[use]) {
-        auto made = make(use);
-        if (!made) return std::move(made).error();
-        free_[use].push_back(std::move(made).value());
-      }
-    return success();
-  }
+  [[nodiscard]] result<void> expect(const row_needs& needs, bool at_once);
 
-  [[nodiscard]] result<row_block> take(row_use what, std::size_t bytes) {
-    row_block taken;
-    taken.use = what;
-    if (bytes == 0) return taken;
-    const auto use = static_cast<std::size_t>(what);
-    needs_.bytes[use] = std::max(needs_.bytes[use], bytes);
-    if (!free_[use].empty()) {
-      taken.memory = std::move(free_[use].back());
-      free_[use].pop_back();
-    }
-    if (taken.memory.bytes.size() < bytes) {
-      auto made = make(use);
-      if (!made) return std::move(made).error();
-      if (taken.memory.owner == nullptr) ++needs_.blocks[use];
-      taken.memory = std::move(made).value();
-    }
-    taken.bytes = taken.memory.bytes.first(bytes);
-    return taken;
-  }
+  [[nodiscard]] result<row_block> take(row_use what, std::size_t bytes);
 
   /// Of memory that no transfer uses, and no work that is issued from now on reads.
-  void give_back(row_block block) {
-    if (block.memory.owner != nullptr) free_[static_cast<std::size_t>(block.use)].push_back(std::move(block.memory));
-  }
+  void give_back(row_block block);
 
  private:
-  [[nodiscard]] result<row_memory::block> make(std::size_t use) { return memory_->make(needs_.bytes[use]); }
+  [[nodiscard]] result<memory_block> make(std::size_t use) { return memory_->make(needs_.bytes[use]); }
 
   row_memory* memory_;
   row_needs needs_;
-  std::array<std::vector<row_memory::block>, row_uses> free_;
+  std::array<std::vector<memory_block>, row_uses> free_;
 };
 
 }  // namespace slimpack::detail
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/executors/impl/row_pool.ipp>
+#endif
 
 #endif

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
+#include <slimpack/executors/sharing.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -37,6 +38,16 @@ result<void> each_row(const stage_script& script, std::size_t number, const Run&
   }
   for (const std::uint32_t left : beside)
     if (result<void> done = absent(left); !done) return done;
+  return success();
+}
+
+/// Posts the transfers with a row of which this rank has no tokens: the script's transfers.absent[index].
+template <class Compute, class Exchange>
+result<void> stand_by(Compute& compute, Exchange& exchange, const stage_script& script, std::size_t index) {
+  if constexpr (shares_rows<Compute>) {
+    const transfer_script::absent_row& one = script.transfers.absent[index];
+    return exchange.stand_by(*script.shared.find(one.sequence), one.way, one.row, one.chunk, compute.rows(one.chunk));
+  }
   return success();
 }
 

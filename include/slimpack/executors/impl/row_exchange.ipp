@@ -1,0 +1,230 @@
+#ifndef SLIMPACK_EXECUTORS_IMPL_ROW_EXCHANGE_IPP
+#define SLIMPACK_EXECUTORS_IMPL_ROW_EXCHANGE_IPP
+
+#include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/executors/detail/shared/row_exchange.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace slimpack::detail {
+
+SLIMPACK_DECL void row_exchange::begin(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
+  open(s, s.rows[way][row]);
+  chunk_ = chunk;
+  way_ = way;
+  const bool kept = s.exchange == exchange::keep;
+  const parcel_format round = kept ? parcel_format{} : format.going_round(s.exchange, way);
+  width_ = (kept ? format.kept(way) : round.rows).bytes_per_token();
+  sum_width_ = round.sums.bytes_per_token();
+  order_.begin(s, way, width_, format.layers);
+}
+
+SLIMPACK_DECL result<void> row_exchange::stand_by(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
+  const row_part& part = s.rows[way][row];
+  if (part.others.empty()) return success();
+  open(s, part);
+  width_ = format.kept(way).bytes_per_token();
+  const std::size_t m = s.sharers.size();
+  for (int step = 0; step < format.layers; ++step) {
+    const int layer = nth_place(way, step, format.layers);
+    order_.stand_by(s, layer);
+    if (result<void> turned = noted(transfers_.next_turn()); !turned) return turned;
+    const late_key key{s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer};
+    late& rows = late_[key];
+    rows.of.resize(m);
+    for (std::size_t d = 1; d < m; ++d) {
+      const std::size_t k = way == pass::forward ? (s.self + m - d) % m : (s.self + d) % m;
+      if (way == pass::forward) {
+        if (result<void> taken = take(rows.of[k], row_use::late, size(theirs(k))); !taken) return taken;
+        if (result<void> posted = noted(transfers_.receive(k, rows.of[k].bytes, rows.expected)); !posted) return posted;
+      } else if (theirs(k) > 0) {
+        if (result<void> sent = noted(transfers_.send(k, transfers_.keep(std::move(rows.of[k])))); !sent) return sent;
+      }
+    }
+    if (way == pass::backward) late_.erase(key);
+  }
+  return success();
+}
+
+SLIMPACK_DECL result<void> row_exchange::give(int layer, std::span<const std::byte> rows) {
+  if (result<void> next = opens(layer, pass::forward, true, "given", tokens_of(row_->own), rows.size()); !next) return next;
+  const result<buffer*> copy = copied(row_use::rows, rows);
+  if (!copy) return copy.error();
+  return post([&](std::size_t k) { return theirs(k); },
+              [&](std::size_t k) { return noted(transfers_.send(k, *copy.value(), size(row_->sent[k]))); });
+}
+
+SLIMPACK_DECL result<std::span<const std::byte>> row_exchange::take(int layer) {
+  if (result<void> open = order_.closes(layer, pass::forward, true, "taken before it was given"); !open) return std::move(open).error();
+  if (result<void> came = noted(transfers_.wait(expected_)); !came) return std::move(came).error();
+  for (const std::uint32_t row : row_->beside)
+    if (result<void> came = noted(transfers_.wait(late_rows(row, layer).expected)); !came) return std::move(came).error();
+  give_back(joined_);
+  if (result<void> taken = take(joined_, row_use::joined, size(tokens_of(row_->known))); !taken) return std::move(taken).error();
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> at;  // of each row and owner
+  std::size_t to = 0;
+  for (std::size_t i = 0; i < row_->known.size(); ++i) {
+    const std::size_t n = size(row_->known[i].length.value);
+    const auto& [row, k] = row_->from[i];
+    const std::span<const std::byte> rows = is_open(row) ? received_[k].bytes : late_rows(row, layer).of[k].bytes;
+    std::size_t& from = at[row_->from[i]];
+    if (result<void> issued = copy(rows.subspan(from, n), joined_.bytes.subspan(to, n)); !issued) return std::move(issued).error();
+    from += n, to += n;
+  }
+  for (row_block& one : received_) give_back(one);
+  for (const std::uint32_t row : row_->beside) {
+    for (row_block& one : late_rows(row, layer).of) give_back(one);
+    late_.erase(key(row, layer));
+  }
+  return std::span<const std::byte>(joined_.bytes);
+}
+
+SLIMPACK_DECL result<void> row_exchange::owe(int layer, std::span<const std::byte> rows) {
+  if (result<void> next = opens(layer, pass::backward, true, "owed", tokens_of(row_->known), rows.size()); !next) return next;
+  for (const std::uint32_t row : row_->beside)
+    if (result<void> owed = owe_late(row, layer, rows); !owed) return owed;
+  return post([&](std::size_t k) { return row_->sent[k]; }, [&](std::size_t k) -> result<void> {
+    const result<buffer*> to = room_for(row_use::rows, size(theirs(k)));
+    if (!to) return to.error();
+    if (result<void> picked = pick(rows, own_number(), k, to.value()->block.bytes); !picked) return picked;
+    return noted(transfers_.send(k, *to.value()));
+  });
+}
+
+SLIMPACK_DECL result<void> row_exchange::launch(int layer, std::span<const std::byte> rows) {
+  if (result<void> next = opens(layer, way_, false, "launched", tokens_of(row_->own), rows.size()); !next) return next;
+  round_ = 0;
+  const result<buffer*> copy = copied(row_use::rows, rows);
+  if (!copy) return copy.error();
+  if (result<void> coming = expect_rows(1); !coming) return coming;
+  return pass_on(*copy.value(), *coming_, rows_expected_);
+}
+
+SLIMPACK_DECL result<parcel> row_exchange::rotate(int layer, std::span<const std::byte> sums) {
+  if (result<void> open = order_.closes(layer, way_, false, "sent on before they were launched"); !open) return std::move(open).error();
+  if (sums.size() != static_cast<std::size_t>(tokens_in(round_)) * sum_width_)
+    return order_.wrong_size(layer, "added up", tokens_in(round_), sum_width_, sums.size());
+  if (result<void> turned = noted(transfers_.next_turn()); !turned) return std::move(turned).error();
+  ++round_;
+  const result<buffer*> copy = copied(row_use::sums, sums);
+  if (!copy) return copy.error();
+  const result<buffer*> summed = room_for(row_use::sums, static_cast<std::size_t>(tokens_in(round_)) * sum_width_);
+  if (!summed) return summed.error();
+  if (result<void> posted = pass_on(*copy.value(), *summed.value(), expected_); !posted) return std::move(posted).error();
+  // Rows go on as soon as they have come: only sums wait for what is computed.
+  if (result<void> came = noted(transfers_.wait(rows_expected_)); !came) return std::move(came).error();
+  const std::size_t owner = owner_in(round_);
+  const bool is_home = owner == sequence_->self;
+  if (is_home) order_.came_home();
+  const std::span<const std::byte> rows = is_home ? std::span<std::byte>{} : coming_->block.bytes;
+  if (round_ + 1 < sequence_->sharers.size()) {
+    buffer& held = *coming_;
+    if (result<void> coming = expect_rows(round_ + 1); !coming) return std::move(coming).error();
+    if (result<void> posted = pass_on(held, *coming_, rows_expected_); !posted) return std::move(posted).error();
+  }
+  if (result<void> came = noted(transfers_.wait(expected_)); !came) return std::move(came).error();
+  return parcel{sequence_->sharers[owner], is_home, row_->parcels[owner], rows, summed.value()->block.bytes};
+}
+
+SLIMPACK_DECL std::int64_t row_exchange::tokens_of(std::span<const slice> slices) {
+  std::int64_t sum = 0;
+  for (const slice& s : slices) sum += s.length.value;
+  return sum;
+}
+
+SLIMPACK_DECL std::int64_t row_exchange::theirs(const row_part& row, std::size_t k) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < row.others.size(); ++i)
+    if (row.owner[i] == k) sum += row.others[i].length.value;
+  return sum;
+}
+
+SLIMPACK_DECL void row_exchange::open(const shared_sequence& s, const row_part& row) {
+  sequence_ = &s;
+  row_ = &row;
+  transfers_.open(s);
+}
+
+SLIMPACK_DECL result<void> row_exchange::take(row_block& to, row_use use, std::size_t bytes) {
+  result<row_block> taken = noted(pool().take(use, bytes));
+  if (!taken) return std::move(taken).error();
+  to = std::move(taken).value();
+  return success();
+}
+
+SLIMPACK_DECL result<void> row_exchange::pick(std::span<const std::byte> rows, std::uint32_t row, std::size_t owner, std::span<std::byte> to) {
+  std::size_t from = 0, at = 0;
+  for (std::size_t i = 0; i < row_->known.size(); ++i) {
+    const std::size_t n = size(row_->known[i].length.value);
+    if (row_->from[i].first == row && row_->from[i].second == owner) {
+      if (result<void> issued = copy(rows.subspan(from, n), to.subspan(at, n)); !issued) return issued;
+      at += n;
+    }
+    from += n;
+  }
+  return success();
+}
+
+SLIMPACK_DECL result<void> row_exchange::owe_late(std::uint32_t row, int layer, std::span<const std::byte> rows) {
+  const row_part& part = sequence_->rows[way_][row];
+  late& owed = late_rows(row, layer);
+  owed.of.resize(sequence_->sharers.size());
+  for (std::size_t k = 0; k < owed.of.size(); ++k) {
+    if (result<void> taken = take(owed.of[k], row_use::late, size(theirs(part, k))); !taken) return taken;
+    if (result<void> picked = pick(rows, row, k, owed.of[k].bytes); !picked) return picked;
+  }
+  return success();
+}
+
+SLIMPACK_DECL result<void> row_exchange::add(int layer, std::span<std::byte> rows, adder plus) {
+  if (result<void> open = order_.closes(layer, pass::backward, true, "due before it was owed"); !open) return open;
+  if (rows.size() != size(tokens_of(row_->own))) return order_.wrong_size(layer, "due", tokens_of(row_->own), width_, rows.size());
+  if (result<void> came = noted(transfers_.wait(expected_)); !came) return came;
+  row_block own;
+  if (result<void> taken = take(own, row_use::sums, rows.size()); !taken) return taken;
+  if (result<void> issued = copy(rows, own.bytes); !issued) return issued;
+  std::size_t summed = 0;  // bytes in front, which have a sum
+  for (std::size_t k = 0; k < sequence_->sharers.size(); ++k) {
+    const std::span<const std::byte> one = k == sequence_->self ? own.bytes : received_[k].bytes;
+    const std::size_t both = std::min(summed, one.size());
+    if (both > 0)
+      if (result<void> added = noted(pool().memory().add(one.first(both), rows.first(both), plus)); !added) return added;
+    if (result<void> issued = copy(one.subspan(both), rows.subspan(both, one.size() - both)); !issued) return issued;
+    summed = std::max(summed, one.size());
+  }
+  give_back(own);
+  for (row_block& one : received_) give_back(one);
+  return success();
+}
+
+SLIMPACK_DECL result<void> row_exchange::opens(int layer, pass way, bool keeps, const char* what, std::int64_t count, std::size_t given) {
+  if (result<void> next = order_.opens(layer, way, keeps, what, count, given); !next) return next;
+  return noted(transfers_.next_turn());
+}
+
+SLIMPACK_DECL std::size_t row_exchange::owner_in(std::size_t round) const noexcept {
+  const std::size_t m = sequence_->sharers.size();
+  return (sequence_->self + m - round % m) % m;
+}
+
+SLIMPACK_DECL result<void> row_exchange::expect_rows(std::size_t round) {
+  const result<buffer*> made = room_for(row_use::rows, size(tokens_in(round)));
+  if (!made) return made.error();
+  coming_ = made.value();
+  return success();
+}
+
+SLIMPACK_DECL result<void> row_exchange::pass_on(buffer& out, buffer& in, receives& expected) {
+  const std::size_t to = (sequence_->self + 1) % sequence_->sharers.size();
+  const std::size_t from = owner_in(1);
+  if (sequence_->self < from)
+    if (result<void> sent = noted(transfers_.send(to, out)); !sent) return sent;
+  if (result<void> posted = noted(transfers_.receive(from, in.block.bytes, expected)); !posted) return posted;
+  return from < sequence_->self ? noted(transfers_.send(to, out)) : success();
+}
+
+}  // namespace slimpack::detail
+
+#endif
