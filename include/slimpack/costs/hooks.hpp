@@ -256,9 +256,8 @@ template <class Cost>
 /// The part that is asked instead of one: most parts of a model are alike, and are priced once.
 template <class Cost>
 [[nodiscard]] constexpr int like_of(const Cost& cost, int part) {
-  constexpr bool offers = requires { { cost.like(part) } -> std::same_as<int>; };
-  static_assert(offers || !detail::has_member_like<Cost>, "a cost model's like(int part) is public, const and gives int");
-  if constexpr (offers) return cost.like(part);
+  if constexpr (requires { { cost.like(part) } -> std::same_as<int>; }) return cost.like(part);
+  else static_assert(!detail::has_member_like<Cost>, "a cost model's like(int part) is public, const and gives int");
   return part;
 }
 

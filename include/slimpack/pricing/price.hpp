@@ -35,11 +35,10 @@ pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int par
   const int last = nth_place(p, parts - 1, parts);  // no message leaves the last part of a pass
   for (std::size_t i = 0; i < packs.size(); ++i) {
     const tokens size = size_of(packs[i]);
-    const std::size_t first = t.time.size();
     t.before.push_back(t.before.back() + size.value);
     for (int part = 0; part < parts; ++part) {
       const int like = like_of(cost, part);
-      t.time.push_back(like < part ? t.time[first + static_cast<std::size_t>(like)] : pack_time(cost, packs[i], p, part));
+      t.time.push_back(like < part ? t.time[t.time.size() - static_cast<std::size_t>(part - like)] : pack_time(cost, packs[i], p, part));
       t.message.push_back(part == last ? seconds{} : message_time(cost, size, p, part));
     }
   }

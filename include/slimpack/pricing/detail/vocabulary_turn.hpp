@@ -78,8 +78,8 @@ class vocabulary_turn {
   [[nodiscard]] int like(const Cost& cost, int part) const {
     if (turns(part)) return stages_;
     const int own = part_of(part), other = like_of(cost, own);
-    const std::size_t a = stage(own), b = stage(other);
-    if (share_.forward[a] != share_.forward[b] || share_.backward[a] != share_.backward[b]) return part;
+    for (const auto* const share : {&share_.forward, &share_.backward})
+      if ((*share)[stage(own)] != (*share)[stage(other)]) return part;
     return chunks_ == 1 ? other : other / stages_ * (stages_ + 1) + other % stages_;
   }
 

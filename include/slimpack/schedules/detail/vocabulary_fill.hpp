@@ -93,10 +93,7 @@ class vocabulary_fill {
 
   void begin() {
     states_.resize(works_.size() * stages_);
-    for (const workload& work : works_) {
-      number_.emplace_back(work);
-      arrival_.emplace_back(number_.back().size(), never);
-    }
+    for (const workload& work : works_) number_.emplace_back(work), arrival_.emplace_back(number_.back().size(), never);
     if (!apart_.empty()) ended_.assign(packs_.size() * static_cast<std::size_t>(on_.parts()), never);
   }
 
@@ -109,14 +106,11 @@ class vocabulary_fill {
     const flow_place place = place_of(i, stage, on_);
     if (const std::optional<flow_place> own = waits_on_stage(place, on_)) {
       const std::uint32_t pack = place.flow == flow::backward ? works_[g].turn[i.pack.value] : i.pack.value;
-      if (ran(s, *own) <= pack) return never;
+      const state& now = states_[s];  // of the packs that it has run there
+      if ((own->flow == flow::forward ? now.forwards : now.ran[static_cast<std::size_t>(own->flow)]) <= pack) return never;
     }
     each_before(place, on_, [&](flow_place from) { at = std::max(at, arrival_[g][number_[g](from, place, i.pack)]); });
     return at;
-  }
-  /// How many packs a place of the stage has run.
-  [[nodiscard]] std::uint32_t ran(std::size_t s, flow_place p) const {
-    return p.flow == flow::forward ? states_[s].forwards : states_[s].ran[static_cast<std::size_t>(p.flow)];
   }
 
   /// The row that a stage has next in its program, by the pack that stands for it.
@@ -185,10 +179,9 @@ class vocabulary_fill {
   void look(std::size_t s) {
     state& own = states_[s];
     const std::size_t g = s / stages_;
-    const program& code = programs_[g][s % stages_];
     const double next = next_ready(s);
     own.start = next;
-    if (next < never) own.next = code[own.at];
+    if (next < never) own.next = programs_[g][s % stages_][own.at];
     for (const flow f : ends) {
       const std::uint32_t pack = own.ran[static_cast<std::size_t>(f)];
       if (pack >= works_[g].of(pass_of(f)).size()) continue;
@@ -196,7 +189,7 @@ class vocabulary_fill {
       const bool at_once = own.start == own.free;  // nothing can run before what was found
       if (at_once && !is_first(f, own.next, false)) continue;
       const bool is_urgent = f == flow::output || f == flow::embedding || is_late(s, f);
-      if (at_once && !is_urgent) continue;
+      if (at_once && !is_urgent) continue;  // it would have to be sooner
       const instruction call = instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_);
       const double at = ready(s, call);
       if (at == never) continue;
@@ -233,13 +226,10 @@ class vocabulary_fill {
     const double start = states_[s].start;
     if (const std::optional<std::uint32_t> row = next.is_pass() ? next_row(s) : std::nullopt) static_cast<void>(ready_together(s, *row, &with));
     if (with.empty()) with.push_back(s);
-    std::vector<instruction> what;
+    const auto its = [&](std::size_t o) { return with.size() == 1 ? next : programs_[o / stages_][o % stages_][states_[o].at]; };
     double longest = 0;
-    for (const std::size_t o : with) {
-      what.push_back(with.size() == 1 ? next : programs_[o / stages_][o % stages_][states_[o].at]);
-      longest = std::max(longest, time_of(o / stages_, what.back(), o % stages_));
-    }
-    for (std::size_t k = 0; k < with.size(); ++k) end(with[k], what[k], start + longest);
+    for (const std::size_t o : with) longest = std::max(longest, time_of(o / stages_, its(o), o % stages_));
+    for (const std::size_t o : with) end(o, its(o), start + longest);
     look_again(s, next, with);
     return with.size();
   }
@@ -250,15 +240,10 @@ class vocabulary_fill {
   void look_again(std::size_t s, const instruction& ran, std::span<const std::size_t> with) {
     const std::size_t stage = s % stages_;
     const flow_place place = place_of(ran, static_cast<std::uint32_t>(stage), on_);
-    std::size_t receiver = stage;
-    switch (place.flow) {
-      case flow::forward:
-      case flow::embedding: receiver = (stage + 1) % stages_; break;
-      case flow::backward:
-      case flow::embedding_gradients: receiver = (stage + stages_ - 1) % stages_; break;
-      case flow::output: receiver = stages_ - 1; break;
-      case flow::output_weights: break;
-    }
+    const bool is_down = place.flow == flow::forward || place.flow == flow::embedding;
+    const bool is_up = place.flow == flow::backward || place.flow == flow::embedding_gradients;
+    const std::size_t beside = is_down ? (stage + 1) % stages_ : is_up ? (stage + stages_ - 1) % stages_ : stage;
+    const std::size_t receiver = place.flow == flow::output ? stages_ - 1 : beside;
     rows_.clear();
     const bool to_all = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
                         place == flow_place{flow::output, static_cast<std::uint32_t>(stages_) - 1};
