@@ -159,6 +159,7 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
       << share_of(count(outcome::bounded), "proven to be slower")
       << share_of(count(outcome::slower), "behind on their first batches")
       << share_of(count(outcome::too_long), "not tried since they fit with very many packs only")
+      << share_of(count(outcome::cramped), "not tried since memory leaves them little room")
       << share_of(count(outcome::too_large), "proven to exceed the memory")
       << share_of(count(outcome::no_room), "without a plan that fits the memory")
       << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried for lack of time")
