@@ -48,8 +48,9 @@ struct named {
       asked.by_estimates = true, asked.effort = {fast.nodes, fast.candidates, effort.largest};
     }
     result<plan> made = plan_named(asked, lengths, any_cost(cost));
-    const bool as_asked = !estimates && effort == s.options.effort;
-    if (made) made.value().origin = origin_of(s, planner, on, {as_asked ? s.options.effort_text : "fast", asked.by_estimates});
+    const bool as_asked = asked.effort == s.options.effort;
+    const bool is_look = asked.effort == shape_search{}.probe;
+    if (made) made.value().origin = origin_of(s, planner, on, {as_asked ? s.options.effort_text : is_look ? "look" : "fast", asked.by_estimates});
     return made;
   }
   template <class Cost>
