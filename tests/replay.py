@@ -168,6 +168,63 @@ def ties(plan):
     return tied
 
 
+def loans_of(plan, r):
+    """Loans of a replica: (lender, helper, queries, context), the first two as (stage, kind, pack, chunk)."""
+    def side(told):
+        return (told[0], *parse(told[1], plan["vpp"]))
+    return [(side(loan["lender"]), side(loan["helper"]), loan["queries"], loan["context"]) for loan in plan["replicas"][r].get("loans", [])]
+
+
+def lock_step(plan, side):
+    """When a stage runs what a pack runs on one chunk, by the interleaved order that all stages have, each one unit behind another."""
+    stage, kind, pack, chunk = side
+    stages, chunks = plan["stages"], plan["vpp"]
+    turn, behind = (chunk, stage) if kind == "F" else (chunks - 1 - chunk, stages - 1 - stage)
+    return (pack // stages * chunks + turn) * stages + pack % stages + behind
+
+
+def check_loans(plan):
+    """Stages lend each other attention in lock steps: to keys that the queries see, the oldest first and each once."""
+    for r, replica in enumerate(plan["replicas"]):
+        lent, helping, count = {}, set(), {}
+        for lender, helper, queries, context in loans_of(plan, r):
+            what = f"replica {r}: {lender[1]}{lender[2]} of stage {lender[0]}"
+            claim(lender[1] == helper[1] in "FB" and lender[0] != helper[0], f"{what} lends to another stage in the same pass")
+            step = lock_step(plan, lender)
+            claim(step == lock_step(plan, helper), f"{what} lends in one lock step")
+            claim(queries in replica["forward" if lender[1] == "F" else "backward"][lender[2]]["slices"], f"{what} lends for a slice of its own")
+            sequence, first, keys = context
+            claim(sequence == queries[0] and first == lent.get(lender, 0) and keys > 0 and first + keys <= queries[1],
+                  f"{what} lends the oldest keys first, each once, and all before its queries")
+            lent[lender] = first + keys
+            helping.add(helper)
+            count[lender[1], step] = count.get((lender[1], step), 0) + 1
+            claim(count[lender[1], step] < plan["stages"], f"{what}: a lock step has fewer loans than stages")
+        claim(not helping & set(lent), f"replica {r}: no stage lends and helps at the same time")
+
+
+def lend(plan, r, kind, times, slope, hop):
+    """Puts loans into the times of packs on parts: what attention takes moves, and messages of a hop each are waited for.
+
+    A helper has contexts before it begins, and queries while it attends to what lies before its own slices; a lender has the results a hop
+    after the helper's end. Slope is what a pair of a query and a key takes.
+    """
+    loans = [loan for loan in loans_of(plan, r) if loan[0][1] == kind[0].upper()]
+
+    def cell(side):
+        return side[2], side[3] * plan["stages"] + side[0]
+
+    for lender, helper, (_, _, queries), (_, _, keys) in loans:
+        times[cell(lender)] -= slope * queries * keys
+        times[cell(helper)] += slope * queries * keys
+    for helper in {loan[1] for loan in loans}:
+        before = slope * sum(begin * n for _, begin, n in plan["replicas"][r][kind][helper[2]]["slices"])
+        contexts = hop * sum(loan[1] == helper for loan in loans)
+        times[cell(helper)] = max(times[cell(helper)] + max(0, hop - before), contexts)
+    for lender in {loan[0] for loan in loans}:
+        times[cell(lender)] = max([times[cell(lender)]] + [times[cell(loan[1])] + hop for loan in loans if loan[0] == lender])
+
+
 def flat(times):
     """Times of stages, or of the chunks of stages."""
     return [one for told in times for one in (told if isinstance(told, list) else [told])]
@@ -175,7 +232,7 @@ def flat(times):
 
 def check_prices(plan):
     """Times of packs under costs::quadratic on each part: its share of the slices, a pack's overhead, that of a call for
-    each slice, and a hop to each other sharer for each row that the pack is in."""
+    each slice, a hop to each other sharer for each row that the pack is in, and what stages lend each other."""
     name, _, numbers = plan["cost"].partition(":")
     if name != "quadratic":
         return
@@ -186,6 +243,7 @@ def check_prices(plan):
         if plan["merges"] and plan["stages"] * plan["vpp"] == 1:
             return  # one part sends no messages, so that the file does not say what a hop takes
         for kind, of_linear, of_attention in (("forward", 1, 1), ("backward", backward_linear, backward_attention)):
+            expected = {}  # by pack and part
             for i, pack in enumerate(replica[kind]):
                 slices = sum(of_linear * linear * n + of_attention * attention * n * (begin + (n + 1) / 2) for _, begin, n in pack["slices"])
                 calls = overhead + call * len(pack["slices"])
@@ -194,11 +252,17 @@ def check_prices(plan):
                     if r in merge["replicas"]:
                         place = merge["replicas"].index(r)
                         time += sum(row[place] == i for row in merge[kind]) * (len(merge["replicas"]) - 1) * hops[0]
-                told = flat(pack["time"])
+                expected.update({(i, part): time for part in range(plan["stages"] * plan["vpp"])})
+            if replica.get("loans"):
+                lend(plan, r, kind, expected, of_attention * attention / plan["vpp"], hops[0])
+            for i, pack in enumerate(replica[kind]):
+                calls = overhead + call * len(pack["slices"])
+                told = {(stage, chunk): one for stage, own in enumerate(pack["time"]) for chunk, one in enumerate(own if isinstance(own, list) else [own])}
                 if "weight_time" in pack:  # a launch of its own
-                    told = [inputs + weights - calls for inputs, weights in zip(told, flat(pack["weight_time"]))]
-                for one in told:
-                    claim(close(one, time), f"replica {r}, {kind} pack {i}: {one} s, where its slices and rows take {time} s")
+                    told = {key: told[key] + weights - calls for key, weights in zip(told, flat(pack["weight_time"]))}
+                for (stage, chunk), one in told.items():
+                    time = expected[i, chunk * plan["stages"] + stage]
+                    claim(close(one, time), f"replica {r}, {kind} pack {i}: {one} s, where its slices, rows and loans take {time} s")
 
 
 def check_transfers(plan, programs, starts, ends, tied):
@@ -263,6 +327,11 @@ def simulate(plan):
     packs = [{kind: r["forward" if kind in FORWARD else "backward"] for kind in FORWARD + BACKWARD} for r in replicas]
     tokens = [{k: [sum(n for _, _, n in p["slices"]) for p in v] for k, v in own.items()} for own in packs]
     tied = ties(plan)
+    partners = {}  # (replica, stage, kind, pack, chunk) -> what runs together with it because one lends the other attention
+    for r in range(len(replicas)):
+        for lender, helper, _, _ in loans_of(plan, r):
+            partners.setdefault((r, *lender), []).append((r, *helper))
+            partners.setdefault((r, *helper), []).append((r, *lender))
     last_forward = [{} for _ in replicas]
     for r, own in enumerate(packs):
         for i, pack in enumerate(own["F"]):
@@ -337,32 +406,35 @@ def simulate(plan):
                     yield (kind, i, chunk * stages + stage) in end[r], r, i
 
     def run(r, stage):
-        """Runs the next instruction of a stage, and with it those of the other replicas of its row. False while it has to wait."""
+        """Runs the next instruction of a stage, and with it those of its row on other replicas, or those that it lends to. False while it has to wait."""
         kind, pack, chunk = programs[r][stage][next_[r][stage]]
         together = tied.get((kind, r, pack), {(kind, r, pack)})
-        for _, other, same in together:
-            if next_[other][stage] == len(programs[other][stage]) or programs[other][stage][next_[other][stage]] != (kind, same, chunk):
+        members = [(other, stage, kind, same, chunk) for _, other, same in together]
+        for member in members:
+            members += [partner for partner in partners.get(member, []) if partner not in members]
+        for other, where, *what in members:
+            if next_[other][where] == len(programs[other][where]) or programs[other][where][next_[other][where]] != tuple(what):
                 return False
-        starts_of = [ready(other, stage) for _, other, _ in together]
+        starts_of = [ready(other, where) for other, where, _, _, _ in members]
         if None in starts_of:
             return False
         before = [end[r][kind, pack, chunk * stages + stage] if ran else None for ran, r, pack in rows_before(kind, together, chunk, stage)]
         if None in before:
             return False
         starts_of += before
-        finish = max(starts_of) + max(duration(other, kind, same, stage, chunk) for _, other, same in together)
-        for _, other, same in together:
-            part = place_of(plan, kind, stage, chunk)
-            free[other][stage] = end[other][kind, same, part] = finish
+        finish = max(starts_of) + max(duration(other, of, same, where, at) for other, where, of, same, at in members)
+        for other, where, _, same, at in members:
+            part = place_of(plan, kind, where, at)
+            free[other][where] = end[other][kind, same, part] = finish
             starts.append(((other, kind, same, part), max(starts_of)))
             size = tokens[other][kind][same]
-            live[other][stage] += size if kind == "F" else 0
-            peak[other][stage] = max(peak[other][stage], live[other][stage] / chunks)
-            live[other][stage] -= ended[other][same] if kind == "F" else 0
+            live[other][where] += size if kind == "F" else 0
+            peak[other][where] = max(peak[other][where], live[other][where] / chunks)
+            live[other][where] -= ended[other][same] if kind == "F" else 0
             # A token is released at the end of B, or of W where there is one.
             last = kind == "W" or kind == "B" and "weight_time" not in packs[other]["B"][same]
-            live[other][stage] -= size if last else 0
-            next_[other][stage] += 1
+            live[other][where] -= size if last else 0
+            next_[other][where] += 1
         return True
 
     moved = True
@@ -464,6 +536,8 @@ def replay(plan):
                 claim(max(len(merge["forward"]), len(merge["backward"])) == 1, f"ring of sequence {merge['sequence']} is for one row")
     claim(len(plan["replicas"]) == plan["dp"], "one entry per replica")
     check_coverage(plan)
+    claim(plan["format"] == "slimpack-plan/2" or not any("loans" in replica for replica in plan["replicas"]), "loans are a field of slimpack-plan/2")
+    check_loans(plan)
     check_prices(plan)
     makespans, peaks = simulate(plan)
     for i, (replica, makespan, peak) in enumerate(zip(plan["replicas"], makespans, peaks)):

@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import replay  # noqa: E402
 
 DATA = pathlib.Path(__file__).parent.parent / "examples" / "data"
-PLANNERS = ["slimpack", "megatron", "dp_balanced", "karmarkar_karp", "chunked", "te_cp", "llama_cp", "hybrid_dp"]
+PLANNERS = ["slimpack", "megatron", "dp_balanced", "karmarkar_karp", "chunked", "slimpipe", "te_cp", "llama_cp", "hybrid_dp"]
 LISTS = ["gsm8k_sft", "azure_code_2023", "azure_chat_2023", "mooncake_conversation", "linux_source", "narrativeqa_stories"]
 QUADRATIC = ["--cost", "quadratic:1e-6,4.069e-11,2,2.5,6.4e-5", "--hop", "2.4e-5"]
 TRANSFORMER = ["--model", str(DATA / "models" / "llama-3.1-8b.json"), "--gpu", "h200"]
@@ -168,6 +168,32 @@ class Replay(unittest.TestCase):
         replica["message"]["partial"] = [[1.0, 3.0]]
         with self.assertRaisesRegex(replay.Wrong, "makespan 46.0 replays as 48.0"):
             replay.replay(made)
+
+    def test_stages_that_lend_each_other_attention(self):
+        for dp, pp, vpp, slices, lending, cost in [(1, 2, 1, 4, "level", QUADRATIC), (2, 4, 1, 8, "pairs", QUADRATIC), (1, 3, 2, 6, "level", QUADRATIC),
+                                                   (1, 4, 2, 16, "pairs", TRANSFORMER), (2, 4, 1, 8, "level", [*TRANSFORMER, "--vocabulary", "spread"])]:
+            with self.subTest(dp=dp, pp=pp, vpp=vpp, lending=lending):
+                made = self.replays(["--lengths", str(DATA / "lengths" / "mooncake_conversation.txt"), *cost, "--batch", "64", "--dp", str(dp),
+                                     "--pp", str(pp), "--vpp", str(vpp), "--planner", "slimpipe", "--slices", str(slices), "--lending", lending,
+                                     "--max-context", "32768", "--over-long", "truncate", "--quantum", "16", "--explain"])
+                self.assertTrue(all(replica["loans"] for replica in made["replicas"]))
+        first = made["replicas"][0]["loans"][0]
+        changes = {"keys that the queries do not see": lambda: first["context"].__setitem__(2, made["lengths"][first["context"][0]]),
+                   "another lock step": lambda: first["helper"].__setitem__(1, "F1"), "other queries": lambda: first["queries"].__setitem__(2, 1),
+                   "no loans": lambda: made["replicas"][0].pop("loans"), "to itself": lambda: first["helper"].__setitem__(0, first["lender"][0])}
+        for name, change in changes.items():
+            kept = json.dumps(made)
+            change()
+            with self.subTest(change=name), self.assertRaises(replay.Wrong):
+                replay.replay(made)
+            made = json.loads(kept)
+            first = made["replicas"][0]["loans"][0]
+        for asked, says in ((["--slices", "6"], "choose 4 or 8 slices"), (["--layers", "7,8,8,9"], "choose as many layers"), (["--pp", "1"], "2 stages or more")):
+            status, errors, _ = plan(["--lengths", str(DATA / "lengths" / "mooncake_conversation.txt"), *TRANSFORMER, "--batch", "64",
+                                      "--planner", "slimpipe", "--lending", "level", "--quantum", "16", *(["--pp", "4"] if "--pp" not in asked else []), *asked])
+            self.assertEqual(2, status)
+            self.assertIn(says, errors)
+            self.assertEqual(1, errors.count("\n"))
 
     def test_forward_and_backward_packs_differ(self):
         made = self.replays(["--lengths", str(DATA / "lengths" / "mooncake_conversation.txt"), *QUADRATIC, "--batch", "64", "--pp", "4"])

@@ -91,7 +91,7 @@ class Train(unittest.TestCase):
     def test_no_plan_changes_the_loss_curve(self):
         expected = self.reference()
         self.assertLess(expected[-1], expected[0])
-        for planner in "slimpack megatron dp_balanced karmarkar_karp chunked".split():
+        for planner in "slimpack megatron dp_balanced karmarkar_karp chunked slimpipe".split():
             for shape in ("--dp 2 --pp 2", "--pp 4", "--pp 2 --vpp 2"):
                 with self.subTest(planner=planner, shape=shape):
                     self.assert_same_curve(expected, self.losses(*EXACT, "--planner", planner, *shape.split()))
@@ -99,6 +99,20 @@ class Train(unittest.TestCase):
             for shape in ("--dp 2 --pp 2", "--dp 3", "--dp 2 --pp 2 --vpp 2"):
                 with self.subTest(planner=planner, shape=shape):
                     self.assert_same_curve(expected, self.losses(*EXACT, "--planner", planner, *shape.split()))
+
+    def test_stages_lend_each_other_attention(self):
+        expected = self.reference()
+        for shape, ranks in (("--pp 2 --slices 4 --lending level", 0), ("--pp 4 --lending level", 0), ("--pp 2 --vpp 2 --slices 4 --lending pairs", 0),
+                             ("--pp 2 --lending level", 2)):
+            with self.subTest(shape=shape, ranks=ranks):
+                if ranks and not MPIRUN:
+                    continue
+                rows, said = self.trains(*EXACT, "--planner", "slimpipe", "--quantum", "4", *shape.split(), ranks=ranks)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                self.assertGreater(sum(int(row["loan_messages"]) for row in rows), 0)
+                self.assertTrue(all(int(row["loans_agree"]) for row in rows))
+                self.assertRegex(said, r"stages lent each other attention in \d of 8 steps .* bytes and messages as predicted in 8 of 8 steps")
+        self.fails(2, ["choose 4 or 8 slices"], *EXACT, "--planner", "slimpipe", "--pp", "4", "--slices", "6", "--lending", "level")
 
     @unittest.skipUnless(MPIRUN, "mpirun not found")
     def test_nor_do_processes(self):

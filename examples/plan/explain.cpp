@@ -3,12 +3,17 @@
 #include "memory_split.hpp"
 #include "texts.hpp"
 
+#include <slimpack/core/lending/detail/lock_steps.hpp>
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/costs/hooks.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <ostream>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace cli {
@@ -44,6 +49,26 @@ std::optional<seconds> frame_floor(const setting& s, const plan& p, std::span<co
   return std::min(here, work * (1 / (ranks * p.shape.tensor * p.shape.context)));
 }
 
+bool lends(const plan& p) {
+  return std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); });
+}
+
+/// How much attention stages lend each other.
+std::string lending_of(const plan& p) {
+  std::size_t loans = 0, lending = 0, steps = 0;
+  double lent = 0, pairs = 0;
+  for (const replica_plan& r : p.replicas) {
+    if (r.partition.forward.empty()) continue;
+    const slimpack::detail::lock_steps lock(r.partition.forward.size(), p.shape);
+    std::set<std::pair<pass, std::size_t>> those;
+    for (const loan& l : r.loans) those.insert({l.pass(), lock.step_of(l.lender.what, l.lender.stage)}), lent += l.pairs(), ++loans;
+    for (const slice& s : r.partition.forward.slices()) pairs += 2 * s.pairs() * p.shape.parts();
+    lending += those.size(), steps += 2 * lock.size();
+  }
+  return "stages lend each other attention in " + std::to_string(lending) + " of " + std::to_string(steps) + " lock steps, " + percent(lent / pairs, 1) +
+         " of it in " + std::to_string(loans) + " loans";
+}
+
 }  // namespace
 
 std::string losses_of(const plan& p) {
@@ -72,6 +97,8 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   out << "packs: their overheads, the loss of short slices, and what cuts make a context-parallel ring wait for;\n"
          "communication: that nothing hides, exchanges of shared sequences and the reduction of gradients;\n"
          "imbalance: stages that are idle since another has more to do; waiting: all other idle time.\n";
+  for (const row& r : rows)
+    if (r.plan && lends(r.plan.value())) out << r.planner << ": " << lending_of(r.plan.value()) << ".\n";
   const plan& first = rows.front().plan.value();
   print_memory(out, s, rows.front());
   out << "No plan on this layout is faster than " << time_of(first.lower_bound) << ".\n";

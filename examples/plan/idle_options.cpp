@@ -23,6 +23,9 @@ void check_planners(const CLI::App& app, const options& o) {
     throw bad_usage{"--backward-cuts forward is for the planner slimpack; " + o.planner + " cuts as it always does: leave it out"};
   if (o.call > slimpack::seconds{} && plans_with(o, "milp"))
     throw bad_usage{"--call-overhead is not in the model of the planner milp: leave it out, or that planner"};
+  for (const char* const name : {"--slices", "--lending"})
+    if (given(name) && !plans_with(o, "slimpipe"))
+      throw bad_usage{std::string(name) + " is for the planner slimpipe, which is not asked: give --planner slimpipe, or leave it out"};
   // Other planners than these two put each sequence on one replica, by rules of their own.
   const bool divides = plans_with(o, "slimpack") || plans_with(o, "milp");
   for (const char* const name : {"--sharers", "--exchange", "--divide"})

@@ -156,6 +156,8 @@ void resolve_trainer(options& o, const CLI::App& app) {
     throw needs("--weight-gradients apart", "weights-apart", "--weight-gradients");
   if (o.layout.shape.vocabulary == slimpack::vocabulary::spread && !can.spread_vocabulary)
     throw needs("--vocabulary spread", "spread-vocabulary", "--vocabulary");
+  if (o.lending != slimpack::attention_lending::none && !can.lends_attention)
+    throw needs(std::string("--lending ") + name_of(o.lending), "lends-attention", "--lending");
   if (const std::optional<slimpack::exchange> by = exchange_of(o.planner); by && !can.exchanges.contains(*by))
     throw needs("--planner " + o.planner, *by == slimpack::exchange::keep ? "shares-rows" : std::string(slimpack::name_of(*by)), "--planner");
   const std::string again = name_of(o.layout.recompute);
@@ -235,7 +237,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.set_version_flag("--version", "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
                                         std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                        "Print the version and exit");
-  std::string vocabulary = "last", runs_on = "packflow";
+  std::string vocabulary = "last", lending = "none", runs_on = "packflow";
   app.set_config("--config", "", "Read options from a file, TOML or INI: pp = 8; those typed here lead")->type_name("FILE");
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.add_option_function<std::string>(
@@ -339,14 +341,19 @@ std::variant<options, int> parse(int argc, char** argv) {
       "OVERHEAD [measured, where there are tables of the GPU; else transformer]");
 
   add(planning, "--planner", o.planner, "NAME",
-      "slimpack, megatron, dp_balanced, karmarkar_karp or chunked; te_cp, llama_cp, hybrid_dp or zeppelin, context parallelism\n"
+      "slimpack, megatron, dp_balanced, karmarkar_karp, chunked or slimpipe; te_cp, llama_cp, hybrid_dp or zeppelin, context parallelism\n"
       "over the replicas; milp, where CBC was there, which improves on slimpack's plans of up to 8 slices and leaves others as\n"
       "they are [slimpack]");
   auto* compare_option =
       add(planning, "--compare", compare, "NAME,...", "More planners for the table, comma between them")->join(',');
+  add(planning, "--slices", o.slices, "N", "Slices of a row of slimpipe, a multiple of --pp where stages lend [as many as --pp]")->check(degree);
+  add(planning, "--lending", lending, "HOW",
+      "Attention that stages of slimpipe lend each other: none; pairs, whole slices from the most to the least loaded; level, to\n"
+      "the mean [none]")
+      ->check(CLI::IsMember({"none", "pairs", "level"}));
   add(planning, "--trainer", runs_on, "WHICH",
       "What the trainer can run: packflow, all of it; plain, nothing of it; or a list of shares-rows, queries, ring, chunks,\n"
-      "weights-apart, spread-vocabulary, and of what backward computes again: attention, selective, full. Nothing else is\n"
+      "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: attention, selective, full. Nothing else is\n"
       "planned [packflow]");
   add(planning, "--effort", effort, "EFFORT",
       "How long to search: fast, normal or high; look, which is less, as --auto first looks at a layout [normal]")
@@ -465,6 +472,8 @@ std::variant<options, int> parse(int argc, char** argv) {
                      given(vpp_option),
                      given(recompute_option),
                      given(vocabulary_option)};
+    for (const slimpack::attention_lending how : slimpack::all_attention_lending)
+      if (lending == name_of(how)) o.lending = how;
     if (vocabulary == "spread") shape.vocabulary = slimpack::vocabulary::spread;
     resolve_layers(o, given(layers_option) ? std::optional(layers) : std::nullopt);
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,

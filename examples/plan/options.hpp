@@ -3,6 +3,7 @@
 
 #include "trainer.hpp"
 
+#include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/model/routing.hpp>
 #include <slimpack/costs/quadratic.hpp>
@@ -70,6 +71,8 @@ struct options {
   cli::trainer trainer{};  ///< that is to run the plan
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
+  int slices{0};                 ///< of a row of slimpipe; 0: as many as there are stages
+  slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   std::string effort_text;
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};

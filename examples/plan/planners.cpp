@@ -90,6 +90,7 @@ result<plan> plan_named(const request& asked, std::span<const tokens> lengths, c
         std::optional<result<plan>> baseline =
             baselines::with_named(asked.planner, asked.shape, asked.context, [&](auto recipe) {
               if constexpr (requires { recipe.solver.zone; }) recipe.solver.zone = asked.zone;
+              if constexpr (requires { recipe.solver.lending; }) recipe.solver.slices = asked.slices, recipe.solver.lending = asked.lending;
               return planner{asked.shape, recipe.slicer, cost, recipe.solver, recipe.schedule}(lengths, asked.stop);
             });
         if (baseline) return *std::move(baseline);

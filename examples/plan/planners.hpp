@@ -2,6 +2,7 @@
 #define SLIMPACK_EXAMPLES_PLAN_PLANNERS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/profiled.hpp>
@@ -36,6 +37,8 @@ struct request {
   std::string planner;
   slimpack::shape shape;
   slimpack::tokens context;  ///< of packs of baselines that share nothing; 0: the longest sequence
+  int slices{0};             ///< of a row of slimpipe; 0: as many as there are stages
+  slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
   slimpack::solvers::search_budget effort;
   std::stop_token stop{};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none

@@ -286,6 +286,8 @@ request request_of(const setting& s, const std::string& planner, const shapes::l
   return {.planner = planner,
           .shape = on.shape,
           .context = o.max_context.value_or(tokens{0}),
+          .slices = o.slices,
+          .lending = o.lending,
           .effort = o.effort,
           .most_sharers = o.sharers,
           .exchanges = o.exchanges,

@@ -14,7 +14,7 @@ bool trainer::recomputes(slimpack::costs::recompute what) const {
 
 const std::vector<std::string>& trainer_words() {
   static const std::vector<std::string> words{"packflow", "plain", "shares-rows", "queries", "ring", "chunks", "weights-apart",
-                                              "spread-vocabulary", "attention", "selective", "full"};
+                                              "spread-vocabulary", "lends-attention", "attention", "selective", "full"};
   return words;
 }
 
@@ -22,6 +22,7 @@ trainer trainer_named(const std::string& text) {
   trainer all;
   if (text == "packflow") return all;
   trainer can{.exchanges = slimpack::exchange_set::none(), .chunks = false, .weights_apart = false, .spread_vocabulary = false,
+              .lends_attention = false,
               .recompute = {recompute::none}};
   if (text == "plain") return can;
   for (const std::string& word : split(text, ',')) {
@@ -37,12 +38,14 @@ trainer trainer_named(const std::string& text) {
       can.weights_apart = true;
     else if (word == "spread-vocabulary")
       can.spread_vocabulary = true;
+    else if (word == "lends-attention")
+      can.lends_attention = true;
     else if (const auto kind = std::find_if(all.recompute.begin() + 1, all.recompute.end(), [&](recompute r) { return word == name_of(r); });
              kind != all.recompute.end())
       can.recompute.push_back(*kind);
     else
       throw bad_usage{"--trainer '" + text + "' is not packflow, plain, or a list of shares-rows, queries, ring, chunks, weights-apart, "
-                      "spread-vocabulary, attention, selective and full"};
+                      "spread-vocabulary, lends-attention, attention, selective and full"};
   }
   return can;
 }

@@ -15,6 +15,7 @@ struct trainer {
   bool chunks{true};                                                ///< virtual stages
   bool weights_apart{true};                                         ///< weight gradients
   bool spread_vocabulary{true};
+  bool lends_attention{true};                                       ///< between stages
   std::vector<slimpack::costs::recompute> recompute{slimpack::costs::recompute::none, slimpack::costs::recompute::attention,
                                                     slimpack::costs::recompute::selective, slimpack::costs::recompute::full};
 

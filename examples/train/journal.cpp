@@ -137,6 +137,14 @@ void journal::summarize(std::size_t run) const {
          << amount({median(over(steps_, run, [](const step_figures& f) { return f.predicted_exchanged.value; }))})
          << " (medians); bytes as predicted in " << agree << " of " << steps_.size() << " steps\n";
   }
+  const auto lent = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].loan_messages > 0; });
+  if (lent > 0) {
+    const auto agree = std::count_if(steps_.begin(), steps_.end(), [&](const auto& runs) { return runs[run].loans_agree; });
+    out_ << "                stages lent each other attention in " << lent << " of " << steps_.size() << " steps and sent "
+         << amount({median(over(steps_, run, [](const step_figures& f) { return f.lent.value; }))}) << " in "
+         << static_cast<std::int64_t>(median(over(steps_, run, [](const step_figures& f) { return static_cast<double>(f.loan_messages); })))
+         << " messages a step (medians); bytes and messages as predicted in " << agree << " of " << steps_.size() << " steps\n";
+  }
   std::size_t apart = 0;
   std::size_t backwards = 0;
   for (const auto& runs : steps_) apart += runs[run].apart, backwards += runs[run].backwards;
@@ -165,13 +173,13 @@ void journal::summarize(std::size_t run) const {
 void journal::write_log(std::ostream& out) const {
   out << std::setprecision(std::numeric_limits<double>::max_digits10)
       << "step,planner,loss,tokens,measured_s,predicted_s,bubble,peak_bytes,predicted_peak_bytes,peaks_agree,exchanged_bytes,predicted_exchanged_bytes,"
-         "backward_packs,packs_apart\n";
+         "backward_packs,packs_apart,lent_bytes,loan_messages,loans_agree\n";
   for (std::size_t s = 0; s < steps_.size(); ++s)
     for (const step_figures& f : steps_[s])
       out << s << ',' << f.planner << ',' << f.loss << ',' << f.processed.value << ',' << f.measured.value << ','
           << f.predicted.value << ',' << f.bubble << ',' << f.peak.value << ',' << f.predicted_peak.value << ','
           << f.peaks_agree << ',' << f.exchanged.value << ',' << f.predicted_exchanged.value << ',' << f.backwards << ','
-          << f.apart << '\n';
+          << f.apart << ',' << f.lent.value << ',' << f.loan_messages << ',' << f.loans_agree << '\n';
 }
 
 }  // namespace train

@@ -12,6 +12,7 @@
 #include <slimpack/profiling/stage_profile.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <span>
 #include <string>
@@ -34,6 +35,9 @@ struct step_figures {
   slimpack::bytes predicted_exchanged;  ///< from the plan
   std::size_t backwards{};              ///< backward packs of all replicas
   std::size_t apart{};                  ///< those of them whose weight gradients ran apart
+  slimpack::bytes lent;                 ///< sent for attention that stages lend each other, by all ranks
+  std::int64_t loan_messages{};         ///< in so many messages
+  bool loans_agree{};                   ///< both as the plan says, on every rank
 };
 
 /// What rank 0 tells of a training: a line per step, a summary, and a file with all digits.

@@ -4,6 +4,8 @@
 #include "journal.hpp"
 
 #include <slimpack/core/plan.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
+#include <slimpack/executors/lending/loan_traffic.hpp>
 #include <slimpack/executors/row_format.hpp>
 #include <slimpack/executors/row_traffic.hpp>
 #include <slimpack/executors/step_report.hpp>
@@ -34,6 +36,10 @@ struct measured_step {
     double predicted_peak{};
     double exchanged{};            ///< bytes sent to those that share sequences with it
     double predicted_exchanged{};
+    double lent{};                 ///< bytes sent for attention that stages lend each other
+    double predicted_lent{};
+    double loan_messages{};
+    double predicted_loan_messages{};
     double makespan{};             ///< of its replica, and the reduction of gradients, as planned
     double idle{};                 ///< 1: its replica runs no sequence
     double instructions{};         ///< of its program
@@ -44,16 +50,17 @@ struct measured_step {
   std::vector<figures_of_rank> ranks;
 
   /// Every rank's figures to all ranks.
-  /// Requires  p: whole, or the part of this rank's group; rates: of activations alone, by stage; rows: by stage and chunk
+  /// Requires  p: whole, or the part of this rank's group; rates: of activations alone, by stage; rows, loans: by stage and chunk
   /// Errors    those of the transport
   template <class Transport>
   [[nodiscard]] static slimpack::result<measured_step> gather(const slimpack::plan& p,
                                                               const slimpack::step_report& report, slimpack::bytes peak,
                                                               const std::vector<slimpack::memory_rates>& rates,
                                                               const std::vector<std::vector<slimpack::row_format>>& rows,
+                                                              const std::vector<std::vector<slimpack::loan_format>>& loans,
                                                               Transport& transport) {
     measured_step step;
-    const figures_of_rank own = figures_of(p, static_cast<std::size_t>(transport.rank()), report, peak, rates, rows);
+    const figures_of_rank own = figures_of(p, static_cast<std::size_t>(transport.rank()), report, peak, rates, rows, loans);
     step.ranks.resize(static_cast<std::size_t>(transport.size()));
     if (slimpack::result<void> gathered = slimpack::all_gather(transport, std::as_bytes(std::span(&own, 1)),
                                                                std::as_writable_bytes(std::span(step.ranks)));
@@ -74,6 +81,8 @@ struct measured_step {
       one.elapsed = {step.ranks[rank].elapsed};
       one.reduce = {step.ranks[rank].reduce};
       one.exchanged = {step.ranks[rank].exchanged};
+      one.lent = {step.ranks[rank].lent};
+      one.loan_messages = static_cast<std::int64_t>(step.ranks[rank].loan_messages);
       one.timeline.clear();
       for (std::size_t i = 0; i < static_cast<std::size_t>(step.ranks[rank].instructions); ++i)
         one.timeline.push_back({{}, {all[rank * times.size() + 2 * i]}, {all[rank * times.size() + 2 * i + 1]}});
@@ -97,13 +106,16 @@ struct measured_step {
   [[nodiscard]] step_figures figures(const slimpack::plan& p) const {
     step_figures f{
         p.planner, reports.front().loss_sum, reports.front().processed, reports.front().step, {}, 0, {}, {},
-        true, {}, {}, 0, 0};
+        true, {}, {}, 0, 0, {}, 0, true};
     double busy = 0;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const figures_of_rank& one = ranks[rank];
       f.predicted = std::max(f.predicted, slimpack::seconds{one.makespan});
       f.exchanged += slimpack::bytes{one.exchanged};
       f.predicted_exchanged += slimpack::bytes{one.predicted_exchanged};
+      f.lent += slimpack::bytes{one.lent};
+      f.loan_messages += static_cast<std::int64_t>(one.loan_messages);
+      f.loans_agree = f.loans_agree && one.lent == one.predicted_lent && one.loan_messages == one.predicted_loan_messages;
       f.backwards += static_cast<std::size_t>(one.backwards);
       f.apart += static_cast<std::size_t>(one.apart);
       for (const slimpack::timed_instruction& t : reports[rank].timeline) busy += (t.end - t.begin).value;
@@ -124,7 +136,8 @@ struct measured_step {
   [[nodiscard]] static figures_of_rank figures_of(const slimpack::plan& p, std::size_t rank,
                                                   const slimpack::step_report& report, slimpack::bytes peak,
                                                   const std::vector<slimpack::memory_rates>& rates,
-                                                  const std::vector<std::vector<slimpack::row_format>>& rows) {
+                                                  const std::vector<std::vector<slimpack::row_format>>& rows,
+                                                  const std::vector<std::vector<slimpack::loan_format>>& loans) {
     const auto stages = static_cast<std::size_t>(p.shape.stages);
     const std::size_t replica = rank / stages, stage = rank % stages;
     const slimpack::replica_plan& r = p.replicas[replica];
@@ -136,12 +149,18 @@ struct measured_step {
         slimpack::simulators::shared_rows(p.merges, packs_of, static_cast<std::uint32_t>(replica)), work);
     const slimpack::executors::row_traffic sent =
         slimpack::executors::row_traffic_of(p, static_cast<int>(rank), rows[stage]).value();
+    const slimpack::executors::loan_traffic lent =
+        slimpack::executors::loan_traffic_of(r.loans, static_cast<std::uint32_t>(stage), loans[stage]);
     return {report.elapsed.value,
             report.reduce.value,
             peak.value,
             slimpack::simulators::peak_memory(work, r.programs)[stage],
             report.exchanged.value,
             static_cast<double>(sent.bytes.forward + sent.bytes.backward),
+            report.lent.value,
+            static_cast<double>(lent.bytes.forward + lent.bytes.backward),
+            static_cast<double>(report.loan_messages),
+            static_cast<double>(lent.messages.forward + lent.messages.backward),
             (r.makespan + p.reduce_time).value,
             r.sequences.empty() ? 1.0 : 0.0,
             static_cast<double>(program_of(p, rank).size()),

@@ -93,7 +93,7 @@ void check(const options& o) {
 
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
-  std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", where = "last", divide = cli::dividers[0],
+  std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", lending = "none", where = "last", divide = cli::dividers[0],
               exchange = cli::exchanges[0], reduction = "overlapped", memory;
   fs::path json, trace, timeline, log, held_out, profile;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
@@ -155,13 +155,16 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(ranks, "--time-out", o.time_out.value, "SECONDS", "Longest that a rank waits for another [60]")
       ->check(CLI::Range(0.001, 1e6));
 
-  add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, te_cp, llama_cp, hybrid_dp or zeppelin [slimpack]")
+  add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, te_cp, llama_cp, hybrid_dp or zeppelin [slimpack]")
       ->check(planner);
   add(planning, "--compare", o.compare, "NAME,...",
       "Planners to run each batch with as well, comma between them; their gradients are dropped")
       ->take_all()
       ->delimiter(',')
       ->check(planner);
+  add(planning, "--slices", o.slices, "N", "Slices of a row of slimpipe, a multiple of --pp where stages lend [as many as --pp]")->check(degree);
+  add(planning, "--lending", lending, "HOW", "Attention that stages of slimpipe lend each other: none, pairs or level [none]")
+      ->check(CLI::IsMember({"none", "pairs", "level"}));
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
       ->check(CLI::IsMember({"fast", "normal", "high"}));
   add(planning, "--weight-gradients", weights, "WHEN",
@@ -222,6 +225,11 @@ std::variant<options, int> parse(int argc, char** argv) {
     o.exchanges = cli::exchanges_named(exchange);
     if (reduction == "exposed") o.reduction = slimpack::costs::reduction::exposed;
     if (where == "spread") o.shape.vocabulary = slimpack::vocabulary::spread;
+    for (const slimpack::attention_lending how : slimpack::all_attention_lending)
+      if (lending == name_of(how)) o.lending = how;
+    if (o.planner != "slimpipe" && std::find(o.compare.begin(), o.compare.end(), "slimpipe") == o.compare.end())
+      for (const char* const name : {"--slices", "--lending"})
+        if (app.get_option(name)->count() > 0) throw bad_usage{std::string(name) + " is for the planner slimpipe: give --planner slimpipe, or leave it out"};
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (*memory_option) o.shape.memory = cli::memory_of(memory);
     if (*reduction_option && o.cost_text != "measured")

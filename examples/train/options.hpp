@@ -3,6 +3,7 @@
 
 #include "model/config.hpp"
 
+#include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
@@ -44,6 +45,8 @@ struct options {
 
   std::string planner{"slimpack"};
   std::vector<std::string> compare;
+  int slices{0};             ///< of a row of slimpipe; 0: as many as there are stages
+  slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
   slimpack::costs::reduction reduction{};  ///< of gradients over replicas

@@ -61,6 +61,7 @@ class trainer {
     for (int stage = 0; stage < o.shape.stages; ++stage) {
       rates_.push_back(model_stage<T>::rates(o.model, o.shape, stage));
       rows_.push_back(model_stage<T>::rows(o.model, o.shape, stage));
+      loans_.push_back(model_stage<T>::loans(o.model, o.shape, stage));
     }
   }
   trainer(const trainer&) = delete;  // its stage reads its batch
@@ -203,7 +204,7 @@ class trainer {
       observed_.insert(observed_.end(), seen.value().begin(), seen.value().end());
     }
     slimpack::result<measured_step> told =
-        measured_step::gather(p, ran.value(), stage_.peak(), rates_, rows_, transport_);
+        measured_step::gather(p, ran.value(), stage_.peak(), rates_, rows_, loans_, transport_);
     if (!told) return stop(told.error());
     figures.push_back(told.value().figures(p));
     measured_.push_back(std::move(told).value());
@@ -237,6 +238,8 @@ class trainer {
     return {.planner = planner,
             .shape = options_.shape,
             .context = options_.max_context,
+            .slices = options_.slices,
+            .lending = options_.lending,
             .effort = options_.effort,
             .most_sharers = options_.sharers,
             .exchanges = options_.exchanges,
@@ -342,6 +345,7 @@ class trainer {
   std::vector<slimpack::profiling::observation> observed_;   // by this rank, until the step of --refit
   std::vector<slimpack::memory_rates> rates_;                 // of activations, by stage
   std::vector<std::vector<slimpack::row_format>> rows_;       // by stage and chunk
+  std::vector<std::vector<slimpack::loan_format>> loans_;     // likewise
   std::vector<slimpack::plan> plans_;                         // of the last step, by planner; or this rank's parts of them
   std::vector<measured_step> measured_;                       // and how they ran
 };

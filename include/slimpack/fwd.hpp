@@ -15,6 +15,7 @@ struct replica_plan;
 struct rank_plan;
 struct rank_time;
 struct merge;
+struct loan;
 struct piece;
 struct step_outline;
 struct step_report;
@@ -56,6 +57,7 @@ struct megatron;
 struct dp_balanced;
 struct karmarkar_karp;
 struct chunked;
+struct slimpipe;
 struct context_parallel;
 template <class Solver>
 struct refined;

@@ -10,6 +10,10 @@
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
+#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/micropack.hpp>
@@ -44,6 +48,7 @@
 #include <slimpack/costs/network/collective.hpp>
 #include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/costs/network/collective_table.hpp>
+#include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/placement.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
@@ -62,6 +67,9 @@
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
+#include <slimpack/executors/lending/loan_traffic.hpp>
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
@@ -76,6 +84,7 @@
 #include <slimpack/fwd.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/planner_for.hpp>
+#include <slimpack/pricing/lend.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/rank_time_of.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -141,6 +150,7 @@
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/baselines/slimpipe.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/solvers/hooks.hpp>

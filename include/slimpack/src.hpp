@@ -8,9 +8,11 @@
 #endif
 
 #include <slimpack/core/impl/plan_hash.ipp>
+#include <slimpack/core/lending/impl/loans_of.ipp>
 #include <slimpack/executors/impl/call_check.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
+#include <slimpack/executors/impl/loan_exchange.ipp>
 #include <slimpack/executors/impl/messages.ipp>
 #include <slimpack/executors/impl/row_exchange.ipp>
 #include <slimpack/executors/impl/row_order.ipp>
@@ -26,9 +28,11 @@
 #include <slimpack/pricing/impl/price.ipp>
 #include <slimpack/pricing/impl/time_faults.ipp>
 #include <slimpack/schedules/impl/list.ipp>
+#include <slimpack/schedules/impl/lock_step_calls.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>
 #include <slimpack/simulators/bounds/impl/batch_quanta.ipp>
 #include <slimpack/simulators/graph/impl/joint.ipp>
+#include <slimpack/simulators/graph/impl/lending_tasks.ipp>
 #include <slimpack/simulators/graph/impl/task_graph.ipp>
 #include <slimpack/simulators/graph/impl/tied_packs.ipp>
 #ifdef __cpp_exceptions

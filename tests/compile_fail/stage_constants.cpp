@@ -1,6 +1,6 @@
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/sharing.hpp>
-#include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/hooks.hpp>
 
 // Constants that would be taken for not given: one that is no constant, and one of another type.
 struct cuts_anywhere {

@@ -48,6 +48,22 @@ struct exact_batch {
     testing::generator random(seed);
     quantum = {random.between(1, 9)};
     lengths = awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));
+    make(random);
+  }
+  /// Of these lengths.
+  exact_batch(std::uint64_t seed, const train::config& of, tokens cut_at, std::vector<tokens> long_each)
+      : model(of), quantum(cut_at), lengths(std::move(long_each)) {
+    testing::generator random(seed);
+    make(random);
+  }
+  exact_batch(const exact_batch&) = delete;  // documents() refers to it
+
+  [[nodiscard]] train::documents documents() const {
+    return [this](sequence_id s) { return std::span<const std::uint8_t>(texts[s.value]); };
+  }
+
+ private:
+  void make(testing::generator& random) {
     double valid = 0;
     for (const tokens length : lengths) {
       texts.emplace_back();
@@ -68,12 +84,8 @@ struct exact_batch {
     for (std::size_t t = 0; t < weights.tensors().size(); ++t)
       gradients[weights.tensors()[t].name].assign(weights.gradients(t).begin(), weights.gradients(t).end());
   }
-  exact_batch(const exact_batch&) = delete;  // documents() refers to it
 
-  [[nodiscard]] train::documents documents() const {
-    return [this](sequence_id s) { return std::span<const std::uint8_t>(texts[s.value]); };
-  }
-
+ public:
   /// Runs this rank's stage of a plan. Returns the largest relative error of a tensor's gradient (norm of the difference
   /// over norm), or 100 times that of the loss: what holds gradients to 1e-11 holds the loss to 1e-13. Then evaluates by the plan,
   /// where that can be: 1 if its loss has not the step's bits, or it leaves something.

@@ -11,8 +11,14 @@
 #include "rotary.hpp"
 #include "swiglu.hpp"
 
+#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
+
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace train {
@@ -49,6 +55,13 @@ class layer {
     return std::vector<std::size_t>(2, static_cast<std::size_t>(c.kv_width()));
   }
 
+  /// What stages that lend each other attention send in each of so many layers.
+  [[nodiscard]] static slimpack::loan_format loans(const config& c, int layers) {
+    const auto of = [](std::int64_t width, bool of_keys) { return slimpack::loan_message{{width, slimpack::element_of<T>}, of_keys}; };
+    const slimpack::loan_message kv = of(c.kv_width(), true), row = of(c.hidden, false), sum = of(c.heads, false);
+    return {layers, {{kv, kv}, {kv, kv, row, row, sum}}, {{row}, {row}}, {{row, sum}, {row, kv, kv}}};
+  }
+
   /// Shapes    `index`: of this layer in its part; its weights begin at tensor `first`
   layer(const config& c, parameters<T>& weights, std::size_t first, std::size_t index)
       : config_(c), index_(index), attention_norm_(weights[first + attention_gain], c.eps),
@@ -57,6 +70,7 @@ class layer {
         up_(weights[first + up]), down_(weights[first + down]), attention_(c), rotary_(c) {}
 
   [[nodiscard]] matrix<T> forward(pack_rows<T>& pack, const matrix<T>& x) {
+    for (std::size_t i = 0; i < pack.lent().size(); ++i) pack.offer(number(), i, {lent(pack, pack.lent()[i], keys), lent(pack, pack.lent()[i], values)});
     pack.write({index_, input}, x);
     const matrix<T> normed = attention_norm_.forward(x);
     matrix<T> q = query_.forward(normed);
@@ -67,6 +81,7 @@ class layer {
     });
     pack.write({index_, queries}, q);
     pack.write({index_, keys}, k);
+    for (std::size_t i = 0; i < pack.lent().size(); ++i) pack.ask(number(), i, {asking(pack, pack.lent()[i], q)});
     const matrix<T> v = value_.forward(normed);
     pack.write({index_, values}, v);
     pack.share(number(), {index_, keys}, {index_, values});
@@ -78,6 +93,13 @@ class layer {
                          o.middleRows(row, size), lse.middleRows(row, size));
     });
     if (pack.goes_round()) round_forward(pack, q, o, lse);
+    help_forward(pack);
+    for (std::size_t i = 0; i < pack.lent().size(); ++i) {
+      const slimpack::loan& l = pack.lent()[i];
+      const Index row = pack.row_of(l), size = l.queries.length.value;
+      const auto came = pack.collect(number(), i);
+      attention_.merge(view(came[0], size), view(came[1], size), o.middleRows(row, size), lse.middleRows(row, size));
+    }
     pack.write({index_, attended}, o);
     pack.write({index_, log_sum_exp}, lse);
     const matrix<T> sum = x + out_.forward(o);
@@ -156,14 +178,19 @@ class layer {
 
   void backward_of_attention(pack_rows<T>& pack, matrix<T>& dx) {
     const matrix<T> o = pack.read({index_, attended}, config_.hidden);
+    const matrix<T> q = pack.read({index_, queries}, config_.hidden);
+    const matrix<T> lse = pack.read({index_, log_sum_exp}, config_.heads);
+    for (std::size_t i = 0; i < pack.lent().size(); ++i) {
+      const slimpack::loan& l = pack.lent()[i];
+      pack.offer(number(), i, {lent(pack, l, keys), lent(pack, l, values), asking(pack, l, q), asking(pack, l, o), asking(pack, l, lse)});
+    }
     matrix<T> d_o = matrix<T>::Zero(pack.size(), config_.hidden);
     out_.backward_inputs(dx, d_o);
     if (pack.apart())
       pack.leave({index_, middle_gradient}, dx);
     else
       out_.backward_weights(o, dx);
-    const matrix<T> q = pack.read({index_, queries}, config_.hidden);
-    const matrix<T> lse = pack.read({index_, log_sum_exp}, config_.heads);
+    for (std::size_t i = 0; i < pack.lent().size(); ++i) pack.ask(number(), i, {asking(pack, pack.lent()[i], d_o)});
     const matrix<T> products = attention_.products(o, d_o);
     if (pack.goes_round())
       pack.launch(number(), asks(pack) ? beside(beside(q, d_o), beside(lse, products))
@@ -179,6 +206,18 @@ class layer {
                           lse.middleRows(row, size), products.middleRows(row, size), d_o.middleRows(row, size),
                           dq.middleRows(row, size));
     });
+    help_backward(pack);
+    for (std::size_t i = 0; i < pack.lent().size(); ++i) {
+      const slimpack::loan& l = pack.lent()[i];
+      const auto came = pack.collect(number(), i);
+      dq.middleRows(pack.row_of(l), l.queries.length.value) += view(came[0], l.queries.length.value);
+      pack.each_page_in(l.context, [&](const page& here, Index first, Index size, Index row) {
+        for (const auto& [which, sums] : {std::pair(key_gradients, came[1]), std::pair(value_gradients, came[2])}) {
+          const std::span<T> to = here.gradients({index_, which});
+          for (Index at = 0; at < size * config_.kv_width(); ++at) to[static_cast<std::size_t>(first * config_.kv_width() + at)] += sums[static_cast<std::size_t>(row * config_.kv_width() + at)];
+        }
+      });
+    }
     pack.share_gradients(number(), {index_, key_gradients}, {index_, value_gradients});
     if (asks(pack)) dq = round_of_queries(pack, dq);
     pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
@@ -215,6 +254,45 @@ class layer {
     matrix<T> both(a.rows(), a.cols() + b.cols());
     both << a, b;
     return both;
+  }
+
+  /// Rows that others have sent, of so many tokens.
+  [[nodiscard]] static const_matrix_view<T> view(std::span<const T> rows, Index size) { return {rows.data(), size, static_cast<Index>(rows.size()) / size}; }
+  /// The keys or values that a loan hands over, and rows of the queries that ask.
+  [[nodiscard]] matrix<T> lent(pack_rows<T>& pack, const slimpack::loan& l, std::size_t which) const {
+    matrix<T> rows(l.context.length.value, config_.kv_width());
+    pack.each_page_in(l.context, [&](const page& here, Index first, Index size, Index row) {
+      const std::span<T> all = here.activations({index_, which});
+      std::copy_n(all.data() + first * config_.kv_width(), size * config_.kv_width(), rows.row(row).data());
+    });
+    return rows;
+  }
+  [[nodiscard]] static matrix<T> asking(const pack_rows<T>& pack, const slimpack::loan& l, const matrix<T>& rows) {
+    return rows.middleRows(pack.row_of(l), l.queries.length.value);
+  }
+
+  /// Attends with the queries of others to keys that they lend, which lie before all of them.
+  void help_forward(pack_rows<T>& pack) {
+    for (std::size_t i = 0; i < pack.helped().size(); ++i) {
+      const slimpack::loan& l = pack.helped()[i];
+      const auto came = pack.take(number(), i);
+      const key_value_block<T> block{l.context.begin.value, l.context.length.value, came[0].data(), came[1].data(), nullptr, nullptr};
+      matrix<T> o(l.queries.length.value, config_.hidden), lse(l.queries.length.value, config_.heads);
+      attention_.forward(view(came[2], o.rows()), l.queries.begin.value, {&block, 1}, o, lse);
+      pack.answer(number(), i, {o, lse});
+    }
+  }
+  void help_backward(pack_rows<T>& pack) {
+    for (std::size_t i = 0; i < pack.helped().size(); ++i) {
+      const slimpack::loan& l = pack.helped()[i];
+      const auto came = pack.take(number(), i);
+      const Index size = l.queries.length.value;
+      matrix<T> dk = matrix<T>::Zero(l.context.length.value, config_.kv_width()), dv = dk, dq(size, config_.hidden);
+      const key_value_block<T> block{l.context.begin.value, l.context.length.value, came[0].data(), came[1].data(), dk.data(), dv.data()};
+      const const_matrix_view<T> q = view(came[2], size), o = view(came[3], size), lse = view(came[4], size), d_o = view(came[5], size);
+      attention_.backward(q, l.queries.begin.value, {&block, 1}, lse, attention_.products(o, d_o), d_o, dq);
+      pack.answer(number(), i, {dq, dk, dv});
+    }
   }
 
   /// Adds attention to the keys of others: they answer one's queries, or send keys and values.
@@ -312,19 +390,22 @@ class layer {
     return blocks;
   }
 
-  /// Keys and values up to a token where they lie; dk and dv stand in for accumulators that there are none of.
+  /// Keys and values up to a token where they lie, but for those that are lent; dk and dv stand in for accumulators that there are none of.
   std::vector<key_value_block<T>> blocks_of(pack_rows<T>& pack, const slimpack::piece& p, slimpack::tokens end,
                                             T* dk = nullptr, T* dv = nullptr) const {
     std::vector<key_value_block<T>> blocks;
+    const Index own = pack.lent_of(p);  // from there on
     pack.each_page_up_to(p, end, [&](const page& here) {
-      const Index begin = here.begin().value;
-      const auto accumulator = [&](std::size_t index, T* own) {
+      const Index begin = std::max(Index{here.begin().value}, own), size = here.end().value - begin;
+      if (size <= 0) return;
+      const Index first = (begin - here.begin().value) * config_.kv_width();
+      const auto accumulator = [&](std::size_t index, T* instead) -> T* {
         const std::span<T> rows = here.gradients({index_, index});
-        return !rows.empty() || own == nullptr ? rows.data() : own + begin * config_.kv_width();
+        if (!rows.empty()) return rows.data() + first;
+        return instead == nullptr ? nullptr : instead + begin * config_.kv_width();
       };
-      blocks.push_back({begin, (here.end() - here.begin()).value, here.activations({index_, keys}).data(),
-                        here.activations({index_, values}).data(), accumulator(key_gradients, dk),
-                        accumulator(value_gradients, dv)});
+      blocks.push_back({begin, size, here.activations({index_, keys}).data() + first, here.activations({index_, values}).data() + first,
+                        accumulator(key_gradients, dk), accumulator(value_gradients, dv)});
     });
     return blocks;
   }

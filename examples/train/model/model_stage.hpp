@@ -15,6 +15,8 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/executors/outgoing.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -48,6 +50,7 @@ class model_stage {
   static constexpr slimpack::backward_cuts cuts = slimpack::backward_cuts::any;
   static constexpr slimpack::exchange_set shares_rows = slimpack::exchange_set::all();
   static constexpr bool splits_weight_gradients = true;
+  static constexpr bool lends_attention = true;
 
   /// Requires  c.check(), on.parts() <= c.layers, 0 <= stage < on.stages; plans cut at multiples of on.quantum
   model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
@@ -78,7 +81,17 @@ class model_stage {
   /// (layer::round_forward, round_backward).
   [[nodiscard]] slimpack::row_format rows(std::uint32_t chunk) const { return row_of(config_, ranges_[chunk]); }
 
+  /// What stages that lend each other attention send.
+  [[nodiscard]] slimpack::loan_format loans(std::uint32_t chunk) const { return layer<T>::loans(config_, static_cast<int>(ranges_[chunk].size())); }
+
   /// The same of every chunk of a stage, to know from a plan what will be sent.
+  [[nodiscard]] static std::vector<slimpack::loan_format> loans(const config& c, const slimpack::shape& on, int stage) {
+    std::vector<slimpack::loan_format> all;
+    for (const layer_range& range : ranges_of(c, on, stage)) all.push_back(layer<T>::loans(c, static_cast<int>(range.size())));
+    return all;
+  }
+
+  /// Rows of every chunk of a stage, to know from a plan what will be sent.
   [[nodiscard]] static std::vector<slimpack::row_format> rows(const config& c, const slimpack::shape& on, int stage) {
     std::vector<slimpack::row_format> all;
     for (const layer_range& range : ranges_of(c, on, stage)) all.push_back(row_of(c, range));
@@ -113,6 +126,10 @@ class model_stage {
                                  slimpack::outgoing& out, slimpack::sharing& with) {
     return run_forward(row, in, out, &with);
   }
+  slimpack::result<void> forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                 slimpack::outgoing& out, slimpack::lending& with) {
+    return run_forward(pack, in, out, nullptr, &with);
+  }
 
   slimpack::result<void> backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                   slimpack::outgoing& out) {
@@ -121,6 +138,10 @@ class model_stage {
   slimpack::result<void> backward(std::span<const slimpack::piece> row, std::span<const std::byte> in,
                                   slimpack::outgoing& out, slimpack::sharing& with) {
     return run_backward(row, in, out, &with);
+  }
+  slimpack::result<void> backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                  slimpack::outgoing& out, slimpack::lending& with) {
+    return run_backward(pack, in, out, nullptr, &with);
   }
 
   /// The weight gradients that the pack's backward left, all of them: of matrices, gains and embedding.
@@ -232,24 +253,24 @@ class model_stage {
   }
 
   slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
-                                     slimpack::outgoing& out, slimpack::sharing* with) {
+                                     slimpack::outgoing& out, slimpack::sharing* with, slimpack::lending* lending = nullptr) {
     for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> fine = check(p); !fine) return fine;
       if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
     }
     if (with != nullptr)
       if (slimpack::result<void> admitted = store_.append(pack.front(), with->others()); !admitted) return admitted;
-    pack_rows<T> rows(store_, pack, with);
+    pack_rows<T> rows(store_, pack, with, lending);
     const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_);
     count();
     return out.put(span_of(y));
   }
 
   slimpack::result<void> run_backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
-                                      slimpack::outgoing& out, slimpack::sharing* with) {
+                                      slimpack::outgoing& out, slimpack::sharing* with, slimpack::lending* lending = nullptr) {
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
-    pack_rows<T> rows(store_, pack, with);
+    pack_rows<T> rows(store_, pack, with, lending);
     const matrix<T> dx = part(pack).backward(rows, view(in, rows.size()));
     if (with != nullptr)
       if (slimpack::result<void> freed = store_.end_backward(pack.front(), with->others()); !freed) return freed;

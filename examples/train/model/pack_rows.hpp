@@ -3,14 +3,17 @@
 
 #include "matrix.hpp"
 
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/executors/activation_store.hpp>
+#include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/parcel.hpp>
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/executors/sharing.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,9 +29,9 @@ class pack_rows {
   using store = slimpack::executors::activation_store<T>;
   using field = typename store::field;
 
-  /// with: where the pieces are a row of a sequence that replicas share
-  pack_rows(store& kept, std::span<const slimpack::piece> pack, slimpack::sharing* with = nullptr)
-      : store_(kept), pack_(pack), with_(with) {
+  /// with: where the pieces are a row of a sequence that replicas share; lending: where stages lend each other attention
+  pack_rows(store& kept, std::span<const slimpack::piece> pack, slimpack::sharing* with = nullptr, slimpack::lending* lending = nullptr)
+      : store_(kept), pack_(pack), with_(with), lending_(lending) {
     for (const slimpack::piece& p : pack) size_ += p.slice.length.value;
   }
 
@@ -119,6 +122,45 @@ class pack_rows {
     scattered(with_->own(), std::span<const T>(sums), both);
   }
 
+  /// What this stage lends others of the pack's attention, and what they lend it.
+  [[nodiscard]] std::span<const slimpack::loan> lent() const { return lending_ == nullptr ? std::span<const slimpack::loan>{} : lending_->lent(); }
+  [[nodiscard]] std::span<const slimpack::loan> helped() const { return lending_ == nullptr ? std::span<const slimpack::loan>{} : lending_->helped(); }
+  /// Up to which token a piece's oldest keys are lent.
+  [[nodiscard]] Index lent_of(const slimpack::piece& p) const {
+    Index end = 0;
+    for (const slimpack::loan& l : lent())
+      if (l.queries.sequence == p.slice.sequence) end = std::max(end, Index{l.context.end().value});
+    return end;
+  }
+  /// The first row of a loan's queries in the pack.
+  [[nodiscard]] Index row_of(const slimpack::loan& l) const {
+    Index at = 0;
+    each_piece([&](const slimpack::piece& p, Index row, Index) {
+      if (p.slice == l.queries) at = row;
+    });
+    return at;
+  }
+  /// Messages of a loan: matrices to others, and theirs.
+  void offer(int layer, std::size_t i, std::initializer_list<matrix<T>> rows) { lending_->offer(layer, i, bytes_of(rows)).value(); }
+  void ask(int layer, std::size_t i, std::initializer_list<matrix<T>> rows) { lending_->ask(layer, i, bytes_of(rows)).value(); }
+  void answer(int layer, std::size_t i, std::initializer_list<matrix<T>> rows) { lending_->answer(layer, i, bytes_of(rows)).value(); }
+  [[nodiscard]] std::vector<std::span<const T>> collect(int layer, std::size_t i) { return elements_of(lending_->collect(layer, i).value()); }
+  [[nodiscard]] std::vector<std::span<const T>> take(int layer, std::size_t i) { return elements_of(lending_->take(layer, i).value()); }
+
+  /// Calls f(tokens [begin, end) of a page, from its first row on, their row among the tokens) for each page of tokens of the pack's
+  /// sequences, which a cut may leave a part of.
+  template <class F>
+  void each_page_in(const slimpack::slice& tokens, F&& f) {
+    slimpack::piece p = pack_.front();
+    p.slice = {tokens.sequence, {0}, tokens.end()};
+    for (const slimpack::piece& one : pack_)
+      if (one.slice.sequence == tokens.sequence) p.sequence_length = one.sequence_length;
+    store_.visit(p, [&](const page& here) {
+      const slimpack::tokens begin = std::max(here.begin(), tokens.begin), end = std::min(here.end(), tokens.end());
+      if (begin < end) f(here, Index{(begin - here.begin()).value}, Index{(end - begin).value}, Index{(begin - tokens.begin).value});
+    }).value();
+  }
+
   /// Calls f(page) for what is kept of the pieces' sequence, or the only piece's, up to a token.
   template <class F>
   void each_page_up_to(slimpack::piece p, slimpack::tokens end, F&& f) {
@@ -136,6 +178,17 @@ class pack_rows {
 
  private:
   using page = typename store::page;
+
+  [[nodiscard]] static std::vector<std::span<const std::byte>> bytes_of(std::initializer_list<matrix<T>> rows) {
+    std::vector<std::span<const std::byte>> all;
+    for (const matrix<T>& one : rows) all.push_back(std::as_bytes(span_of(one)));
+    return all;
+  }
+  [[nodiscard]] static std::vector<std::span<const T>> elements_of(slimpack::lending::rows rows) {
+    std::vector<std::span<const T>> all;
+    for (const std::span<const std::byte> one : rows) all.push_back(slimpack::as<T>(one));
+    return all;
+  }
 
   [[nodiscard]] static std::span<const T> span_of(const matrix<T>& rows) {
     return {rows.data(), static_cast<std::size_t>(rows.size())};
@@ -199,6 +252,7 @@ class pack_rows {
   store& store_;
   std::span<const slimpack::piece> pack_;
   slimpack::sharing* with_;
+  slimpack::lending* lending_;
   Index size_{};
 };
 

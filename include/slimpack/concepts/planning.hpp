@@ -134,7 +134,7 @@ concept schedule_for = std::copyable<S> &&
 ///  5. equal problems get equal solutions
 /// testing/solver_laws.hpp checks them.
 /// Shipped   solvers::two_phase (default); solvers::refined around any, where backward takes whole forward pieces;
-///           to compare with, solvers::megatron, dp_balanced, karmarkar_karp, chunked, context_parallel; to judge them on small batches,
+///           to compare with, solvers::megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, context_parallel; to judge them on small batches,
 ///           solvers::milp
 template <class S, class Slicer, class Cost, class Schedule>
 concept solver_for = std::copyable<S> && slicer<Slicer> && cost_model<Cost> && schedule_for<Schedule> &&

@@ -14,6 +14,7 @@ namespace slimpack {
 ///           + weight_token * (tokens whose backward has begun, and whose weight gradients run apart and have not run)
 ///           + logit_token * (tokens of a spread vocabulary, from their V to the end of their U)
 ///           + turned_token * (tokens whose V has run on the last stage and whose B on the last part has not)
+///           + lent_token * (keys that other stages lend the running instruction), twice backward
 /// Source    derived: it depends on the order of a stage's instructions, never on their times;
 ///           accumulators of dK and dV live from the first backward slice of a sequence to its last
 struct memory_rates {
@@ -26,6 +27,7 @@ struct memory_rates {
   double weight_token{};    ///< what a token's weight gradients need beside live_token, where they run apart: from B to W
   double logit_token{};     ///< of a spread vocabulary: a token's logits and hidden row on a stage, from V to U
   double turned_token{};    ///< of a spread vocabulary: the gradient of a token's hidden row, which waits for its B
+  double lent_token{};      ///< K and V of a lent token in two layers, of which one is on its way; backward gradients as large
 
   /// Held while a forward pack of `running` tokens runs; `live` counts them.
   [[nodiscard]] constexpr double in_forward(double live, double gradient, double running) const noexcept {

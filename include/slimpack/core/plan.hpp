@@ -2,6 +2,7 @@
 #define SLIMPACK_CORE_PLAN_HPP
 
 #include <slimpack/core/gradient_reduction.hpp>
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
@@ -56,6 +57,7 @@ struct replica_plan {
   pass_timing forward;
   pass_timing backward;
   weight_timing weight;
+  std::vector<loan> loans{};          ///< attention that its stages lend each other; times of packs have it in
   vocabulary_timing vocabulary{};     ///< where it is spread over the stages
   std::vector<program> programs;      ///< one per stage
   std::vector<double> peak_memory;    ///< per stage, in the plan's memory unit

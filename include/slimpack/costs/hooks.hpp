@@ -2,6 +2,7 @@
 #define SLIMPACK_COSTS_HOOKS_HPP
 
 #include <slimpack/core/gradient_reduction.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
@@ -29,6 +30,8 @@
 ///                                                     beside memory's live_token per token
 ///   seconds exchange(const shared_row&, span<const slice>, what sharing adds to a pack of a row    0 s
 ///                    pass, int part)
+///   loan_messages lending(const loan&, int part)      messages of attention that a stage     0 s
+///                                                     lends another, in each layer
 ///   seconds reduce_time()                             gradient reduction after the step      0 s
 ///   span<const gradient_bucket> gradient_buckets(int part)   what of it runs beside the work, none
 ///                                                     in buckets of layers; reduce_time
@@ -66,6 +69,8 @@
 /// second member that takes a span of slices.
 namespace slimpack {
 
+struct loan;  // core/lending/loan.hpp
+
 namespace detail {
 
 SLIMPACK_DETAIL_HAS_MEMBER(overhead);
@@ -76,6 +81,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(message);
 SLIMPACK_DETAIL_HAS_MEMBER(memory);
 SLIMPACK_DETAIL_HAS_MEMBER(kept);
 SLIMPACK_DETAIL_HAS_MEMBER(exchange);
+SLIMPACK_DETAIL_HAS_MEMBER(lending);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce_time);
 SLIMPACK_DETAIL_HAS_MEMBER(gradient_buckets);
 SLIMPACK_DETAIL_HAS_MEMBER(parts);
@@ -215,6 +221,16 @@ template <class Cost>
   } else {
     static_assert(!detail::has_member_exchange<Cost>,
                   "a cost model's exchange(const shared_row&, span<const slice>, pass, int part) is public, const and gives seconds");
+    return {};
+  }
+}
+
+template <class Cost>
+[[nodiscard]] constexpr loan_messages loan_messages_of(const Cost& cost, const loan& l, int part) {
+  if constexpr (requires { { cost.lending(l, part) } -> std::same_as<loan_messages>; }) {
+    return cost.lending(l, part);
+  } else {
+    static_assert(!detail::has_member_lending<Cost>, "a cost model's lending(const loan&, int part) is public, const and gives loan_messages");
     return {};
   }
 }

@@ -10,6 +10,7 @@
 #include <slimpack/costs/kernels/time_table.hpp>
 #include <slimpack/costs/kernels/token_table.hpp>
 #include <slimpack/costs/memory/memory.hpp>
+#include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/vocabulary_rates.hpp>
@@ -82,6 +83,7 @@ class profiled {
     std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
     std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
     std::optional<row_exchange> exchange{};  ///< between replicas that share a sequence; without, it takes no time
+    std::optional<loan_rows> lending{};      ///< of attention that stages lend each other; without, its messages take no time
     seconds reduce{};                     ///< gradient reduction and optimizer, after the step
     std::vector<std::vector<gradient_bucket>> buckets{};  ///< of each part, behind them of each stage's share of a spread
                                                           ///< vocabulary, reduced beside the work: then reduce is the
@@ -203,6 +205,7 @@ class profiled {
     return beside_.message + beside_.message_token * static_cast<double>(size.value);
   }
   /// Attention covers it where it was measured apart from what runs once over a pack; else nothing is known to.
+  [[nodiscard]] loan_messages lending(const loan& l, int part) const { return beside_.lending ? (*beside_.lending)(l, part) : loan_messages{}; }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     if (!beside_.exchange) return {};
     seconds attention{};

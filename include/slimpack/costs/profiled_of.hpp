@@ -18,6 +18,7 @@
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
+#include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/profiled.hpp>
@@ -77,6 +78,7 @@ namespace slimpack::costs {
   profiled::extras beside{.memory = std::move(states.memory),
                           .pair_bytes = std::move(states.pair_bytes),
                           .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),
+                          .lending = loan_rows(model, on, count, with.recompute, net, with.slowdown.exposed),
                           .reduce = ends.after,
                           .buckets = std::move(ends.buckets),
                           .call = with.call};

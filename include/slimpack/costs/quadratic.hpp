@@ -1,11 +1,16 @@
 #ifndef SLIMPACK_COSTS_QUADRATIC_HPP
 #define SLIMPACK_COSTS_QUADRATIC_HPP
 
+#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <iosfwd>
 #include <span>
+
+namespace slimpack {
+struct loan;  // core/lending/loan.hpp
+}
 
 namespace slimpack::costs {
 
@@ -16,7 +21,7 @@ namespace slimpack::costs {
 /// Formula   forward = linear n + attention pairs
 ///           backward = backward_linear linear n + backward_attention attention pairs
 ///           a pack costs `per_pack` more in each pass, and `per_call` for each of its slices; a message takes `hop`, and a row that
-///           replicas share one hop for each other sharer
+///           replicas share one hop for each other sharer; of attention that a stage lends another, contexts, queries and results a hop each
 /// Law       cutting a sequence keeps the sum of its times: pairs telescope, n adds up
 /// Requires  every coefficient >= 0 and finite
 /// Errors    none            Complexity  O(1)
@@ -40,6 +45,7 @@ struct quadratic {
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice>, pass, int /*part*/) const noexcept {
     return hop * static_cast<double>(row.sharers.size() - 1);
   }
+  [[nodiscard]] constexpr loan_messages lending(const loan&, int /*part*/) const noexcept { return {1, hop, hop, hop}; }
   /// Half of the linear backward: input and weight gradient are one product each; attention has no weights.
   [[nodiscard]] constexpr seconds weight_time(const slice& s, int /*part*/) const noexcept {
     return {0.5 * (backward_linear * (linear * static_cast<double>(s.length.value)))};

@@ -3,6 +3,8 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
+#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
@@ -22,6 +24,7 @@
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/model/routing.hpp>
+#include <slimpack/costs/network/loan_rows.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
@@ -74,7 +77,7 @@ struct transformer_options {
 ///           experts that ranks divide: their rows and bytes are those of the busiest rank (costs::routing); a layer
 ///           waits for 1 - overlap of its two all-to-alls (costs::traffic), and for what its products do not cover of the
 ///           rest. Its hidden states are gathered and scattered for attention and shared experts only
-///           exchange of a row that replicas share: costs::row_exchange
+///           exchange of a row that replicas share: costs::row_exchange; attention that stages lend each other: costs::loan_rows
 ///           a spread vocabulary: flops of the output layer and bytes of embedded rows, derived (detail/analytic/sheet_rates.hpp)
 /// Source    ring attention (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries
 ///           that travel instead of a long prefix, Yang et al. (arXiv:2411.01783)
@@ -122,6 +125,7 @@ class transformer {
     for (const slice& s : mine) pairs += s.pairs();
     return exchange_(row, mine, {at(part).of(p).pair * pairs}, p, part);
   }
+  [[nodiscard]] loan_messages lending(const loan& l, int part) const { return lending_(l, part); }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
     return {at(part).weight_token * static_cast<double>(s.length.value)};
   }
@@ -234,6 +238,7 @@ class transformer {
               const costs::memory& rule, slowdown by, seconds call, std::optional<seconds> hop)
       : model_(std::move(model)), device_(std::move(device)), shape_(on), layers_(std::move(layers)), call_(call), hop_(hop),
         exchange_(model_, on, layers_, rule.recompute, network(device_), by.exposed),
+        lending_(model_, on, layers_, rule.recompute, network(device_), by.exposed),
         states_(slimpack::detail::stage_states::of(model_, on, layers_, rule, routing)) {
     const network net(device_);
     message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
@@ -272,6 +277,7 @@ class transformer {
   seconds call_;
   std::optional<seconds> hop_;
   row_exchange exchange_;
+  loan_rows lending_;
   slimpack::detail::stage_states states_;
   double message_token_{};  // bytes
   std::vector<link> links_;

@@ -25,6 +25,9 @@
 ///                                                   exchange::keep; an exchange_set instead of
 ///                                                   bool says by which exchanges
 ///   row_format rows(uint32_t chunk) const           what it then sends for a token of a layer      required then
+///   static constexpr bool lends_attention           it can lend other stages attention, and help   false
+///                                                   them (executors/lending/lending.hpp)
+///   loan_format loans(uint32_t chunk) const         what stages then send each other in a layer    required then
 ///   int chunks() const                              virtual stages it computes                     1
 ///   tokens valid_tokens(const slice&) const         tokens that have a loss; asked before          all of them
 ///                                                   begin_step, about slices of both passes. The

@@ -3,9 +3,9 @@
 
 #include <slimpack/core/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -83,7 +83,7 @@ class outgoing {
     if (from.size() != bytes_.size())
       return error{errc::wrong_message, "a message of " + std::to_string(from.size()) + " bytes where the plan has " +
                                             std::to_string(bytes_.size())};
-    if (!from.empty()) std::memcpy(bytes_.data(), from.data(), from.size());
+    std::copy(from.begin(), from.end(), bytes_.begin());
     return success();
   }
 

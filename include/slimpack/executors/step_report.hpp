@@ -4,6 +4,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/simulators/graph/timed_instruction.hpp>
 
+#include <cstdint>
 #include <vector>
 
 namespace slimpack {
@@ -17,6 +18,8 @@ struct step_report {
   seconds reduce;       ///< gradient reduction on this rank, waiting for others included
   seconds step;         ///< the slowest rank's elapsed and reduction: what the plan's step_time predicts
   bytes exchanged;      ///< sent to those that share sequences with this rank (executors/row_traffic.hpp)
+  bytes lent;           ///< sent for attention that this stage and others lend each other (executors/lending/loan_traffic.hpp)
+  std::int64_t loan_messages{};  ///< how many messages that were
   tokens peak_tokens;   ///< most live tokens on this stage, in (token, chunk) over chunks
   std::vector<timed_instruction> timeline;  ///< this stage's program as it ran
 };

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
@@ -14,6 +15,7 @@
 #include <slimpack/io/detail/plan/plan_writer.hpp>
 #include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -34,7 +36,7 @@
 /// Whoever has the file can run the plan again: slices are [sequence, begin, length], times are seconds. One pack or stage
 /// a line, so that large files are read by people and by line tools.
 ///
-/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks or a spread vocabulary, a
+/// Format    "slimpack-plan/1", or "slimpack-plan/2" where the plan has merges, layers, expert-parallel ranks, a spread vocabulary or loans, a
 ///           model flops utilisation, an origin, or is written with its rank time; 2 has more fields:
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
@@ -44,6 +46,9 @@
 ///             "vocabulary": "spread"   over the stages; packs then have the times of their calls on each stage, forward "embed",
 ///             "output" and "output_weights", backward "embed_gradients", and "message" has what these send and are sent: "embedded",
 ///             "hidden", "partial", "statistics", "gradients" (core/vocabulary.hpp), and "to_gradients", from B to G
+///             "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32], "context": [0, 0, 32]}, ...]   of a replica
+///             whose stages lend each other attention (core/lending/loan.hpp): who lends, its stage and instruction, and who helps;
+///             these start together, and end together with the longer. Times of packs have it in
 ///             "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may be left out
 ///             "mfu": 0.41   model flops utilisation, where the model and the GPU are known
 ///             "made_with": {"version": "0.1.0", "longest": 4096, "options": {"pp": "2", ...}, "batch": {"seed": "7", ...},
@@ -208,9 +213,27 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   return i;
 }
 
-[[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p) {
-  place.must_only_have(
-      {"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan", "lower_bound"});
+/// A loan between instructions of the replica, of keys that its queries all see. That it runs well is the planner's.
+[[nodiscard]] inline loan loan_in(const json_place& place, const replica_plan& r, const plan& p) {
+  place.must_only_have({"lender", "helper", "queries", "context"});
+  const auto side_in = [&](const char* name) {
+    const json_place side = place[name];
+    side.must_have(2, "a stage and its instruction");
+    const loan::side read{side.at(0).integer<std::uint32_t>(0, p.shape.stages - 1), instruction_in(side.at(1), r, p.shape)};
+    if (!read.what.is_pass()) side.at(1).expected("F or B");
+    return read;
+  };
+  const loan l{side_in("lender"), side_in("helper"), slice_in(place["queries"], p.lengths), slice_in(place["context"], p.lengths)};
+  if (l.lender.stage == l.helper.stage || l.helper.what.pass != l.pass()) place["helper"].expected("another stage, in the lender's pass");
+  const std::span<const slice> pack = r.partition.of(l.pass())[l.lender.what.pack.value];
+  if (std::find(pack.begin(), pack.end(), l.queries) == pack.end()) place["queries"].expected("a slice of the lender's pack");
+  if (l.context.sequence != l.queries.sequence || l.context.end() > l.queries.begin) place["context"].expected("tokens before the queries");
+  return l;
+}
+
+[[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p, bool is_second) {
+  place.must_only_have({"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan", "lower_bound",
+                        is_second ? "loans" : "sequences"});
   replica_plan r;
   const json_place sequences = place["sequences"];
   for (std::size_t i = 0; i < sequences.size(); ++i)
@@ -236,6 +259,8 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
       r.programs.back().push_back(instruction_in(instructions.at(i), r, p.shape));
     r.peak_memory.push_back(peaks.at(stage).number(0));
   }
+  if (const std::optional<json_place> loans = place.find({"loans"}))
+    for (std::size_t k = 0; k < loans->size(); ++k) r.loans.push_back(loan_in(loans->at(k), r, p));
   r.makespan = {place["makespan"].number(0)};
   r.lower_bound = {place["lower_bound"].number(0)};
   return r;
@@ -343,7 +368,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   }
   const json_place replicas = file["replicas"];
   replicas.must_have(static_cast<std::size_t>(p.shape.replicas), "one per data-parallel rank");
-  for (std::size_t r = 0; r < replicas.size(); ++r) p.replicas.push_back(replica_in(replicas.at(r), p));
+  for (std::size_t r = 0; r < replicas.size(); ++r) p.replicas.push_back(replica_in(replicas.at(r), p, is_second));
   const json_place merges = file["merges"];
   for (std::size_t m = 0; m < merges.size(); ++m) p.merges.push_back(merge_in(merges.at(m), p, is_second));
   if (const std::optional<json_place> reduction = file.find({"reduction"})) p.reduction = reduction_in(*reduction, p);

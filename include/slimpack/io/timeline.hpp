@@ -191,6 +191,7 @@ class timeline_writer {
     json_.close(']');
     if (r.weight.count() > 0) write_weights(r.weight, p.shape);
     if (!r.vocabulary.empty()) write_vocabulary(r.vocabulary, p.shape);
+    if (!r.loans.empty()) write_loans(r.loans);
     json_.key("stages").open('[');
     const bool follows_memory = p.memory_unit == memory_unit::token || !r.rates.empty();
     for (std::size_t stage = 0; stage < r.programs.size(); ++stage) {
@@ -234,6 +235,17 @@ class timeline_writer {
     json_.key("vocabulary").open('{');
     for (const auto& [name, column] : vocabulary_columns) write_columns(name, calls.*column, static_cast<std::size_t>(s.stages));
     json_.close('}');
+  }
+
+  /// Attention that stages lend each other: pass, who lends and who helps (stage, pack, chunk), sequence, queries and keys.
+  void write_loans(std::span<const loan> loans) {
+    json_.key("loans").open('[');
+    for (const loan& l : loans) {
+      json_.open('[').value(l.pass() == pass::forward ? 0 : 1);
+      for (const loan::side& side : {l.lender, l.helper}) json_.value(side.stage).value(side.what.pack.value).value(side.what.chunk);
+      json_.value(l.queries.sequence.value).value(l.queries.length.value).value(l.context.length.value).close(']');
+    }
+    json_.close(']');
   }
 
   /// Times per part and pack. Most parts cost the same: each different column is written once, a constant one as

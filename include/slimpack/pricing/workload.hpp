@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_PRICING_WORKLOAD_HPP
 #define SLIMPACK_PRICING_WORKLOAD_HPP
 
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/pass_timing.hpp>
 #include <slimpack/core/program.hpp>
@@ -42,13 +43,14 @@ struct workload {
   pass_timing backward;
   weight_timing weight{};       ///< as programs have decided (`settled`)
   vocabulary_timing vocabulary{};  ///< where the shape spreads it over the stages
+  std::vector<loan> loans{};       ///< attention that stages lend each other; the times have it in (pricing/lend.hpp)
   backward_parts split{};       ///< what a schedule may decide on, if it was priced so; backward.time is then of whole packs
   std::vector<std::uint32_t> turn;  ///< phi(i): last forward pack with a sequence of backward packs 0..i
   std::vector<std::int64_t> gradient_running;  ///< dK, dV accumulator tokens while backward pack i runs
   std::vector<std::int64_t> gradient_before;   ///< the same between packs i-1 and i; packs + 1
   std::vector<memory_rates> rates;             ///< per stage
   seconds communication{};                     ///< that the times include, over all packs and parts: exchanges of shared
-                                               ///< rows, and what first packs wait for weights
+                                               ///< rows, what first packs wait for weights, and stages for lent attention
   seconds turn_wait{};                         ///< of each forward pack's message to the stage that stands for a spread vocabulary
                                                ///< in a search (pricing/detail/vocabulary_turn.hpp): a part that packs do not set
   std::vector<backward_call> calls{};           ///< of backward packs that have several

@@ -25,6 +25,7 @@ namespace slimpack::simulators {
   w.backward = r.backward;
   w.weight = r.weight;
   w.vocabulary = r.vocabulary;
+  w.loans = r.loans;
   w.rates = r.rates;
   if (w.rates.empty()) w.rates.resize(static_cast<std::size_t>(p.shape.stages));
   const auto packs_of = [&](std::uint32_t one) -> const partition& { return p.replicas[one].partition; };

@@ -32,7 +32,8 @@ struct observation {
 };
 
 /// What a rank's step tells: each pack on each chunk. A pack whose weight gradients ran apart is told twice, B and W together as a
-/// backward, and W alone. Nothing of a replica without work, or of calls of a spread vocabulary.
+/// backward, and W alone. Nothing of a replica without work, of calls of a spread vocabulary, or of packs for which stages lend each other
+/// attention: they run other work than their slices'.
 /// Requires  the report of that rank of the plan, or of the part that it runs
 /// Errors    invalid_input: the report is of another program            Complexity  O(instructions * log packs + slices)
 [[nodiscard]] inline result<std::vector<observation>> observations_of(const plan& p, int rank, const step_report& report) {
@@ -51,7 +52,10 @@ struct observation {
     if (t.instruction != r.programs[stage][at])
       return error{errc::invalid_input, "the report of rank " + std::to_string(rank) + " has another instruction than its program at " + std::to_string(at)};
     const instruction& i = t.instruction;
-    if (i.end != model_end::none) continue;
+    const auto lends = [&](const loan& l) {
+      return (l.lender.stage == stage && l.lender.what == i) || (l.helper.stage == stage && l.helper.what == i);
+    };
+    if (i.end != model_end::none || std::any_of(r.loans.begin(), r.loans.end(), lends)) continue;
     const std::span<const slice> pack = r.partition.of(i.pass)[i.pack.value];
     const int part = static_cast<int>(i.chunk) * p.shape.stages + static_cast<int>(stage);
     if (i.weights_only) all[split.at({i.pack.value, i.chunk})].time += t.end - t.begin;

@@ -27,19 +27,17 @@ class stage_memory {
   stage_memory(const workload& work, int stage)
       : work_(&work),
         stage_(static_cast<std::size_t>(stage)),
-        gradient_(static_cast<std::size_t>(work.shape.chunks), 0) {}
+        gradient_(static_cast<std::size_t>(work.shape.chunks), 0) {
+    if (!work.loans.empty()) lent_.resize((work.forward.size() + work.backward.size()) * gradient_.size());
+    for (const loan& l : work.loans)
+      if (l.helper.stage == stage_) lent_[cell(l.helper.what)] += l.context.length.value;
+  }
 
   /// What the stage holds while `i` runs next.
   [[nodiscard]] double during(const instruction& i) const {
-    const memory_rates& rates = work_->rates[stage_];
     if (i.end != model_end::none) return during_end(i);
-    const auto running = static_cast<double>(size_of(i));
-    if (i.pass == pass::forward)
-      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) + owed(0) + ends();
-    if (i.is_weights()) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends();
-    if (const std::span<const backward_call> calls = work_->calls_of(i.pack.value); !calls.empty()) return during(i, calls);
-    const std::int64_t open = gradients_ - gradient_[i.chunk] + work_->gradient_running[i.pack.value];
-    return rates.in_backward(share(live_), share(open), running) + share(kept_) + owed(splits(i) ? size_of(i) : 0) + ends();
+    if (lent_.empty() || i.weights_only) return during_pass(i);
+    return during_pass(i) + work_->rates[stage_].lent_token * static_cast<double>(lent_[cell(i)]) * (i.pass == pass::forward ? 1 : 2);
   }
 
   /// Runs `i`: what it acquires stays, what it was kept for goes.
@@ -64,6 +62,18 @@ class stage_memory {
   }
 
  private:
+  /// F, B or W, but for what is lent to it.
+  [[nodiscard]] double during_pass(const instruction& i) const {
+    const memory_rates& rates = work_->rates[stage_];
+    const auto running = static_cast<double>(size_of(i));
+    if (i.pass == pass::forward)
+      return rates.in_forward(share(live_ + size_of(i)), share(gradients_), running) + share(kept_ + kept_by(i)) + owed(0) + ends();
+    if (i.is_weights()) return rates.in_backward(share(live_), share(gradients_), 0) + share(kept_) + owed(0) + ends();
+    if (const std::span<const backward_call> calls = work_->calls_of(i.pack.value); !calls.empty()) return during(i, calls);
+    const std::int64_t open = gradients_ - gradient_[i.chunk] + work_->gradient_running[i.pack.value];
+    return rates.in_backward(share(live_), share(open), running) + share(kept_) + owed(splits(i) ? size_of(i) : 0) + ends();
+  }
+
   /// The most of what a backward pack holds in its calls, one after the other.
   [[nodiscard]] double during(const instruction& i, std::span<const backward_call> calls) const {
     const memory_rates& rates = work_->rates[stage_];
@@ -111,6 +121,10 @@ class stage_memory {
     const std::vector<std::int64_t>& before = work_->of(i.pass).before;
     return before[i.pack.value + 1] - before[i.pack.value];
   }
+  /// A pack's place on a chunk, backward ones behind those of forward.
+  [[nodiscard]] std::size_t cell(const instruction& i) const {
+    return (i.pack.value + (i.pass == pass::forward ? 0 : work_->forward.size())) * gradient_.size() + i.chunk;
+  }
   [[nodiscard]] bool splits(const instruction& i) const { return work_->weight.splits(i.pack.value); }
   /// What tokens keep for weight gradients that are to come, and `more` tokens with them.
   [[nodiscard]] double owed(std::int64_t more) const {
@@ -126,6 +140,7 @@ class stage_memory {
   std::int64_t owed_{};                 // (token, chunk) between B and W
   std::int64_t logits_{};               // tokens between V and U
   std::int64_t turned_{};               // tokens between V on the last stage and B on the last part
+  std::vector<std::int64_t> lent_;      // keys that others lend while a pack runs on a chunk, of both passes; empty: none
   double kept_{};                       // whole bytes, so sums are exact
 };
 

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_SOLUTION_HPP
 #define SLIMPACK_SOLVERS_SOLUTION_HPP
 
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
@@ -15,6 +16,7 @@ struct replica_solution {
   std::vector<sequence_id> sequences;
   slimpack::partition partition;
   std::vector<program> programs;  ///< one per stage
+  std::vector<loan> loans{};      ///< attention that its stages lend each other (core/lending/loans_of.hpp)
 };
 
 /// A solver's answer: one entry per replica of the shape, and the sequences that some of them share.

@@ -3,6 +3,8 @@
 
 #include <slimpack/concepts.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/lending/detail/lock_steps.hpp>
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/hooks.hpp>
@@ -17,10 +19,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace slimpack::testing {
@@ -101,7 +106,7 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
     check_memory(r, p.shape, view, replica.rates, kept);
     for (std::size_t stage = 0; stage < stages; ++stage) {
       const double peak = naive::peak_memory(replica.partition, replica.programs[stage], replica.rates[stage], p.shape,
-                                             static_cast<int>(stage), kept, replica.weight.apart, view.others);
+                                             static_cast<int>(stage), kept, replica.weight.apart, view.others, replica.loans);
       r.check(4, same_figure(peak, replica.peak_memory[stage]), "peak memory is what the program holds", "stage", stage,
               "holds", peak, "written", replica.peak_memory[stage]);
     }
@@ -121,7 +126,7 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
 /// Requires  replicas that is_priced, and programs that end
 [[nodiscard]] inline std::vector<naive::outcome> replayed(const plan& p) {
   std::vector<naive::running> running;
-  for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs});
+  for (const replica_plan& one : p.replicas) running.push_back({&one.partition, one.programs, one.loans});
   return naive::joint_run(
       std::span<const naive::running>(running), p.merges, p.shape,
       [&](std::size_t replica, const instruction& i, std::size_t part) {
@@ -132,6 +137,31 @@ void check_replica(report& r, const plan& p, const replica_plan& replica, const 
       [&](std::size_t replica, naive::spot from, naive::spot to, std::uint32_t pack) {
         return way_time(p.replicas[replica], from, to, pack, p.shape);
       })();
+}
+
+/// That loans are between instructions of one lock step, of keys that the queries see, the oldest first and each once; that nobody lends and
+/// helps at the same time; and that a lock step has fewer loans than stages.
+inline void check_loans(report& r, const replica_plan& replica, const shape& on) {
+  const slimpack::detail::lock_steps steps(replica.partition.forward.size(), on);
+  std::map<std::pair<pass, std::size_t>, int> in_step;
+  std::map<std::pair<std::string, std::uint32_t>, tokens> lent;
+  std::set<std::pair<std::string, std::uint32_t>> helping;
+  for (const loan& l : replica.loans) {
+    const std::string lender = name_of(l.lender.what, 2), helper = name_of(l.helper.what, 2);
+    const std::size_t step = steps.step_of(l.lender.what, l.lender.stage);
+    r.check(9, l.helper.what.pass == l.pass() && step == steps.step_of(l.helper.what, l.helper.stage) && l.lender.stage != l.helper.stage,
+            "a loan is between stages in one lock step", lender, "on", l.lender.stage, "and", helper, "on", l.helper.stage);
+    const std::span<const slice> pack = replica.partition.of(l.pass())[l.lender.what.pack.value];
+    r.check(9, std::find(pack.begin(), pack.end(), l.queries) != pack.end(), "queries are a slice of the lender's pack", lender);
+    tokens& before = lent[{lender, l.lender.stage}];
+    r.check(9, l.context.sequence == l.queries.sequence && l.context.begin == before && l.context.length > tokens{} &&
+                   l.context.end() <= l.queries.begin,
+            "keys that are lent come before the queries, the oldest first and each once", lender, "from", l.context.begin, "after", before);
+    before = l.context.end();
+    helping.insert({helper, l.helper.stage});
+    r.check(9, ++in_step[{l.pass(), step}] < on.stages, "a lock step has fewer loans than stages", "step", step);
+  }
+  for (const auto& [who, keys] : lent) r.check(9, !helping.contains(who), "nobody lends and helps at the same time", who.first, "on", who.second);
 }
 
 /// That there is an order of all transfers in which none stands before what it waits for.
@@ -227,6 +257,7 @@ std::optional<seconds> check_plan(report& r, const plan& p, const Kept& kept) {
         for (const seconds stage : found[i].busy) *busy += stage;
       }
       if (p.reduction && p.reduction->parts.size() == static_cast<std::size_t>(p.shape.reduced_parts())) check_reduction(r, p, found);
+      for (const replica_plan& one : p.replicas) check_loans(r, one, p.shape);
       check_transfers(r, p);
     }
   }
@@ -267,6 +298,7 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 ///  6. step time >= lower bound; lower bound, efficiency, bubble and rank time follow from the other figures
 ///  7. the hash is that of the plan
 ///  8. all transfers of replicas that run together have one order, which a transport that moves one at a time can run
+///  9. stages lend each other attention in lock steps, of keys that the queries see (core/lending/loans_of.hpp)
 /// Peak memory of a plan whose pieces keep bytes beside their tokens is recounted where its cost model is given.
 /// Errors    none            Complexity  O(instructions * (stages + pieces)), with maps
 [[nodiscard]] inline report plan_laws(const plan& p) { return detail::all_but_useful_work(p, naive::nothing_kept{}); }

@@ -3,9 +3,13 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/detail/unmet.hpp>
+#include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
+#include <slimpack/solvers/baselines/slimpipe.hpp>
+#include <slimpack/solvers/problem.hpp>
 #include <slimpack/testing/detail/compute_options.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 #include <slimpack/testing/detail/random_sharers.hpp>
@@ -76,6 +80,8 @@ class compute_trial {
     if (broken() == before) in_two_steps(batch, stages);
     if (broken() == before) without_work(batch, expected, stages);
     if (broken() == before) after_a_failure(batch, expected, stages);
+    if constexpr (slimpack::detail::lends_attention<compute>)
+      if (broken() == before && stages > 1) lent(batch, expected, stages);
     if constexpr (slimpack::detail::shares_rows<compute>)
       if (broken() == before)
         for (const exchange how : {exchange::keep, exchange::queries, exchange::ring})
@@ -178,6 +184,27 @@ class compute_trial {
     }
     if (!ran(steps_.step(all, next(), batch), stages)) return;
     compare(steps_.gradients_of_all(all, stages, replicas), expected.gradients, "a step that failed leaves nothing to the next", stages, 1);
+  }
+
+  /// Uniform slices, whose stages lend each other attention; nothing where layers are not equal, or the batch is too short for them.
+  void lent(std::span<const document> batch, const outcome& expected, int stages) {
+    for (int stage = 1; stage < stages; ++stage)
+      if (model_.make(stage, stages)->loans(0) != model_.make(0, stages)->loans(0)) return;
+    for (const attention_lending how : {attention_lending::pairs, attention_lending::level}) {
+      const std::vector<tokens> lengths = steps_.lengths_of(batch);
+      const auto slimpipe = baselines::slimpipe(steps_.shape_of(stages, 1), {}, 2 * stages, how);
+      const result<solution> solved = slimpipe.solver.solve(problem{lengths, steps_.shape_of(stages, 1)}, slimpipe.slicer, cost_, slimpipe.schedule);
+      if (!solved || solved.value().replicas[0].loans.empty()) continue;
+      const plan p = steps_.planned(batch, stages, 1, solved.value());
+      ranks all = steps_.fresh(stages);
+      const auto reports = steps_.step(all, p, batch);
+      if (!ran(reports, stages)) return;
+      const double loss = reports[0].value().loss_sum;
+      report_.check(2, steps_.alike(loss, expected.loss), "the loss where stages lend each other attention is that of whole sequences", loss, "for",
+                    expected.loss, "on", stages, "stages");
+      compare(steps_.gradients(all, stages), expected.gradients, "gradients where stages lend each other attention are those of whole sequences", stages);
+      after_a_failure(batch, expected, stages, 1, p, [&] { return p; });
+    }
   }
 
   /// The batch, and the longest sequence there may be, on replicas that share as they happen to.
@@ -290,12 +317,13 @@ class compute_trial {
 /// Every stage takes any sequence of up to `longest` tokens. With more than one stage, the gradients of the stages, one
 /// after the other, are compared with those of one stage that has all layers, unless there is no such (one_model). Numbers
 /// may differ by as much as the elements of messages let them (tolerance_of). What a batch breaks first is reported: sequences
-/// that are cut, then two steps, a replica without work, a step that fails, and sequences that replicas share.
+/// that are cut, then two steps, a replica without work, a step that fails, attention that stages lend each other, and sequences that replicas share.
 /// Catches   a layer that overwrites a gradient instead of adding to it; a slice that forgets its prefix, or the
 ///           gradients that later slices have for it; a weight that is not used; caches that outlive a step. Of a compute
 ///           that counts `reductions`: data-parallel hooks that reduce before the last call of a chunk, or twice. Of one
 ///           that shares rows: keys and values that are not given as they are, or not used where they are taken; gradients
-///           that are not owed, or not added once where they are due. The line names layer and replica. Of one that spreads
+///           that are not owed, or not added once where they are due. The line names layer and replica. Of one that lends attention: keys
+///           that it still attends to, or results that it does not merge. Of one that spreads
 ///           its vocabulary: words that no stage has, or several; a softmax that is not that of all words; logits that are
 ///           left of a step that failed
 /// Errors    none; what the compute throws passes through

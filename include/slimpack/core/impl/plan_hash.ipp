@@ -51,6 +51,11 @@ SLIMPACK_DECL std::uint64_t hash_of(const plan& p) noexcept {
     if (!r.vocabulary.empty()) {
       for (const auto& [name, column] : vocabulary_columns) add_all(r.vocabulary.*column);
     }
+    if (!r.loans.empty()) h.add(std::string_view{"loans"}), h.add(std::uint64_t{r.loans.size()});
+    for (const loan& l : r.loans) {
+      for (const loan::side& side : {l.lender, l.helper}) h.add(kind(side.what)), h.add(side.stage), h.add(side.what.pack.value), h.add(side.what.chunk);
+      h.add(l.queries.sequence.value), h.add(l.queries.begin), h.add(l.queries.length), h.add(l.context.begin), h.add(l.context.length);
+    }
     for (const program& stage : r.programs) {
       h.add(std::uint64_t{stage.size()});
       for (const instruction& i : stage)

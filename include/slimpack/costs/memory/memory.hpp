@@ -66,6 +66,7 @@ struct memory {
       rates.live_token += kept / c;
       rates.gradient_token += 4 * l.kv_elements / c;
       rates.other_token += 2 * l.kv_elements / c;
+      rates.lent_token = std::max(rates.lent_token, 2 * 2 * l.kv_elements / c);
       const double again = recompute == recompute::full ? all : all - kept;
       const double beside = tensors.running_bytes(l, sequence_parallel);
       live_layer = std::max(live_layer, again + beside);

@@ -79,9 +79,13 @@ struct placement {
   }
   /// Both ends of a message from a stage to the last, or back.
   [[nodiscard]] constexpr rank_group to_last(const shape& s, int stage) const {
+    return stages(s, stage, s.stages - 1);
+  }
+  /// Both ends of a message between two stages.
+  [[nodiscard]] constexpr rank_group stages(const shape& s, int one, int other) const {
     rank_group worst;
     for (int i = 0; i < of_a_stage(s); ++i) {
-      const int from = of_stage(s, stage, i), to = of_stage(s, s.stages - 1, i);
+      const int from = of_stage(s, one, i), to = of_stage(s, other, i);
       spread(worst, group(2, [=](int end) { return end == 0 ? from : to; }));
     }
     return worst;

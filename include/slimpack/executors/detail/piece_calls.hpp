@@ -6,13 +6,18 @@
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
+#include <slimpack/executors/detail/lending/no_loans.hpp>
+#include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/job/detail/watched_call.hpp>
+#include <slimpack/executors/lending/lending.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/sharing.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -38,12 +43,15 @@ auto result_of(Call&& call) {
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
 /// Exchange: row_exchange, for pieces of rows that replicas share; no_exchange of a compute that shares none
-template <class Compute, class Exchange>
+/// Loans: loan_exchange, for packs of stages that lend each other attention; no_loans of a compute that lends none
+template <class Compute, class Exchange, class Loans>
 class piece_calls {
+  static constexpr bool lends = lends_attention<Compute> && !std::is_same_v<Loans, no_loans>;
+
  public:
   /// watch: of the step; may be null
-  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, executors::step_watch* watch)
-      : compute_(&compute), script_(&script), exchange_(&exchange), step_watch_(watch), width_(compute.format().bytes_per_token()),
+  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, Loans& loans, executors::step_watch* watch)
+      : compute_(&compute), script_(&script), exchange_(&exchange), loans_(&loans), step_watch_(watch), width_(compute.format().bytes_per_token()),
         last_(script.last_of_chunks()), kept_(compute, script) {}
 
   /// How often the compute is called in a step.
@@ -105,7 +113,12 @@ class piece_calls {
       outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset)};
       if (!in.empty()) in = in.subspan(offset);
       running_ = pack_;
-      result<void> done = i.pass == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
+      result<void> done = success();
+      if (const stage_loans::of_pack* loans = script_->loans.of(i)) {
+        if constexpr (lends) done = run_lending(i, *loans, rest, in, to);
+      } else {
+        done = i.pass == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
+      }
       if (done) done = check(to, {list.size[i.pack.value].value - static_cast<std::int64_t>(offset / width_)});
       if (done) done = reduced_in_time(pack_.back());
       if (!done) return named(of_compute(std::move(done).error()));
@@ -113,6 +126,27 @@ class piece_calls {
     }
     running_ = {};
     return success();
+  }
+
+  /// Runs a pack for which this stage lends attention, or is lent some.
+  result<void> run_lending(const instruction& i, const stage_loans::of_pack& loans, std::size_t first, std::span<const std::byte> in, outgoing& out)
+    requires(lends)
+  {
+    static_assert(!by_piece && !has_state, "a stage compute that lends attention is called by pack, and keeps its states itself");
+    const std::span<const piece> pack = pack_;
+    static_assert(requires(Compute& c, std::span<const std::byte> bytes, outgoing& to, lending& handle) {
+      { c.forward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
+      { c.backward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
+    }, "a stage compute that lends attention has result<void> forward(span<const piece>, span<const byte>, outgoing&, lending&), and backward");
+    loan_format_ = compute_->loans(i.chunk);
+    if (result<void> begun = loans_->begin(loans, i.pass, loan_format_); !begun) return begun;
+    lending& with = *loans_;
+    for (std::size_t k = 0; k < pack.size(); ++k) i.pass == pass::forward ? kept_.keep(pack[k], first + k) : kept_.give_back(pack[k], first + k);
+    result<void> done = loans_->guard([&] {
+      return asked([&] { return i.pass == pass::forward ? compute_->forward(pack, in, out, with) : compute_->backward(pack, in, out, with); });
+    });
+    if (result<void> ended = loans_->end(done.has_value()); !ended) return ended;
+    return done;
   }
 
   /// Runs a call of a spread vocabulary, which takes a pack, on this stage's share of the words; on the last stage V is two.
@@ -331,6 +365,8 @@ class piece_calls {
   Compute* compute_;
   const stage_script* script_;
   Exchange* exchange_;
+  Loans* loans_;
+  loan_format loan_format_{};  // of the running instruction
   executors::step_watch* step_watch_;
   std::size_t width_;
   std::vector<std::size_t> last_;  // stage_script::last_of_chunks

@@ -3,6 +3,8 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/executors/detail/lending/loan_exchange.hpp>
+#include <slimpack/executors/detail/lending/no_loans.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/no_exchange.hpp>
 #include <slimpack/executors/detail/shared/row_exchange.hpp>
@@ -35,6 +37,7 @@ class stage_run final : public stage_step {
 
  private:
   using exchange_type = std::conditional_t<shares_rows<Compute>, row_exchange, no_exchange>;
+  using loans_type = std::conditional_t<lends_attention<Compute>, loan_exchange, no_loans>;
 
   [[nodiscard]] memory_block make(tokens size) override { return tensor_block(*compute_, size); }
   [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override { return copy_rows(*compute_, from, to); }
@@ -44,7 +47,8 @@ class stage_run final : public stage_step {
 
   [[nodiscard]] stage_abilities abilities() const override {
     return {port_->rank(), port_->size(), chunks_of(*compute_), compute_->format(), vocabulary_format_of(*compute_), computes_vocabulary<Compute>,
-            splits_weight_gradients<Compute>, cuts_of<Compute>(), exchanges_of<Compute>()};
+            splits_weight_gradients<Compute>, cuts_of<Compute>(), exchanges_of<Compute>(), lends_attention<Compute>,
+            port_->moves_device_memory() || port_->keeps_plan_order()};
   }
   [[nodiscard]] result<void> open([[maybe_unused]] bool on_device) override {
     if constexpr (shares_rows<Compute>) {
@@ -54,7 +58,11 @@ class stage_run final : public stage_step {
     } else {
       exchange_.emplace();
     }
-    pieces_.emplace(*compute_, script(), *exchange_, watch());
+    if constexpr (lends_attention<Compute>)
+      loans_.emplace(*port_, script().replica * script().on.stages, script().loan_channel());
+    else
+      loans_.emplace();
+    pieces_.emplace(*compute_, script(), *exchange_, *loans_, watch());
     return success();
   }
 
@@ -84,8 +92,14 @@ class stage_run final : public stage_step {
   [[nodiscard]] result<void> begin(const step_outline& outline) override { return begin_step(*compute_, outline); }
   [[nodiscard]] result<void> expect_rows() override { return detail::expect_rows(*compute_, *exchange_, script()); }
   [[nodiscard]] result<void> run(std::size_t at, const call_messages& with) override { return pieces_->run(at, with); }
-  [[nodiscard]] result<void> complete_exchange() override { return exchange_->complete(); }
+  [[nodiscard]] result<void> complete_exchange() override {
+    if (result<void> sent = exchange_->complete(); !sent) return sent;
+    return loans_->complete();
+  }
   [[nodiscard]] std::size_t bytes_exchanged() const override { return exchange_->bytes_sent(); }
+
+  [[nodiscard]] std::size_t bytes_lent() const override { return loans_->bytes_sent(); }
+  [[nodiscard]] std::size_t loan_messages() const override { return loans_->messages_sent(); }
 
   [[nodiscard]] result<void> reduce() override {
     executors::replica_group<Transport> group{*transport_, copies(), [this](error e) { return end(std::move(e)); }};
@@ -101,6 +115,7 @@ class stage_run final : public stage_step {
   [[nodiscard]] error named(error why) const override { return pieces_ ? pieces_->named(std::move(why)) : why; }
   void discard_all() override {
     exchange_.reset();
+    loans_.reset();
     if (pieces_) pieces_->discard_all();
   }
   void abort_step() override { slimpack::abort_step(*compute_); }
@@ -108,9 +123,10 @@ class stage_run final : public stage_step {
   Compute* compute_;
   Transport* transport_;
   any_transport* port_;
-  std::optional<piece_calls<Compute, exchange_type>> pieces_;
+  std::optional<piece_calls<Compute, exchange_type, loans_type>> pieces_;
   std::optional<row_memory_of<Compute, moves_device_memory<Transport>()>> row_memory_;
   std::optional<exchange_type> exchange_;
+  std::optional<loans_type> loans_;
 };
 
 }  // namespace slimpack::detail

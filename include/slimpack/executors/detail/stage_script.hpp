@@ -7,6 +7,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/detail/piece_list.hpp>
 #include <slimpack/executors/detail/script/transfer_script.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
@@ -56,6 +57,7 @@ class stage_script {
   std::vector<sequence> sequences;
   shared_sequences shared;
   transfer_script transfers;
+  stage_loans loans;                      // attention that it lends other stages, or that they lend it
   step_outline outline;                   // valid_tokens is left to the runtime
 
   /// The passes that the step runs.
@@ -118,6 +120,9 @@ class stage_script {
 
   /// The channel on which ranks that share rows send them to each other.
   [[nodiscard]] int row_channel() const noexcept { return channel_of(traffic::exchanges, 0); }
+
+  /// The channel on which stages that lend each other attention send.
+  [[nodiscard]] int loan_channel() const noexcept { return channel_of(traffic::exchanges, 1 + static_cast<int>(flows)); }
 
   /// The two channels on which copies of a stage add up gradients beside the program.
   [[nodiscard]] std::array<int, 2> sums_channels() const noexcept {

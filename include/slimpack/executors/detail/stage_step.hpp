@@ -91,6 +91,8 @@ class stage_step : public message_owner {
   [[nodiscard]] virtual result<void> run(std::size_t at, const call_messages& with) = 0;
   [[nodiscard]] virtual result<void> complete_exchange() = 0;
   [[nodiscard]] virtual std::size_t bytes_exchanged() const = 0;
+  [[nodiscard]] virtual std::size_t bytes_lent() const = 0;
+  [[nodiscard]] virtual std::size_t loan_messages() const = 0;
   [[nodiscard]] virtual result<void> reduce() = 0;
   [[nodiscard]] virtual result<void> reduce_part(std::uint32_t chunk) = 0;
   [[nodiscard]] virtual bytes held() const = 0;

@@ -137,6 +137,8 @@ SLIMPACK_DECL result<void> stage_step::run_program() {
   if (result<void> sent = mail.complete(); !sent) return sent;
   if (result<void> timed = report_times(); !timed) return timed;
   report_.exchanged = {static_cast<double>(bytes_exchanged())};
+  report_.lent = {static_cast<double>(bytes_lent())};
+  report_.loan_messages = static_cast<std::int64_t>(loan_messages());
   report_.peak_tokens = script_->outline.tokens_in_flight;
   doing_ = "the end of its program";
   if (const bytes left = held(); left.value != 0)

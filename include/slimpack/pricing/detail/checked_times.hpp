@@ -2,6 +2,8 @@
 #define SLIMPACK_PRICING_DETAIL_CHECKED_TIMES_HPP
 
 #include <slimpack/core/gradient_reduction.hpp>
+#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/shape.hpp>
@@ -104,6 +106,12 @@ class checked_times {
       return sound(exchange_time(model(), row, mine, p, own), question::exchange, first, p, own, row.sharers.size());
     });
   }
+  [[nodiscard]] loan_messages lending(const loan& l, int part) const {
+    loan_messages m = loan_messages_of(model(), l, part);
+    for (seconds* const each : {&m.context, &m.queries, &m.results}) *each = sound(*each, question::message, l.queries, l.pass(), part);
+    m.layers = sound({m.layers}, question::message, l.queries, l.pass(), part).value;
+    return m;
+  }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const
     requires(prices_weights<Cost>)
   {
@@ -145,7 +153,7 @@ class checked_times {
     if (!held) return held;
     for (double* const rate : {&held->fixed, &held->live_token, &held->gradient_token, &held->forward_token,
                                &held->backward_token, &held->other_token, &held->weight_token, &held->logit_token,
-                               &held->turned_token}) {
+                               &held->turned_token, &held->lent_token}) {
       if (is_memory(*rate)) continue;
       faults_->add({question::memory, *rate, {}, {}, stage});
       *rate = 0;

@@ -7,6 +7,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/detail/lock_step_calls.hpp>
 #include <slimpack/schedules/detail/vocabulary_fill.hpp>
 #include <slimpack/simulators/graph/detail/walk.hpp>
 #include <slimpack/simulators/memory.hpp>
@@ -25,6 +26,15 @@ SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(std::s
                                                                           std::span<const workload> works,
                                                                           std::span<const std::vector<program>> programs,
                                                                           std::span<const merge> merges) {
+  if (std::any_of(works.begin(), works.end(), [](const workload& w) { return !w.loans.empty(); })) {
+    std::vector<std::vector<program>> in_lock_step;
+    for (std::size_t g = 0; g < works.size(); ++g) {
+      result<std::vector<program>> made = detail::lock_step_calls(works[g], programs[g]);
+      if (!made) return std::move(made).error();
+      in_lock_step.push_back(std::move(made).value());
+    }
+    return in_lock_step;
+  }
   for (std::size_t g = 0; g < works.size(); ++g) {
     workload layers = works[g];
     layers.shape.vocabulary = vocabulary::last;

@@ -6,6 +6,7 @@
 #include <slimpack/solvers/baselines/dp_balanced.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/baselines/slimpipe.hpp>
 
 #include <array>
 #include <optional>
@@ -16,13 +17,13 @@
 namespace slimpack::baselines {
 
 /// Every shipped baseline, for programs that take one by its name.
-inline constexpr std::array<std::string_view, 8> names{"megatron", "dp_balanced", "karmarkar_karp", "chunked",
+inline constexpr std::array<std::string_view, 9> names{"megatron", "dp_balanced", "karmarkar_karp", "chunked", "slimpipe",
                                                        "te_cp",    "llama_cp",    "hybrid_dp",      "zeppelin"};
-/// Those of them that let no sequence be shared: slimpack's search tries their packs, too.
+/// Those of them whose packs slimpack's search tries, too.
 inline constexpr std::span<const std::string_view> sharing_none = std::span(names).first<4>();
 
 /// What `use` answers about the recipe of that name; nothing where no baseline has it.
-/// context: tokens of a pack of those that do not cut; 0: the batch's longest sequence
+/// context: tokens of a pack of those that do not cut, or of a row; 0: the batch's longest sequence
 template <class Use>
 [[nodiscard]] auto with_named(std::string_view name, const shape& on, tokens context, Use&& use)
     -> std::optional<std::invoke_result_t<Use&, decltype(megatron(on))>> {
@@ -30,6 +31,7 @@ template <class Use>
   if (name == "dp_balanced") return use(dp_balanced(on, context));
   if (name == "karmarkar_karp") return use(karmarkar_karp(on, context));
   if (name == "chunked") return use(chunked(on));
+  if (name == "slimpipe") return use(slimpipe(on, context));
   if (name == "te_cp") return use(te_cp(on));
   if (name == "llama_cp") return use(llama_cp(on));
   if (name == "hybrid_dp") return use(hybrid_dp(on));

@@ -81,7 +81,14 @@ class plan_assembly {
   result<void> prove(plan& p) const {
     result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
     if (!rates) return std::move(rates).error();
-    prove(p, simulators::step_bounds(cost_, shape_, solvers::sequences_of(p.lengths), rates.value()));
+    const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
+    if (std::none_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); })) {
+      prove(p, simulators::step_bounds(cost_, shape_, batch, rates.value()));
+      return success();
+    }
+    bound mean = simulators::mean_stage_bound(cost_, shape_, batch);
+    mean.time += simulators::least_reduction(cost_, shape_);
+    prove(p, {mean});
     return success();
   }
   void prove(plan& p, std::vector<bound> bounds) const {
@@ -158,7 +165,9 @@ class plan_assembly {
       if (!shared[id.value]) own.push_back({id, lengths[id.value]});
     shape alone = shape_;
     alone.replicas = 1;
-    if (!work.is_forward_only())  // plan_forward has bounds of its own
+    if (!work.loans.empty())
+      r.lower_bound = own.empty() ? seconds{} : simulators::mean_stage_bound(cost_, alone, own).time;
+    else if (!work.is_forward_only())  // plan_forward has bounds of its own
       for (const bound& b : simulators::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
     r.sequences = std::move(from.sequences);
     r.partition = std::move(from.partition);
@@ -167,6 +176,7 @@ class plan_assembly {
     r.backward = std::move(work.backward);
     r.weight = std::move(work.weight);
     r.vocabulary = std::move(work.vocabulary);
+    r.loans = std::move(work.loans);
     r.communication = work.communication;
     r.rates = rates;
     return r;

@@ -6,6 +6,7 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <utility>

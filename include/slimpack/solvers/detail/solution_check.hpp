@@ -22,7 +22,7 @@ class solution_check {
  public:
   /// passes: those that it plans
   solution_check(const solution& solved, std::span<const tokens> lengths, const shape& on, std::span<const pass> passes = both_passes)
-      : solved_(solved), lengths_(lengths), replicas_(static_cast<std::size_t>(on.replicas)), passes_(passes), of_(lengths.size()) {}
+      : solved_(solved), lengths_(lengths), shape_(on), replicas_(static_cast<std::size_t>(on.replicas)), passes_(passes), of_(lengths.size()) {}
   /// The same of one group: it runs its sequences on its replicas, and the others run nothing.
   solution_check(const group_solution& group, std::span<const tokens> lengths, const shape& on)
       : solution_check(group.solved, lengths, on) {
@@ -59,6 +59,7 @@ class solution_check {
 
   const solution& solved_;
   std::span<const tokens> lengths_;
+  shape shape_;
   std::size_t replicas_;
   std::span<const pass> passes_;
   const group_solution* group_{};

@@ -4,6 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/pricing/lend.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -44,8 +45,11 @@ template <class Cost>
   priced_group priced;
   const auto packs_of = [&](std::uint32_t r) -> const partition& { return solved.replicas[r].partition; };
   const rows_of_merges rows(solved.merges, packs_of, group);
-  for (const std::uint32_t r : group)
-    priced.works.push_back(settled(price(solved.replicas[r].partition, cost, on, rates, weights, rows.of(r)), solved.replicas[r].programs));
+  for (const std::uint32_t r : group) {
+    const replica_solution& own = solved.replicas[r];
+    priced.works.push_back(settled(price(own.partition, cost, on, rates, weights, rows.of(r)), own.programs));
+    if (!own.loans.empty()) lend(own.partition, cost, own.loans, priced.works.back());
+  }
   if (on.vocabulary == vocabulary::spread) {
     std::vector<std::vector<program>> layers;
     for (const std::uint32_t r : group) layers.push_back(solved.replicas[r].programs);

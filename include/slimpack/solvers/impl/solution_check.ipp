@@ -6,6 +6,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/lending/detail/sound_loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/solvers/solution.hpp>
@@ -96,6 +97,9 @@ SLIMPACK_DECL result<void> solution_check::check(std::uint32_t replica) {
                                    number(replica) + " runs " + number(s.rows[p]));
     }
   }
+  for (const loan& l : r.loans)
+    if (!solved_.merges.empty() || !is_sound(l, r.partition, shape_))
+      return wrong(l.queries.sequence.value, "has a loan between instructions that are not there, or of keys that its queries do not all see");
   return success();
 }
 

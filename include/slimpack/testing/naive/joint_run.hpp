@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
@@ -130,12 +131,14 @@ struct outcome {
 struct running {
   const partition* packs;
   std::span<const program> programs;
+  std::span<const loan> loans{};
 };
 
 /// Runs replicas slice by slice: an instruction runs when its tokens have arrived from the part
 /// before, its sequences' earlier (backward: later) tokens have run on its part, and, on the last part, a backward's
 /// sequences have run forward to their ends. A W waits for nothing but its stage. Of a sequence that replicas share,
-/// rows take the place of slices: the packs of a row start together and end together. Where the
+/// rows take the place of slices: the packs of a row start together and end together. So do instructions of stages that lend each other
+/// attention. Where the
 /// vocabulary is spread, its calls wait for messages alone, but for U, which follows V on its stage, and the last stage's V, which
 /// follows the last F there; and a backward on the last part waits until all its sequences have passed V on the last stage. `time`
 /// is asked (replica, instruction, place), `message` (replica, from, to, pack).
@@ -159,6 +162,8 @@ class joint_run {
       own.found.busy.resize(replicas[r].programs.size());
       own.found.first.resize(static_cast<std::size_t>(on.reduced_parts()));
       own.found.gradients.resize(static_cast<std::size_t>(on.reduced_parts()));
+      for (const loan& l : replicas[r].loans)
+        partners_[{r, l.lender.stage, name_of(l.lender.what, 2)}].push_back(l.helper), partners_[{r, l.helper.stage, name_of(l.helper.what, 2)}].push_back(l.lender);
     }
     for (std::size_t m = 0; m < merges.size(); ++m) {
       rows_run_.push_back({std::vector<std::size_t>(parts_, 0), std::vector<std::size_t>(parts_, 0)});
@@ -258,36 +263,48 @@ class joint_run {
     return start;
   }
 
+  /// An instruction that may run together with others.
+  struct member {
+    std::size_t replica;
+    std::size_t stage;
+    instruction what;
+    friend bool operator==(const member&, const member&) = default;
+  };
+
   /// Runs a replica's next instruction on a stage, and with it all that run together with it, if all can.
   bool try_next(std::size_t r, std::size_t stage) {
     const instruction i = next_of(r, stage);
-    std::vector<std::pair<std::size_t, std::uint32_t>> together{{r, i.pack.value}};
+    std::vector<member> together{{r, stage, i}};
+    const auto join = [&](const member& m) {
+      if (std::find(together.begin(), together.end(), m) == together.end()) together.push_back(m);
+    };
     std::set<std::pair<std::size_t, std::size_t>> rows_done;
-    for (std::size_t at = 0; at < together.size() && i.is_pass(); ++at)
-      if (const auto rows = row_of_.find({i.pass, together[at].first, together[at].second}); rows != row_of_.end())
-        for (const row& one : rows->second)
-          if (rows_done.insert({one.merge, one.number}).second)
-            for (const auto& each : one.packs)
-              if (std::find(together.begin(), together.end(), each) == together.end()) together.push_back(each);
+    for (std::size_t at = 0; at < together.size() && i.is_pass(); ++at) {
+      const member one = together[at];
+      if (const auto rows = row_of_.find({i.pass, one.replica, one.what.pack.value}); rows != row_of_.end())
+        for (const row& of : rows->second)
+          if (rows_done.insert({of.merge, of.number}).second)
+            for (const auto& [other, pack] : of.packs) join({other, one.stage, {i.pass, {pack}, one.what.chunk}});
+      if (const auto lending = partners_.find({one.replica, one.stage, name_of(one.what, 2)}); lending != partners_.end())
+        for (const loan::side& other : lending->second) join({one.replica, other.stage, other.what});
+    }
     seconds start{};
     seconds duration{};
-    const std::size_t part = place_of(i, stage, on_);
-    for (const auto& [other, pack] : together) {
-      instruction same = i;
-      same.pack = {pack};
-      if (states_[other].next[stage] == replicas_[other].programs[stage].size() || next_of(other, stage) != same)
+    for (const member& m : together) {
+      if (states_[m.replica].next[m.stage] == replicas_[m.replica].programs[m.stage].size() || next_of(m.replica, m.stage) != m.what)
         return false;
-      const std::optional<seconds> when = ready(other, stage);
+      const std::optional<seconds> when = ready(m.replica, m.stage);
       if (!when) return false;
       start = std::max(start, *when);
-      duration = std::max(duration, time_(other, same, part));
+      duration = std::max(duration, time_(m.replica, m.what, place_of(m.what, m.stage, on_)));
     }
+    const std::size_t part = place_of(i, stage, on_);
     for (const auto& [merge, number] : rows_done) start = std::max(start, rows_end_[merge][i.pass][part]);
     for (const auto& [merge, number] : rows_done) {
       rows_run_[merge][i.pass][part] = number + 1;
       rows_end_[merge][i.pass][part] = start + duration;
     }
-    for (const auto& [other, pack] : together) finish(other, stage, part, start, duration);
+    for (const member& m : together) finish(m.replica, m.stage, place_of(m.what, m.stage, on_), start, duration);
     return true;
   }
 
@@ -320,6 +337,7 @@ class joint_run {
   Message message_;
   std::vector<state> states_;
   std::map<std::tuple<pass, std::size_t, std::uint32_t>, std::vector<row>> row_of_;  // by pass, replica, pack
+  std::map<std::tuple<std::size_t, std::size_t, std::string>, std::vector<loan::side>> partners_;  // by replica, stage, instruction
   std::vector<by_pass<std::size_t>> rows_;                                          // per merge, how many
   std::vector<by_pass<std::vector<std::size_t>>> rows_run_;                         // per merge and part
   std::vector<by_pass<std::vector<seconds>>> rows_end_;                             // when the last of those ended

@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTING_NAIVE_MEMORY_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
@@ -73,8 +74,8 @@ template <class Kept>
 class stage_memory {
  public:
   stage_memory(const partition& packs, const memory_rates& rates, const shape& on, int stage, const Kept& kept, apart_packs apart,
-               const others_of_packs& others)
-      : packs_(packs), rates_(rates), on_(on), stage_(stage), kept_(kept), apart_(apart), others_(others), peak_(rates.fixed) {
+               const others_of_packs& others, std::span<const loan> loans)
+      : packs_(packs), rates_(rates), on_(on), stage_(stage), kept_(kept), apart_(apart), others_(others), loans_(loans), peak_(rates.fixed) {
     for (const slice& s : packs.forward.slices()) own_[s.sequence] += s.length.value;
     for (const pass p : both_passes)
       for (const slice& s : packs.of(p).slices()) cuts_[s.sequence].insert({s.begin, s.end()});
@@ -83,6 +84,9 @@ class stage_memory {
   }
 
   void run(const instruction& i) {
+    lent_ = 0;
+    for (const loan& l : loans_)
+      if (l.helper.stage == static_cast<std::uint32_t>(stage_) && l.helper.what == i) lent_ += l.context.length.value * (i.pass == pass::forward ? 1 : 2);
     if (i.end != model_end::none)
       end_call(i);
     else if (i.pass == pass::forward)
@@ -157,12 +161,12 @@ class stage_memory {
     }
   }
 
-  /// Beside what a pass holds: pieces, what W waits with, and what calls of a spread vocabulary leave.
+  /// Beside what a pass holds: keys that are lent to it, pieces, what W waits with, and what calls of a spread vocabulary leave.
   void hold(double in_pass) {
     double sum = 0;
     for (const auto& [where, n] : pieces_) sum += n;
     const double beside = sum / on_.chunks + rates_.weight_token * total(owed_) + rates_.logit_token * static_cast<double>(logits_) +
-                          rates_.turned_token * static_cast<double>(waiting_);
+                          rates_.turned_token * static_cast<double>(waiting_) + rates_.lent_token * static_cast<double>(lent_);
     peak_ = std::max(peak_, in_pass + beside);
   }
 
@@ -197,6 +201,7 @@ class stage_memory {
   const Kept& kept_;
   apart_packs apart_;
   const others_of_packs& others_;
+  std::span<const loan> loans_;
   std::map<sequence_id, std::int64_t> own_;       // tokens of a sequence on this replica
   std::map<sequence_id, std::int64_t> foreign_;   // that it keeps of a sequence's others, in all rows
   std::map<sequence_id, std::set<tokens>> cuts_;  // of either pass
@@ -204,6 +209,7 @@ class stage_memory {
   std::map<place, std::int64_t> owed_;    // tokens backwarded, whose weight gradients are to come
   std::map<place, std::int64_t> opened_;  // of sequences whose backward is under way: tokens left
   std::map<place, double> pieces_;        // forwarded and not backwarded: whole bytes that they keep
+  std::int64_t lent_ = 0;     // keys lent to the running instruction, twice where it has gradients of them
   std::int64_t logits_ = 0;   // tokens that have passed V and not U
   std::int64_t waiting_ = 0;  // on the last stage: that have passed V, and not B on the last part
   double peak_;
@@ -213,8 +219,9 @@ class stage_memory {
 template <class Kept = nothing_kept>
 [[nodiscard]] double peak_memory(const partition& packs, const program& code, const memory_rates& rates,
                                  const shape& on, int stage = 0, const Kept& kept = {},
-                                 apart_packs apart = {}, const others_of_packs& others = {}) {
-  stage_memory<Kept> held(packs, rates, on, stage, kept, apart, others);
+                                 apart_packs apart = {}, const others_of_packs& others = {},
+                                 std::span<const loan> loans = {}) {
+  stage_memory<Kept> held(packs, rates, on, stage, kept, apart, others, loans);
   for (const instruction& i : code) held.run(i);
   return held.peak();
 }

@@ -23,6 +23,8 @@ struct stage_abilities {
   bool splits_weight_gradients{};
   backward_cuts cuts{};
   exchange_set shares;          // by which it can run sequences that replicas share
+  bool lends_attention{};
+  bool issues_in_order{};       // the transport moves memory of a device, or wants all transfers at their place in the plan's order
 };
 
 /// The script of a rank, if its compute and its transport can run the plan.

@@ -14,6 +14,7 @@
 #include <ostream>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace slimpack::io::detail {
 
@@ -27,7 +28,8 @@ class plan_writer {
   plan_writer(std::ostream& out, const plan& p, bool explained)
       : json_(out), plan_(p),
         is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || spreads() ||
-                   (explained && p.rank_time) || p.mfu || p.origin) {}
+                   (explained && p.rank_time) || p.mfu || p.origin ||
+                   std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); })) {}
 
   void write() {
     json_.open('{').field("format", is_second_ ? plan_format_2 : plan_format).field("hash", hash_text(plan_.hash));
@@ -104,8 +106,24 @@ class plan_writer {
     for (const program& stage : r.programs) instructions(stage);
     json_.close(']');
     json_.line();
+    if (!r.loans.empty()) loans(r.loans);
     list("peak_memory", r.peak_memory, [](double peak) { return peak; });
     json_.field("makespan", r.makespan.value).field("lower_bound", r.lower_bound.value).close('}');
+  }
+
+  void loans(std::span<const loan> all) {
+    json_.key("loans").open('[');
+    for (const loan& l : all) {
+      json_.line();
+      json_.open('{');
+      for (const auto& [name, side] : {std::pair("lender", &l.lender), std::pair("helper", &l.helper)})
+        json_.key(name).open('[').value(side->stage).value(name_of(side->what, plan_.shape.chunks)).close(']');
+      for (const auto& [name, part] : {std::pair("queries", &l.queries), std::pair("context", &l.context)})
+        json_.key(name).open('[').value(part->sequence.value).value(part->begin.value).value(part->length.value).close(']');
+      json_.close('}');
+    }
+    json_.close(']');
+    json_.line();
   }
 
   /// A bucket is [at, scatter, gather].

@@ -56,6 +56,17 @@ function comparison(lane, i) {
   return [[nameOf(twin.measured), timeText(duration(twin)) + ', from ' + instantText(twin.start[i])],
           ['ratio', least > 0 ? ratioText(duration(measured) / least) + ' measured / predicted' : '\u2013']];
 }
+function loansOf(lane, i) {
+  const {plan, stage} = lane, kind = kindOf(lane.unit[i]), here = [stage, lane.pack[i], chunkOf(lane.unit[i])].join();
+  const found = [];
+  for (const [pass, ...loan] of kind < 2 ? plan.replicas[lane.r].loans || [] : []) {
+    const [lender, helper, [sequence, queries, keys]] = [loan.slice(0, 3), loan.slice(3, 6), loan.slice(6)];
+    const what = 'attention of ' + count(queries) + ' queries to ' + count(keys) + ' keys of sequence ' + sequence;
+    if (pass === kind && lender.join() === here) found.push(['lends', 'stage ' + helper[0] + ' ' + what]);
+    if (pass === kind && helper.join() === here) found.push(['helps', 'stage ' + lender[0] + ' with ' + what]);
+  }
+  return found;
+}
 function details(lane, i) {
   const {plan} = lane, kind = kindOf(lane.unit[i]), pass = passOf(lane.unit[i]), pack = lane.pack[i];
   const all = plan.replicas[lane.r].passes[pass];
@@ -78,6 +89,7 @@ function details(lane, i) {
     ...(input ? [['input', input]] : []),
     ...(!to || lane.measured ? [] : [['output', 'on its way for ' + timeText(messageTime(plan, lane.r, [kind, place], to, pack))]]),
     ...(lane.memory ? [['memory', memoryText(plan, lane.memory[i])]] : []),
+    ...loansOf(lane, i),
     ['tokens', count(all.tokens[pack]) + ' in ' + several(all.counts[pack], 'slice')],
   ];
   const more = all.counts[pack] - slices.length;

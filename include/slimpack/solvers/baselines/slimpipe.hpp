@@ -1,0 +1,181 @@
+#ifndef SLIMPACK_SOLVERS_BASELINES_SLIMPIPE_HPP
+#define SLIMPACK_SOLVERS_BASELINES_SLIMPIPE_HPP
+
+#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/lending/attention_lending.hpp>
+#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/workload.hpp>
+#include <slimpack/slicers/uniform.hpp>
+#include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/detail/put_in_order.hpp>
+#include <slimpack/solvers/divide/balance.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_bins.hpp>
+#include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::solvers {
+
+/// Baseline: rows of whole sequences, balanced by tokens over as few rows as hold them, a multiple of the replicas, and dealt to these in
+/// turn; each row is cut into `slices` packs of equal tokens, which run forward in order and backward in reverse; stages lend each other attention.
+/// A row shorter than the context is not padded: its slices are shorter. Cuts fall on the quantum of the sequence that they cut, so
+/// that slices of a row of several sequences differ by less than two quanta. A row too short for that has fewer slices, and cannot lend.
+/// Meant for schedules::one_f_one_b{.lead = 2}, whose lock steps loans_of knows, and for parts with equal layers.
+/// Source    SlimPipe (arXiv:2504.14519), with its context exchange; derived: rows of several sequences, and that they are not padded
+/// Requires  stages and chunks of the shape that is planned for
+/// Errors    invalid_input: a sequence longer than the context; lending in a row that is too short for its slices, or between parts
+///            whose attention takes unequal times; those of the schedule
+/// Complexity O(n log n), and that of loans_of
+struct slimpipe {
+  tokens context{0};  ///< tokens of a row; 0: the batch's longest sequence
+  int slices{0};      ///< of a row, a multiple of the stages where they lend; 0: as many as there are stages
+  attention_lending lending{attention_lending::none};
+  int stages{1};      ///< of the pipeline (a search may see one more, where packs turn)
+
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*cuts as it says*/, const Cost& cost, const Schedule& schedule) const {
+    if (result<void> fine = equal_parts(batch, cost); !fine) return std::move(fine).error();
+    const result<tokens> limit = slimpack::detail::pack_limit(batch, context);
+    if (!limit) return limit.error();
+    std::vector<replica_solution> found;
+    for (const std::vector<slimpack::detail::sequence_bin>& own : slimpack::detail::dealt(rows_of(batch, limit.value()), batch.shape.replicas)) {
+      replica_solution& r = found.emplace_back();
+      for (const slimpack::detail::sequence_bin& row : own)
+        if (result<void> cut = add(row, batch.shape.quantum, r); !cut) return std::move(cut).error();
+      if (lending == attention_lending::none) continue;
+      shape on = batch.shape;
+      on.stages = stages;
+      result<std::vector<loan>> loans = loans_of(r.partition, on, lending, row_slices());
+      if (!loans) return std::move(loans).error();
+      r.loans = std::move(loans).value();
+    }
+    if (lending == attention_lending::none) return slimpack::detail::put_in_order(std::move(found), batch.shape, cost, schedule);
+    // Lock steps are those of the pipeline's own stages.
+    const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
+    if (!rates) return rates.error();
+    for (replica_solution& r : found) {
+      result<std::vector<program>> programs = schedule.programs(on_own_stages(price(r.partition, cost, batch.shape, rates.value())));
+      if (!programs) return std::move(programs).error();
+      r.programs = std::move(programs).value();
+    }
+    return solution{std::move(found)};
+  }
+
+  constexpr void share_by(exchange_set) noexcept {}  // it lets none share
+
+  friend constexpr bool operator==(const slimpipe&, const slimpipe&) = default;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const slimpipe& s) {
+    return out << "solvers::slimpipe{.context = {" << s.context.value << "}, .slices = " << s.slices
+               << ", .lending = attention_lending::" << name_of(s.lending) << ", .stages = " << s.stages << "}";
+  }
+
+ private:
+  [[nodiscard]] constexpr int row_slices() const noexcept { return slices > 0 ? slices : stages; }
+
+  /// A workload without the stage on which a search may see packs turn (pricing/detail/vocabulary_turn.hpp).
+  [[nodiscard]] workload on_own_stages(workload w) const {
+    const auto own = static_cast<std::size_t>(stages), all = static_cast<std::size_t>(w.shape.stages);
+    if (own == all) return w;
+    for (std::vector<seconds>* const cells : {&w.forward.time, &w.forward.message, &w.backward.time, &w.backward.message}) {
+      std::vector<seconds> kept;
+      for (std::size_t cell = 0; cell < cells->size(); ++cell)
+        if (cell % all < own) kept.push_back((*cells)[cell]);
+      *cells = std::move(kept);
+    }
+    w.shape.stages = stages;
+    w.rates.resize(own);
+    return w;
+  }
+
+  /// Rows of alike tokens, so that none is much shorter than its slices need.
+  [[nodiscard]] static std::vector<slimpack::detail::sequence_bin> rows_of(const problem& batch, tokens most) {
+    std::vector<double> weight;
+    double all = 0;
+    for (const tokens length : batch.lengths) weight.push_back(static_cast<double>(length.value)), all += weight.back();
+    const auto replicas = static_cast<std::size_t>(batch.shape.replicas);
+    for (auto count = static_cast<std::size_t>(std::ceil(all / static_cast<double>(most.value)));; ++count) {
+      count = std::min((count + replicas - 1) / replicas * replicas, weight.size());
+      std::vector<slimpack::detail::sequence_bin> rows(count);
+      const std::vector<std::uint32_t> row = balance(weight, count);
+      for (const sequence& s : sequences_of(batch.lengths)) rows[row[s.id.value]].push_back(s);
+      if (std::all_of(rows.begin(), rows.end(), [&](const auto& one) { return slimpack::detail::size_of(one) <= most; })) return rows;
+    }
+  }
+
+  /// Cuts a row and adds its packs.
+  [[nodiscard]] result<void> add(const slimpack::detail::sequence_bin& row, tokens quantum, replica_solution& to) const {
+    const std::int64_t all = slimpack::detail::size_of(row).value, n = row_slices();
+    std::vector<std::vector<slice>> packs(static_cast<std::size_t>(n));
+    std::int64_t first = 0;  // of a sequence, in the row
+    for (const sequence& s : row) {
+      to.sequences.push_back(s.id);
+      tokens at{};
+      for (std::int64_t i = first * n / all; i < n && at < s.length; ++i) {
+        const std::int64_t end = (i + 1) * all / n - first;
+        const tokens to_end{end >= s.length.value ? s.length.value : std::max(at.value, end / quantum.value * quantum.value)};
+        if (to_end > at) packs[static_cast<std::size_t>(i)].push_back({s.id, at, to_end - at});
+        at = to_end;
+      }
+      first += s.length.value;
+    }
+    for (const pass p : both_passes)
+      for (std::size_t i = 0; i < packs.size(); ++i) {
+        const std::vector<slice>& pack = packs[nth_place(p, i, packs.size())];
+        if (pack.empty() && lending != attention_lending::none)
+          return error{errc::invalid_input, "a row of " + std::to_string(all) + " tokens has no " + std::to_string(n) + " slices of a quantum of " +
+                                                std::to_string(quantum.value) + ": choose fewer slices, a smaller quantum or a longer context"};
+        for (const slice& s : pack) to.partition.of(p).append(s);
+        to.partition.of(p).close();
+      }
+    return success();
+  }
+
+  /// Whether attention takes as long on each part, which it does where all have as many layers.
+  template <class Cost>
+  [[nodiscard]] result<void> equal_parts(const problem& batch, const Cost& cost) const {
+    if (lending == attention_lending::none) return success();
+    const tokens n = batch.shape.quantum;
+    const auto attention = [&](int part) {
+      return (cost.time(slice{{}, n * std::int64_t{2}, n}, pass::forward, part) - cost.time(slice{{}, n, n}, pass::forward, part)).value;
+    };
+    for (int chunk = 0; chunk < batch.shape.chunks; ++chunk)
+      for (int stage = 0; stage < stages; ++stage) {
+        const int part = chunk * batch.shape.stages + stage;
+        if (std::abs(attention(part) - attention(0)) <= 1e-6 * std::abs(attention(0))) continue;
+        return error{errc::invalid_input, std::string("lending ") + name_of(lending) + " needs equal layers on every part, and attention of part " +
+                                              std::to_string(chunk * stages + stage) + " takes another time than that of part 0: choose as many layers on "
+                                              "each, or lending none"};
+      }
+    return success();
+  }
+};
+
+}  // namespace slimpack::solvers
+
+namespace slimpack::baselines {
+
+/// SlimPipe: rows of the context in uniform slices, under 1F1B with a lead of 2.
+/// context: tokens of a row; 0: the batch's longest sequence. slices: of a row; 0: as many as there are stages
+[[nodiscard]] constexpr auto slimpipe(const shape& on, tokens context = {}, int slices = 0, attention_lending lending = attention_lending::none) {
+  return recipe<slicers::uniform, solvers::slimpipe, schedules::one_f_one_b>{{}, {context, slices, lending, on.stages}, {.lead = 2}};
+}
+
+}  // namespace slimpack::baselines
+
+#endif

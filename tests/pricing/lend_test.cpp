@@ -1,0 +1,69 @@
+#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/pricing/lend.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/simulators/memory.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace slimpack::lend_test {
+namespace {
+
+/// A row of two slices of two tokens, on two stages.
+partition row_of_two() {
+  partition packs;
+  for (const pass p : both_passes)
+    for (const std::int64_t i : {0, 1}) packs.of(p).append({{0}, {2 * nth_place(p, i, std::int64_t{2})}, {2}}), packs.of(p).close();
+  return packs;
+}
+
+//  A second for each pair of a query and a key: slices take 3 s and 7 s. In the lock step of both stages, stage 0 with slice 1 lends
+//  stage 1 with slice 0 one key of two queries, 2 s. Messages take half a second each.
+//    helper  3 + 2, and 0.5 for the queries, since slice 0 attends to nothing before it               5.5 s
+//    lender  the more of 7 - 2 and 5.5, and 0.5 for the results                                        6 s
+TEST(Lend, TakesWhatIsWorkedOutByHand) {
+  const shape on{.stages = 2, .quantum = {1}};
+  const costs::quadratic cost{.linear = 0, .attention = 1, .backward_linear = 1, .backward_attention = 1, .hop = {0.5}};
+  const partition packs = row_of_two();
+  workload w = price(packs, cost, on, std::vector<memory_rates>(2));
+  const std::vector<loan> loans = loans_of(packs, on, attention_lending::level, 2).value();
+  lend(packs, cost, loans, w);
+  EXPECT_EQ(w.forward.time, (std::vector<seconds>{{3}, {5.5}, {6}, {7}}));
+  EXPECT_EQ(w.backward.time, (std::vector<seconds>{{6}, {7}, {3}, {5.5}}));
+  EXPECT_EQ(w.communication, seconds{3});  // 0.5 s of the helper and 1 s of the lender, in each pass
+  EXPECT_EQ(w.loans, loans);
+}
+
+// Where queries travel while the helper attends to its own prefix, nobody waits for them.
+TEST(Lend, HidesQueriesBehindTheHelpersOwnPrefix) {
+  const shape on{.stages = 2, .quantum = {1}};
+  const costs::quadratic cost{.linear = 0, .attention = 1, .hop = {0.5}};
+  partition packs;
+  for (const pass p : both_passes)
+    for (const std::int64_t i : {0, 1, 2, 3}) packs.of(p).append({{0}, {2 * nth_place(p, i, std::int64_t{4})}, {2}}), packs.of(p).close();
+  workload w = price(packs, cost, on, std::vector<memory_rates>(2));
+  lend(packs, cost, loans_of(packs, on, attention_lending::level, 4).value(), w);
+  // Slice 2 has 11 pairs, slice 1 has 7, 4 of them to its prefix: 2 are lent.
+  EXPECT_EQ(w.forward.time[3], seconds{9});    // slice 1 on stage 1
+  EXPECT_EQ(w.forward.time[4], seconds{9.5});  // slice 2 on stage 0, and its results
+}
+
+// What is lent is held while the helper runs, backward with gradients.
+TEST(Lend, HoldsTheKeys) {
+  const shape on{.stages = 2, .quantum = {1}};
+  const partition packs = row_of_two();
+  workload w = price(packs, costs::quadratic{}, on, std::vector<memory_rates>(2, {.live_token = 0, .lent_token = 10}));
+  lend(packs, costs::quadratic{}, loans_of(packs, on, attention_lending::level, 2).value(), w);
+  const instruction f0{pass::forward, {0}}, f1{pass::forward, {1}}, b0{pass::backward, {0}}, b1{pass::backward, {1}};
+  const std::vector<program> programs{{f0, f1, b0, b1}, {f0, f1, b0, b1}};
+  EXPECT_EQ(simulators::peak_memory(w, programs), (std::vector<double>{0, 20}));
+  EXPECT_EQ(simulators::stage_memory(w, 1).during(f0), 10);
+  EXPECT_EQ(simulators::stage_memory(w, 1).during(f1), 0);
+}
+
+}  // namespace
+}  // namespace slimpack::lend_test

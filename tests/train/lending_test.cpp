@@ -1,0 +1,140 @@
+#include "lending_plan.hpp"
+
+#include <slimpack/executors/lending/loan_traffic.hpp>
+#include <slimpack/testing/plan_laws.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace slimpack::lending_test {
+namespace {
+
+using tests::exact_batch;
+using stage_type = train::model_stage<double>;
+
+plan planned(std::span<const tokens> lengths, const shape& on, int slices, attention_lending lending) {
+  const plan p = tests::lending_plan(lengths, on, slices, lending);
+  std::ostringstream laws;
+  laws << testing::plan_laws(p, tests::vocabulary_cost());
+  EXPECT_TRUE(laws.str().find("failed") == std::string::npos) << laws.str();
+  return p;
+}
+
+struct found {
+  double error{};
+  std::int64_t messages{}, bytes_sent{};
+};
+
+/// Runs a step on threads. Checks that what each rank sends is what the plan says.
+found run(const exact_batch& batch, const plan& p) {
+  transports::threads world{tests::ranks_of(p), {.time_out = {60}}};
+  std::vector<found> all(static_cast<std::size_t>(tests::ranks_of(p)));
+  tests::on_every_rank(tests::ranks_of(p), [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    found& own = all[static_cast<std::size_t>(rank)];
+    own.error = batch.error_of<stage_type>(p, endpoint).value();
+    stage_type again(batch.model, p.shape, rank % p.shape.stages, batch.documents(), 7);
+    const step_report step = executors::packflow<>{.step = 2}.execute(p, again, endpoint).value();
+    const int stage = rank % p.shape.stages;
+    const executors::loan_traffic says = executors::loan_traffic_of(p.replicas[static_cast<std::size_t>(rank / p.shape.stages)].loans,
+                                                                    static_cast<std::uint32_t>(stage), stage_type::loans(batch.model, p.shape, stage));
+    EXPECT_EQ(step.loan_messages, says.messages.forward + says.messages.backward);
+    EXPECT_EQ(step.lent.value, static_cast<double>(says.bytes.forward + says.bytes.backward));
+    own.messages = step.loan_messages, own.bytes_sent = static_cast<std::int64_t>(step.lent.value);
+  });
+  found sum;
+  for (const found& one : all) sum.error = std::max(sum.error, one.error), sum.messages += one.messages, sum.bytes_sent += one.bytes_sent;
+  return sum;
+}
+
+TEST(Lending, LossAndGradientsAreThoseOfUncutSequences) {
+  double worst = 0;
+  std::int64_t messages = 0, sent = 0;
+  std::size_t all = 0, lend = 0;
+  int plans = 0;
+  for (const int stages : {2, 3, 4})
+    for (const int chunks : {1, 2})
+      for (const int replicas : {1, 2})
+        for (const attention_lending lending : {attention_lending::pairs, attention_lending::level}) {
+          const shape on{.stages = stages, .replicas = replicas, .chunks = chunks, .quantum = {4}};
+          const exact_batch batch = tests::batch_to_lend(static_cast<std::uint64_t>(stages), on, 1 + (chunks == 1));
+          const plan p = planned(batch.lengths, on, 2 * stages, lending);
+          const found step = run(batch, p);
+          EXPECT_LT(step.error, 1e-11) << stages << " stages, " << chunks << " chunks, " << replicas << " replicas, " << name_of(lending);
+          const tests::lock_step_count steps = tests::lock_steps_of(p);
+          worst = std::max(worst, step.error), messages += step.messages, sent += step.bytes_sent;
+          all += steps.all, lend += steps.lending, ++plans;
+        }
+  std::printf("%d plans, %zu of %zu lock steps lend, %lld messages of %lld bytes, largest relative error %.2g\n", plans, lend, all,
+              static_cast<long long>(messages), static_cast<long long>(sent), worst);
+  EXPECT_GE(2 * lend, all);
+}
+
+// The vocabulary spread over the stages, uniform slices, a lead of 2 and lent attention: SlimPipe whole.
+TEST(Lending, IsExactWhereTheVocabularyIsSpread) {
+  double worst = 0;
+  std::size_t all = 0, lend = 0;
+  for (const int stages : {2, 3, 4})
+    for (const int chunks : {1, 2})
+      for (const attention_lending lending : {attention_lending::pairs, attention_lending::level}) {
+        const shape on{.stages = stages, .chunks = chunks, .quantum = {4}, .vocabulary = vocabulary::spread};
+        const exact_batch batch = tests::batch_to_lend(static_cast<std::uint64_t>(stages), on, 1);
+        const plan p = planned(batch.lengths, on, 2 * stages, lending);
+        const double error = run(batch, p).error;
+        EXPECT_LT(error, 1e-11) << stages << " stages, " << chunks << " chunks, " << name_of(lending);
+        const tests::lock_step_count steps = tests::lock_steps_of(p);
+        worst = std::max(worst, error), all += steps.all, lend += steps.lending;
+      }
+  std::printf("%zu of %zu lock steps lend, largest relative error %.2g\n", lend, all, worst);
+  EXPECT_GE(2 * lend, all);
+}
+
+// A compute that does not say that it can is told what to plan instead.
+class lends_nothing : public stage_type {
+ public:
+  static constexpr bool lends_attention = false;
+  using stage_type::model_stage;
+};
+TEST(Lending, IsRefusedWhereTheComputeCannot) {
+  const shape on{.stages = 2, .quantum = {4}};
+  const exact_batch batch = tests::batch_to_lend(1, on, 1);
+  const plan p = planned(batch.lengths, on, 4, attention_lending::level);
+  transports::threads world{2, {.time_out = {60}}};
+  std::vector<std::string> said(2);
+  tests::on_every_rank(2, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    said[static_cast<std::size_t>(rank)] = batch.error_of<lends_nothing>(p, endpoint).error().detail;
+  });
+  EXPECT_NE(said[0].find("the plan's stages lend each other attention, the compute does not say lends_attention = true: plan with lending none"),
+            std::string::npos) << said[0];
+}
+
+// Five messages a pair and layer forward, nine backward.
+TEST(Lending, SendsFiveMessagesForwardAndNineBackward) {
+  const shape on{.stages = 4, .quantum = {4}};
+  const std::vector<tokens> lengths{{96}, {96}};
+  const plan p = planned(lengths, on, 8, attention_lending::pairs);
+  train::config model = tests::small_model;
+  model.layers = 8;
+  by_pass<std::int64_t> loans;
+  for (const loan& l : p.replicas[0].loans) ++loans[l.pass()];
+  by_pass<std::int64_t> messages;
+  for (std::uint32_t stage = 0; stage < 4; ++stage) {
+    const executors::loan_traffic says = executors::loan_traffic_of(p.replicas[0].loans, stage, stage_type::loans(model, on, static_cast<int>(stage)));
+    for (const pass way : both_passes) messages[way] += says.messages[way];
+  }
+  EXPECT_GT(loans.forward, 0);
+  EXPECT_EQ(messages.forward, 2 * 5 * loans.forward);
+  EXPECT_EQ(messages.backward, 2 * 9 * loans.backward);
+}
+
+}  // namespace
+}  // namespace slimpack::lending_test
