@@ -698,6 +698,18 @@ class CommandLine(unittest.TestCase):
         shape, _ = self.chosen()
         self.assertEqual((16, 4, 2), (math.prod(shape[:4]), shape[2], shape[4]))
 
+    def test_what_auto_chose_is_made_again(self):
+        # A first look at a layout, one by estimates, the fast effort and the normal one: options say which of them a plan is of.
+        efforts = set()
+        for longest in (20000, 60000, 90000, 120000):
+            for effort in ("fast", "normal"):
+                lengths = self.file("again.txt", f"{longest}\n" + "".join(f"{n}\n" for n in range(500, 9000, 250)))
+                self.plans("--lengths", lengths, *MODEL, "--auto", "--gpus", "8", "--recompute", "none", "--effort", effort, "--json", self.outputs / "p.json")
+                made = json.loads((self.outputs / "p.json").read_text())["made_with"]["options"]
+                efforts.add((made["effort"], made.get("divide")))
+                self.assertIn("the same plan", self.plans("--from", self.outputs / "p.json"), (longest, effort, made))
+        self.assertGreater(len(efforts), 1)
+
     def test_batches_are_divided_by_estimates(self):
         path = self.file("l.txt", "60000\n" + "".join(f"{700 + 40 * i}\n" for i in range(60)))
         plans = []

@@ -48,8 +48,9 @@ struct named {
       asked.by_estimates = true, asked.effort = {fast.nodes, fast.candidates, effort.largest};
     }
     result<plan> made = plan_named(asked, lengths, any_cost(cost));
-    const bool as_asked = !estimates && effort == s.options.effort;
-    if (made) made.value().origin = origin_of(s, planner, on, {as_asked ? s.options.effort_text : "fast", asked.by_estimates});
+    const bool as_asked = asked.effort == s.options.effort;
+    const bool is_look = asked.effort == shape_search{}.probe;
+    if (made) made.value().origin = origin_of(s, planner, on, {as_asked ? s.options.effort_text : is_look ? "look" : "fast", asked.by_estimates});
     return made;
   }
   template <class Cost>
@@ -158,6 +159,7 @@ void print_ranking(std::ostream& out, const std::string& planner, const ranking&
       << share_of(count(outcome::bounded), "proven to be slower")
       << share_of(count(outcome::slower), "behind on their first batches")
       << share_of(count(outcome::too_long), "not tried since they fit with very many packs only")
+      << share_of(count(outcome::cramped), "not tried since memory leaves them little room")
       << share_of(count(outcome::too_large), "proven to exceed the memory")
       << share_of(count(outcome::no_room), "without a plan that fits the memory")
       << share_of(count(outcome::refused), "refused") << share_of(count(outcome::untried), "not tried for lack of time")

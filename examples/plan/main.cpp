@@ -128,7 +128,8 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
   const std::optional<deadline> limit = deadline_of(s.options);
   if (s.options.even_stages) layouts = with_even_stages(s, std::move(layouts), all.lengths);
   if (s.options.automatic || layouts.size() > 1) {
-    const shape_search how{.effort = s.options.effort, .threads = s.options.threads};
+    shape_search how{.effort = s.options.effort, .threads = s.options.threads};
+    if (how.effort == how.probe) how.first = how.probe;
     result<shapes::ranking> found =
         ranked(s, planner, how, layouts, all.lengths, limit ? limit->token() : std::stop_token{},
                [&](const shapes::search_progress& far) { shown.say(text_of(far)); });

@@ -9,6 +9,7 @@
 #include "trainer.hpp"
 #include "usage_error.hpp"
 
+#include <slimpack/shape_search.hpp>
 #include <slimpack/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -354,8 +355,9 @@ std::variant<options, int> parse(int argc, char** argv) {
       "What the trainer can run: packflow, all of it; plain, nothing of it; or a list of shares-rows, queries, ring, chunks,\n"
       "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: attention, selective, full. Nothing else is\n"
       "planned [packflow]");
-  add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
-      ->check(CLI::IsMember({"fast", "normal", "high"}));
+  add(planning, "--effort", effort, "EFFORT",
+      "How long to search: fast, normal or high; look, which is less, as --auto first looks at a layout [normal]")
+      ->check(CLI::IsMember({"look", "fast", "normal", "high"}));
   add(planning, "--weight-gradients", weights, "WHEN",
       "together with those of inputs, or apart where that fills a wait: for trainers that can [together]")
       ->check(CLI::IsMember({"together", "apart"}));
@@ -440,7 +442,8 @@ std::variant<options, int> parse(int argc, char** argv) {
     o.exchanges = exchanges_named(exchange);
     o.reduction = reduction == "exposed" ? slimpack::costs::reduction::exposed : slimpack::costs::reduction::overlapped;
     o.effort_text = effort;
-    o.effort = effort == "fast"   ? search_budget::fast()
+    o.effort = effort == "look"   ? slimpack::shape_search{}.probe
+               : effort == "fast" ? search_budget::fast()
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();
     o.format = format == "text"    ? lengths_format::text

@@ -27,8 +27,9 @@ namespace slimpack {
 /// is a plan soon. Each layout has a proven lower bound, the same for every planner (simulators/bounds/lower_bounds.hpp and the
 /// reduction of gradients). Layouts are probed, planned with a small part of the first effort, those first that promise most by
 /// their bounds and the room that memory leaves for packs; not those whose bound is no less than the time of the last finalist so
-/// far, which can be none. A layout whose first batches already cost it that place by far is left. Those that fit with very many
-/// packs only, which cost more than they gain as a rule and take long to plan, come last, and are few unless nothing else fits.
+/// far, which can be none, nor those that have so little room that they promise far more than it. A layout whose first batches
+/// already cost it that place by far is left. Those that fit with very many packs only, which cost more than they gain as a rule
+/// and take long to plan, come last, and are few unless nothing else fits.
 /// Then the probes that promise most by their times and bounds together are planned with the first effort, and the finalists once
 /// more, with the whole.
 /// cost_of   result<Cost>(const shapes::layout&), with Cost a cost_model: what to plan with there

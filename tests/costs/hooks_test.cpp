@@ -41,6 +41,7 @@ struct full {
     return std::span(two).first(static_cast<std::size_t>(part));
   }
   [[nodiscard]] int parts() const { return 12; }
+  [[nodiscard]] int like(int part) const { return part / 2; }
   [[nodiscard]] seconds weight_time(const slice&, int part) const { return {3.0 + part}; }
 };
 
@@ -54,6 +55,7 @@ TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
   EXPECT_EQ(reduce_time_of(plain{}), seconds{0});
   EXPECT_TRUE(gradient_buckets_of(plain{}, 0).empty());
   EXPECT_EQ(parts_of(plain{}), std::nullopt);
+  EXPECT_EQ(like_of(plain{}, 5), 5);
   EXPECT_EQ(weight_time(plain{}, ten, 0), seconds{10});
 }
 

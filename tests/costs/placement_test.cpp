@@ -158,6 +158,20 @@ TEST(Placement, FindsHowFarReplicasAreApart) {
         }
 }
 
+TEST(Placement, FindsWhereReplicasLieAlike) {
+  for (const costs::placement& place : {on_nodes_of_8, in_pairs})
+    for (const shape& on : shapes())
+      for (int stage = 0; stage < on.stages; ++stage) {
+        bool same = true;
+        for (std::uint32_t last = 1; last < static_cast<std::uint32_t>(on.replicas); ++last)
+          for (std::uint32_t first = 0; first < last; ++first) {
+            const std::vector<std::uint32_t> replicas{first, last};
+            same = same && place.between(on, replicas, 0) == place.between(on, replicas, stage);
+          }
+        EXPECT_EQ(place.alike(on, 0, stage), same);
+      }
+}
+
 TEST(Placement, KeepsAPipelineThatFillsANodeInside) {
   const shape on{.stages = 2, .replicas = 4, .tensor = 4, .chunks = 2};
   EXPECT_EQ(on_nodes_of_8.boundary(on, 0), (rank_group{2, 1, 1}));

@@ -55,6 +55,19 @@ TEST(Profiled, TellsPassesAndPartsApart) {
   EXPECT_LT(cost.largest_change(), 1e-12);
 }
 
+// Parts 0 and 2 have the same samples, as have 1 and 3, of which launches differ.
+TEST(Profiled, SaysWhichPartsAreAlike) {
+  samples all = sampled({}, 2, 0);
+  for (std::size_t i = 0, given = all.size(); i < given; ++i) all.push_back(all[i]), all.back().part += 2;
+  const profiled cost = profiled::make(all, {.forward_overhead = {{1}, {1}, {1}, {1}}, .backward_overhead = {{2}, {2}, {2}, {3}}}).value();
+  std::vector<int> like;
+  for (int part = 0; part < cost.parts(); ++part) like.push_back(cost.like(part));
+  EXPECT_EQ(like, (std::vector<int>{0, 1, 0, 3}));
+  const slice s{{4}, {1000}, {3000}};
+  for (const pass p : {pass::forward, pass::backward})
+    for (int part = 0; part < 2; ++part) EXPECT_EQ(cost.time(s, p, part), cost.time(s, p, part + 2));
+}
+
 TEST(Profiled, KnowsWhatAStepCostsBesideItsSlices) {
   const profiled cost = profiled::make(sampled({}, 2, 0), {.forward_overhead = {{1}, {2}},
                                                            .backward_overhead = {{3}, {4}},

@@ -37,6 +37,9 @@
 ///                                                     in buckets of layers; reduce_time
 ///                                                     is then what follows: the optimizer
 ///   int parts()                                       parts of the model it prices          any number
+///   int like(int part)                                a part, no later one, that answers    part
+///                                                     all questions about slices, packs
+///                                                     and rows as this one does
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
 ///                                                     what is left of backward does not
 ///                                                     fall as a slice grows
@@ -82,6 +85,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(lending);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce_time);
 SLIMPACK_DETAIL_HAS_MEMBER(gradient_buckets);
 SLIMPACK_DETAIL_HAS_MEMBER(parts);
+SLIMPACK_DETAIL_HAS_MEMBER(like);
 SLIMPACK_DETAIL_HAS_MEMBER(weight_time);
 SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_time);
 SLIMPACK_DETAIL_HAS_MEMBER(vocabulary_message);
@@ -263,6 +267,14 @@ template <class Cost>
                   "a cost model's parts() is public, const and gives int");
     return std::nullopt;
   }
+}
+
+/// The part that is asked instead of one: most parts of a model are alike, and are priced once.
+template <class Cost>
+[[nodiscard]] constexpr int like_of(const Cost& cost, int part) {
+  if constexpr (requires { { cost.like(part) } -> std::same_as<int>; }) return cost.like(part);
+  else static_assert(!detail::has_member_like<Cost>, "a cost model's like(int part) is public, const and gives int");
+  return part;
 }
 
 /// Time of the weight-gradient part of a slice's backward: work that a schedule may delay (W instructions).

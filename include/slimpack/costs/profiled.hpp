@@ -68,6 +68,7 @@ class profiled {
   struct useful_share {
     double tokens{1};
     double attention{1};
+    friend constexpr bool operator==(const useful_share&, const useful_share&) = default;
   };
 
   /// What a step costs beside its slices.
@@ -115,30 +116,46 @@ class profiled {
       const seconds weights = packs.empty() ? weights_of(beside, s.pass, s.part, s.queries, parts) : seconds{};
       if (!(s.time > weights)) return *fault(s, i, weights);
       const tokens prefix = s.keys - s.queries;
-      together[index(s.pass, s.part)].push_back({s.queries, prefix, s.time - weights});
-      alone[index(s.pass, s.part)].push_back({s.queries, prefix, std::max(s.time, s.alone) - weights});
+      together[cell(s.pass, s.part)].push_back({s.queries, prefix, s.time - weights});
+      alone[cell(s.pass, s.part)].push_back({s.queries, prefix, std::max(s.time, s.alone) - weights});
       thin = thin || s.alone > s.time;
     }
     for (std::size_t i = 0; i < packs.size(); ++i) {
       const pack_sample& s = packs[i];
       const seconds weights = weights_of(beside, s.pass, s.part, s.size, parts);
       if (std::optional<error> wrong = fault(s, i, parts, weights)) return std::move(*wrong);
-      whole[index(s.pass, s.part)].push_back({s.size, s.time - weights});
+      whole[cell(s.pass, s.part)].push_back({s.size, s.time - weights});
     }
     profiled made;
+    std::vector<std::size_t> first;  // part of each kind
     for (int part = 0; part < parts; ++part) {
+      const std::size_t at = cell(pass::forward, part);
       for (const pass p : {pass::forward, pass::backward}) {
-        const std::size_t i = index(p, part);
+        const std::size_t i = cell(p, part);
         for (const bool lacks : {together[i].empty(), !packs.empty() && whole[i].empty()})
           if (lacks)
             return invalid("no " + name(p) + " times of " + (together[i].empty() ? "" : "packs on ") + "part " +
                            std::to_string(part) + " of " + std::to_string(parts));
+      }
+      const auto has_same = [&](std::size_t other) {
+        return together[at] == together[other] && together[at + 1] == together[other + 1] && alone[at] == alone[other] &&
+               alone[at + 1] == alone[other + 1] && whole[at] == whole[other] && whole[at + 1] == whole[other + 1];
+      };
+      made.kind_.push_back(static_cast<std::size_t>(std::find_if(first.begin(), first.end(), has_same) - first.begin()));
+      if (made.kind_.back() == first.size()) first.push_back(at);
+    }
+    for (const std::size_t at : first)
+      for (const std::size_t i : {at, at + 1}) {
         made.slices_.emplace_back(std::move(together[i]));
         if (thin) made.alone_.emplace_back(std::move(alone[i]));
         if (!packs.empty()) made.packs_.emplace_back(std::move(whole[i]));
       }
-    }
     made.beside_ = std::move(beside);
+    for (int part = 0; part < parts; ++part) {
+      int like = 0;
+      while (like < part && !made.answers_alike(like, part)) ++like;
+      made.like_.push_back(like);
+    }
     return made;
   }
   [[nodiscard]] static result<profiled> make(std::span<const sample> samples, extras beside) {
@@ -216,7 +233,8 @@ class profiled {
     if (static_cast<std::size_t>(part) >= beside_.buckets.size()) return {};
     return beside_.buckets[static_cast<std::size_t>(part)];
   }
-  [[nodiscard]] int parts() const noexcept { return static_cast<int>(slices_.size() / 2); }
+  [[nodiscard]] int parts() const noexcept { return static_cast<int>(kind_.size()); }
+  [[nodiscard]] int like(int part) const noexcept { return like_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] const provenance& sources() const noexcept { return beside_.sources; }
 
   /// The most by which a sample was changed so that no time falls, as a ratio of it: of noise, a few percent.
@@ -236,8 +254,18 @@ class profiled {
  private:
   profiled() = default;
 
-  static std::size_t index(pass p, int part) noexcept {
+  static std::size_t cell(pass p, int part) noexcept {
     return 2 * static_cast<std::size_t>(part) + (p == pass::forward ? 0 : 1);
+  }
+  /// Of its tables.
+  [[nodiscard]] std::size_t index(pass p, int part) const noexcept {
+    return 2 * kind_[static_cast<std::size_t>(part)] + (p == pass::forward ? 0 : 1);
+  }
+  [[nodiscard]] bool answers_alike(int part, int other) const {
+    const auto a = static_cast<std::size_t>(part), b = static_cast<std::size_t>(other);
+    const auto same = [&](const auto& list) { return list.empty() || list[a] == list[b]; };
+    return kind_[a] == kind_[b] && same(beside_.forward_overhead) && same(beside_.backward_overhead) &&
+           same(beside_.weight_token) && same(beside_.useful) && (!beside_.exchange || beside_.exchange->alike(part, other));
   }
   /// Least time of a token of what runs once over a pack, and of weight gradients.
   [[nodiscard]] seconds rate(pass p, int part) const noexcept {
@@ -322,7 +350,9 @@ class profiled {
     return std::nullopt;
   }
 
-  std::vector<time_table> slices_;  ///< [part * 2 + pass]
+  std::vector<std::size_t> kind_;   ///< of each part: those that have the same samples are of one
+  std::vector<int> like_;           ///< by part
+  std::vector<time_table> slices_;  ///< [kind * 2 + pass]
   std::vector<time_table> alone_;   ///< likewise, or empty: no slice is slower alone
   std::vector<token_table> packs_;  ///< likewise, or empty: nothing runs once over a pack
   extras beside_;

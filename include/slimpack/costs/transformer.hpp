@@ -157,6 +157,7 @@ class transformer {
     return buckets_[static_cast<std::size_t>(part)];
   }
   [[nodiscard]] int parts() const { return static_cast<int>(parts_.size()); }
+  [[nodiscard]] int like(int part) const { return like_[static_cast<std::size_t>(part)]; }
 
   [[nodiscard]] const model_shape& model() const noexcept { return model_; }
   [[nodiscard]] const gpu& device() const noexcept { return device_; }
@@ -182,6 +183,7 @@ class transformer {
       parts_.push_back(rates.of(std::span(all).subspan(first, count), has_head));
       first += count;
     }
+    find_like();
     if (on.vocabulary == vocabulary::spread) vocabulary_ = rates.of_vocabulary();
     // fp32 gradients scattered, bf16 weights gathered.
     const rank_group copies = net.place().copies(on);
@@ -223,6 +225,7 @@ class transformer {
       hop_ = seconds{};  // in the time of the pack
     }
     for (std::size_t part = 0; part < layers_.size(); ++part) parts_.push_back(rates.of(part, message));
+    find_like();
     if (on.vocabulary == vocabulary::spread && on.stages > 1)
       vocabulary_ = slimpack::detail::vocabulary_lines(model_, on, rates.parts().kernels(), wires, with);
     slimpack::detail::step_ends ends = slimpack::detail::step_ends::of(model_, on, layers_, states_, wires, with);
@@ -257,6 +260,14 @@ class transformer {
     return wires;
   }
 
+  void find_like() {
+    for (int part = 0; part < parts(); ++part) {
+      int like = 0;
+      while (like < part && !(at(like) == at(part) && exchange_.alike(like, part))) ++like;
+      like_.push_back(like);
+    }
+  }
+
   [[nodiscard]] const slimpack::detail::part_rates& at(int part) const { return parts_[static_cast<std::size_t>(part)]; }
 
   model_shape model_;
@@ -271,6 +282,7 @@ class transformer {
   double message_token_{};  // bytes
   std::vector<link> links_;
   std::vector<slimpack::detail::part_rates> parts_;
+  std::vector<int> like_;  // by part
   vocabulary_rates vocabulary_{};   // of calls; messages differ by stage
   std::vector<gathering> to_last_;  // by stage, but for the last
   seconds reduce_;  // after the work

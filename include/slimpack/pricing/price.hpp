@@ -37,7 +37,8 @@ pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int par
     const tokens size = size_of(packs[i]);
     t.before.push_back(t.before.back() + size.value);
     for (int part = 0; part < parts; ++part) {
-      t.time.push_back(pack_time(cost, packs[i], p, part));
+      const int like = like_of(cost, part);
+      t.time.push_back(like < part ? t.time[t.time.size() - static_cast<std::size_t>(part - like)] : pack_time(cost, packs[i], p, part));
       t.message.push_back(part == last ? seconds{} : message_time(cost, size, p, part));
     }
   }
@@ -100,13 +101,16 @@ template <class Cost>
 void add_exchanges(const partition& packs, const Cost& cost, std::span<const shared_row> shared, workload& w) {
   const auto parts = static_cast<std::size_t>(w.shape.parts());
   std::vector<slice> mine;
+  std::vector<seconds> exchanges(parts);
   for (const shared_row& row : shared) {
     mine.clear();
     for (const slice& s : packs.of(row.pass)[row.pack.value])
       if (s.sequence == row.sequence) mine.push_back(s);
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t cell = row.pack.value * parts + part;
-      const seconds exchange = exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
+      const auto like = static_cast<std::size_t>(like_of(cost, static_cast<int>(part)));
+      const seconds exchange = like < part ? exchanges[like] : exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
+      exchanges[part] = exchange;
       w.of(row.pass).time[cell] += exchange;
       w.communication += exchange;
       if (row.pass == pass::backward && !w.split.inputs.empty()) w.split.inputs[cell] += exchange;

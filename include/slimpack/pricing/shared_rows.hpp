@@ -38,10 +38,13 @@ class rows_of_merges {
           to.ends.push_back(to.all.size());
         }
       }
+      std::vector<tokens>& last = last_.emplace_back(m.replicas.size());
+      for (const auto& [k, s] : slices.forward.all) last[k] = std::max(last[k], s.end());
     }
   }
 
-  /// Those of a member, merge by merge.            Complexity  O(slices of its rows * sharers)
+  /// Those of a member, merge by merge.
+  /// Complexity O(slices of its rows), and O(sharers) besides for each that ends behind some sharer's last token
   [[nodiscard]] std::vector<shared_row> of(std::uint32_t replica) const {
     std::vector<shared_row> rows;
     for (std::size_t i = 0; i < merges_.size(); ++i) {
@@ -49,7 +52,8 @@ class rows_of_merges {
       const auto own = std::find(m.replicas.begin(), m.replicas.end(), replica);
       if (own == m.replicas.end()) continue;
       const auto place = static_cast<std::size_t>(own - m.replicas.begin());
-      const std::vector<tokens> last = last_tokens(i);
+      const std::vector<tokens>& last = last_[i];
+      const tokens all_need = *std::min_element(last.begin(), last.end());  // what comes before it
       for (const pass p : both_passes) {
         const std::size_t first = rows.size();
         tokens waiting{};  // of the others in rows without own tokens, until the next own row forward
@@ -61,7 +65,8 @@ class rows_of_merges {
             if (m.exchange != exchange::keep) continue;
             const auto needed_by = [&last, &one = s](std::size_t to) { return std::max(tokens{}, std::min(one.end(), last[to]) - one.begin); };
             if (k != place) row.others += needed_by(place);
-            for (std::size_t to = 0; k == place && to < last.size(); ++to)
+            if (k == place && s.end() <= all_need) row.sent += s.length * static_cast<std::int64_t>(last.size() - 1);
+            for (std::size_t to = 0; k == place && s.end() > all_need && to < last.size(); ++to)
               if (to != place) row.sent += needed_by(to);
           }
           if (row.pack == merge::none) {
@@ -95,21 +100,9 @@ class rows_of_merges {
     }
   };
 
-  /// Where each sharer's last token forward ends.
-  [[nodiscard]] std::vector<tokens> last_tokens(std::size_t of) const {
-    const row_slices& forward = slices_[of][pass::forward];
-    std::vector<tokens> last(merges_[of]->replicas.size());
-    std::vector<bool> found(last.size());
-    for (std::size_t row = forward.ends.size(); row-- > 0 && std::find(found.begin(), found.end(), false) != found.end();) {
-      const std::vector<bool> later = found;
-      for (const auto& [k, s] : forward.of(row))
-        if (!later[k]) last[k] = std::max(last[k], s.end()), found[k] = true;
-    }
-    return last;
-  }
-
   std::vector<const merge*> merges_;
   std::vector<slimpack::by_pass<row_slices>> slices_;
+  std::vector<std::vector<tokens>> last_;  // where each sharer's last token forward ends, by merge
 };
 
 /// Those of one replica.

@@ -16,6 +16,7 @@ enum class outcome : unsigned char {
   too_large,  ///< proven: weights and optimizer, or the longest sequence shared by all replicas, exceed the memory
   no_room,    ///< the planner finds no plan within the memory limit
   too_long,   ///< not tried: memory forces more packs than a first look may simulate
+  cramped,    ///< not tried: memory leaves so little room for packs that it promises far more than the best takes
   refused,    ///< the cost model, or the planner, does not take it
   untried,    ///< the search was stopped before
 };

@@ -124,6 +124,24 @@ void check_messages(report& r, const Cost& cost, tokens size, pass p, int part) 
           p, "from part", part);
 }
 
+/// A part that another one is asked instead of answers as that.
+template <class Cost>
+void check_like(report& r, const Cost& cost, std::span<const slice> pack, pass p, int part) {
+  const int like = like_of(cost, part);
+  r.check(5, 0 <= like && like <= part, "a part is like no later one", "part", part, "is like", like);
+  if (like < 0 || like >= part) return;
+  const auto same = [&](seconds own, seconds other) {
+    r.check(5, own == other, "a part answers as the one that it is like", "part", part, "says", own, "part", like, "says", other, p);
+  };
+  same(pack_overhead(cost, p, part), pack_overhead(cost, p, like));
+  same(pack_time(cost, pack, p, part), pack_time(cost, pack, p, like));
+  for (const slice& s : pack) {
+    same(cost.time(s, p, part), cost.time(s, p, like));
+    same(least_time(cost, s, p, part), least_time(cost, s, p, like));
+    same(weight_time(cost, s, part), weight_time(cost, s, like));
+  }
+}
+
 }  // namespace detail
 
 /// Checks the laws of slimpack::cost_model on edge cases and random slices, packs and sequences, on parts 0..parts-1.
@@ -172,6 +190,7 @@ template <cost_model Cost>
         for (std::int64_t members = random.between(1, 8); members > 0; --members)
           pack.push_back(random.slice_of({{id++}, random.length(o.longest)}, o.quantum));
         detail::check_pack(r, cost, pack, p, part);
+        detail::check_like(r, cost, pack, p, part);
         r.check(3, detail::at_most(least_time(cost, {s.id, {0}, piece.length}, p, part), least_time(cost, piece, p, part)),
                 "least times do not fall when a slice's prefix grows", "slice", piece, p, "on part", part);
 

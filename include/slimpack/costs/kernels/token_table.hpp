@@ -30,6 +30,7 @@ class token_table {
   struct point {
     tokens size;
     seconds time;
+    friend constexpr bool operator==(const point&, const point&) = default;
   };
 
   /// Requires  a point; sizes >= 1, times > 0 and finite; of several times at a size the median counts

@@ -97,6 +97,14 @@ struct placement {
       return first_of(s, static_cast<int>(i == 0 ? replicas.front() : replicas.back()), stage);
     });
   }
+  /// Whether any replicas lie on one stage as they do on another.
+  [[nodiscard]] constexpr bool alike(const shape& s, int stage, int other) const {
+    for (std::uint32_t r = 1; r < static_cast<std::uint32_t>(s.replicas); ++r) {
+      const std::uint32_t neighbours[]{r - 1, r};
+      if (between(s, neighbours, stage) != between(s, neighbours, other)) return false;
+    }
+    return true;
+  }
 
  private:
   static constexpr int all(const shape& s) noexcept { return s.replicas * s.stages * s.context * s.tensor; }

@@ -99,21 +99,29 @@ class row_exchange {
     }
     return all * exposed_;
   }
+  /// Whether two parts answer alike, whichever replicas share.            Complexity  O(replicas)
+  [[nodiscard]] bool alike(int part, int other) const {
+    return parts_[static_cast<std::size_t>(part)] == parts_[static_cast<std::size_t>(other)] &&
+           net_.place().alike(shape_, part % shape_.stages, other % shape_.stages);
+  }
 
  private:
   struct parcel {
     double rows{};  // bytes of a token in a layer
     double sums{};  // that wait for what each sharer adds
+    friend constexpr bool operator==(const parcel&, const parcel&) = default;
   };
   struct round {
     parcel key;          // of its keys and values, and their gradients
     parcel query;        // of its queries, and outputs or gradients of queries
     double attention{};  // that runs with it, of the pass's
+    friend constexpr bool operator==(const round&, const round&) = default;
   };
   struct layers_of_part {
     double layers{};
     by_pass<double> kept;  // bytes of a token's keys and values in a layer, or of their gradients
     by_pass<std::vector<round>> rounds;
+    friend bool operator==(const layers_of_part&, const layers_of_part&) = default;
   };
 
   network net_;

@@ -174,6 +174,11 @@ class checked_times {
     faults_->add({question::kept, amount.value, piece, {}, stage});
     return {};
   }
+  [[nodiscard]] int like(int part) const {
+    if constexpr (folds)
+      if (!turn_.empty()) return turn_.like(model(), part);
+    return like_of(model(), part);
+  }
   [[nodiscard]] int parts() const
     requires requires(const Cost& cost) { { cost.parts() } -> std::same_as<int>; }
   {

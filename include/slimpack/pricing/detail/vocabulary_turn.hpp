@@ -73,6 +73,16 @@ class vocabulary_turn {
     return chunks_ == 1 ? part : part / (stages_ + 1) * stages_ + part % (stages_ + 1);
   }
 
+  /// The part of the search that is asked instead of one (like_of).
+  template <class Cost>
+  [[nodiscard]] int like(const Cost& cost, int part) const {
+    if (turns(part)) return stages_;
+    const int own = part_of(part), other = like_of(cost, own);
+    for (const auto* const share : {&share_.forward, &share_.backward})
+      if ((*share)[stage(own)] != (*share)[stage(other)]) return part;
+    return chunks_ == 1 ? other : other / stages_ * (stages_ + 1) + other % stages_;
+  }
+
   /// What a call's overhead, and its tokens, add to a pack of layers.            Requires  the model's part
   [[nodiscard]] seconds of_pack(pass p, int part) const noexcept { return {share_[p][stage(part)].call}; }
   [[nodiscard]] seconds of_tokens(tokens n, pass p, int part) const noexcept {

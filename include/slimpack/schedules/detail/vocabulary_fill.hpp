@@ -93,10 +93,7 @@ class vocabulary_fill {
 
   void begin() {
     states_.resize(works_.size() * stages_);
-    for (const workload& work : works_) {
-      number_.emplace_back(work);
-      arrival_.emplace_back(number_.back().size(), never);
-    }
+    for (const workload& work : works_) number_.emplace_back(work), arrival_.emplace_back(number_.back().size(), never);
     if (!apart_.empty()) ended_.assign(packs_.size() * static_cast<std::size_t>(on_.parts()), never);
   }
 
@@ -107,32 +104,43 @@ class vocabulary_fill {
     double at = states_[s].free;
     if (i.is_weights()) return at;
     const flow_place place = place_of(i, stage, on_);
-    each_before(place, on_, [&](flow_place from) { at = std::max(at, arrival_[g][number_[g](from, place, i.pack)]); });
     if (const std::optional<flow_place> own = waits_on_stage(place, on_)) {
       const std::uint32_t pack = place.flow == flow::backward ? works_[g].turn[i.pack.value] : i.pack.value;
-      if (ran(s, *own) <= pack) return never;
+      const state& now = states_[s];  // of the packs that it has run there
+      if ((own->flow == flow::forward ? now.forwards : now.ran[static_cast<std::size_t>(own->flow)]) <= pack) return never;
     }
+    each_before(place, on_, [&](flow_place from) { at = std::max(at, arrival_[g][number_[g](from, place, i.pack)]); });
     return at;
   }
-  /// How many packs a place of the stage has run.
-  [[nodiscard]] std::uint32_t ran(std::size_t s, flow_place p) const {
-    return p.flow == flow::forward ? states_[s].forwards : states_[s].ran[static_cast<std::size_t>(p.flow)];
+
+  /// The row that a stage has next in its program, by the pack that stands for it.
+  [[nodiscard]] std::optional<std::uint32_t> next_row(std::size_t s) {
+    const program& code = programs_[s / stages_][s % stages_];
+    if (works_.size() == 1 || states_[s].at == code.size() || !code[states_[s].at].is_pass()) return std::nullopt;
+    return packs_.stand_in(s / stages_, code[states_[s].at].pass, code[states_[s].at].pack);
   }
 
-  /// The same where sharers wait for each other: never, if one of them has not come to the row.
-  [[nodiscard]] double ready_together(std::size_t s, const instruction& i, std::vector<std::size_t>* with = nullptr) {
-    const std::size_t g = s / stages_;
-    const std::optional<std::uint32_t> row =
-        works_.size() == 1 || !i.is_pass() ? std::nullopt : packs_.stand_in(g, i.pass, i.pack);
-    if (!row) return ready(s, i);
+  /// When what a stage has next in its program can begin. Sharers that have come to a row ask alike: it is found once for all.
+  [[nodiscard]] double next_ready(std::size_t s) {
+    const program& code = programs_[s / stages_][s % stages_];
+    if (states_[s].at == code.size()) return never;
+    const std::optional<std::uint32_t> row = next_row(s);
+    if (!row) return ready(s, code[states_[s].at]);
+    const std::array<std::size_t, 3> asked{*row, s % stages_, code[states_[s].at].chunk};
+    const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const auto& r) { return r.first == asked; });
+    return known != rows_.end() ? known->second : rows_.emplace_back(asked, ready_together(s, *row)).second;
+  }
+
+  /// The same of a row, whose sharers wait for each other: never, if one of them has not come to it.
+  [[nodiscard]] double ready_together(std::size_t s, std::uint32_t row, std::vector<std::size_t>* with = nullptr) {
+    const instruction& i = programs_[s / stages_][s % stages_][states_[s].at];
     double at = 0;
     for (std::size_t other = 0; other < works_.size(); ++other) {
       const std::size_t o = other * stages_ + s % stages_;
-      const std::vector<instruction>& code = programs_[other][s % stages_];
-      if (!sharers(*row)[other]) continue;
-      if (states_[o].at == code.size()) return never;
-      const instruction& its = code[states_[o].at];
-      if (!its.is_pass() || its.pass != i.pass || its.chunk != i.chunk || packs_.stand_in(other, its.pass, its.pack) != row) return never;
+      if (!sharers(row)[other]) continue;
+      if (next_row(o) != row) return never;
+      const instruction& its = programs_[other][s % stages_][states_[o].at];
+      if (its.pass != i.pass || its.chunk != i.chunk) return never;
       at = std::max({at, ready(o, its), row_before(other, its, s % stages_)});
       if (with) with->push_back(o);
     }
@@ -171,18 +179,20 @@ class vocabulary_fill {
   void look(std::size_t s) {
     state& own = states_[s];
     const std::size_t g = s / stages_;
-    const program& code = programs_[g][s % stages_];
-    const double next = own.at < code.size() ? ready_together(s, code[own.at]) : never;
+    const double next = next_ready(s);
     own.start = next;
-    if (next < never) own.next = code[own.at];
+    if (next < never) own.next = programs_[g][s % stages_][own.at];
     for (const flow f : ends) {
       const std::uint32_t pack = own.ran[static_cast<std::size_t>(f)];
       if (pack >= works_[g].of(pass_of(f)).size()) continue;
-      const instruction call = instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_);
       if (f == flow::embedding && pack >= embedded(g) + stages_ + 2) continue;
+      const bool at_once = own.start == own.free;  // nothing can run before what was found
+      if (at_once && !is_first(f, own.next, false)) continue;
+      const bool is_urgent = f == flow::output || f == flow::embedding || is_late(s, f);
+      if (at_once && !is_urgent) continue;  // it would have to be sooner
+      const instruction call = instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_);
       const double at = ready(s, call);
       if (at == never) continue;
-      const bool is_urgent = f == flow::output || f == flow::embedding || is_late(s, f);
       // What nobody waits for may run on for half its time into what comes next.
       const bool takes = is_urgent ? at <= own.start : at < own.start && (next == never || at + time_of(g, call, s % stages_) / 2 <= next);
       if (takes && (at < own.start || is_first(f, own.next, own.start == never))) own.start = at, own.next = call;
@@ -214,39 +224,34 @@ class vocabulary_fill {
     std::vector<std::size_t> with;
     const instruction next = states_[s].next;
     const double start = states_[s].start;
-    if (next.is_pass()) static_cast<void>(ready_together(s, next, &with));
+    if (const std::optional<std::uint32_t> row = next.is_pass() ? next_row(s) : std::nullopt) static_cast<void>(ready_together(s, *row, &with));
     if (with.empty()) with.push_back(s);
-    std::vector<instruction> what;
+    const auto its = [&](std::size_t o) { return with.size() == 1 ? next : programs_[o / stages_][o % stages_][states_[o].at]; };
     double longest = 0;
-    for (const std::size_t o : with) {
-      what.push_back(with.size() == 1 ? next : programs_[o / stages_][o % stages_][states_[o].at]);
-      longest = std::max(longest, time_of(o / stages_, what.back(), o % stages_));
-    }
-    for (std::size_t k = 0; k < with.size(); ++k) end(with[k], what[k], start + longest);
+    for (const std::size_t o : with) longest = std::max(longest, time_of(o / stages_, its(o), o % stages_));
+    for (const std::size_t o : with) end(o, its(o), start + longest);
     look_again(s, next, with);
     return with.size();
   }
 
-  /// What was waited for may be there now, and the stage is free later, which sharers of its next row wait for. So the stage looks
-  /// again, in all replicas, and the one that it sends to. After F on part 0 (more packs may be embedded), F on the last part and V on
-  /// the last stage (both send to all) every stage of the replica does.
+  /// What was waited for may be there now, and the stage is free later. So the stage looks again, and the one that it sends to. After
+  /// F on part 0 (more packs may be embedded), F on the last part and V on the last stage (both send to all) every stage of the
+  /// replica does. Of other replicas those stages look again that are at a row with one of these replicas.
   void look_again(std::size_t s, const instruction& ran, std::span<const std::size_t> with) {
     const std::size_t stage = s % stages_;
     const flow_place place = place_of(ran, static_cast<std::uint32_t>(stage), on_);
-    std::size_t receiver = stage;
-    switch (place.flow) {
-      case flow::forward:
-      case flow::embedding: receiver = (stage + 1) % stages_; break;
-      case flow::backward:
-      case flow::embedding_gradients: receiver = (stage + stages_ - 1) % stages_; break;
-      case flow::output: receiver = stages_ - 1; break;
-      case flow::output_weights: break;
-    }
-    const bool of_all = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
+    const bool is_down = place.flow == flow::forward || place.flow == flow::embedding;
+    const bool is_up = place.flow == flow::backward || place.flow == flow::embedding_gradients;
+    const std::size_t beside = is_down ? (stage + 1) % stages_ : is_up ? (stage + stages_ - 1) % stages_ : stage;
+    const std::size_t receiver = place.flow == flow::output ? stages_ - 1 : beside;
+    rows_.clear();
+    const bool to_all = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
                         place == flow_place{flow::output, static_cast<std::uint32_t>(stages_) - 1};
     for (std::size_t o = 0; o < states_.size(); ++o) {
-      const auto ran_there = [&](std::size_t one) { return one / stages_ == o / stages_; };
-      if (o % stages_ == stage || o % stages_ == receiver || (of_all && std::any_of(with.begin(), with.end(), ran_there))) look(o);
+      const bool is_near = o % stages_ == stage || o % stages_ == receiver;
+      if (!is_near && !to_all) continue;
+      const bool ran_there = std::any_of(with.begin(), with.end(), [&](std::size_t one) { return one / stages_ == o / stages_; });
+      if (ran_there || (is_near && next_row(o))) look(o);
     }
   }
 
@@ -296,6 +301,7 @@ class vocabulary_fill {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> apart_;  // rows_apart
   std::vector<double> ended_;               // by pack and part, where rows are apart; never: it has not run
   std::vector<std::vector<bool>> sharers_;  // by the pack that stands for a row
+  std::vector<std::pair<std::array<std::size_t, 3>, double>> rows_;  // next_ready by row, stage and chunk, as long as nothing runs
   std::vector<state> states_;  // [replica * stages + stage]
   std::vector<messages_under_way> number_;     // by replica
   std::vector<std::vector<double>> arrival_;   // by replica: of each message

@@ -31,6 +31,7 @@ struct ring_rates {
   double key{};      ///< seconds that all hops take for a token of the slice or its prefix, where keys travel
   double query{};    ///< and for a token of the slice, where queries do
   double covered{};  ///< seconds of attention that run meanwhile, for a pair
+  friend constexpr bool operator==(const ring_rates&, const ring_rates&) = default;
 
   /// Of layers of a rank: bytes over `bandwidth`, with `ranks` on the ring. Backward keys and values travel with their
   /// gradients, queries twice and with the gradients of outputs.
@@ -52,6 +53,7 @@ struct pass_rates {
   std::array<ring_rates, 2> rings{};  ///< of the pass, and of what it computes again
   seconds overhead{};                 ///< of a pack
   seconds floor{};                    ///< least time of a pack's slices together
+  friend constexpr bool operator==(const pass_rates&, const pass_rates&) = default;
 
   [[nodiscard]] seconds priced(const slice& s) const noexcept {
     return {token * static_cast<double>(s.length.value) + pair * s.pairs()};
@@ -72,6 +74,7 @@ struct part_rates {
   pass_rates backward{};
   pass_rates useful_backward{};  ///< without what is computed again
   double weight_token{};         ///< of backward, a token's weight gradients
+  friend constexpr bool operator==(const part_rates&, const part_rates&) = default;
   [[nodiscard]] const pass_rates& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 };
 

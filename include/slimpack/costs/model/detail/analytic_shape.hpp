@@ -15,6 +15,7 @@ struct timed_point {
   tokens queries;
   tokens prefix;
   seconds time;
+  friend constexpr bool operator==(const timed_point&, const timed_point&) = default;
 };
 
 /// launch + linear q + attention q (2 p + q + 1) / 2: how a slice's time grows, where nothing was measured.
