@@ -112,6 +112,7 @@ class Train(unittest.TestCase):
                 self.assertGreater(sum(int(row["loan_messages"]) for row in rows), 0)
                 self.assertTrue(all(int(row["loans_agree"]) for row in rows))
                 self.assertRegex(said, r"stages lent each other attention in \d of 8 steps .* bytes and messages as predicted in 8 of 8 steps")
+        self.fails(2, ["needs equal layers on every part"], *EXACT, "--planner", "slimpipe", "--pp", "3", "--lending", "level")
         self.fails(2, ["choose 4 or 8 slices"], *EXACT, "--planner", "slimpipe", "--pp", "4", "--slices", "6", "--lending", "level")
 
     @unittest.skipUnless(MPIRUN, "mpirun not found")

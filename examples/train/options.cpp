@@ -84,6 +84,11 @@ void check(const options& o) {
     if (o.planner == "milp" || std::find(o.compare.begin(), o.compare.end(), "milp") != o.compare.end())
       throw bad_usage{"--vocabulary spread is not for the planner milp, which plans layers alone; leave out one of them"};
   }
+  const bool uneven = o.model.layers % parts != 0 ||
+                      std::adjacent_find(o.model.on_parts.begin(), o.model.on_parts.end(), std::not_equal_to<>{}) != o.model.on_parts.end();
+  if (o.lending != slimpack::attention_lending::none && uneven)
+    throw bad_usage{std::string("--lending ") + name_of(o.lending) + " needs equal layers on every part: choose --layers that are a multiple of the " +
+                    std::to_string(parts) + " parts of --pp x --vpp, or --lending none"};
   if (o.shape.memory && o.shape.memory->unit == memory_unit::byte && o.quadratic)
     throw bad_usage{"--memory in bytes needs --cost measured; a quadratic cost knows no bytes, give it in tokens"};
   for (const auto& path : {o.json, o.trace, o.timeline, o.log, o.profile}) check_writable(path);

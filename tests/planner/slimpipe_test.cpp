@@ -77,13 +77,12 @@ TEST(SlimPipe, ObeysTheLawsWhereTheVocabularyIsSpread) {
 
 // What lends must have equal layers, and enough tokens for its slices.
 struct uneven : costs::quadratic {
-  [[nodiscard]] seconds time(const slice& s, pass p, int part) const noexcept { return costs::quadratic::time(s, p, part) * (part == 1 ? 2.0 : 1.0); }
+  [[nodiscard]] loan_messages lending(const loan&, int part) const noexcept { return {part == 1 ? 9.0 : 8.0, {}, {}, {}}; }
 };
 TEST(SlimPipe, RefusesWhatCannotLend) {
   const shape on{.stages = 2, .quantum = {64}};
   EXPECT_EQ(planned({{4096}}, on, uneven{}, 4, attention_lending::level).error().detail,
-            "lending level needs equal layers on every part, and attention of part 1 takes another time than that of part 0: choose as many layers on "
-            "each, or lending none");
+            "lending level needs equal layers on every part, and part 1 has 9 where part 0 has 8: choose as many layers on each, or lending none");
   EXPECT_TRUE(planned({{4096}}, on, uneven{}, 4, attention_lending::none));
   EXPECT_EQ(planned({{128}}, on, costs::quadratic{}, 4, attention_lending::level).error().detail,
             "a row of 128 tokens has no 4 slices of a quantum of 64: choose fewer slices, a smaller quantum or a longer context");

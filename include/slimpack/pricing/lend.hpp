@@ -53,15 +53,13 @@ void lend(const partition& packs, const Cost& cost, std::span<const loan> loans,
     seconds& time = time_of(h.who);
     changed(time, std::max(time + std::max(seconds{}, h.queries - before), h.context));
   }
-  for (std::size_t i = 0; i < loans.size();) {
+  for (std::size_t i = 0, end = 0; i < loans.size(); i = end) {
     seconds until = time_of(loans[i].lender);
-    std::size_t end = i;
     for (; end < loans.size() && loans[end].lender == loans[i].lender; ++end) {
       const loan_messages m = loan_messages_of(cost, loans[end], part_of(loans[end].lender));
       until = std::max(until, time_of(loans[end].helper) + m.results * m.layers);
     }
     changed(time_of(loans[i].lender), until);
-    i = end;
   }
 }
 

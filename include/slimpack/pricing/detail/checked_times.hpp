@@ -107,6 +107,7 @@ class checked_times {
     });
   }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const {
+    if constexpr (folds) part = turn_.empty() ? part : turn_.part_of(part);
     loan_messages m = loan_messages_of(model(), l, part);
     for (seconds* const each : {&m.context, &m.queries, &m.results}) *each = sound(*each, question::message, l.queries, l.pass(), part);
     m.layers = sound({m.layers}, question::message, l.queries, l.pass(), part).value;

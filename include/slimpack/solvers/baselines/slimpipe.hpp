@@ -8,6 +8,7 @@
 #include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/slicers/uniform.hpp>
@@ -39,7 +40,7 @@ namespace slimpack::solvers {
 /// Source    SlimPipe (arXiv:2504.14519), with its context exchange; derived: rows of several sequences, and that they are not padded
 /// Requires  stages and chunks of the shape that is planned for
 /// Errors    invalid_input: a sequence longer than the context; lending in a row that is too short for its slices, or between parts
-///            whose attention takes unequal times; those of the schedule
+///           of unequal layers; those of the schedule
 /// Complexity O(n log n), and that of loans_of
 struct slimpipe {
   tokens context{0};  ///< tokens of a row; 0: the batch's longest sequence
@@ -146,21 +147,18 @@ struct slimpipe {
     return success();
   }
 
-  /// Whether attention takes as long on each part, which it does where all have as many layers.
+  /// Whether each part has as many layers, where the cost model knows them (its hook `lending`).
   template <class Cost>
   [[nodiscard]] result<void> equal_parts(const problem& batch, const Cost& cost) const {
     if (lending == attention_lending::none) return success();
-    const tokens n = batch.shape.quantum;
-    const auto attention = [&](int part) {
-      return (cost.time(slice{{}, n * std::int64_t{2}, n}, pass::forward, part) - cost.time(slice{{}, n, n}, pass::forward, part)).value;
-    };
+    const auto layers = [&](int part) { return loan_messages_of(cost, loan{}, part).layers; };
     for (int chunk = 0; chunk < batch.shape.chunks; ++chunk)
       for (int stage = 0; stage < stages; ++stage) {
-        const int part = chunk * batch.shape.stages + stage;
-        if (std::abs(attention(part) - attention(0)) <= 1e-6 * std::abs(attention(0))) continue;
-        return error{errc::invalid_input, std::string("lending ") + name_of(lending) + " needs equal layers on every part, and attention of part " +
-                                              std::to_string(chunk * stages + stage) + " takes another time than that of part 0: choose as many layers on "
-                                              "each, or lending none"};
+        if (const double own = layers(chunk * batch.shape.stages + stage); own != layers(0))
+          return error{errc::invalid_input, std::string("lending ") + name_of(lending) + " needs equal layers on every part, and part " +
+                                                std::to_string(chunk * stages + stage) + " has " + std::to_string(std::llround(own)) +
+                                                " where part 0 has " + std::to_string(std::llround(layers(0))) +
+                                                ": choose as many layers on each, or lending none"};
       }
     return success();
   }
