@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_BASIC_PLANNER_HPP
 #define SLIMPACK_BASIC_PLANNER_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>

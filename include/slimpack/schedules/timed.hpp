@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SCHEDULES_TIMED_HPP
 #define SLIMPACK_SCHEDULES_TIMED_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/detail/has_member.hpp>
 #include <slimpack/pricing/workload.hpp>

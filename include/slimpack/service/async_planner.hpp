@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SERVICE_ASYNC_PLANNER_HPP
 #define SLIMPACK_SERVICE_ASYNC_PLANNER_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/detail/thrown.hpp>
 #include <slimpack/service/plan_ticket.hpp>
 

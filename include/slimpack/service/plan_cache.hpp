@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SERVICE_PLAN_CACHE_HPP
 #define SLIMPACK_SERVICE_PLAN_CACHE_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/plan_hash.hpp>
 
 #include <algorithm>

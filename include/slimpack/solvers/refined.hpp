@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_REFINED_HPP
 #define SLIMPACK_SOLVERS_REFINED_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/refine.hpp>

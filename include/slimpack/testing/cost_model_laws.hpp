@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_COST_MODEL_LAWS_HPP
 #define SLIMPACK_TESTING_COST_MODEL_LAWS_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_PLAN_LAWS_HPP
 #define SLIMPACK_TESTING_PLAN_LAWS_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/detail/lock_steps.hpp>
 #include <slimpack/core/lending/loan.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
 #define SLIMPACK_TESTING_SCHEDULE_LAWS_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/schedules/timed.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>

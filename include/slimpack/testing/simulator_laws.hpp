@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_SIMULATOR_LAWS_HPP
 #define SLIMPACK_TESTING_SIMULATOR_LAWS_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/testing/generator.hpp>

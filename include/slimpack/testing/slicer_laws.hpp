@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_SLICER_LAWS_HPP
 #define SLIMPACK_TESTING_SLICER_LAWS_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/testing/generator.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_TESTING_SOLVER_LAWS_HPP
 #define SLIMPACK_TESTING_SOLVER_LAWS_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>

@@ -1,7 +1,7 @@
 #ifndef SLIMPACK_SHAPES_DETAIL_CONTEST_HPP
 #define SLIMPACK_SHAPES_DETAIL_CONTEST_HPP
 
-#include <slimpack/concepts.hpp>
+#include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/hooks.hpp>
