@@ -34,7 +34,7 @@ struct named {
 
   result<plan> operator()(const shapes::layout& on, const costs::transformer& cost, std::span<const tokens> lengths,
                           const solvers::search_budget& effort) const {
-    return cli::plan_named({planner, on.shape, pack, effort}, lengths, cost);
+    return cli::plan_named({.planner = planner, .shape = on.shape, .context = pack, .effort = effort}, lengths, cost);
   }
   [[nodiscard]] seconds least(const shapes::layout& on, const costs::transformer& cost,
                               std::span<const tokens> lengths) const {
@@ -78,7 +78,7 @@ result<plan> cluster::planned(const std::string& planner, tokens pack, const sha
                               std::span<const tokens> lengths, const solvers::search_budget& effort) const {
   result<costs::transformer> cost = cost_on(on);
   if (!cost) return std::move(cost).error();
-  return cli::plan_named({planner, on.shape, pack, effort}, lengths, std::move(cost).value());
+  return cli::plan_named({.planner = planner, .shape = on.shape, .context = pack, .effort = effort}, lengths, std::move(cost).value());
 }
 
 std::optional<shapes::candidate> cluster::tuned(const std::string& planner, std::span<const shapes::layout> among,
