@@ -250,8 +250,8 @@ class Replay(unittest.TestCase):
         def dearer():
             row["time"] = [t + hop for t in row["time"]]
 
-        changes = {"a row without its exchange": (lambda: row.update(time=[t - hop for t in row["time"]]), "slices and rows take"),
-                   "an exchange too many": (dearer, "slices and rows take"),
+        changes = {"a row without its exchange": (lambda: row.update(time=[t - hop for t in row["time"]]), "slices, rows and loans take"),
+                   "an exchange too many": (dearer, "slices, rows and loans take"),
                    "an unknown exchange": (lambda: made["merges"][0].update(exchange="gossip"), "exchange of sequence 0 is known"),
                    "a ring of rows": (lambda: made["merges"][0].update(exchange="ring"), "ring of sequence 0 is for one row"),
                    "another order": (lambda: made.update(transfers="end"), "in order of their start")}
