@@ -119,8 +119,8 @@ class driver {
       for (piece& one : list->pieces) one.loss_weight = one.slice.length / all;
     rt::host_row_memory unused;
     rt::row_exchange nobody(port_, unused, script.stage, script.on.stages, script.row_channel());
-    rt::no_loans unlent;
-    rt::piece_calls<Compute, rt::row_exchange, rt::no_loans> calls(compute_, script, nobody, unlent, nullptr);
+    rt::no_exchange unlent;
+    rt::piece_calls<Compute, rt::row_exchange, rt::no_exchange> calls(compute_, script, nobody, unlent, nullptr);
     script.outline.valid_tokens = all;
     script.outline.sequences = script.sequences;
     script.outline.forward_calls = calls.calls(pass::forward);

@@ -5,8 +5,8 @@
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/messages/call_messages.hpp>
+#include <slimpack/executors/detail/no_exchange.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
-#include <slimpack/executors/detail/lending/no_loans.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
@@ -43,10 +43,10 @@ auto result_of(Call&& call) {
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
 /// Exchange: row_exchange, for pieces of rows that replicas share; no_exchange of a compute that shares none
-/// Loans: loan_exchange, for packs of stages that lend each other attention; no_loans of a compute that lends none
+/// Loans: loan_exchange, for packs of stages that lend each other attention; no_exchange of a compute that lends none
 template <class Compute, class Exchange, class Loans>
 class piece_calls {
-  static constexpr bool lends = lends_attention<Compute> && !std::is_same_v<Loans, no_loans>;
+  static constexpr bool lends = lends_attention<Compute> && !std::is_same_v<Loans, no_exchange>;
 
  public:
   /// watch: of the step; may be null

@@ -4,9 +4,8 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/executors/detail/lending/loan_exchange.hpp>
-#include <slimpack/executors/detail/lending/no_loans.hpp>
+#include <slimpack/executors/detail/no_exchange.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
-#include <slimpack/executors/detail/shared/no_exchange.hpp>
 #include <slimpack/executors/detail/shared/row_exchange.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_rehearsal.hpp>
@@ -37,7 +36,7 @@ class stage_run final : public stage_step {
 
  private:
   using exchange_type = std::conditional_t<shares_rows<Compute>, row_exchange, no_exchange>;
-  using loans_type = std::conditional_t<lends_attention<Compute>, loan_exchange, no_loans>;
+  using loans_type = std::conditional_t<lends_attention<Compute>, loan_exchange, no_exchange>;
 
   [[nodiscard]] memory_block make(tokens size) override { return tensor_block(*compute_, size); }
   [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override { return copy_rows(*compute_, from, to); }

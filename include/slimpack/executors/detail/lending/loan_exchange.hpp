@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/executors/detail/first_failure.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
@@ -33,16 +34,7 @@ class loan_exchange final : public lending {
   /// Makes a call of the compute. What went wrong here says more than what the compute made of it.
   template <class Call>
   result<void> guard(const Call& call) {
-#ifdef __cpp_exceptions
-    try {
-      return call();
-    } catch (...) {
-      if (failed_) return *failed_;
-      throw;
-    }
-#else
-    return call();
-#endif
+    return or_first_failure(call, failed_);
   }
 
   /// Closes it.            well: what the compute returned

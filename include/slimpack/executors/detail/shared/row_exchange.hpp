@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/executors/detail/first_failure.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_order.hpp>
 #include <slimpack/executors/detail/shared/row_pool.hpp>
@@ -45,16 +46,7 @@ class row_exchange final : public sharing {
   /// stays, whatever the call returns or throws.
   template <class Call>
   result<void> guard(const Call& call) {
-#ifdef __cpp_exceptions
-    try {
-      return call();
-    } catch (...) {
-      if (order_.failed()) return *order_.failed();
-      throw;
-    }
-#else
-    return call();
-#endif
+    return or_first_failure(call, order_.failed());
   }
 
   /// Closes it.            well: what the compute returned

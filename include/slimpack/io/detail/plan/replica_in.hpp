@@ -1,0 +1,207 @@
+#ifndef SLIMPACK_IO_DETAIL_PLAN_REPLICA_IN_HPP
+#define SLIMPACK_IO_DETAIL_PLAN_REPLICA_IN_HPP
+
+#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/pass_timing.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/io/detail/json_in.hpp>
+#include <slimpack/io/detail/plan/vocabulary_columns.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+/// Reads a replica of a plan file (io/plan_json.hpp).
+namespace slimpack::io::detail {
+
+[[nodiscard]] inline slice slice_in(const json_place& place, const std::vector<tokens>& lengths) {
+  place.must_have(3, "[sequence, begin, length]");
+  slice s;
+  s.sequence = {place.at(0).integer<std::uint32_t>(0, static_cast<std::int64_t>(lengths.size()) - 1)};
+  const std::int64_t whole = lengths[s.sequence.value].value;
+  s.begin = {place.at(1).integer(0, whole - 1)};
+  s.length = {place.at(2).integer(1, whole - s.begin.value)};
+  return s;
+}
+
+/// The times of a pack, [stage] or [stage][chunk], added to a table of all packs.
+inline void read_times(const json_place& time, const shape& s, std::vector<seconds>& table) {
+  const auto stages = static_cast<std::size_t>(s.stages);
+  const auto chunks = static_cast<std::size_t>(s.chunks);
+  time.must_have(stages, "one per stage");
+  const std::size_t first = table.size();
+  table.resize(first + stages * chunks);
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    const json_place own = time.at(stage);
+    if (chunks > 1) own.must_have(chunks, "one per chunk");
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+      table[first + chunk * stages + stage] = {(chunks > 1 ? own.at(chunk) : own).number(0)};
+  }
+}
+
+/// What a pack sends, one number for all or a list of them.
+inline void read_messages(const json_place& message, std::span<seconds> sent, const char* meaning) {
+  if (message.is_array()) message.must_have(sent.size(), meaning);
+  for (std::size_t b = 0; b < sent.size(); ++b) sent[b] = {message.is_array() ? message.at(b).number(0) : message.number(0)};
+}
+
+/// A spread vocabulary's calls for the packs of a replica, and the messages to them and from them.
+inline void read_vocabulary(const json_place& place, const json_place& messages, const shape& s, replica_plan& r) {
+  const auto stages = static_cast<std::size_t>(s.stages), parts = static_cast<std::size_t>(s.parts());
+  for (const auto& [name, column] : vocabulary_columns) {
+    std::vector<seconds>& table = r.vocabulary.*column;
+    const std::size_t packs = r.of(pass_of(column)).size();
+    table.resize(packs * stages);
+    if (is_call(column)) {
+      const json_place list = place[name_of(pass_of(column))];
+      for (std::size_t i = 0; i < packs; ++i) {
+        const json_place pack = list.at(i);
+        const json_place time = pack[name];
+        time.must_have(stages, "one per stage");
+        for (std::size_t stage = 0; stage < stages; ++stage) table[i * stages + stage] = {time.at(stage).number(0)};
+      }
+    } else {
+      const json_place sent = messages[name];
+      sent.must_have(packs, "one per pack");
+      for (std::size_t i = 0; i < packs; ++i)
+        read_messages(sent.at(i), sent_in(column, std::span(table).subspan(i * stages, stages)), "one per stage that has one");
+    }
+  }
+  const json_place sent = messages[to_gradients];
+  sent.must_have(r.backward.size(), "one per pack");
+  for (std::size_t i = 0; i < sent.size(); ++i) r.backward.message[i * parts] = {sent.at(i).number(0)};
+}
+
+/// The packs of one pass of a replica, with their times and messages; `weight` is filled of backward packs only.
+inline void read_packs(const json_place& list, const json_place& messages, const plan& p, pass direction,
+                       micropacks& packs, pass_timing& timing, weight_timing& weight) {
+  const auto parts = static_cast<std::size_t>(p.shape.parts());
+  messages.must_have(list.size(), "one per pack");
+  timing.before.push_back(0);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const json_place pack = list.at(i);
+    const bool spread = p.shape.vocabulary == vocabulary::spread;
+    direction == pass::forward
+        ? pack.must_only_have({"slices", "time", spread ? "embed" : "time", spread ? "output" : "time", spread ? "output_weights" : "time"})
+        : pack.must_only_have({"slices", "time", "weight_time", spread ? "embed_gradients" : "time"});
+    const json_place slices = pack["slices"];
+    if (slices.size() == 0) slices.expected("at least one slice");
+    for (std::size_t k = 0; k < slices.size(); ++k) packs.append(slice_in(slices.at(k), p.lengths));
+    packs.close();
+    timing.before.push_back(timing.before.back() + size_of(packs[i]).value);
+
+    read_times(pack["time"], p.shape, timing.time);
+    if (direction == pass::backward) {
+      const std::optional<json_place> weights = pack.find({"weight_time"});
+      weight.apart.push_back(weights ? 1 : 0);
+      weights ? read_times(*weights, p.shape, weight.time) : weight.time.resize((i + 1) * parts);
+    }
+
+    timing.message.resize((i + 1) * parts);
+    read_messages(messages.at(i), slimpack::detail::boundaries(std::span(timing.message).subspan(i * parts, parts), direction),
+                  "one per boundary between parts");
+  }
+}
+
+/// The instructions of pack 0 and chunk 0, one of each kind.
+inline constexpr instruction kinds[]{{pass::forward, {}},
+                                     {pass::backward, {}},
+                                     {pass::backward, {}, 0, true},
+                                     {pass::forward, {}, 0, false, model_end::embedding},
+                                     {pass::forward, {}, 0, false, model_end::output},
+                                     {pass::forward, {}, 0, true, model_end::output},
+                                     {pass::backward, {}, 0, false, model_end::embedding}};
+
+[[nodiscard]] inline instruction instruction_in(const json_place& place, const replica_plan& r, const shape& on) {
+  const std::string& text = place.text();
+  const char* const end = text.data() + text.size();
+  const bool spread = on.vocabulary == vocabulary::spread;
+  instruction i;
+  bool good = false;
+  for (const instruction& kind : kinds)
+    if (!text.empty() && letter_of(kind) == text.front() && (spread || kind.end == model_end::none)) i = kind, good = true;
+  const int chunks = i.end == model_end::none ? on.chunks : 1;
+  if (good) {
+    auto [next, failed] = std::from_chars(text.data() + 1, end, i.pack.value);
+    if (failed == std::errc{} && chunks > 1 && next != end && *next == '.') {
+      const auto [last, wrong] = std::from_chars(next + 1, end, i.chunk);
+      next = last;
+      failed = wrong;
+    } else if (chunks > 1) {
+      failed = std::errc::invalid_argument;
+    }
+    good = failed == std::errc{} && next == end && i.pack.value < r.partition.of(i.pass).size() &&
+           i.chunk < static_cast<std::uint32_t>(chunks) && (!i.is_weights() || r.weight.splits(i.pack.value));
+  }
+  if (!good && i.is_weights()) place.expected("W and a backward pack of this plan that has a \"weight_time\"");
+  if (!good && i.end != model_end::none) place.expected(std::string(1, letter_of(i)) + " and a pack of this plan");
+  if (!good)
+    place.expected(chunks > 1 ? "F or B, a pack and a chunk of this plan, as in \"F0.1\""
+                              : "F or B and a pack of this plan, as in \"F0\"");
+  return i;
+}
+
+/// A loan between instructions of the replica, of keys that its queries all see. That it runs well is the planner's.
+[[nodiscard]] inline loan loan_in(const json_place& place, const replica_plan& r, const plan& p) {
+  place.must_only_have({"lender", "helper", "queries", "context"});
+  const auto side_in = [&](const char* name) {
+    const json_place side = place[name];
+    side.must_have(2, "a stage and its instruction");
+    const loan::side read{side.at(0).integer<std::uint32_t>(0, p.shape.stages - 1), instruction_in(side.at(1), r, p.shape)};
+    if (!read.what.is_pass()) side.at(1).expected("F or B");
+    return read;
+  };
+  const loan l{side_in("lender"), side_in("helper"), slice_in(place["queries"], p.lengths), slice_in(place["context"], p.lengths)};
+  if (l.lender.stage == l.helper.stage || l.helper.what.pass != l.pass()) place["helper"].expected("another stage, in the lender's pass");
+  const std::span<const slice> pack = r.partition.of(l.pass())[l.lender.what.pack.value];
+  if (std::find(pack.begin(), pack.end(), l.queries) == pack.end()) place["queries"].expected("a slice of the lender's pack");
+  if (l.context.sequence != l.queries.sequence || l.context.end() > l.queries.begin) place["context"].expected("tokens before the queries");
+  return l;
+}
+
+[[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p, bool is_second) {
+  place.must_only_have({"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan", "lower_bound",
+                        is_second ? "loans" : "sequences"});
+  replica_plan r;
+  const json_place sequences = place["sequences"];
+  for (std::size_t i = 0; i < sequences.size(); ++i)
+    r.sequences.push_back({sequences.at(i).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.lengths.size()) - 1)});
+  const json_place message = place["message"];
+  const bool spread = p.shape.vocabulary == vocabulary::spread;
+  spread ? message.must_only_have({"forward", "backward", "embedded", "hidden", "partial", "statistics", "gradients", to_gradients})
+         : message.must_only_have({"forward", "backward"});
+  read_packs(place["forward"], message["forward"], p, pass::forward, r.partition.forward, r.forward,
+             r.weight);
+  read_packs(place["backward"], message["backward"], p, pass::backward, r.partition.backward, r.backward,
+             r.weight);
+  if (r.weight.count() == 0) r.weight = {};
+  if (spread) read_vocabulary(place, message, p.shape, r);
+  const json_place programs = place["programs"];
+  const json_place peaks = place["peak_memory"];
+  programs.must_have(static_cast<std::size_t>(p.shape.stages), "one per stage");
+  peaks.must_have(static_cast<std::size_t>(p.shape.stages), "one per stage");
+  for (std::size_t stage = 0; stage < programs.size(); ++stage) {
+    const json_place instructions = programs.at(stage);
+    r.programs.emplace_back().reserve(instructions.size());
+    for (std::size_t i = 0; i < instructions.size(); ++i)
+      r.programs.back().push_back(instruction_in(instructions.at(i), r, p.shape));
+    r.peak_memory.push_back(peaks.at(stage).number(0));
+  }
+  if (const std::optional<json_place> loans = place.find({"loans"}))
+    for (std::size_t k = 0; k < loans->size(); ++k) r.loans.push_back(loan_in(loans->at(k), r, p));
+  r.makespan = {place["makespan"].number(0)};
+  r.lower_bound = {place["lower_bound"].number(0)};
+  return r;
+}
+
+}  // namespace slimpack::io::detail
+
+#endif
