@@ -6,7 +6,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/testing/transport_laws.hpp>
-#include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/gathered.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,9 +28,9 @@ slimpack::result<std::string> check(Transport& t, int node, const options& o, st
       slimpack::testing::transport_laws(t, {.cases = o.cases, .time_out = {o.time_out}});
   if (!laws) out << laws;
   const auto held = static_cast<std::byte>(static_cast<bool>(laws));
-  std::vector<std::byte> all(static_cast<std::size_t>(t.size()));
-  if (auto told = slimpack::all_gather(t, std::span(&held, 1), std::span(all)); !told) return std::move(told).error();
-  const auto broken = std::count(all.begin(), all.end(), std::byte{0});
+  const slimpack::result<std::vector<std::byte>> all = slimpack::gathered(t, held);
+  if (!all) return all.error();
+  const auto broken = std::count(all.value().begin(), all.value().end(), std::byte{0});
   if (broken > 0)
     return slimpack::error{slimpack::errc::transport_failed, "laws of the transport are broken on " + std::to_string(broken) + " of " +
                                                                  std::to_string(t.size()) + " ranks"};

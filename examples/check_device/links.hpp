@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/gathered.hpp>
 #include <slimpack/transports/traffic.hpp>
 
 #include <algorithm>
@@ -43,9 +43,9 @@ class link_trial {
   /// node: the same number on all ranks of a node
   /// Errors   those of transport and device
   static slimpack::result<std::vector<link>> all(Transport& t, int node, std::span<const std::size_t> sizes) {
-    std::vector<int> nodes(static_cast<std::size_t>(t.size()));
-    if (auto told = slimpack::all_gather(t, std::as_bytes(std::span(&node, 1)), std::as_writable_bytes(std::span(nodes))); !told)
-      return std::move(told).error();
+    const slimpack::result<std::vector<int>> told = slimpack::gathered(t, node);
+    if (!told) return told.error();
+    const std::vector<int>& nodes = told.value();
     auto out = t.device().allocate(sizes.back()), in = t.device().allocate(sizes.back());
     if (!out) return std::move(out).error();
     if (!in) return std::move(in).error();
@@ -76,10 +76,9 @@ class link_trial {
       one.times[i] = batch[batches / 2];
     }
     // Others hear of it; the next link begins when all have.
-    std::vector<slimpack::seconds> told(one.times.size() * static_cast<std::size_t>(t_.size()));
-    if (auto gathered = slimpack::all_gather(t_, std::as_bytes(std::span(one.times)), std::as_writable_bytes(std::span(told))); !gathered)
-      return gathered;
-    std::copy_n(told.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(one.from) * sizes.size()), sizes.size(), one.times.begin());
+    const auto told = slimpack::gathered(t_, std::span<const slimpack::seconds>(one.times));
+    if (!told) return told.error();
+    std::copy_n(told.value().begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(one.from) * sizes.size()), sizes.size(), one.times.begin());
     return slimpack::success();
   }
 

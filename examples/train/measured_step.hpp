@@ -13,7 +13,7 @@
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/memory.hpp>
-#include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/gathered.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ struct measured_step {
 
   /// Every rank's figures to all ranks.
   /// Requires  p: whole, or the part of this rank's group; rates: of activations alone, by stage; rows, loans: by stage and chunk
-  /// Errors    those of the transport
+  /// Errors    those of the transport, which is then aborted
   template <class Transport>
   [[nodiscard]] static slimpack::result<measured_step> gather(const slimpack::plan& p,
                                                               const slimpack::step_report& report, slimpack::bytes peak,
@@ -61,21 +61,17 @@ struct measured_step {
                                                               Transport& transport) {
     measured_step step;
     const figures_of_rank own = figures_of(p, static_cast<std::size_t>(transport.rank()), report, peak, rates, rows, loans);
-    step.ranks.resize(static_cast<std::size_t>(transport.size()));
-    if (slimpack::result<void> gathered = slimpack::all_gather(transport, std::as_bytes(std::span(&own, 1)),
-                                                               std::as_writable_bytes(std::span(step.ranks)));
-        !gathered)
-      return std::move(gathered).error();
+    slimpack::result<std::vector<figures_of_rank>> ranks = slimpack::gathered(transport, own);
+    if (!ranks) return std::move(ranks).error();
+    step.ranks = std::move(ranks).value();
     double longest = 0;
     for (const figures_of_rank& one : step.ranks) longest = std::max(longest, one.instructions);
     std::vector<double> times;
     for (const slimpack::timed_instruction& t : report.timeline) times.insert(times.end(), {t.begin.value, t.end.value});
     times.resize(2 * static_cast<std::size_t>(longest));  // a replica without sequences runs a piece that is in no plan
-    std::vector<double> all(times.size() * step.ranks.size());
-    if (slimpack::result<void> gathered =
-            slimpack::all_gather(transport, std::as_bytes(std::span(times)), std::as_writable_bytes(std::span(all)));
-        !gathered)
-      return std::move(gathered).error();
+    const slimpack::result<std::vector<double>> told = slimpack::gathered(transport, std::span<const double>(times));
+    if (!told) return told.error();
+    const std::vector<double>& all = told.value();
     for (std::size_t rank = 0; rank < step.ranks.size(); ++rank) {
       slimpack::step_report& one = step.reports.emplace_back(report);
       one.elapsed = {step.ranks[rank].elapsed};

@@ -15,7 +15,7 @@
 #include <slimpack/executors/piece.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
 #include <slimpack/profiling/stopwatch.hpp>
-#include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/gathered.hpp>
 
 #include "median.hpp"
 
@@ -64,10 +64,9 @@ class vocabulary_probe {
         run(length, length == longest_ ? std::max<std::int64_t>(company / length, 1) : 1);
     std::vector<double> own;
     for (const auto& taken : taken_) own.push_back(median(taken.second));
-    std::vector<double> all(own.size() * static_cast<std::size_t>(transport.size()));
-    if (slimpack::result<void> told = slimpack::all_gather(transport, std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all))); !told)
-      return std::move(told).error();
-    return rates_of(all, layers);
+    const slimpack::result<std::vector<double>> all = slimpack::gathered(transport, std::span<const double>(own));
+    if (!all) return all.error();
+    return rates_of(all.value(), layers);
   }
 
  private:

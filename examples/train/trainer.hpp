@@ -22,6 +22,7 @@
 #include <slimpack/profiling/driver.hpp>
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>
+#include <slimpack/transports/gathered.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -91,11 +92,9 @@ class trainer {
     const auto begin = clock::now();
     // Rank 0 may write the file before others look for it.
     const double there = options_.profile && std::filesystem::exists(*options_.profile) ? 1 : 0;
-    std::vector<double> all(static_cast<std::size_t>(transport_.size()));
-    if (slimpack::result<void> told = slimpack::all_gather(transport_, std::as_bytes(std::span(&there, 1)), std::as_writable_bytes(std::span(all)));
-        !told)
-      return told;
-    const bool read = all.front() > 0;
+    const slimpack::result<std::vector<double>> all = slimpack::gathered(transport_, there);
+    if (!all) return all.error();
+    const bool read = all.value().front() > 0;
     if (slimpack::result<void> known = read ? read_profile() : measure(); !known) return known;
     slimpack::result<slimpack::costs::profiled> cost = profile_.cost(beside_);
     if (!cost) return std::move(cost).error();
@@ -183,7 +182,7 @@ class trainer {
     if (journal_) journal_->step(std::move(figures), planning);
     if (slimpack::result<void> applied = update(step); !applied) return stop(applied.error());
     if (step + 1 == options_.refit)
-      if (slimpack::result<void> fitted = refit(); !fitted) return stop(fitted.error());
+      if (slimpack::result<void> fitted = refit(); !fitted) return ending::of_step(fitted.error());
     return {};
   }
 
@@ -205,7 +204,7 @@ class trainer {
     }
     slimpack::result<measured_step> told =
         measured_step::gather(p, ran.value(), stage_.peak(), rates_, rows_, loans_, transport_);
-    if (!told) return stop(told.error());
+    if (!told) return ending::of_step(told.error());
     figures.push_back(told.value().figures(p));
     measured_.push_back(std::move(told).value());
     plans_.push_back(std::move(p));

@@ -178,6 +178,7 @@
 #include <slimpack/transports/communicator.hpp>
 #include <slimpack/transports/communicators/host.hpp>
 #include <slimpack/transports/cuda.hpp>
+#include <slimpack/transports/gathered.hpp>
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/nccl.hpp>
 #include <slimpack/transports/over.hpp>

@@ -24,6 +24,7 @@
 #include <slimpack/profiling/stopwatch.hpp>
 #include <slimpack/profiling/trials.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
+#include <slimpack/transports/gathered.hpp>
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/traffic.hpp>
 
@@ -95,14 +96,8 @@ class driver {
 
   [[nodiscard]] int stage() const { return transport_.rank() % shape_.stages; }
 
-  result<std::vector<double>> told_by_all(double own) {
-    std::vector<double> all(static_cast<std::size_t>(transport_.size()));
-    if (result<void> told = all_gather(transport_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all))); !told)
-      return std::move(told).error();
-    return all;
-  }
   result<void> meet() {
-    const result<std::vector<double>> all = told_by_all(0);
+    const result<std::vector<double>> all = gathered(transport_, 0.0);
     if (!all) return all.error();
     return success();
   }
@@ -171,7 +166,7 @@ class driver {
       took.push_back(watch_.stop().value);
       if (!ran) return ran.error();
     }
-    const result<std::vector<double>> all = told_by_all(took.empty() ? 0 : slimpack::detail::median(took));
+    const result<std::vector<double>> all = gathered(transport_, took.empty() ? 0.0 : slimpack::detail::median(took));
     if (!all) return all.error();
     return seconds{*std::max_element(all.value().begin(), all.value().end())};
   }

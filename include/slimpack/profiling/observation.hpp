@@ -6,7 +6,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/executors/step_report.hpp>
-#include <slimpack/transports/hooks.hpp>
+#include <slimpack/transports/gathered.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -95,24 +95,20 @@ inline void read_words(std::span<const std::int64_t> words, std::vector<observat
 
 /// Every rank's observations on all ranks, in order of rank: what each then fits has the same bits. Call it on every rank, between
 /// steps. Sequence ids are lost.
-/// Errors    those of the transport            Complexity  two gathers, the second as long as the most that a rank has
+/// Errors    those of the transport, which is then aborted            Complexity  two gathers, the second as long as the most that a rank has
 template <class Transport>
 [[nodiscard]] result<std::vector<observation>> gather(Transport& transport, std::span<const observation> own) {
-  const std::vector<std::int64_t> words = detail::words_of(own);
-  const auto ranks = static_cast<std::size_t>(transport.size());
-  std::vector<std::int64_t> sizes(ranks);
-  const auto size = static_cast<std::int64_t>(words.size());
-  if (result<void> told = all_gather(transport, std::as_bytes(std::span(&size, 1)), std::as_writable_bytes(std::span(sizes))); !told)
-    return std::move(told).error();
-  const auto longest = static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()));
-  std::vector<std::int64_t> mine = words, theirs(longest * ranks);
-  mine.resize(longest);
+  std::vector<std::int64_t> words = detail::words_of(own);
+  const result<std::vector<std::int64_t>> sizes = gathered(transport, static_cast<std::int64_t>(words.size()));
+  if (!sizes) return sizes.error();
+  const auto longest = static_cast<std::size_t>(*std::max_element(sizes.value().begin(), sizes.value().end()));
   std::vector<observation> all;
   if (longest == 0) return all;
-  if (result<void> told = all_gather(transport, std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(theirs))); !told)
-    return std::move(told).error();
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    detail::read_words(std::span(theirs).subspan(rank * longest, static_cast<std::size_t>(sizes[rank])), all);
+  words.resize(longest);
+  const result<std::vector<std::int64_t>> theirs = gathered(transport, std::span<const std::int64_t>(words));
+  if (!theirs) return theirs.error();
+  for (std::size_t rank = 0; rank < sizes.value().size(); ++rank)
+    detail::read_words(std::span(theirs.value()).subspan(rank * longest, static_cast<std::size_t>(sizes.value()[rank])), all);
   return all;
 }
 

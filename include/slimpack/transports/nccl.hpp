@@ -247,15 +247,16 @@ class nccl {
         if (!made) return made.error();
         one = made.value();
       }
-    std::vector<introduction> all(static_cast<std::size_t>(size()));
-    if (result<void> told = slimpack::all_gather(*world_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all))); !told)
+    introduced_.resize(static_cast<std::size_t>(size()));
+    if (result<void> told = slimpack::all_gather(*world_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(introduced_))); !told)
       return told;
-    for (std::size_t r = 1; r < all.size(); ++r)
-      if (all[r].keeps_launch_order != all[0].keeps_launch_order || all[r].streams != all[0].streams)
-        return error{errc::disagreement, "rank 0 " + launches(all[0]) + ", rank " + std::to_string(r) + " " + launches(all[r]) +
+    const introduction& first = introduced_.front();
+    for (std::size_t r = 1; r < introduced_.size(); ++r)
+      if (introduced_[r].keeps_launch_order != first.keeps_launch_order || introduced_[r].streams != first.streams)
+        return error{errc::disagreement, "rank 0 " + launches(first) + ", rank " + std::to_string(r) + " " + launches(introduced_[r]) +
                                              ": NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version"};
     std::vector<communicator> made;
-    for (const identity& one : all[0].identities) {
+    for (const identity& one : first.identities) {
       auto joining = communicators_.join(one, rank(), size());
       if (!joining) return std::move(joining).error();
       made.push_back(std::move(joining).value());
@@ -400,6 +401,7 @@ class nccl {
   Communicators communicators_;
   options options_;
   std::vector<typename Device::stream> streams_;  // of the compute, of each kind of message, of sums; or of the compute and of all others
+  std::vector<introduction> introduced_;          // of all ranks; a gather that failed uses it until abort
   std::vector<communicator> joined_;              // by kind of message
   std::map<std::vector<int>, communicator> groups_;
   std::map<int, std::pair<std::deque<std::shared_ptr<operation>>, bool>> own_;  // messages to itself, and whether those that wait are sends
