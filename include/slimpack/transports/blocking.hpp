@@ -5,12 +5,9 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/detail/unmet.hpp>
 #include <slimpack/transports/detail/any_link.hpp>
-#include <slimpack/transports/detail/blocking_link.hpp>
-#include <slimpack/transports/detail/mailbox.hpp>
+#include <slimpack/transports/detail/link_threads.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 
-#include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -53,20 +50,18 @@ requires(detail::waits_for_bytes<Link> || detail::unmet<"a link offers bool send
   };
 
   /// A message on its way. Those of an aborted step say so.
-  using handle = detail::mailbox::handle;
+  using handle = detail::mail_handle;
 
   blocking(Link link, int rank, int size) : blocking(std::move(link), rank, size, options{}) {}
   blocking(Link link, int rank, int size, options o)
-      : threads_(std::make_shared<detail::blocking_link>(std::make_unique<detail::link_behind<Link>>(std::move(link)), rank, size)),
+      : threads_(detail::link_threads::of(std::make_unique<detail::link_behind<Link>>(std::move(link)), rank, size)),
         rank_(rank),
         size_(size),
-        options_(o) {
-    threads_->start();
-  }
+        options_(o) {}
   blocking(blocking&&) noexcept = default;
   blocking& operator=(blocking&&) = delete;
   ~blocking() {
-    if (threads_) threads_->end(std::chrono::nanoseconds(std::llround(options_.time_out.value * 1e9)));
+    if (threads_) threads_->end(options_.time_out);
   }
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -80,17 +75,17 @@ requires(detail::waits_for_bytes<Link> || detail::unmet<"a link offers bool send
   /// Requires   nobody touches the bytes until the message is through
   [[nodiscard]] result<handle> receive(int peer, int channel, std::span<std::byte> data) {
     if (!detail::is_rank(peer, size_)) return detail::no_such_rank(peer, size_);
-    return threads_->mail().post(peer, channel, data);
+    return threads_->receive(peer, channel, data);
   }
 
-  [[nodiscard]] result<bool> test(const handle& h) { return threads_->mail().test(h); }
-  [[nodiscard]] result<void> wait(const handle& h) { return threads_->mail().wait(h, options_.time_out); }
+  [[nodiscard]] result<bool> test(const handle& h) { return threads_->test(h); }
+  [[nodiscard]] result<void> wait(const handle& h) { return threads_->wait(h, options_.time_out); }
 
   /// Ends the step here, and tells all ranks. All of them call it.
   void abort(std::string_view reason) { threads_->abort(reason); }
 
  private:
-  std::shared_ptr<detail::blocking_link> threads_;
+  std::shared_ptr<detail::link_threads> threads_;
   int rank_;
   int size_;
   options options_;

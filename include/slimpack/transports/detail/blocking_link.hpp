@@ -2,11 +2,11 @@
 #define SLIMPACK_TRANSPORTS_DETAIL_BLOCKING_LINK_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/transports/detail/any_link.hpp>
+#include <slimpack/core/units.hpp>
 #include <slimpack/transports/detail/frame.hpp>
+#include <slimpack/transports/detail/link_threads.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -20,23 +20,19 @@
 namespace slimpack::detail {
 
 /// The threads of a link: one per peer that receives, and one that sends from a queue.
-class blocking_link : public std::enable_shared_from_this<blocking_link> {
+class blocking_link final : public link_threads, public std::enable_shared_from_this<blocking_link> {
  public:
   blocking_link(std::unique_ptr<any_link> link, int rank, int size);
-  blocking_link(const blocking_link&) = delete;
-  blocking_link& operator=(const blocking_link&) = delete;
-  ~blocking_link();
+  ~blocking_link() override;
 
   void start();
 
-  [[nodiscard]] mailbox& mail() noexcept { return mail_; }
-
-  result<mailbox::handle> send(int peer, int channel, std::span<const std::byte> data);
-
-  void abort(std::string_view reason);
-
-  /// Says good-bye and waits for that of the others.
-  void end(std::chrono::nanoseconds time_out);
+  [[nodiscard]] result<mail_handle> send(int peer, int channel, std::span<const std::byte> data) override;
+  [[nodiscard]] result<mail_handle> receive(int peer, int channel, std::span<std::byte> data) override { return mail_.post(peer, channel, data); }
+  [[nodiscard]] result<bool> test(const mail_handle& h) override { return mail_.test(h); }
+  [[nodiscard]] result<void> wait(const mail_handle& h, seconds time_out) override { return mail_.wait(h, time_out); }
+  void abort(std::string_view reason) override;
+  void end(seconds time_out) override;
 
  private:
   struct frame {
@@ -57,7 +53,7 @@ class blocking_link : public std::enable_shared_from_this<blocking_link> {
   void run(Work work);
 
   [[nodiscard]] outbox& outbox_of(int peer) { return outboxes_[static_cast<std::size_t>(peer)]; }
-  bool wait_for_threads(std::chrono::nanoseconds time_out);
+  bool wait_for_threads(seconds time_out);
   void queue(int peer, frame f);
   void send_all(int peer);
   void receive_all(int peer);
@@ -73,9 +69,5 @@ class blocking_link : public std::enable_shared_from_this<blocking_link> {
 };
 
 }  // namespace slimpack::detail
-
-#ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/transports/impl/blocking_link.ipp>
-#endif
 
 #endif

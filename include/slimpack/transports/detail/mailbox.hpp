@@ -3,6 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
+#include <slimpack/transports/detail/mail_handle.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 
 #include <condition_variable>
@@ -38,20 +39,10 @@ struct owned_bytes {
 /// Where messages that have come meet the receives of one rank. Its steps are counted from 0; a message belongs to the
 /// one in which it was sent, and waits here if this rank has not come to that yet. Any thread may call.
 class mailbox {
-  struct receive {
-    int peer{};
-    int channel{};
-    std::uint64_t step{};
-    std::span<std::byte> into;
-    std::optional<std::size_t> came;  ///< the size of its message
-  };
+  using receive = mail_handle::receive;
 
  public:
-  /// A receive; or, made without one, what is through.
-  class handle {
-    friend class mailbox;
-    std::shared_ptr<receive> receive_;
-  };
+  using handle = mail_handle;
 
   mailbox();
   mailbox(const mailbox&) = delete;

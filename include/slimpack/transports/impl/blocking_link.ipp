@@ -4,6 +4,9 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/transports/detail/blocking_link.hpp>
 
+#include <chrono>
+#include <cmath>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,13 +42,19 @@ SLIMPACK_DECL void blocking_link::start() {
   for_each_peer([&](int peer) { run([peer](blocking_link& self) { self.receive_all(peer); }); });
 }
 
-SLIMPACK_DECL result<mailbox::handle> blocking_link::send(int peer, int channel, std::span<const std::byte> data) {
+SLIMPACK_DECL std::shared_ptr<link_threads> link_threads::of(std::unique_ptr<any_link> link, int rank, int size) {
+  auto made = std::make_shared<blocking_link>(std::move(link), rank, size);
+  made->start();
+  return made;
+}
+
+SLIMPACK_DECL result<mail_handle> blocking_link::send(int peer, int channel, std::span<const std::byte> data) {
   if (std::optional<error> why = mail_.stopped()) return *std::move(why);
   if (peer == rank_)
     mail_.deliver(peer, channel, mail_.step(), owned_bytes(data));
   else
     queue(peer, {{frame_kind::message, channel, mail_.step(), data.size()}, owned_bytes(data)});
-  return mailbox::handle{};
+  return mail_handle{};
 }
 
 SLIMPACK_DECL void blocking_link::abort(std::string_view reason) {
@@ -61,7 +70,7 @@ SLIMPACK_DECL void blocking_link::abort(std::string_view reason) {
   });
 }
 
-SLIMPACK_DECL void blocking_link::end(std::chrono::nanoseconds time_out) {
+SLIMPACK_DECL void blocking_link::end(seconds time_out) {
   for_each_peer([&](int peer) { queue(peer, {{frame_kind::good_bye, 0, 0, 0}, {}}); });
   if (!wait_for_threads(time_out) && !link_->close()) {
     for (std::thread& t : threads_) t.detach();  // each holds this object
@@ -70,9 +79,9 @@ SLIMPACK_DECL void blocking_link::end(std::chrono::nanoseconds time_out) {
   for (std::thread& t : threads_) t.join();
 }
 
-SLIMPACK_DECL bool blocking_link::wait_for_threads(std::chrono::nanoseconds time_out) {
+SLIMPACK_DECL bool blocking_link::wait_for_threads(seconds time_out) {
   std::unique_lock lock(running_mutex_);
-  return all_ended_.wait_for(lock, time_out, [&] { return running_ == 0; });
+  return all_ended_.wait_for(lock, std::chrono::nanoseconds(std::llround(time_out.value * 1e9)), [&] { return running_ == 0; });
 }
 
 SLIMPACK_DECL void blocking_link::queue(int peer, frame f) {
