@@ -628,6 +628,8 @@ class CommandLine(unittest.TestCase):
         self.fails(3, ["GiB", "missing", "GPUs instead of 1"], "--lengths", path, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json")
         self.fails(3, ["1F1B", "exceeds"], "--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--planner", "megatron",
                    "--max-context", "4000", "--memory", "3000tokens")
+        self.fails(3, ["1000 tokens are missing", "looking was cut short after 1"], "--lengths", path, *QUADRATIC, "--memory", "4000tokens",
+                   "--time-limit", "1")
 
     def advice(self, *arguments):
         """What to type, as the line on standard error ends: one thing or the other."""

@@ -4,14 +4,17 @@
 #include "progress.hpp"
 #include "texts.hpp"
 
+#include <slimpack/service/deadline.hpp>
 #include <slimpack/shapes/space.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <stop_token>
 #include <utility>
 
 namespace cli {
@@ -21,20 +24,21 @@ using namespace slimpack;
 using shapes::candidate;
 using shapes::layout;
 
-/// The fastest of these layouts with a plan for every batch. Among many, measured prices would take long to tabulate: the
+/// The fastest of these layouts with a plan for every batch, until the time is up. Among many, measured prices would take long to tabulate: the
 /// analytic ones choose, and the measured ones tell its time.
 std::optional<candidate> fastest(const setting& s, std::span<const layout> layouts,
-                                 std::span<const std::vector<tokens>> batches) {
+                                 std::span<const std::vector<tokens>> batches, const std::stop_token& stop) {
+  if (stop.stop_requested()) return std::nullopt;
   if (s.measured && layouts.size() > 1) {
     setting analytic = s;
     analytic.measured.reset();
     analytic.options.prices = prices::transformer;
-    const std::optional<candidate> best = fastest(analytic, layouts, batches);
-    return best ? fastest(s, std::span(&best->layout, 1), batches) : std::nullopt;
+    const std::optional<candidate> best = fastest(analytic, layouts, batches, stop);
+    return best ? fastest(s, std::span(&best->layout, 1), batches, stop) : std::nullopt;
   }
   const auto fast = solvers::search_budget::fast();
   const shape_search how{.first = fast, .effort = fast, .finalists = 1, .threads = s.options.threads};
-  const result<shapes::ranking> found = ranked(s, s.options.planner, how, layouts, batches);
+  const result<shapes::ranking> found = ranked(s, s.options.planner, how, layouts, batches, stop);
   return found && found.value().best() ? std::optional(*found.value().best()) : std::nullopt;
 }
 
@@ -67,6 +71,7 @@ struct question {
   const setting& s;
   std::span<const std::vector<tokens>> batches;
   std::int64_t gpus;
+  std::stop_token stop;
 
   /// The layouts of so many GPUs, those that differ least first.
   [[nodiscard]] std::vector<std::vector<layout>> layouts(std::int64_t n) const {
@@ -78,14 +83,14 @@ struct question {
   }
   [[nodiscard]] std::optional<candidate> on(std::int64_t n) const {
     for (const std::vector<layout>& tried : layouts(n))
-      if (std::optional<candidate> best = fastest(s, tried, batches)) return best;
+      if (std::optional<candidate> best = fastest(s, tried, batches, stop)) return best;
     return std::nullopt;
   }
   /// The layouts that are asked for, under another limit.
   [[nodiscard]] std::optional<candidate> under(double limit) const {
     std::vector<layout> tried = s.options.automatic ? layouts(gpus).front() : std::vector<layout>{s.layout};
     for (layout& l : tried) l.shape.memory->amount = limit;
-    return fastest(s, tried, batches);
+    return fastest(s, tried, batches, stop);
   }
 };
 
@@ -123,7 +128,7 @@ std::optional<std::string> advice_on_gpus(const question& asked, std::int64_t mo
   const std::int64_t base = asked.gpus;
   std::optional<candidate> best;
   std::int64_t enough = base;
-  while (!best && 2 * enough <= most) best = asked.on(enough *= 2);
+  while (!best && 2 * enough <= most && !asked.stop.stop_requested()) best = asked.on(enough *= 2);
   if (!best) return std::nullopt;
   std::int64_t few = enough / 2;
   for (int trial = 0; trial < 3 && enough - few > base; ++trial) {
@@ -137,17 +142,14 @@ std::optional<std::string> advice_on_gpus(const question& asked, std::int64_t mo
   return fits(chosen ? "--gpus " + std::to_string(enough) : options_of(best->layout, asked.s.layout), *best, base);
 }
 
-}  // namespace
-
-std::string advice(const setting& s, std::span<const std::vector<tokens>> batches) {
-  const progress shown("looking for what fits");
-  const std::int64_t gpus = s.options.automatic ? s.options.automatic->gpus : s.layout.gpus();
-  const question asked{s, batches, gpus};
+std::string found(const question& asked) {
+  const setting& s = asked.s;
+  const std::int64_t gpus = asked.gpus;
   if (!s.options.automatic) {
     if (s.options.planner != "slimpack") {
       setting own = s;
       own.options.planner = "slimpack";
-      if (const std::optional<candidate> best = fastest(own, std::span(&s.layout, 1), batches))
+      if (const std::optional<candidate> best = fastest(own, std::span(&s.layout, 1), asked.batches, asked.stop))
         return fits("--planner slimpack", *best, gpus);
     }
     if (const std::optional<candidate> best = asked.on(gpus)) return fits(options_of(best->layout, s.layout), *best, gpus);
@@ -159,10 +161,22 @@ std::string advice(const setting& s, std::span<const std::vector<tokens>> batche
   if (memory && more) return *memory + ", and " + *more;
   if (memory || more) return memory ? *memory : *more;
   std::int64_t longest = 0;
-  for (const std::vector<tokens>& lengths : batches)
+  for (const std::vector<tokens>& lengths : asked.batches)
     longest = std::max(longest, std::max_element(lengths.begin(), lengths.end())->value);
   return "nothing that was tried on up to " + std::to_string(most) + " GPUs fits: raise --memory (the longest sequence alone has " +
          std::to_string(longest) + " tokens) or lower --max-context";
+}
+
+}  // namespace
+
+std::string advice(const setting& s, std::span<const std::vector<tokens>> batches) {
+  const progress shown("looking for what fits");
+  const std::chrono::milliseconds most = s.options.time_limit_ms ? std::chrono::milliseconds(*s.options.time_limit_ms) : std::chrono::seconds(30);
+  const deadline limit(most);
+  const question asked{s, batches, s.options.automatic ? s.options.automatic->gpus : s.layout.gpus(), limit.token()};
+  const std::string told = found(asked);
+  if (!asked.stop.stop_requested()) return told;
+  return told + "; looking was cut short after " + time_of({std::chrono::duration<double>(most).count()}) + ": a whole search may find better";
 }
 
 }  // namespace cli
