@@ -12,6 +12,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace slimpack::lending_test {
@@ -115,6 +116,34 @@ TEST(Lending, IsRefusedWhereTheComputeCannot) {
   });
   EXPECT_NE(said[0].find("the plan's stages lend each other attention, the compute does not say lends_attention = true: plan with lending none"),
             std::string::npos) << said[0];
+}
+
+// The last stage answers with wider rows than the others take.
+class wide_lender : public stage_type {
+ public:
+  template <class... Rest>
+  wide_lender(const train::config& c, const shape& on, int stage, Rest&&... rest)
+      : stage_type(c, on, stage, std::forward<Rest>(rest)...), wide_(stage + 1 == on.stages) {}
+  [[nodiscard]] loan_format loans(std::uint32_t chunk) const {
+    loan_format format = stage_type::loans(chunk);
+    if (wide_) format.answered.forward.front().format.width += 1;
+    return format;
+  }
+
+ private:
+  bool wide_;
+};
+TEST(Lending, StagesWithMessagesOfDifferentSizesDoNotBegin) {
+  const shape on{.stages = 3, .quantum = {4}};
+  const exact_batch batch = tests::batch_to_lend(1, on, 1);
+  const plan p = planned(batch.lengths, on, 6, attention_lending::level);
+  transports::threads world{3, {.time_out = {60}}};
+  std::vector<std::string> said(3);
+  tests::on_every_rank(3, [&](int rank) {
+    auto endpoint = world.endpoint(rank);
+    said[static_cast<std::size_t>(rank)] = batch.error_of<wide_lender>(p, endpoint).error().detail;
+  });
+  EXPECT_NE(said[0].find("ranks 0 and 2 lend attention in different messages: forward 5 messages of "), std::string::npos) << said[0];
 }
 
 // Five messages a pair and layer forward, nine backward.

@@ -29,6 +29,18 @@ struct row_sizes {
   friend bool operator==(const row_sizes&, const row_sizes&) = default;
 };
 
+/// What stages that lend attention send in a layer: messages, and bytes for a token of the lent context and of the queries.
+struct loan_sizes {
+  struct of_pass {
+    std::int64_t messages{};
+    std::int64_t keys{}, queries{};
+    friend bool operator==(const of_pass&, const of_pass&) = default;
+  };
+  std::int64_t layers{};  // of all chunks
+  by_pass<of_pass> in;
+  friend bool operator==(const loan_sizes&, const loan_sizes&) = default;
+};
+
 /// What each rank tells all others before the first instruction.
 struct greeting {
   std::uint64_t division{};     // 0: every rank holds the whole plan
@@ -42,6 +54,7 @@ struct greeting {
   std::int64_t step{};          // as the trainer counts them
   std::int64_t cuts{};          // a backward message's pieces lie in the order in which they run
   row_sizes rows;               // of what it sends to those that share rows with it
+  loan_sizes loans;             // of what it lends other stages, and is lent
   vocabulary_format vocabulary;
   std::uint64_t transfers{};    // the order of all that run together with its replica
   std::int64_t together{};      // the first replica of these
@@ -57,6 +70,13 @@ struct greeting {
             std::to_string(b.ring) + " + " + std::to_string(b.ring_sums);
   }
   return text + ", layers " + std::to_string(s.layers);
+}
+[[nodiscard]] inline std::string text_of(const loan_sizes& s) {
+  std::string text;
+  for (const pass p : both_passes)
+    text += std::string(name_of(p)) + " " + std::to_string(s.in[p].messages) + " messages of " + std::to_string(s.in[p].keys) +
+            " bytes a token of keys and " + std::to_string(s.in[p].queries) + " a token of queries, ";
+  return text + "layers " + std::to_string(s.layers);
 }
 [[nodiscard]] inline std::string text_of(const vocabulary_format& f) {
   return std::to_string(f.partial.width) + " " + to_string(f.partial.element) + " partial, " + std::to_string(f.statistics.width) +

@@ -81,6 +81,24 @@ class stage_run final : public stage_step {
     }
     return sizes;
   }
+  /// Of all chunks; nothing where the plan lends nothing.
+  [[nodiscard]] loan_sizes sizes_of_loans() const override {
+    loan_sizes sizes;
+    if constexpr (lends_attention<Compute>) {
+      for (std::uint32_t chunk = 0; has_loans() && chunk < static_cast<std::uint32_t>(script().on.chunks); ++chunk) {
+        const loan_format format = compute_->loans(chunk);
+        sizes.layers += format.layers;
+        for (const pass p : both_passes)
+          for (const auto* messages : {&format.offered, &format.asked, &format.answered})
+            for (const loan_message& m : (*messages)[p]) {
+              const auto bytes = static_cast<std::int64_t>(m.format.bytes_per_token());
+              ++sizes.in[p].messages;
+              (m.of_keys ? sizes.in[p].keys : sizes.in[p].queries) += bytes;
+            }
+      }
+    }
+    return sizes;
+  }
   [[nodiscard]] tokens valid_tokens(const slice& s) const override { return valid_tokens_of(*compute_, s); }
   [[nodiscard]] std::size_t calls(pass p) const override { return pieces_->calls(p); }
   [[nodiscard]] std::function<void()> interrupt() override {

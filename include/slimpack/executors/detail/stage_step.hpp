@@ -15,6 +15,7 @@
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -77,12 +78,16 @@ class stage_step : public message_owner {
   [[nodiscard]] const std::vector<int>& copies() const noexcept { return copies_; }
   [[nodiscard]] running_sums& sums() { return *sums_; }
   [[nodiscard]] bool has_merges() const { return part_ != nullptr || !plan_->merges.empty(); }
+  [[nodiscard]] bool has_loans() const {
+    return std::any_of(plan_->replicas.begin(), plan_->replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); });
+  }
 
  private:
   /// Of the compute, and of what the runtime keeps for it. `open` comes before all that names a script.
   [[nodiscard]] virtual stage_abilities abilities() const = 0;
   [[nodiscard]] virtual result<void> open(bool on_device) = 0;
   [[nodiscard]] virtual row_sizes sizes_of_rows() const = 0;
+  [[nodiscard]] virtual loan_sizes sizes_of_loans() const = 0;
   [[nodiscard]] virtual tokens valid_tokens(const slice& s) const = 0;
   [[nodiscard]] virtual std::size_t calls(pass p) const = 0;
   [[nodiscard]] virtual std::function<void()> interrupt() = 0;

@@ -40,6 +40,8 @@ SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std
     if (one.element != first.element) return holds("element types", element_of(first), element_of(one));
     if (const std::size_t copy = rank % stages; one.rows != all[copy].rows)
       return differ(copy, rank, " send rows that replicas share in different sizes: " + text_of(all[copy].rows) + " and " + text_of(one.rows));
+    if (const std::size_t own = rank - rank % stages; one.loans != all[own].loans)
+      return differ(own, rank, " lend attention in different messages: " + text_of(all[own].loans) + " and " + text_of(one.loans));
     if (one.vocabulary != first.vocabulary) return holds("rows of the vocabulary", text_of(first.vocabulary), text_of(one.vocabulary));
     // Plans are alike; their arithmetic may not be, on another processor or by another compiler.
     if (const auto head = static_cast<std::size_t>(one.together) * stages; one.transfers != all[head].transfers)

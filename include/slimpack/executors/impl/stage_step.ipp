@@ -84,7 +84,7 @@ SLIMPACK_DECL result<void> stage_step::greet() {
     for (const piece& one : script_->forward.pieces) valid += valid_tokens(one.slice).value;
   const greeting own{part_ ? part_->division : 0, part_ ? part_->group.front() : 0, hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas,
                      has.format.width, static_cast<std::int64_t>(has.format.element), valid, with_.step,
-                     static_cast<std::int64_t>(has.cuts), sizes_of_rows(),
+                     static_cast<std::int64_t>(has.cuts), sizes_of_rows(), sizes_of_loans(),
                      has.vocabulary, script_->transfers.hash, script_->transfers.together, with_.forward_only};
   if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
   const auto stages = static_cast<std::size_t>(script_->on.stages);
