@@ -7,10 +7,13 @@
 #include "launched_sharer.hpp"
 #include "planned.hpp"
 
+#include <slimpack/basic_planner.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/schedules/list.hpp>
+#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
 #include <slimpack/testing/detail/random_sharers.hpp>
 
@@ -199,6 +202,37 @@ TEST(PackflowSharingOverDevices, EvaluatesWithTheLossOfTheStep) {
       EXPECT_EQ(stage.held(), bytes{0}) << what;
     });
   });
+}
+
+// Each rank plans the group of its replica alone; groups have orders of transfers of their own.
+TEST(PackflowSharingOverDevices, RunsWhatEachRankHasPlanned) {
+  const costs::quadratic cost{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
+  const solvers::two_phase_estimated solver{{.effort = solvers::search_budget::fast(), .threads = 1}};
+  int shared = 0;
+  for (int seed = 1; seed <= tests::cases(6); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const shape on{.stages = static_cast<int>(random.between(1, 2)), .replicas = static_cast<int>(random.between(3, 4)), .quantum = {random.between(1, 4)}};
+    std::vector<tokens> lengths{{random.between(120, 160)}};
+    for (int i = 0; i < 12; ++i) lengths.push_back({random.between(1, 40)});
+    const basic_planner plan_batch{on, slicers::equal_cost{}, cost, solver, schedules::list{}, simulators::sweep{}};
+    std::vector<rank_plan> parts;
+    for (int replica = 0; replica < on.replicas; ++replica) parts.push_back(plan_batch.of_replica(lengths, static_cast<std::uint32_t>(replica)).value());
+    for (const rank_plan& one : parts) shared += !one.part.merges.empty();
+    const prefix_model::gradients expected = prefix_model::whole(lengths, on.parts() * 2);
+    nccl_world world(on.stages * on.replicas, {.seed = static_cast<std::uint64_t>(seed), .delay = {20e-6}, .in_issue_order = seed % 2 == 0}, {10});
+    for (int step = 0; step < 2; ++step)
+      tests::on_every_rank(on.stages * on.replicas, [&](int rank) {
+        const int on_stage = rank % on.stages;
+        launched_sharer<nccl_world::end> stage(on_stage, on.stages, on.chunks, world.endpoint(rank));
+        const result<step_report> done =
+            executors::packflow<>{.step = step}.execute(parts[static_cast<std::size_t>(rank / on.stages)], stage, world.endpoint(rank));
+        ASSERT_TRUE(done) << done.error().detail << ", seed " << seed;
+        EXPECT_EQ(done.value().loss_sum, expected.loss) << "seed " << seed;
+        for (std::size_t l = 0; l < 2; ++l)
+          EXPECT_EQ(stage.gradient()[l], expected.weight[2 * static_cast<std::size_t>(on_stage) + l]) << "rank " << rank << ", seed " << seed;
+      });
+  }
+  EXPECT_GT(shared, 6) << "sequences must be shared for this to show anything";
 }
 
 /// Sums each chunk as soon as its gradients are final.
