@@ -187,8 +187,8 @@ def slimpipe_rows(planner, build):
         verdict = "reached" if max(own[0], lent[0]) >= 0.45 else "not reached"
         yield Row("SlimPipe", f"MFU of Llama 70B at {tokens_of(context)} on 256 GPUs", reported).says(
             f"slimpipe {lent[1]}; slimpack {own[1]}; Megatron-LM {other[1]}", asked, verdict,
-            "one or two sequences have to fill the pipeline; offloading, which the paper uses, would save recomputation and have room for "
-            "interleaved slices")
+            "one or two sequences have to fill the pipeline: uniform slices whose attention is lent (level) have room for five chunks and wait "
+            "less there than slices of equal work, whose first ones are long. Offloading, which the paper uses, would save recomputation")
     model = planner.file("llama-7b.json", json.dumps(LLAMA_7B))
     for who, options, reported in (("megatron", (), "124K (1F1B; 80K to 92K interleaved)"), ("slimpack", ("--quantum", 1024), "600K (SlimPipe)")):
         longest, too_long = 0, 1048576 + 4096
