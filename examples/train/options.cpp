@@ -249,6 +249,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*reduction_option && o.cost_text != "measured")
       throw bad_usage{"--reduction needs --cost measured; a quadratic cost knows no gradients, and plans their sums after the work"};
     if (o.cost_text != "measured") o.quadratic = quadratic_named(o.cost_text, o.shape.chunks);
+    if (o.quadratic) o.quadratic->joins_rows = o.rows == slimpack::executors::row_calls::joined;
     std::erase(o.compare, o.planner);
     read_layers(layers, o.model);
     check(o);

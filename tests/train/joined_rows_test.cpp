@@ -79,6 +79,7 @@ struct mix {
 };
 constexpr mix mixes[]{{solvers::sharing_groups::zones, exchange::ring},     {solvers::sharing_groups::zones, exchange::queries},
                       {solvers::sharing_groups::zones, exchange::keep},     {solvers::sharing_groups::all, exchange::keep},
+                      {solvers::sharing_groups::all, exchange::queries},    {solvers::sharing_groups::all, exchange::ring},
                       {solvers::sharing_groups::power_of_two, exchange::ring}};
 
 // Nodes are groups of ranks: 2 x 2 and 2 x 4, with one and two stages. Joined and apart, with a map of nodes and without.
@@ -104,7 +105,7 @@ TEST(JoinedRows, GiveTheGradientsOfUncutSequences) {
   }
   std::printf("%d steps, packs with rows %d, with several %d, with rows and sequences of their own %d, largest relative error %.2g, "
               "seeds 1 to %d\n", steps, seen.packs, seen.several, seen.local, worst, tests::cases(2));
-  EXPECT_GT(seen.several, seen.packs / 4);
+  EXPECT_GT(seen.several, seen.packs / 10);
   EXPECT_GT(seen.local, seen.packs / 8);
   EXPECT_GT(worst, 0);
 }
@@ -161,17 +162,16 @@ class watched_port {
   int channel_;
 };
 
-// One micro-step of three sequences that all share, over two nodes of two: in each layer each rank posts to the other node, then to its
-// own, of one row after the other, and waits for none before all are posted. Of sequences that one node shares alone: behind those.
+// One micro-step over two nodes of two ranks: sequence 0 is shared by the ranks of a node, sequence 1 by all. In each layer each rank posts
+// what goes to the other node first, though that is of the later sequence, and waits for nothing before all is posted.
 TEST(JoinedRows, PostWhatGoesToOtherNodesFirstAndAllBeforeTheyWait) {
-  const exact_batch batch(1, tests::small_model, {2}, {{32}, {8}, {8}});
+  const exact_batch batch(1, tests::small_model, {2}, {{60}, {100}});
   const shape on{.stages = 1, .replicas = 4, .quantum = batch.quantum};
   const plan p = planned(on, batch.lengths, solvers::sharing_groups::zones, exchange::keep, true).value();
   std::map<std::size_t, int> sharers;
   for (const merge& m : p.merges) ++sharers[m.replicas.size()];
   ASSERT_EQ(p.replicas[0].partition.forward.size(), 1u);
-  ASSERT_GT(sharers[4], 0);
-  ASSERT_GT(sharers[2], 0);
+  ASSERT_EQ(sharers, (std::map<std::size_t, int>{{2, 1}, {4, 1}}));
   transports::threads world{4, {.time_out = {20}}};
   std::vector<std::vector<watched_port::event>> events(4);
   tests::on_every_rank(4, [&](int rank) {
@@ -192,8 +192,7 @@ TEST(JoinedRows, PostWhatGoesToOtherNodesFirstAndAllBeforeTheyWait) {
       }
       if (std::exchange(waited, false)) own_node = false, ++layers;
       const bool is_near = e.peer / 2 == rank / 2;
-      // Two sharers of a node alone come last; a row over both nodes has its far ones first.
-      EXPECT_TRUE(is_near || !own_node || sharers[4] > 1) << "rank " << rank;
+      EXPECT_TRUE(is_near || !own_node) << "rank " << rank;
       own_node = own_node || is_near;
       (is_near ? near : far) += 1;
     }
