@@ -30,6 +30,8 @@
 ///                                                     beside memory's live_token per token
 ///   seconds exchange(const shared_row&, span<const slice>, what sharing adds to a pack of a row    0 s
 ///                    pass, int part)
+///   seconds token_time(tokens, pass, int part)        of a pack of so many tokens, what grows with   cannot be told
+///                                                     them alone: modules that work token by token
 ///   seconds covers(const slice&, pass, int part)      how much of such additions a slice of a sequence     0 s
 ///                                                     that nobody shares runs beside, in one pack
 ///   loan_messages lending(const loan&, int part)      messages of attention that a stage     0 s
@@ -235,6 +237,14 @@ template <class Cost>
                   "a cost model's exchange(const shared_row&, span<const slice>, pass, int part) is public, const and gives seconds");
     return {};
   }
+}
+
+/// What of a pack's time grows with its tokens alone.            Requires  a model that offers `token_time`
+template <class Cost>
+[[nodiscard]] constexpr seconds tokens_time(const Cost& cost, tokens size, pass p, int part) {
+  static_assert(requires { { cost.token_time(size, p, part) } -> std::same_as<seconds>; },
+                "a cost model's token_time(tokens, pass, int part) is public, const and gives seconds: it must be there to remap rows");
+  return cost.token_time(size, p, part);
 }
 
 /// What a slice runs beside of the exchanges of its pack's rows.

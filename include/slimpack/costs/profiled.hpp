@@ -215,6 +215,11 @@ class profiled {
       for (const slice& s : mine) attention += slices_[index(p, part)](s.length, s.begin);
     return (*beside_.exchange)(row, mine, attention, p, part);
   }
+  /// Nothing where slices were not measured apart from what runs once over a pack.
+  [[nodiscard]] seconds token_time(tokens size, pass p, int part) const noexcept {
+    if (packs_.empty()) return {};
+    return packs_[index(p, part)](size) + weights(p, part) * static_cast<double>(size.value);
+  }
   [[nodiscard]] seconds covers(const slice& s, pass p, int part) const noexcept {
     return beside_.joins_rows && !packs_.empty() ? slices_[index(p, part)](s.length, s.begin) : seconds{};
   }

@@ -46,6 +46,9 @@ struct quadratic {
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice>, pass, int /*part*/) const noexcept {
     return hop * static_cast<double>(row.sharers.size() - 1);
   }
+  [[nodiscard]] constexpr seconds token_time(tokens size, pass p, int /*part*/) const noexcept {
+    return {(p == pass::forward ? linear : backward_linear * linear) * static_cast<double>(size.value)};
+  }
   [[nodiscard]] constexpr seconds covers(const slice& s, pass p, int /*part*/) const noexcept {
     if (!joins_rows) return {};
     return {(p == pass::forward ? attention : backward_attention * attention) * s.pairs()};

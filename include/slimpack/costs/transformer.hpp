@@ -126,6 +126,7 @@ class transformer {
     for (const slice& s : mine) pairs += s.pairs();
     return exchange_(row, mine, {at(part).of(p).pair * pairs}, p, part);
   }
+  [[nodiscard]] seconds token_time(tokens size, pass p, int part) const { return {at(part).of(p).token * static_cast<double>(size.value)}; }
   [[nodiscard]] seconds covers(const slice& s, pass p, int part) const { return joins_rows_ ? seconds{at(part).of(p).pair * s.pairs()} : seconds{}; }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const { return lending_(l, part); }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
