@@ -41,7 +41,7 @@ void check_replicas(const CLI::App& app, const options& o) {
   if (app.get_option("--sharers")->count() > 0 && o.sharers > static_cast<unsigned>(replicas))
     throw bad_usage{"--sharers " + std::to_string(o.sharers) + " exceeds the replicas, --dp " +
                     std::to_string(replicas) + "; lower it, or leave it out for any number"};
-  for (const char* const name : {"--exchange", "--divide"})
+  for (const char* const name : {"--exchange", "--divide", "--rows"})
     if (app.get_option(name)->count() > 0 && replicas == 1)
       throw bad_usage{std::string(name) + " is about several replicas: give --dp, or leave it out"};
 }
@@ -50,7 +50,7 @@ void check_replicas(const CLI::App& app, const options& o) {
 void check_forward_only(const CLI::App& app, const options& o) {
   if (o.planner != "slimpack")
     throw bad_usage{"--forward-only is of the planner slimpack; leave out --planner " + o.planner};
-  for (const char* const name : {"--compare", "--auto", "--sharers", "--exchange", "--divide", "--effort", "--weight-gradients", "--backward-cuts",
+  for (const char* const name : {"--compare", "--auto", "--sharers", "--exchange", "--rows", "--divide", "--effort", "--weight-gradients", "--backward-cuts",
                                  "--reduction", "--explain", "--search-report"})
     if (app.get_option(name)->count() > 0)
       throw bad_usage{"--forward-only plans one pass by a search of its own, and leaves nothing to choose for " + std::string(name) +

@@ -220,7 +220,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   if (argc == 1) return complain("nothing to do; see slimpack-plan --help", 2);
   options o;
   std::string format = "auto", over = "reject", again = "none", effort = "normal", weights = "together", cuts = "anywhere",
-              divide = dividers[0], exchange = exchanges[0], reduction = "overlapped", imbalance;
+              divide = dividers[0], exchange = exchanges[0], reduction = "overlapped", rows = "apart", imbalance;
   std::string layers = "even", memory, memory_table, compare, model, gpu, json, trace, timeline, graph, from;
   bool automatic = false;
   int gpus = 0;
@@ -324,6 +324,10 @@ std::variant<options, int> parse(int argc, char** argv) {
           "last: the embedding on the first stage, the output layer on the last; spread: a share of the words of both on\n"
           "each stage, for trainers that can [last; under --auto: what is faster]")
           ->check(CLI::IsMember({"last", "spread"}));
+  add(machine, "--rows", rows, "HOW",
+      "How the trainer runs packs with parts of shared sequences: apart, these first, and it waits for what they exchange; or\n"
+      "joined, one call, in which attention of the pack's other sequences covers that [apart]")
+      ->check(CLI::IsMember({"apart", "joined"}));
   auto* reduction_option =
       add(machine, "--reduction", reduction, "WHEN",
           "Sums of gradients over replicas: overlapped, in buckets beside the work; or exposed, all after it [overlapped]")
@@ -441,6 +445,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     o.by_estimates = divide == "estimated";
     o.exchanges = exchanges_named(exchange);
     o.reduction = reduction == "exposed" ? slimpack::costs::reduction::exposed : slimpack::costs::reduction::overlapped;
+    o.joins_rows = rows == "joined";
     o.effort_text = effort;
     o.effort = effort == "look"   ? slimpack::shape_search{}.probe
                : effort == "fast" ? search_budget::fast()

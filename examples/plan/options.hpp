@@ -80,6 +80,7 @@ struct options {
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
   slimpack::costs::reduction reduction{};
+  bool joins_rows{};             ///< attention covers exchanges of shared sequences in the same pack
   bool by_estimates{};           ///< divide the batch by estimates
   bool forward_only{};           ///< plan the forward alone, to evaluate
   std::size_t threads{0};        ///< 0: one per core

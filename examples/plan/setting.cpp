@@ -208,6 +208,7 @@ costs::stage_options trainer_of(const setting& s, const costs::model_shape& mode
           .tensors = s.tensors,
           .layers = on.layers,
           .hop = s.options.hop,
+          .joins_rows = s.options.joins_rows,
           .call = s.options.call,
           .longest = s.longest};
 }
@@ -304,6 +305,7 @@ costs::quadratic quadratic_on(const setting& s, const shapes::layout& on) {
   const double share = static_cast<double>(s.options.layout.shape.chunks) / on.shape.chunks;
   cost.linear *= share;
   cost.attention *= share;
+  cost.joins_rows = s.options.joins_rows;
   return cost;
 }
 
@@ -316,7 +318,8 @@ result<costs::transformer> transformer_on(const setting& s, const costs::model_s
                                     .hop = s.options.hop,
                                     .tensors = s.tensors,
                                     .routing = routing_of(s, model),
-                                    .call = s.options.call});
+                                    .call = s.options.call,
+                                    .joins_rows = s.options.joins_rows});
 }
 
 result<costs::profiled> profiled_on(const setting& s, const costs::model_shape& model, const shapes::layout& on) {

@@ -99,7 +99,7 @@ void check(const options& o) {
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
   std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", lending = "none", where = "last", divide = cli::dividers[0],
-              exchange = cli::exchanges[0], reduction = "overlapped", memory;
+              exchange = cli::exchanges[0], rows = "joined", reduction = "overlapped", memory;
   fs::path json, trace, timeline, log, held_out, profile;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -181,6 +181,13 @@ std::variant<options, int> parse(int argc, char** argv) {
       "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
       "sequences of one row; any, what memory has room for [keep]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(cli::exchanges), std::end(cli::exchanges))));
+  add(ranks, "--rows", rows, "HOW",
+      "Packs that hold parts of shared sequences: joined, in each layer what these exchange is posted, attention of the\n"
+      "pack's other sequences runs meanwhile, and then it is taken; or apart, row after row, then the others [joined]")
+      ->check(CLI::IsMember({"joined", "apart"}));
+  add(ranks, "--ranks-per-node", o.ranks_per_node, "N",
+      "Ranks [k N, (k + 1) N) are on one node: what goes to other nodes is posted first [all on one]")
+      ->check(degree);
   auto* reduction_option = add(planning, "--reduction", reduction, "WHEN",
       "Sums of gradients over replicas: overlapped, each chunk's as soon as it is final; or exposed, after the last\n"
       "backward [overlapped]")
@@ -228,6 +235,8 @@ std::variant<options, int> parse(int argc, char** argv) {
                : effort == "high" ? search_budget::high()
                                   : search_budget::normal();
     o.exchanges = cli::exchanges_named(exchange);
+    for (const slimpack::executors::row_calls how : slimpack::executors::all_row_calls)
+      if (rows == slimpack::executors::name_of(how)) o.rows = how;
     if (reduction == "exposed") o.reduction = slimpack::costs::reduction::exposed;
     if (where == "spread") o.shape.vocabulary = slimpack::vocabulary::spread;
     for (const slimpack::attention_lending how : slimpack::all_attention_lending)
@@ -240,6 +249,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (*reduction_option && o.cost_text != "measured")
       throw bad_usage{"--reduction needs --cost measured; a quadratic cost knows no gradients, and plans their sums after the work"};
     if (o.cost_text != "measured") o.quadratic = quadratic_named(o.cost_text, o.shape.chunks);
+    if (o.quadratic) o.quadratic->joins_rows = o.rows == slimpack::executors::row_calls::joined;
     std::erase(o.compare, o.planner);
     read_layers(layers, o.model);
     check(o);

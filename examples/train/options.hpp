@@ -9,6 +9,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>
+#include <slimpack/executors/joined/row_calls.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
@@ -49,6 +50,8 @@ struct options {
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
+  slimpack::executors::row_calls rows{};  ///< how packs that hold parts of such sequences are run
+  int ranks_per_node{0};     ///< neighbouring ranks on one node, to which rows go last; 0: all are on one
   slimpack::costs::reduction reduction{};  ///< of gradients over replicas
   bool by_estimates{};       ///< each rank plans the group of its replica
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans

@@ -195,7 +195,7 @@ class trainer {
     planning = p.planning_time;
     stage_.weights().zero_gradients();
     slimpack::result<slimpack::step_report> ran =
-        slimpack::executors::packflow<>{.step = step}.execute(made.value(), stage_, transport_);
+        executor(step).execute(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
     if (step < options_.refit) {
       slimpack::result<std::vector<slimpack::profiling::observation>> seen = slimpack::profiling::observations_of(p, transport_.rank(), ran.value());
@@ -221,7 +221,7 @@ class trainer {
     const slimpack::result<slimpack::plan> made = named(cli::plan_named(asked, lengths_of_batch(), cost_));
     if (!made) return ending::of_input({made.error().code, "--evaluate: " + made.error().detail});
     const slimpack::result<slimpack::step_report> ran =
-        slimpack::executors::packflow<>{.step = options_.steps}.evaluate(made.value(), stage_, transport_);
+        executor(options_.steps).evaluate(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
     if (journal_) journal_->evaluated(made.value(), ran.value());
     batch_ = learnt;
@@ -231,6 +231,12 @@ class trainer {
   /// Whether each rank plans the group of its replica; other planners plan all replicas on each.
   [[nodiscard]] bool plans_its_own(const std::string& planner) const {
     return options_.by_estimates && planner == cli::planner_names().front();
+  }
+
+  [[nodiscard]] slimpack::executors::packflow<> executor(int step) const {
+    slimpack::executors::packflow<> run{.step = step, .rows = options_.rows};
+    if (options_.ranks_per_node > 0) run.node_of = [each = options_.ranks_per_node](int rank) { return rank / each; };
+    return run;
   }
 
   [[nodiscard]] cli::request asked_of(const std::string& planner) const {

@@ -49,6 +49,7 @@
 #include <slimpack/costs/network/collective_sample.hpp>
 #include <slimpack/costs/network/collective_table.hpp>
 #include <slimpack/costs/network/loan_rows.hpp>
+#include <slimpack/costs/network/moved_rows.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/placement.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
@@ -67,6 +68,8 @@
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
+#include <slimpack/executors/joined/row_calls.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/lending/loan_traffic.hpp>
@@ -88,6 +91,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/rank_time_of.hpp>
 #include <slimpack/pricing/refine.hpp>
+#include <slimpack/pricing/remap/remapping.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/pricing/workload_of.hpp>
@@ -136,6 +140,8 @@
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/simulators/order/window_change.hpp>
 #include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/remap/micro_steps.hpp>
+#include <slimpack/simulators/remap/remapped_step.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>

@@ -43,6 +43,7 @@ struct full {
   [[nodiscard]] int parts() const { return 12; }
   [[nodiscard]] int like(int part) const { return part / 2; }
   [[nodiscard]] seconds weight_time(const slice&, int part) const { return {3.0 + part}; }
+  [[nodiscard]] seconds covers(const slice&, pass, int part) const { return {0.25 + part}; }
 };
 
 TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
@@ -57,6 +58,7 @@ TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
   EXPECT_EQ(parts_of(plain{}), std::nullopt);
   EXPECT_EQ(like_of(plain{}, 5), 5);
   EXPECT_EQ(weight_time(plain{}, ten, 0), seconds{10});
+  EXPECT_EQ(covered_time(plain{}, ten, pass::forward, 0), seconds{0});
 }
 
 TEST(CostHooks, AreReplacedByMembers) {
@@ -70,6 +72,7 @@ TEST(CostHooks, AreReplacedByMembers) {
   EXPECT_EQ(gradient_buckets_of(full{}, 2)[1].gather, seconds{4});
   EXPECT_EQ(parts_of(full{}), 12);
   EXPECT_EQ(weight_time(full{}, ten, 2), seconds{5});
+  EXPECT_EQ(covered_time(full{}, ten, pass::forward, 2), seconds{2.25});
 }
 
 struct with_overhead : plain {

@@ -1,10 +1,14 @@
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/testing/generator.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -146,6 +150,66 @@ TEST(SequenceNumbers, AreIdsWhereTheseAreNear) {
   EXPECT_EQ(near.count(), 48u);
   EXPECT_EQ(near({47}), 47u);
   EXPECT_EQ(detail::sequence_numbers(renamed({7}, {48}).forward).count(), 2u);
+}
+
+/// Each row adds as many seconds as it has tokens before its end; a slice of no row covers three a token, of a part less.
+struct covering : by_part {
+  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice>, pass, int) const { return {static_cast<double>(row.end.value)}; }
+  [[nodiscard]] seconds covers(const slice& s, pass, int part) const { return {3.0 * static_cast<double>(s.length.value) - part}; }
+};
+struct exposed : covering {
+  [[nodiscard]] seconds covers(const slice&, pass, int) const { return {0}; }
+};
+
+// Sequences 0 and 1 are shared, the others are not. A pack takes max(0, e - c) beside its slices, e and c being of all its rows and of all its
+// slices without one; what nobody waits for counts as no communication.
+TEST(Price, LetsSlicesOfThePackCoverExchangesWhereTheModelSaysSo) {
+  for (std::uint64_t seed = 1; seed <= 200 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    testing::generator random(seed);
+    partition packs;
+    std::vector<shared_row> rows;
+    const std::vector<std::uint32_t> both{0, 1};
+    std::vector<tokens> lengths;
+    for (int i = 0; i < 6; ++i) lengths.push_back({random.between(1, 30)});
+    by_pass<std::vector<double>> expected;
+    double waited = 0;
+    for (const pass way : both_passes) {
+      std::vector<std::int64_t> pack_of;
+      for (std::size_t s = 0; s < lengths.size(); ++s) pack_of.push_back(s < 3 ? random.between(0, 2) : static_cast<std::int64_t>(s) - 3);  // no pack is empty
+      for (std::uint32_t i = 0; i < 3; ++i) {
+        micropacks& to = packs.of(way);
+        double slices = 0, exchanged = 0, count = 0, local = 0;
+        for (std::uint32_t s = 0; s < lengths.size(); ++s) {
+          if (pack_of[s] != i) continue;
+          to.push({{s}, {0}, lengths[s]});
+          slices += static_cast<double>(lengths[s].value), ++count;
+          if (s < 2) {
+            rows.push_back({.sequence = {s}, .pass = way, .pack = {i}, .end = {random.between(1, 60)}, .sharers = both});
+            exchanged += static_cast<double>(rows.back().end.value);
+          } else {
+            ++local;
+          }
+        }
+        to.close();
+        for (int part = 0; part < 2; ++part) {
+          double covered = -part * local;
+          for (const slice& one : to[i])
+            if (one.sequence.value > 1) covered += 3.0 * static_cast<double>(one.length.value);
+          const double left = std::max(0.0, exchanged - covered);
+          expected[way].push_back(slices + 100 * part * count + left);
+          waited += left;
+        }
+      }
+    }
+    const workload w = price(packs, covering{}, on(2), std::vector<memory_rates>(2), weight_gradients::with_inputs, rows);
+    for (const pass way : both_passes)
+      for (std::size_t cell = 0; cell < w.of(way).time.size(); ++cell)
+        EXPECT_NEAR(w.of(way).time[cell].value, expected[way][cell], 1e-9) << cell;
+    EXPECT_NEAR(w.communication.value, waited, 1e-9);
+    const workload apart = price(packs, exposed{}, on(2), std::vector<memory_rates>(2), weight_gradients::with_inputs, rows);
+    EXPECT_GE(apart.communication, w.communication);
+  }
 }
 
 }  // namespace

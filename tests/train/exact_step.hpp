@@ -28,10 +28,11 @@ inline const train::config deep_model = [] {
   return c;
 }();
 
-/// A stage whose backward takes whole forward pieces, though it could do otherwise.
+/// A stage whose backward takes whole forward pieces, and that is called row after row, though it could do otherwise.
 class whole_pieces : public train::model_stage<double> {
  public:
   static constexpr backward_cuts cuts = backward_cuts::forward_cuts;
+  static constexpr bool joins_rows = false;
   using model_stage::model_stage;
 };
 
@@ -90,9 +91,9 @@ struct exact_batch {
   /// over norm), or 100 times that of the loss: what holds gradients to 1e-11 holds the loss to 1e-13. Then evaluates by the plan,
   /// where that can be: 1 if its loss has not the step's bits, or it leaves something.
   template <class Stage, class Transport>
-  result<double> error_of(const plan& p, Transport& transport) const {
+  result<double> error_of(const plan& p, Transport& transport, executors::packflow<> run = {}) const {
     Stage stage(model, p.shape, transport.rank() % p.shape.stages, documents(), 7);
-    result<step_report> step = executors::packflow<>{}.execute(p, stage, transport);
+    result<step_report> step = run.execute(p, stage, transport);
     if (!step) return std::move(step).error();
     double worst = 100 * std::abs(step.value().loss_sum - loss) / loss;
     for (std::size_t t = 0; t < stage.weights().tensors().size(); ++t) {
@@ -109,7 +110,8 @@ struct exact_batch {
       worst = std::max(worst, std::sqrt(difference / norm));
     }
     if (p.shape.vocabulary == vocabulary::spread) return worst;
-    const result<step_report> alone = executors::packflow<>{.step = 1}.evaluate(p, stage, transport);
+    run.step = 1;
+    const result<step_report> alone = run.evaluate(p, stage, transport);
     if (!alone) return alone.error();
     const bool same = alone.value().loss_sum == step.value().loss_sum && stage.held() == bytes{} && alone.value().reduce == seconds{};
     return same ? worst : 1;
@@ -118,9 +120,9 @@ struct exact_batch {
 
 /// What a rank has after a step: the loss, and the gradients of its stage one after the other.
 template <class Stage, class Transport>
-result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport) {
+result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport, const executors::packflow<>& run = {}) {
   Stage stage(batch.model, p.shape, transport.rank() % p.shape.stages, batch.documents(), 7);
-  result<step_report> step = executors::packflow<>{}.execute(p, stage, transport);
+  result<step_report> step = run.execute(p, stage, transport);
   if (!step) return std::move(step).error();
   std::vector<double> found{step.value().loss_sum};
   for (std::size_t t = 0; t < stage.weights().tensors().size(); ++t) {
@@ -132,11 +134,11 @@ result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, 
 
 /// The same of every rank, each on a thread.
 template <class Stage, class World>
-std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world) {
+std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world, const executors::packflow<>& run = {}) {
   std::vector<std::vector<double>> all(static_cast<std::size_t>(ranks_of(p)));
   on_every_rank(ranks_of(p), [&](int rank) {
     auto endpoint = world.endpoint(rank);
-    all[static_cast<std::size_t>(rank)] = outcome_of<Stage>(batch, p, endpoint).value();
+    all[static_cast<std::size_t>(rank)] = outcome_of<Stage>(batch, p, endpoint, run).value();
   });
   return all;
 }

@@ -84,15 +84,25 @@ class layer {
     for (std::size_t i = 0; i < pack.lent().size(); ++i) pack.ask(number(), i, {asking(pack, pack.lent()[i], q)});
     const matrix<T> v = value_.forward(normed);
     pack.write({index_, values}, v);
-    pack.share(number(), {index_, keys}, {index_, values});
-    if (pack.goes_round()) pack.launch(number(), asks(pack) ? q : beside(k, v));
     matrix<T> o(pack.size(), config_.hidden);
     matrix<T> lse(pack.size(), config_.heads);
-    pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
+    const auto own = [&](const slimpack::piece& p, Index row, Index size) {
       attention_.forward(q.middleRows(row, size), p.slice.begin.value, blocks_of(pack, p, p.slice.end()),
                          o.middleRows(row, size), lse.middleRows(row, size));
-    });
-    if (pack.goes_round()) round_forward(pack, q, o, lse);
+    };
+    // All that replicas share is posted, what needs nothing of the others runs meanwhile, and then what has come is taken.
+    for (const auto& shared : pack.shared()) post_forward(pack, shared, q, k, v);
+    pack.each_local_piece(own);
+    for (const auto& shared : pack.shared())
+      if (shared.goes_round()) pack.each_piece(shared, own);
+    for (const auto& shared : pack.shared()) {
+      if (shared.goes_round()) {
+        round_forward(pack, shared, q, o, lse);
+      } else {
+        pack.take(shared, number(), {index_, keys}, {index_, values});
+        pack.each_piece(shared, own);
+      }
+    }
     help_forward(pack);
     for (std::size_t i = 0; i < pack.lent().size(); ++i) {
       const slimpack::loan& l = pack.lent()[i];
@@ -192,20 +202,28 @@ class layer {
       out_.backward_weights(o, dx);
     for (std::size_t i = 0; i < pack.lent().size(); ++i) pack.ask(number(), i, {asking(pack, pack.lent()[i], d_o)});
     const matrix<T> products = attention_.products(o, d_o);
-    if (pack.goes_round())
-      pack.launch(number(), asks(pack) ? beside(beside(q, d_o), beside(lse, products))
-                                       : beside(pack.read({index_, keys}, config_.kv_width()),
-                                                pack.read({index_, values}, config_.kv_width())));
     matrix<T> dq(pack.size(), config_.hidden);
     matrix<T> dk = matrix<T>::Zero(pack.size(), config_.kv_width());
     matrix<T> dv = matrix<T>::Zero(pack.size(), config_.kv_width());
-    pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
+    const auto own = [&](const slimpack::piece& p, Index row, Index size) {
       // A piece without accumulators is a whole sequence: its rows of dk and dv take their place.
       attention_.backward(q.middleRows(row, size), p.slice.begin.value,
                           blocks_of(pack, p, p.slice.end(), dk.row(row).data(), dv.row(row).data()),
                           lse.middleRows(row, size), products.middleRows(row, size), d_o.middleRows(row, size),
                           dq.middleRows(row, size));
-    });
+    };
+    // As forward. What a rank owes of kept keys it has only when its own queries have added to it.
+    for (const auto& shared : pack.shared()) {
+      if (shared.goes_round()) {
+        launch_backward(pack, shared, q, d_o, lse, products);
+      } else {
+        pack.each_piece(shared, own);
+        pack.owe(shared, number(), {index_, key_gradients}, {index_, value_gradients});
+      }
+    }
+    pack.each_local_piece(own);
+    for (const auto& shared : pack.shared())
+      if (shared.goes_round()) pack.each_piece(shared, own);
     help_backward(pack);
     for (std::size_t i = 0; i < pack.lent().size(); ++i) {
       const slimpack::loan& l = pack.lent()[i];
@@ -218,13 +236,17 @@ class layer {
         }
       });
     }
-    pack.share_gradients(number(), {index_, key_gradients}, {index_, value_gradients});
-    if (asks(pack)) dq = round_of_queries(pack, dq);
-    pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
+    const auto take_own = [&](const slimpack::piece& p, Index row, Index size) {
       take_accumulated(pack, p, dk.middleRows(row, size), key_gradients);
       take_accumulated(pack, p, dv.middleRows(row, size), value_gradients);
-    });
-    if (pack.goes_round() && !asks(pack)) round_of_keys(pack, q, lse, products, d_o, dq, dk, dv);
+    };
+    for (const auto& shared : pack.shared()) {
+      if (!shared.goes_round()) pack.due(shared, number(), {index_, key_gradients}, {index_, value_gradients});
+      if (shared.asks()) dq.middleRows(shared.first, shared.size) = round_of_queries(pack, shared, dq.middleRows(shared.first, shared.size));
+      pack.each_piece(shared, take_own);
+      if (shared.goes_round() && !shared.asks()) round_of_keys(pack, shared, q, lse, products, d_o, dq, dk, dv);
+    }
+    pack.each_local_piece(take_own);
     pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
       rotary_.turn_back(dq.middleRows(row, size), p.slice.begin.value);
       rotary_.turn_back(dk.middleRows(row, size), p.slice.begin.value);
@@ -248,8 +270,7 @@ class layer {
   }
 
   [[nodiscard]] int number() const { return static_cast<int>(index_); }
-  /// Whether queries go round those that share the rows; else keys and values do, where anything does.
-  [[nodiscard]] static bool asks(const pack_rows<T>& pack) { return pack.exchange() == slimpack::exchange::queries; }
+  using shared_row = typename pack_rows<T>::shared_row;
   [[nodiscard]] static matrix<T> beside(const matrix<T>& a, const matrix<T>& b) {
     matrix<T> both(a.rows(), a.cols() + b.cols());
     both << a, b;
@@ -295,26 +316,42 @@ class layer {
     }
   }
 
+  /// Sends what a row exchanges: keys and values to all that share it, or the row's own round them, or its queries.
+  void post_forward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& k, const matrix<T>& v) {
+    const auto of = [&](const matrix<T>& rows) { return rows.middleRows(shared.first, shared.size); };
+    if (!shared.goes_round())
+      pack.give(shared, number(), {index_, keys}, {index_, values});
+    else
+      pack.launch(shared, number(), shared.asks() ? matrix<T>(of(q)) : beside(of(k), of(v)));
+  }
+  /// Backward: keys and values again, or queries with all that their gradients need.
+  void launch_backward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& d_o, const matrix<T>& lse,
+                       const matrix<T>& products) {
+    const auto of = [&](const matrix<T>& rows) { return rows.middleRows(shared.first, shared.size); };
+    pack.launch(shared, number(), shared.asks() ? beside(beside(of(q), of(d_o)), beside(of(lse), of(products)))
+                                                : beside(of(pack.read({index_, keys}, config_.kv_width())), of(pack.read({index_, values}, config_.kv_width()))));
+  }
+
   /// Adds attention to the keys of others: they answer one's queries, or send keys and values.
-  void round_forward(pack_rows<T>& pack, const matrix<T>& q, matrix<T>& o, matrix<T>& lse) {
-    if (asks(pack)) {
+  void round_forward(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, matrix<T>& o, matrix<T>& lse) {
+    if (shared.asks()) {
       const matrix<T> home = pack.rotate(
-          number(), config_.hidden, beside(o, lse),
+          shared, number(), config_.hidden, beside(o.middleRows(shared.first, shared.size), lse.middleRows(shared.first, shared.size)),
           [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
             each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
-              attend(rows.middleRows(row, size), s.begin.value, blocks_of(pack, pack.first(), s.end()),
+              attend(rows.middleRows(row, size), s.begin.value, blocks_of(pack, shared.pieces.front(), s.end()),
                      sums.block(row, 0, size, config_.hidden), sums.block(row, config_.hidden, size, config_.heads));
             });
           });
-      o = home.leftCols(config_.hidden);
-      lse = home.rightCols(config_.heads);
+      o.middleRows(shared.first, shared.size) = home.leftCols(config_.hidden);
+      lse.middleRows(shared.first, shared.size) = home.rightCols(config_.heads);
       return;
     }
-    (void)pack.rotate(number(), 2 * config_.kv_width(), matrix<T>(pack.size(), 0),
+    (void)pack.rotate(shared, number(), 2 * config_.kv_width(), matrix<T>(shared.size, 0),
                       [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>&) {
                         const matrix<T> k = rows.leftCols(config_.kv_width()), v = rows.rightCols(config_.kv_width());
                         const auto blocks = blocks_of(tokens, k, v);
-                        pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
+                        pack.each_piece(shared, [&](const slimpack::piece& p, Index row, Index size) {
                           attend(q.middleRows(row, size), p.slice.begin.value, blocks, o.middleRows(row, size),
                                  lse.middleRows(row, size));
                         });
@@ -322,14 +359,14 @@ class layer {
   }
 
   /// The gradients of queries, to which others add those by their keys; the others' queries add to one's accumulators.
-  [[nodiscard]] matrix<T> round_of_queries(pack_rows<T>& pack, const matrix<T>& dq) {
-    return pack.rotate(number(), 2 * (config_.hidden + config_.heads), dq,
+  [[nodiscard]] matrix<T> round_of_queries(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& dq) {
+    return pack.rotate(shared, number(), 2 * (config_.hidden + config_.heads), dq,
                        [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
                          each_slice(tokens, [&](const slimpack::slice& s, Index row, Index size) {
                            const auto asked = rows.middleRows(row, size);
                            matrix<T> more(size, config_.hidden);
                            attention_.backward(asked.leftCols(config_.hidden), s.begin.value,
-                                               blocks_of(pack, pack.first(), s.end()),
+                                               blocks_of(pack, shared.pieces.front(), s.end()),
                                                asked.middleCols(2 * config_.hidden, config_.heads),
                                                asked.rightCols(config_.heads),
                                                asked.middleCols(config_.hidden, config_.hidden), more);
@@ -339,16 +376,16 @@ class layer {
   }
 
   /// Adds to gradients of queries what keys of others do, and sets those of keys and values to the sums of all.
-  void round_of_keys(pack_rows<T>& pack, const matrix<T>& q, const matrix<T>& lse, const matrix<T>& products,
+  void round_of_keys(pack_rows<T>& pack, const shared_row& shared, const matrix<T>& q, const matrix<T>& lse, const matrix<T>& products,
                      const matrix<T>& d_o, matrix<T>& dq, matrix<T>& dk, matrix<T>& dv) {
     const Index width = config_.kv_width();
     const matrix<T> home = pack.rotate(
-        number(), 2 * width, beside(dk, dv),
+        shared, number(), 2 * width, beside(dk.middleRows(shared.first, shared.size), dv.middleRows(shared.first, shared.size)),
         [&](std::span<const slimpack::slice> tokens, const_matrix_view<T> rows, matrix<T>& sums) {
           const matrix<T> k = rows.leftCols(width), v = rows.rightCols(width);
           matrix<T> more_k = sums.leftCols(width), more_v = sums.rightCols(width);
           const auto blocks = blocks_of(tokens, k, v, more_k.data(), more_v.data());
-          pack.each_piece([&](const slimpack::piece& p, Index row, Index size) {
+          pack.each_piece(shared, [&](const slimpack::piece& p, Index row, Index size) {
             matrix<T> more(size, config_.hidden);
             attention_.backward(q.middleRows(row, size), p.slice.begin.value, blocks, lse.middleRows(row, size),
                                 products.middleRows(row, size), d_o.middleRows(row, size), more);
@@ -356,8 +393,8 @@ class layer {
           });
           sums << more_k, more_v;
         });
-    dk = home.leftCols(width);
-    dv = home.rightCols(width);
+    dk.middleRows(shared.first, shared.size) = home.leftCols(width);
+    dv.middleRows(shared.first, shared.size) = home.rightCols(width);
   }
 
   /// Merges attention to these keys into o and lse.

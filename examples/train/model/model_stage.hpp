@@ -15,6 +15,7 @@
 #include <slimpack/core/shape.hpp>
 #include <slimpack/executors/activation_store.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/message_format.hpp>
@@ -51,6 +52,7 @@ class model_stage {
   static constexpr slimpack::exchange_set shares_rows = slimpack::exchange_set::all();
   static constexpr bool splits_weight_gradients = true;
   static constexpr bool lends_attention = true;
+  static constexpr bool joins_rows = true;
 
   /// Requires  c.check(), on.parts() <= c.layers, 0 <= stage < on.stages; plans cut at multiples of on.quantum
   model_stage(const config& c, const slimpack::shape& on, int stage, documents texts, std::uint64_t seed)
@@ -120,28 +122,38 @@ class model_stage {
 
   slimpack::result<void> forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                  slimpack::outgoing& out) {
-    return run_forward(pack, in, out, nullptr);
+    return run_forward(pack, in, out, {});
   }
   slimpack::result<void> forward(std::span<const slimpack::piece> row, std::span<const std::byte> in,
                                  slimpack::outgoing& out, slimpack::sharing& with) {
-    return run_forward(row, in, out, &with);
+    const slimpack::joined_row all{&with, 0, row.size(), false};
+    return run_forward(row, in, out, {&all, 1});
+  }
+  slimpack::result<void> forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                 slimpack::outgoing& out, std::span<const slimpack::joined_row> rows) {
+    return run_forward(pack, in, out, rows);
   }
   slimpack::result<void> forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                  slimpack::outgoing& out, slimpack::lending& with) {
-    return run_forward(pack, in, out, nullptr, &with);
+    return run_forward(pack, in, out, {}, &with);
   }
 
   slimpack::result<void> backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                   slimpack::outgoing& out) {
-    return run_backward(pack, in, out, nullptr);
+    return run_backward(pack, in, out, {});
   }
   slimpack::result<void> backward(std::span<const slimpack::piece> row, std::span<const std::byte> in,
                                   slimpack::outgoing& out, slimpack::sharing& with) {
-    return run_backward(row, in, out, &with);
+    const slimpack::joined_row all{&with, 0, row.size(), false};
+    return run_backward(row, in, out, {&all, 1});
+  }
+  slimpack::result<void> backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
+                                  slimpack::outgoing& out, std::span<const slimpack::joined_row> rows) {
+    return run_backward(pack, in, out, rows);
   }
   slimpack::result<void> backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
                                   slimpack::outgoing& out, slimpack::lending& with) {
-    return run_backward(pack, in, out, nullptr, &with);
+    return run_backward(pack, in, out, {}, &with);
   }
 
   /// The weight gradients that the pack's backward left, all of them: of matrices, gains and embedding.
@@ -253,27 +265,27 @@ class model_stage {
   }
 
   slimpack::result<void> run_forward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
-                                     slimpack::outgoing& out, slimpack::sharing* with, slimpack::lending* lending = nullptr) {
+                                     slimpack::outgoing& out, std::span<const slimpack::joined_row> shared, slimpack::lending* lending = nullptr) {
     for (const slimpack::piece& p : pack) {
       if (slimpack::result<void> fine = check(p); !fine) return fine;
       if (slimpack::result<void> admitted = store_.append(p); !admitted) return admitted;
     }
-    if (with != nullptr)
-      if (slimpack::result<void> admitted = store_.append(pack.front(), with->others()); !admitted) return admitted;
-    pack_rows<T> rows(store_, pack, with, lending);
+    for (const slimpack::joined_row& row : shared)
+      if (slimpack::result<void> admitted = store_.append(pack[row.first], row.with->others()); !admitted) return admitted;
+    pack_rows<T> rows(store_, pack, shared, lending);
     const matrix<T> y = part(pack).forward(rows, view(in, rows.size()), loss_);
     count();
     return out.put(span_of(y));
   }
 
   slimpack::result<void> run_backward(std::span<const slimpack::piece> pack, std::span<const std::byte> in,
-                                      slimpack::outgoing& out, slimpack::sharing* with, slimpack::lending* lending = nullptr) {
+                                      slimpack::outgoing& out, std::span<const slimpack::joined_row> shared, slimpack::lending* lending = nullptr) {
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> admitted = store_.begin_backward(p); !admitted) return admitted;
-    pack_rows<T> rows(store_, pack, with, lending);
+    pack_rows<T> rows(store_, pack, shared, lending);
     const matrix<T> dx = part(pack).backward(rows, view(in, rows.size()));
-    if (with != nullptr)
-      if (slimpack::result<void> freed = store_.end_backward(pack.front(), with->others()); !freed) return freed;
+    for (const slimpack::joined_row& row : shared)
+      if (slimpack::result<void> freed = store_.end_backward(pack[row.first], row.with->others()); !freed) return freed;
     for (const slimpack::piece& p : pack)
       if (slimpack::result<void> freed = store_.end_backward(p); !freed) return freed;
     count();

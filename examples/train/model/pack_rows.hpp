@@ -6,6 +6,7 @@
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/executors/activation_store.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/parcel.hpp>
 #include <slimpack/executors/piece.hpp>
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,10 +29,26 @@ class pack_rows {
   using store = slimpack::executors::activation_store<T>;
   using field = typename store::field;
 
-  /// with: where the pieces are a row of a sequence that replicas share; lending: where stages lend each other attention
-  pack_rows(store& kept, std::span<const slimpack::piece> pack, slimpack::sharing* with = nullptr, slimpack::lending* lending = nullptr)
-      : store_(kept), pack_(pack), with_(with), lending_(lending) {
+  /// A row of a sequence that replicas share, among the pieces of the pack, and the rows of its pieces.
+  struct shared_row {
+    slimpack::sharing* with{};
+    std::span<const slimpack::piece> pieces{};
+    Index first{};
+    Index size{};
+    [[nodiscard]] bool goes_round() const { return with->exchange() != slimpack::exchange::keep; }
+    /// Whether queries go round those that share it; else keys and values do, where anything does.
+    [[nodiscard]] bool asks() const { return with->exchange() == slimpack::exchange::queries; }
+  };
+
+  /// joined: those of the pieces that replicas share, in the order in which they are posted; lending: where stages lend each other attention
+  pack_rows(store& kept, std::span<const slimpack::piece> pack, std::span<const slimpack::joined_row> joined = {}, slimpack::lending* lending = nullptr)
+      : store_(kept), pack_(pack), lending_(lending) {
     for (const slimpack::piece& p : pack) size_ += p.slice.length.value;
+    for (const slimpack::joined_row& row : joined) {
+      shared_row& one = shared_.emplace_back(shared_row{row.with, pack.subspan(row.first, row.count)});
+      for (const slimpack::piece& p : pack.first(row.first)) one.first += p.slice.length.value;
+      for (const slimpack::piece& p : one.pieces) one.size += p.slice.length.value;
+    }
   }
 
   [[nodiscard]] Index size() const noexcept { return size_; }
@@ -42,12 +58,23 @@ class pack_rows {
   /// Calls f(piece, its first row, its rows).
   template <class F>
   void each_piece(F&& f) const {
-    Index row = 0;
-    for (const slimpack::piece& p : pack_) {
-      f(p, row, Index{p.slice.length.value});
-      row += p.slice.length.value;
-    }
+    each_of(pack_, 0, f);
   }
+  /// The same of a row's pieces.
+  template <class F>
+  void each_piece(const shared_row& of, F&& f) const {
+    each_of(of.pieces, of.first, f);
+  }
+  /// The same of pieces that are in no row.
+  template <class F>
+  void each_local_piece(F&& f) const {
+    each_piece([&](const slimpack::piece& p, Index row, Index size) {
+      if (row_with(p) == nullptr) f(p, row, size);
+    });
+  }
+
+  /// Rows that replicas share, in the order in which they are posted and taken.
+  [[nodiscard]] std::span<const shared_row> shared() const { return shared_; }
 
   void write(field which, const matrix<T>& rows) {
     each_piece([&](const slimpack::piece& p, Index row, Index size) {
@@ -78,48 +105,43 @@ class pack_rows {
     return rows;
   }
 
-  /// How those that share the rows exchange them; none where nobody does.
-  [[nodiscard]] std::optional<slimpack::exchange> exchange() const {
-    return with_ == nullptr ? std::nullopt : std::optional(with_->exchange());
-  }
-  [[nodiscard]] bool goes_round() const { return with_ != nullptr && with_->exchange() != slimpack::exchange::keep; }
-
-  /// Sends rows round those that share them: (tokens, width), piece after piece as all rows of a pack.
-  void launch(int layer, const matrix<T>& rows) {
-    const matrix<T> sent = in_order(rows);
-    with_->launch(layer, slimpack::as_span(span_of(sent))).value();
+  /// Sends rows of a shared row round those that share it: (tokens, width), piece after piece.
+  void launch(const shared_row& of, int layer, const matrix<T>& rows) {
+    const matrix<T> sent = in_order(of, rows);
+    of.with->launch(layer, slimpack::as_span(span_of(sent))).value();
   }
   /// Sends sums after them, and calls visit(tokens, rows, sums) with those of each of the others, to be added to. Gives the
   /// sums that came home.
   template <class Visit>
-  [[nodiscard]] matrix<T> rotate(int layer, Index width, const matrix<T>& sums, const Visit& visit) {
-    matrix<T> held = in_order(sums);
+  [[nodiscard]] matrix<T> rotate(const shared_row& of, int layer, Index width, const matrix<T>& sums, const Visit& visit) {
+    matrix<T> held = in_order(of, sums);
     for (;;) {
-      const slimpack::parcel next = with_->rotate(layer, slimpack::as_span(span_of(held))).value();
+      const slimpack::parcel next = of.with->rotate(layer, slimpack::as_span(span_of(held))).value();
       Index size = 0;
       for (const slimpack::slice& s : next.tokens) size += s.length.value;
       held = const_matrix_view<T>(slimpack::as<T>(next.sums).data(), size, sums.cols());
-      if (next.is_home) return out_of_order(held);
+      if (next.is_home) return out_of_order(of, held);
       visit(next.tokens, const_matrix_view<T>(slimpack::as<T>(next.rows).data(), size, width), held);
     }
   }
 
-  /// Sends the rows of two fields, as they were written, to those that share them, and keeps theirs.
-  void share(int layer, field first, field second) {
-    if (with_ == nullptr || goes_round()) return;
-    const auto both = [&](const page& here, auto&& f) { f(here.activations(first)), f(here.activations(second)); };
-    with_->give(layer, slimpack::as_span(gathered(with_->own(), both))).value();
-    scattered(with_->others(), slimpack::as<T>(with_->take(layer).value()), both);
+  /// Sends a row's part of two fields, as they were written, to those that share it; and keeps theirs.
+  void give(const shared_row& of, int layer, field first, field second) {
+    of.with->give(layer, slimpack::as_span(gathered(of, of.with->own(), activations_of(first, second)))).value();
+  }
+  void take(const shared_row& of, int layer, field first, field second) {
+    scattered(of, of.with->others(), slimpack::as<T>(of.with->take(layer).value()), activations_of(first, second));
   }
 
-  /// Sends the others what two accumulators hold for their tokens, and adds what they hold for one's own.
-  void share_gradients(int layer, field first, field second) {
-    if (with_ == nullptr || goes_round()) return;
-    const auto both = [&](const page& here, auto&& f) { f(here.gradients(first)), f(here.gradients(second)); };
-    with_->owe(layer, slimpack::as_span(gathered(with_->others(), both))).value();
-    std::vector<T> sums = gathered(with_->own(), both);
-    with_->due(layer, std::span<T>(sums)).value();
-    scattered(with_->own(), std::span<const T>(sums), both);
+  /// Sends the others what two accumulators hold for their tokens; and adds what they hold for one's own.
+  void owe(const shared_row& of, int layer, field first, field second) {
+    of.with->owe(layer, slimpack::as_span(gathered(of, of.with->others(), gradients_of(first, second)))).value();
+  }
+  void due(const shared_row& of, int layer, field first, field second) {
+    const auto both = gradients_of(first, second);
+    std::vector<T> sums = gathered(of, of.with->own(), both);
+    of.with->due(layer, std::span<T>(sums)).value();
+    scattered(of, of.with->own(), std::span<const T>(sums), both);
   }
 
   /// What this stage lends others of the pack's attention, and what they lend it.
@@ -165,11 +187,9 @@ class pack_rows {
   template <class F>
   void each_page_up_to(slimpack::piece p, slimpack::tokens end, F&& f) {
     p.slice = {p.slice.sequence, {0}, end};
-    goes_round() ? store_.visit_held(p, f).value() : store_.visit(p, f).value();
+    const shared_row* const row = row_with(p);
+    row != nullptr && row->goes_round() ? store_.visit_held(p, f).value() : store_.visit(p, f).value();
   }
-  /// The first of the pieces; where they are of a shared row, all are of one sequence.
-  [[nodiscard]] const slimpack::piece& first() const { return pack_.front(); }
-
   /// Calls f(page) for what is kept of a piece.
   template <class F>
   void each_page_of(const slimpack::piece& p, F&& f) {
@@ -194,25 +214,40 @@ class pack_rows {
     return {rows.data(), static_cast<std::size_t>(rows.size())};
   }
 
-  /// Calls f(row in the pack, row in order of tokens, rows) for each piece.
   template <class F>
-  void each_in_order(F&& f) const {
-    each_piece([&](const slimpack::piece& p, Index row, Index size) {
+  static void each_of(std::span<const slimpack::piece> pieces, Index row, F&& f) {
+    for (const slimpack::piece& p : pieces) {
+      f(p, row, Index{p.slice.length.value});
+      row += p.slice.length.value;
+    }
+  }
+
+  /// The row that a piece is of; null where it is of none. A pack has one row of a sequence at most.
+  [[nodiscard]] const shared_row* row_with(const slimpack::piece& p) const {
+    for (const shared_row& row : shared_)
+      if (row.pieces.front().slice.sequence == p.slice.sequence) return &row;
+    return nullptr;
+  }
+
+  /// Calls f(row among the shared row's, row in order of tokens, rows) for each of its pieces.
+  template <class F>
+  static void each_in_order(const shared_row& of, F&& f) {
+    each_of(of.pieces, 0, [&](const slimpack::piece& p, Index row, Index size) {
       Index before = 0;
-      for (const slimpack::piece& other : pack_)
+      for (const slimpack::piece& other : of.pieces)
         if (other.slice.begin < p.slice.begin) before += other.slice.length.value;
       f(row, before, size);
     });
   }
-  /// Rows of the pack in order of tokens, and back: backward's pieces lie the other way round.
-  [[nodiscard]] matrix<T> in_order(const matrix<T>& rows) const {
+  /// Its rows in order of tokens, and back: backward's pieces lie the other way round.
+  [[nodiscard]] static matrix<T> in_order(const shared_row& of, const matrix<T>& rows) {
     matrix<T> made(rows.rows(), rows.cols());
-    each_in_order([&](Index row, Index at, Index size) { made.middleRows(at, size) = rows.middleRows(row, size); });
+    each_in_order(of, [&](Index row, Index at, Index size) { made.middleRows(at, size) = rows.middleRows(row, size); });
     return made;
   }
-  [[nodiscard]] matrix<T> out_of_order(const matrix<T>& rows) const {
+  [[nodiscard]] static matrix<T> out_of_order(const shared_row& of, const matrix<T>& rows) {
     matrix<T> made(rows.rows(), rows.cols());
-    each_in_order([&](Index row, Index at, Index size) { made.middleRows(row, size) = rows.middleRows(at, size); });
+    each_in_order(of, [&](Index row, Index at, Index size) { made.middleRows(row, size) = rows.middleRows(at, size); });
     return made;
   }
 
@@ -221,10 +256,18 @@ class pack_rows {
     for (const slimpack::piece& p : pack_) store_.visit(p, [&](const page& here) { f(here.weights(which)); }).value();
   }
 
+  /// Of a page: two fields, one after the other.
+  [[nodiscard]] static auto activations_of(field first, field second) {
+    return [first, second](const page& here, auto&& f) { f(here.activations(first)), f(here.activations(second)); };
+  }
+  [[nodiscard]] static auto gradients_of(field first, field second) {
+    return [first, second](const page& here, auto&& f) { f(here.gradients(first)), f(here.gradients(second)); };
+  }
+
   template <class F>
-  void each_page_of(std::span<const slimpack::slice> slices, F&& f) {
+  void each_page_of(const shared_row& of, std::span<const slimpack::slice> slices, F&& f) {
     for (const slimpack::slice& s : slices) {
-      slimpack::piece p = pack_.front();
+      slimpack::piece p = of.pieces.front();
       p.slice = s;
       store_.visit(p, f).value();
     }
@@ -232,16 +275,16 @@ class pack_rows {
 
   /// Of each page's fields one row after the other, page after page: both sides cut pages at the same tokens.
   template <class Fields>
-  [[nodiscard]] std::vector<T> gathered(std::span<const slimpack::slice> slices, const Fields& fields) {
+  [[nodiscard]] std::vector<T> gathered(const shared_row& of, std::span<const slimpack::slice> slices, const Fields& fields) {
     std::vector<T> rows;
-    each_page_of(slices, [&](const page& here) {
+    each_page_of(of, slices, [&](const page& here) {
       fields(here, [&](std::span<T> some) { rows.insert(rows.end(), some.begin(), some.end()); });
     });
     return rows;
   }
   template <class Fields>
-  void scattered(std::span<const slimpack::slice> slices, std::span<const T> rows, const Fields& fields) {
-    each_page_of(slices, [&](const page& here) {
+  void scattered(const shared_row& of, std::span<const slimpack::slice> slices, std::span<const T> rows, const Fields& fields) {
+    each_page_of(of, slices, [&](const page& here) {
       fields(here, [&](std::span<T> some) {
         std::ranges::copy(rows.first(some.size()), some.begin());
         rows = rows.subspan(some.size());
@@ -251,7 +294,7 @@ class pack_rows {
 
   store& store_;
   std::span<const slimpack::piece> pack_;
-  slimpack::sharing* with_;
+  std::vector<shared_row> shared_;
   slimpack::lending* lending_;
   Index size_{};
 };

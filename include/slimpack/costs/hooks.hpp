@@ -30,6 +30,10 @@
 ///                                                     beside memory's live_token per token
 ///   seconds exchange(const shared_row&, span<const slice>, what sharing adds to a pack of a row    0 s
 ///                    pass, int part)
+///   seconds token_time(tokens, pass, int part)        of a pack of so many tokens, what grows with   cannot be told
+///                                                     them alone: modules that work token by token
+///   seconds covers(const slice&, pass, int part)      how much of such additions a slice of a sequence     0 s
+///                                                     that nobody shares runs beside, in one pack
 ///   loan_messages lending(const loan&, int part)      messages of attention that a stage     0 s
 ///                                                     lends another, in each layer
 ///   seconds reduce_time()                             gradient reduction after the step      0 s
@@ -58,6 +62,10 @@
 /// `exchange` is told of a row that several replicas share (core/shared_row.hpp) and of the replica's own slices of it,
 /// in run order. A pack that holds slices of two rows pays for both.
 ///
+/// `covers` is for computes that are called with whole packs (executors/joined/joined_row.hpp): in each layer they attend to the pack's
+/// own sequences while its rows are exchanged. A pack then takes max(0, e - c) besides its slices, e being what all its rows add, and c
+/// the sum of what its slices of sequences without a row cover: e + c of them one after the other, less min(e, c).
+///
 /// `kept` is for trainers whose activations are no multiple of their tokens: dense attention keeps its scores, queries
 /// times keys; a prefix may be copied for each piece. It counts under limits in bytes, rounded up to whole ones, and with
 /// chunks means all of a stage's together. It need not add up when a slice is cut, so it is asked about the pieces of
@@ -81,6 +89,7 @@ SLIMPACK_DETAIL_HAS_MEMBER(message);
 SLIMPACK_DETAIL_HAS_MEMBER(memory);
 SLIMPACK_DETAIL_HAS_MEMBER(kept);
 SLIMPACK_DETAIL_HAS_MEMBER(exchange);
+SLIMPACK_DETAIL_HAS_MEMBER(covers);
 SLIMPACK_DETAIL_HAS_MEMBER(lending);
 SLIMPACK_DETAIL_HAS_MEMBER(reduce_time);
 SLIMPACK_DETAIL_HAS_MEMBER(gradient_buckets);
@@ -117,6 +126,11 @@ concept takes_packs = takes_pack_as<Cost, std::span<const slice>> || takes_pack_
 template <class Cost>
 concept keeps_by_piece = requires(const Cost& cost, const slice& piece, int stage) {
   { cost.kept(piece, stage) } -> std::same_as<bytes>;
+};
+
+template <class Cost>
+concept covers_exchanges = requires(const Cost& cost, const slice& s, pass p, int part) {
+  { cost.covers(s, p, part) } -> std::same_as<seconds>;
 };
 
 template <class Cost>
@@ -221,6 +235,25 @@ template <class Cost>
   } else {
     static_assert(!detail::has_member_exchange<Cost>,
                   "a cost model's exchange(const shared_row&, span<const slice>, pass, int part) is public, const and gives seconds");
+    return {};
+  }
+}
+
+/// What of a pack's time grows with its tokens alone.            Requires  a model that offers `token_time`
+template <class Cost>
+[[nodiscard]] constexpr seconds tokens_time(const Cost& cost, tokens size, pass p, int part) {
+  static_assert(requires { { cost.token_time(size, p, part) } -> std::same_as<seconds>; },
+                "a cost model's token_time(tokens, pass, int part) is public, const and gives seconds: it must be there to remap rows");
+  return cost.token_time(size, p, part);
+}
+
+/// What a slice runs beside of the exchanges of its pack's rows.
+template <class Cost>
+[[nodiscard]] constexpr seconds covered_time(const Cost& cost, const slice& s, pass p, int part) {
+  if constexpr (detail::covers_exchanges<Cost>) {
+    return cost.covers(s, p, part);
+  } else {
+    static_assert(!detail::has_member_covers<Cost>, "a cost model's covers(const slice&, pass, int part) is public, const and gives seconds");
     return {};
   }
 }

@@ -83,6 +83,8 @@ class profiled {
     std::vector<memory_rates> memory{};   ///< bytes of each stage; empty: not known, limits are in tokens
     std::vector<double> pair_bytes{};     ///< kept by dense attention, by stage, see memory::kept; empty: none
     std::optional<row_exchange> exchange{};  ///< between replicas that share a sequence; without, it takes no time
+    bool joins_rows{};                    ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own sequences covers
+                                          ///< exchanges, where it was measured apart from what runs once over a pack
     std::optional<loan_rows> lending{};      ///< of attention that stages lend each other; without, its messages take no time
     seconds reduce{};                     ///< gradient reduction and optimizer, after the step
     std::vector<std::vector<gradient_bucket>> buckets{};  ///< of each part, behind them of each stage's share of a spread
@@ -212,6 +214,14 @@ class profiled {
     if (!packs_.empty())
       for (const slice& s : mine) attention += slices_[index(p, part)](s.length, s.begin);
     return (*beside_.exchange)(row, mine, attention, p, part);
+  }
+  /// Nothing where slices were not measured apart from what runs once over a pack.
+  [[nodiscard]] seconds token_time(tokens size, pass p, int part) const noexcept {
+    if (packs_.empty()) return {};
+    return packs_[index(p, part)](size) + weights(p, part) * static_cast<double>(size.value);
+  }
+  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const noexcept {
+    return beside_.joins_rows && !packs_.empty() ? slices_[index(p, part)](s.length, s.begin) : seconds{};
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const noexcept {
     const auto at = static_cast<std::size_t>(stage);

@@ -78,6 +78,7 @@ namespace slimpack::costs {
   profiled::extras beside{.memory = std::move(states.memory),
                           .pair_bytes = std::move(states.pair_bytes),
                           .exchange = row_exchange(model, on, count, with.recompute, net, with.slowdown.exposed),
+                          .joins_rows = with.joins_rows,
                           .lending = loan_rows(model, on, count, with.recompute, net, with.slowdown.exposed),
                           .reduce = ends.after,
                           .buckets = std::move(ends.buckets),

@@ -21,7 +21,7 @@ namespace slimpack::costs {
 /// Formula   forward = linear n + attention pairs
 ///           backward = backward_linear linear n + backward_attention attention pairs
 ///           a pack costs `per_pack` more in each pass, and `per_call` for each of its slices; a message takes `hop`, and a row that
-///           replicas share one hop for each other sharer; of attention that a stage lends another, contexts, queries and results a hop each
+///           replicas share one hop for each other sharer, which with joins_rows the pack's attention to other sequences covers; of attention that a stage lends another, contexts, queries and results a hop each
 /// Law       cutting a sequence keeps the sum of its times: pairs telescope, n adds up
 /// Requires  every coefficient >= 0 and finite
 /// Errors    none            Complexity  O(1)
@@ -33,6 +33,7 @@ struct quadratic {
   seconds per_pack{0.0};          ///< launch and framework time of a pack, forward and backward alike
   seconds hop{0.0};               ///< a message between neighbouring stages
   seconds per_call{0.0};          ///< of each slice besides, where the compute is called piece by piece
+  bool joins_rows{false};         ///< the compute is called with whole packs (executors/joined/joined_row.hpp)
 
   [[nodiscard]] constexpr seconds time(const slice& s, pass p, int /*part*/) const noexcept {
     const double lin = linear * static_cast<double>(s.length.value);
@@ -45,6 +46,13 @@ struct quadratic {
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice>, pass, int /*part*/) const noexcept {
     return hop * static_cast<double>(row.sharers.size() - 1);
   }
+  [[nodiscard]] constexpr seconds token_time(tokens size, pass p, int /*part*/) const noexcept {
+    return {(p == pass::forward ? linear : backward_linear * linear) * static_cast<double>(size.value)};
+  }
+  [[nodiscard]] constexpr seconds covers(const slice& s, pass p, int /*part*/) const noexcept {
+    if (!joins_rows) return {};
+    return {(p == pass::forward ? attention : backward_attention * attention) * s.pairs()};
+  }
   [[nodiscard]] constexpr loan_messages lending(const loan&, int /*part*/) const noexcept { return {1, hop, hop, hop}; }
   /// Half of the linear backward: input and weight gradient are one product each; attention has no weights.
   [[nodiscard]] constexpr seconds weight_time(const slice& s, int /*part*/) const noexcept {
@@ -56,7 +64,8 @@ struct quadratic {
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const quadratic& q) {
     return out << "costs::quadratic{.linear = " << q.linear << ", .attention = " << q.attention
                << ", .backward_linear = " << q.backward_linear << ", .backward_attention = " << q.backward_attention
-               << ", .per_pack = {" << q.per_pack.value << "}, .hop = {" << q.hop.value << "}, .per_call = {" << q.per_call.value << "}}";
+               << ", .per_pack = {" << q.per_pack.value << "}, .hop = {" << q.hop.value << "}, .per_call = {" << q.per_call.value
+               << (q.joins_rows ? "}, .joins_rows = true}" : "}}");
   }
 };
 

@@ -51,6 +51,7 @@ struct stage_options {
   saved_tensors tensors{saved_tensors::flash_attention()};
   std::vector<int> layers{};     ///< on each part; empty: as costs::transformer spreads them
   std::optional<seconds> hop{};  ///< replaces the network's time of a message
+  bool joins_rows{};             ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own sequences covers exchanges
 
   double memory_share{0.85};       ///< of the memory bandwidth, reached by kernels that stream through whole tensors
   double row_share{0.5};           ///< the same of kernels that go row by row: norms, activation, positions

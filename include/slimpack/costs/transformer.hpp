@@ -55,6 +55,7 @@ struct transformer_options {
   saved_tensors tensors{saved_tensors::flash_attention()};  ///< what the trainer keeps for backward
   costs::routing routing{};      ///< of tokens to experts that ranks divide
   seconds call{};                ///< of each piece besides, in each pass, where the trainer is called piece by piece
+  bool joins_rows{};             ///< packs are called whole (executors/joined/joined_row.hpp): attention of their own sequences covers exchanges
 };
 
 /// A decoder-only transformer on GPUs, analytically: operations over sustained rates, embedding on the first part,
@@ -125,6 +126,8 @@ class transformer {
     for (const slice& s : mine) pairs += s.pairs();
     return exchange_(row, mine, {at(part).of(p).pair * pairs}, p, part);
   }
+  [[nodiscard]] seconds token_time(tokens size, pass p, int part) const { return {at(part).of(p).token * static_cast<double>(size.value)}; }
+  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const { return joins_rows_ ? seconds{at(part).of(p).pair * s.pairs()} : seconds{}; }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const { return lending_(l, part); }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
     return {at(part).weight_token * static_cast<double>(s.length.value)};
@@ -173,6 +176,7 @@ class transformer {
       : transformer(std::move(model), std::move(device), on, with.layers, with.routing,
                     {.distributed_optimizer = with.distributed_optimizer, .recompute = with.recompute, .tensors = with.tensors},
                     {.compute = 1, .exposed = 1}, with.call, with.hop) {
+    joins_rows_ = with.joins_rows;
     const network net(device_);
     const slimpack::detail::sheet_rates rates(model_, device_, on, net, with.routing, with.recompute, with.launch);
     const std::vector<layer> all = slimpack::detail::layers_of(model_, on, with.routing);
@@ -214,6 +218,7 @@ class transformer {
                      .sequence_parallel = with.sequence_parallel,
                      .tensors = with.tensors},
                     with.slowdown, with.call, with.hop) {
+    joins_rows_ = with.joins_rows;
     const network net(device_);
     const kernel_times kernels = slimpack::detail::sustained_kernels(device_);
     const slimpack::detail::training_rates rates(model_, on, layers_, kernels, net, with);
@@ -276,6 +281,7 @@ class transformer {
   std::vector<int> layers_;
   seconds call_;
   std::optional<seconds> hop_;
+  bool joins_rows_{};
   row_exchange exchange_;
   loan_rows lending_;
   slimpack::detail::stage_states states_;

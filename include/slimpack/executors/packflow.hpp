@@ -4,6 +4,7 @@
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/executors/detail/stage_run.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
+#include <slimpack/executors/joined/row_calls.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
 
@@ -30,7 +31,8 @@ namespace slimpack::executors {
 /// Loss weights are relative to the valid tokens of the whole batch, as the compute of each replica's last stage counts
 /// them before the first forward. A replica without sequences runs one piece of weight 0.
 /// Replicas that share a sequence run each row of it together: every sharer's compute gets its own pieces of the row in
-/// one call, with a handle for the exchange (executors/sharing.hpp). A pack's shared rows run before its other pieces.
+/// one call, with a handle for the exchange (executors/sharing.hpp). A pack's shared rows run before its other pieces; or, by a compute
+/// that says joins_rows, in one call with them, so that these cover the exchanges (executors/joined/joined_row.hpp).
 /// Where the plan spreads the vocabulary over the stages, each runs its share of the words by four more calls
 /// (executors/hooks.hpp). Gradients of hidden rows that these complete on the last stage are kept there by the runtime, until
 /// the backward that takes them.
@@ -52,6 +54,9 @@ struct packflow {
                                                  ///< its thread, that a call of the compute which waits for a failed rank goes on
   std::function<int(int)> trainer_rank{};  ///< the trainer's number of a rank of the transport, the same function on all
                                            ///< ranks: how errors name it. Sentences of the transport's own keep its numbers
+  row_calls rows{row_calls::joined};       ///< how a compute that joins rows is called; of any other they are run apart
+  std::function<int(int)> node_of{};       ///< the node of a rank of the transport, the same function on all ranks: rows that cross nodes
+                                           ///< are posted first. Empty: all ranks are on one
   step_watch* world{};  ///< where a job runs the plan over several transports, as tensor ranks do: hears on each rank of failures
                         ///< on all (job/watchdog.hpp). With it, no rank returns a report before all ranks of the job have succeeded
 
@@ -117,7 +122,7 @@ struct packflow {
   template <class Plan, class Compute, class Transport>
   result<step_report> run_stage(const Plan& p, Compute& compute, Transport& transport, bool forward_only) const {
     detail::transport_behind<Transport> port(transport);
-    detail::stage_run<Compute, Transport> run(p, compute, transport, port, {step, &trainer_rank, &sink, world, forward_only});
+    detail::stage_run<Compute, Transport> run(p, compute, transport, port, {step, &trainer_rank, &sink, world, rows, &node_of, forward_only});
     result<step_report> outcome = run.attempt();
     if (outcome) return outcome;
     const error told = run.stop(std::move(outcome).error());

@@ -96,12 +96,33 @@ inline void wait_for_turn(seconds wait, workload& w) {
   for (std::size_t cell = parts - 2; cell < w.forward.message.size(); cell += parts) w.forward.message[cell] += wait;
 }
 
-/// Adds what sharing costs to the packs of rows.
+/// What slices of sequences that are in no row cover of the exchanges of their pack, by pack and part.
+template <class Cost>
+std::vector<seconds> covered_exchanges(const partition& packs, const Cost& cost, std::span<const shared_row> shared, pass p, std::size_t parts) {
+  std::vector<seconds> covered(packs.of(p).size() * parts);
+  std::vector<sequence_id> in_rows;
+  for (const shared_row& row : shared) in_rows.push_back(row.sequence);
+  std::sort(in_rows.begin(), in_rows.end());
+  for (const shared_row& row : shared) {
+    const std::size_t first = row.pack.value * parts;
+    if (row.pass != p || covered[first + parts - 1] > seconds{}) continue;  // of another row of the pack already
+    for (const slice& s : packs.of(p)[row.pack.value])
+      if (!std::binary_search(in_rows.begin(), in_rows.end(), s.sequence))
+        for (std::size_t part = 0; part < parts; ++part) covered[first + part] += covered_time(cost, s, p, like_of(cost, static_cast<int>(part)));
+  }
+  return covered;
+}
+
+/// Adds what sharing costs to the packs of rows, as far as nothing covers it.
 template <class Cost>
 void add_exchanges(const partition& packs, const Cost& cost, std::span<const shared_row> shared, workload& w) {
   const auto parts = static_cast<std::size_t>(w.shape.parts());
   std::vector<slice> mine;
   std::vector<seconds> exchanges(parts);
+  by_pass<std::vector<seconds>> covered;  // what is left of it
+  if constexpr (covers_exchanges<Cost>)
+    if (!shared.empty())
+      for (const pass p : both_passes) covered[p] = covered_exchanges(packs, cost, shared, p, parts);
   for (const shared_row& row : shared) {
     mine.clear();
     for (const slice& s : packs.of(row.pass)[row.pack.value])
@@ -109,8 +130,12 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t cell = row.pack.value * parts + part;
       const auto like = static_cast<std::size_t>(like_of(cost, static_cast<int>(part)));
-      const seconds exchange = like < part ? exchanges[like] : exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
-      exchanges[part] = exchange;
+      exchanges[part] = like < part ? exchanges[like] : exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
+      seconds exchange = exchanges[part];
+      if constexpr (covers_exchanges<Cost>) {
+        const seconds beside = std::min(exchange, covered[row.pass][cell]);
+        exchange = exchange - beside, covered[row.pass][cell] = covered[row.pass][cell] - beside;
+      }
       w.of(row.pass).time[cell] += exchange;
       w.communication += exchange;
       if (row.pass == pass::backward && !w.split.inputs.empty()) w.split.inputs[cell] += exchange;

@@ -59,6 +59,9 @@ void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, 
   const seconds least = least_time(cost, s, p, part);
   r.check(1, is_time(least) && at_most(least, t), "what a slice costs at least is from 0 to all of a time", "least",
           least, "of", t, "for slice", s, p, "on part", part);
+  const seconds covered = covered_time(cost, s, p, part);
+  r.check(1, is_time(covered) && at_most(covered, t), "what a slice runs beside exchanges is from 0 to all of a time", "covered", covered, "of", t,
+          "for slice", s, p, "on part", part);
   for (const tokens more : {tokens{1}, step, s.length}) {
     const slice deeper{s.sequence, s.begin + more, s.length};
     const slice longer{s.sequence, s.begin, s.length + more};
@@ -139,6 +142,7 @@ void check_like(report& r, const Cost& cost, std::span<const slice> pack, pass p
     same(cost.time(s, p, part), cost.time(s, p, like));
     same(least_time(cost, s, p, part), least_time(cost, s, p, like));
     same(weight_time(cost, s, part), weight_time(cost, s, like));
+    same(covered_time(cost, s, p, part), covered_time(cost, s, p, like));
   }
 }
 

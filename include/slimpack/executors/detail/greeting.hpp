@@ -59,6 +59,8 @@ struct greeting {
   std::uint64_t transfers{};    // the order of all that run together with its replica
   std::int64_t together{};      // the first replica of these
   std::int64_t forward_only{};  // 1: it evaluates
+  std::int64_t joins{};         // 1: it runs rows that replicas share together with a pack's other pieces
+  std::uint64_t nodes{};        // which rank is on which node, where that decides in which order it posts rows
 };
 
 [[nodiscard]] inline std::string text_of(const row_sizes& s) {

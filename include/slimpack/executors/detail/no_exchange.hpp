@@ -7,7 +7,7 @@
 
 namespace slimpack::detail {
 
-/// In place of row_exchange for a compute that shares no rows, and of loan_exchange for one that lends no attention: its plans have
+/// In place of row_exchanges for a compute that shares no rows, and of loan_exchange for one that lends no attention: its plans have
 /// none (fitted_script), and what would exchange them need not be compiled.
 class no_exchange {
  public:

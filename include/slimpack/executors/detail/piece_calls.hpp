@@ -9,10 +9,12 @@
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
+#include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/job/detail/watched_call.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/lending/lending.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/sharing.hpp>
@@ -42,17 +44,17 @@ auto result_of(Call&& call) {
 }
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
-/// Exchange: row_exchange, for pieces of rows that replicas share; no_exchange of a compute that shares none
+/// Exchange: row_exchanges, for pieces of rows that replicas share; no_exchange of a compute that shares none
 /// Loans: loan_exchange, for packs of stages that lend each other attention; no_exchange of a compute that lends none
 template <class Compute, class Exchange, class Loans>
 class piece_calls {
   static constexpr bool lends = lends_attention<Compute> && !std::is_same_v<Loans, no_exchange>;
 
  public:
-  /// watch: of the step; may be null
-  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, Loans& loans, executors::step_watch* watch)
-      : compute_(&compute), script_(&script), exchange_(&exchange), loans_(&loans), step_watch_(watch), width_(compute.format().bytes_per_token()),
-        last_(script.last_of_chunks()), kept_(compute, script) {}
+  /// joined: packs that are called whole; watch: of the step; may be null
+  piece_calls(Compute& compute, const stage_script& script, Exchange& exchange, joined_rows joined, Loans& loans, executors::step_watch* watch)
+      : compute_(&compute), script_(&script), exchange_(&exchange), joined_(std::move(joined)), loans_(&loans), step_watch_(watch),
+        width_(compute.format().bytes_per_token()), last_(script.last_of_chunks()), kept_(compute, script) {}
 
   /// How often the compute is called in a step.
   [[nodiscard]] std::size_t calls(pass p) const {
@@ -61,8 +63,12 @@ class piece_calls {
     std::size_t in_rows = 0;
     for (const piece_list::row& r : list.rows) in_rows += r.end - r.first;
     if (by_piece) return chunks() * (calls + list.pieces.size() - in_rows);
-    for (std::uint32_t pack = 0; pack < list.ends.size(); ++pack)
-      calls += after_rows(list, pack) < list.range(pack).second;
+    for (std::uint32_t pack = 0; pack < list.ends.size(); ++pack) {
+      if (joined_.joins(p, pack))
+        calls += 1 - rows_of_pack(list, pack).size();
+      else
+        calls += after_rows(list, pack) < list.range(pack).second;
+    }
     return chunks() * calls;
   }
 
@@ -88,6 +94,8 @@ class piece_calls {
     if constexpr (splits_weight_gradients<Compute>)
       if (i.weights_only) return weights(first);
     std::size_t offset = 0;
+    if constexpr (joins_rows<Compute>)
+      if (joined_.joins(i.pass, i.pack.value)) return run_joined(i, first, in, out);
     if constexpr (shares_rows<Compute>) {
       const auto run_one = [&, begin = first](const piece_list::row& one) { return run_row(i, one, begin, in, out, offset); };
       const auto stand_by_one = [&](std::uint32_t index) { return detail::stand_by(*compute_, *exchange_, *script_, index); };
@@ -124,6 +132,39 @@ class piece_calls {
       if (!done) return named(of_compute(std::move(done).error()));
       for (const piece& one : pack_) tell(i.pass, one);
     }
+    running_ = {};
+    return success();
+  }
+
+  /// Runs a pack with all its rows in one call.            first: its first piece among all
+  result<void> run_joined(const instruction& i, std::size_t first, std::span<const std::byte> in, std::span<std::byte> out)
+    requires(joins_rows<Compute>)
+  {
+    static_assert(!by_piece && !has_state, "a stage compute that joins rows is called by pack, and keeps its states itself");
+    const std::span<const piece> pack = running_ = pack_;
+    static_assert(requires(Compute& c, std::span<const std::byte> bytes, outgoing& to, std::span<const joined_row> rows) {
+      { c.forward(pack, bytes, to, rows) } -> std::same_as<result<void>>;
+      { c.backward(pack, bytes, to, rows) } -> std::same_as<result<void>>;
+    }, "a stage compute that joins rows has result<void> forward(span<const piece>, span<const byte>, outgoing&, span<const joined_row>), and backward");
+    std::vector<joined_row> open;
+    for (const piece_list::row& row : joined_.of(i.pass, i.pack.value)) {
+      auto& exchange = exchange_->at(open.size());
+      exchange.post_first(joined_.far(row.sequence));
+      exchange.begin(script_->shared.all()[row.sequence], i.pass, row.number, i.chunk, compute_->rows(i.chunk));
+      open.push_back({&exchange, row.first - first, row.end - row.first, joined_.crosses_nodes(row.sequence)});
+    }
+    const std::span<const joined_row> rows = open;
+    outgoing to = out.empty() ? outgoing{} : outgoing{out};
+    for (std::size_t k = 0; k < pack.size(); ++k) i.pass == pass::forward ? kept_.keep(pack[k], first + k) : kept_.give_back(pack[k], first + k);
+    result<void> done = exchange_->guard([&] {
+      return asked([&] { return i.pass == pass::forward ? compute_->forward(pack, in, to, rows) : compute_->backward(pack, in, to, rows); });
+    }, rows.size());
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      if (result<void> ended = exchange_->at(k).end(done.has_value()); !ended) return ended;
+    if (done) done = check(to, script_->of(i.pass).size[i.pack.value]);
+    if (done) done = reduced_in_time(pack.back());
+    if (!done) return named(of_compute(std::move(done).error()));
+    for (const piece& one : pack) tell(i.pass, one);
     running_ = {};
     return success();
   }
@@ -210,11 +251,13 @@ class piece_calls {
     outgoing to = out.empty() ? outgoing{} : outgoing{out.subspan(offset, size)};
     const std::span<const std::byte> from = in.empty() ? in : in.subspan(offset, size);
     running_ = pieces.first(1);
-    exchange_->begin(with, i.pass, row.number, i.chunk, compute_->rows(i.chunk));
-    result<void> done = exchange_->guard([&] {
+    auto& exchange = exchange_->at(0);
+    exchange.post_first({});
+    exchange.begin(with, i.pass, row.number, i.chunk, compute_->rows(i.chunk));
+    result<void> done = exchange.guard([&] {
       return i.pass == pass::forward ? forward_row(pieces, row.first, from, to) : backward_row(pieces, row.first, from, to);
     });
-    if (result<void> ended = exchange_->end(done.has_value()); !ended) return ended;
+    if (result<void> ended = exchange.end(done.has_value()); !ended) return ended;
     if (done) done = check(to, length);
     if (done) done = reduced_in_time(pieces.back());
     if (!done) return named(of_compute(std::move(done).error()));
@@ -224,7 +267,7 @@ class piece_calls {
   }
 
   result<void> forward_row(std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
-    sharing& with = *exchange_;
+    sharing& with = exchange_->at(0);
     if constexpr (has_state) {
       std::vector<state> states(row.size());
       result<void> done = asked([&] { return compute_->forward(row, std::span(states), in, out, with); });
@@ -237,7 +280,7 @@ class piece_calls {
   }
 
   result<void> backward_row(std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
-    sharing& with = *exchange_;
+    sharing& with = exchange_->at(0);
     for (std::size_t k = 0; k < row.size(); ++k) kept_.give_back(row[k], first + k);
     if constexpr (has_state) {
       std::vector<state> states = kept_.take(row, first);
@@ -365,6 +408,7 @@ class piece_calls {
   Compute* compute_;
   const stage_script* script_;
   Exchange* exchange_;
+  joined_rows joined_;
   Loans* loans_;
   loan_format loan_format_{};  // of the running instruction
   executors::step_watch* step_watch_;

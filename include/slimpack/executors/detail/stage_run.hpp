@@ -6,12 +6,14 @@
 #include <slimpack/executors/detail/lending/loan_exchange.hpp>
 #include <slimpack/executors/detail/no_exchange.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
-#include <slimpack/executors/detail/shared/row_exchange.hpp>
+#include <slimpack/executors/detail/shared/joined_rows.hpp>
+#include <slimpack/executors/detail/shared/row_exchanges.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_rehearsal.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
+#include <slimpack/executors/joined/joined_row.hpp>
 #include <slimpack/executors/replica_group.hpp>
 
 #include <cstddef>
@@ -35,7 +37,7 @@ class stage_run final : public stage_step {
       : stage_step(p, port, with), compute_(&compute), transport_(&transport), port_(&port) {}
 
  private:
-  using exchange_type = std::conditional_t<shares_rows<Compute>, row_exchange, no_exchange>;
+  using exchange_type = std::conditional_t<shares_rows<Compute>, row_exchanges, no_exchange>;
   using loans_type = std::conditional_t<lends_attention<Compute>, loan_exchange, no_exchange>;
 
   [[nodiscard]] memory_block make(tokens size) override { return tensor_block(*compute_, size); }
@@ -46,7 +48,7 @@ class stage_run final : public stage_step {
 
   [[nodiscard]] stage_abilities abilities() const override {
     return {port_->rank(), port_->size(), chunks_of(*compute_), compute_->format(), vocabulary_format_of(*compute_), computes_vocabulary<Compute>,
-            splits_weight_gradients<Compute>, cuts_of<Compute>(), exchanges_of<Compute>(), lends_attention<Compute>,
+            splits_weight_gradients<Compute>, cuts_of<Compute>(), exchanges_of<Compute>(), lends_attention<Compute>, joins_rows<Compute>,
             port_->moves_device_memory() || port_->keeps_plan_order()};
   }
   [[nodiscard]] result<void> open([[maybe_unused]] bool on_device) override {
@@ -61,7 +63,7 @@ class stage_run final : public stage_step {
       loans_.emplace(*port_, script().replica * script().on.stages, script().loan_channel());
     else
       loans_.emplace();
-    pieces_.emplace(*compute_, script(), *exchange_, *loans_, watch());
+    pieces_.emplace(*compute_, script(), *exchange_, joins() ? joined_rows(script(), node_of()) : joined_rows(), *loans_, watch());
     return success();
   }
 

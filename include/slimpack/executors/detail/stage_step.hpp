@@ -11,6 +11,7 @@
 #include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/job/step_watch.hpp>
+#include <slimpack/executors/joined/row_calls.hpp>
 #include <slimpack/executors/step_outline.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
@@ -45,6 +46,8 @@ class stage_step : public message_owner {
     const std::function<int(int)>* trainer_rank{};         // its number of a rank of the transport, for messages; empty: the same
     const std::function<void(std::string_view)>* sink{};
     executors::step_watch* watch{};                        // of all ranks of the job; may be null
+    executors::row_calls rows{};                           // how packs with rows that replicas share are run
+    const std::function<int(int)>* node_of{};              // of a rank of the transport; empty: all are on one
     bool forward_only{};                                   // it evaluates, which runs no backward and reduces nothing
   };
 
@@ -81,6 +84,12 @@ class stage_step : public message_owner {
   [[nodiscard]] bool has_loans() const {
     return std::any_of(plan_->replicas.begin(), plan_->replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); });
   }
+  /// Whether packs are called whole, rows that replicas share among their pieces.
+  [[nodiscard]] bool joins() const {
+    const stage_abilities has = abilities();
+    return has.joins_rows && !has.issues_in_order && has_merges() && with_.rows == executors::row_calls::joined;
+  }
+  [[nodiscard]] const std::function<int(int)>& node_of() const noexcept { return *with_.node_of; }
 
  private:
   /// Of the compute, and of what the runtime keeps for it. `open` comes before all that names a script.

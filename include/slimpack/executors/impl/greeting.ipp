@@ -22,6 +22,7 @@ SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std
   const auto kind_of = [](const greeting& g) { return g.forward_only != 0 ? "an evaluation (evaluate)" : "a training step (execute)"; };
   const auto cuts_of = [](const greeting& g) { return g.cuts == static_cast<std::int64_t>(backward_cuts::any) ? "any" : "forward_cuts"; };
   const auto element_of = [](const greeting& g) { return std::string(to_string(static_cast<element_type>(g.element))); };
+  const auto calls_of = [](const greeting& g) { return g.joins != 0 ? "joined" : "apart"; };
   const greeting& first = all[0];
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const greeting& one = all[rank];
@@ -42,6 +43,10 @@ SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std
       return differ(copy, rank, " send rows that replicas share in different sizes: " + text_of(all[copy].rows) + " and " + text_of(one.rows));
     if (const std::size_t own = rank - rank % stages; one.loans != all[own].loans)
       return differ(own, rank, " lend attention in different messages: " + text_of(all[own].loans) + " and " + text_of(one.loans));
+    if (one.joins != first.joins)
+      return differ(0, rank, std::string(" run packs with rows that replicas share differently: ") + calls_of(first) + " and " + calls_of(one) +
+                                 " (packflow::rows, or a compute's joins_rows)");
+    if (one.nodes != first.nodes) return holds("maps of ranks to nodes (packflow::node_of)", hash_text(first.nodes), hash_text(one.nodes));
     if (one.vocabulary != first.vocabulary) return holds("rows of the vocabulary", text_of(first.vocabulary), text_of(one.vocabulary));
     // Plans are alike; their arithmetic may not be, on another processor or by another compiler.
     if (const auto head = static_cast<std::size_t>(one.together) * stages; one.transfers != all[head].transfers)

@@ -32,7 +32,7 @@ SLIMPACK_DECL result<void> row_exchange::stand_by(const shared_sequence& s, pass
     order_.stand_by(s, layer);
     if (result<void> turned = noted(transfers_.next_turn()); !turned) return turned;
     const late_key key{s.id.value, way, static_cast<std::uint32_t>(row), chunk, layer};
-    late& rows = late_[key];
+    late& rows = (*late_)[key];
     rows.of.resize(m);
     for (std::size_t d = 1; d < m; ++d) {
       const std::size_t k = way == pass::forward ? (s.self + m - d) % m : (s.self + d) % m;
@@ -43,7 +43,7 @@ SLIMPACK_DECL result<void> row_exchange::stand_by(const shared_sequence& s, pass
         if (result<void> sent = noted(transfers_.send(k, transfers_.keep(std::move(rows.of[k])))); !sent) return sent;
       }
     }
-    if (way == pass::backward) late_.erase(key);
+    if (way == pass::backward) late_->erase(key);
   }
   return success();
 }
@@ -76,7 +76,7 @@ SLIMPACK_DECL result<std::span<const std::byte>> row_exchange::take(int layer) {
   for (row_block& one : received_) give_back(one);
   for (const std::uint32_t row : row_->beside) {
     for (row_block& one : late_rows(row, layer).of) give_back(one);
-    late_.erase(key(row, layer));
+    late_->erase(key(row, layer));
   }
   return std::span<const std::byte>(joined_.bytes);
 }

@@ -18,7 +18,7 @@ SLIMPACK_DECL result<row_needs> row_rehearsal::run() {
     }
     if (result<void> posted = stand_by_until(ends[at].after); !posted) return std::move(posted).error();
   }
-  return exchange_.needs();
+  return exchanges_.needs();
 }
 
 SLIMPACK_DECL result<void> row_rehearsal::stand_by_until(std::size_t end) {

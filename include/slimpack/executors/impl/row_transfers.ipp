@@ -22,13 +22,13 @@ SLIMPACK_DECL result<void> row_transfers::next_turn() {
         if (!through.value()) return success();
       }
     }
-    pool_.give_back(std::move(buffers_.front().block));
+    pool_->give_back(std::move(buffers_.front().block));
   }
   return success();
 }
 
 SLIMPACK_DECL result<row_transfers::buffer*> row_transfers::room_for(row_use use, std::size_t bytes) {
-  result<row_block> taken = pool_.take(use, bytes);
+  result<row_block> taken = pool_->take(use, bytes);
   if (!taken) return std::move(taken).error();
   return &keep(std::move(taken).value());
 }
@@ -36,7 +36,7 @@ SLIMPACK_DECL result<row_transfers::buffer*> row_transfers::room_for(row_use use
 SLIMPACK_DECL result<row_transfers::buffer*> row_transfers::copied(row_use use, std::span<const std::byte> rows) {
   const result<buffer*> made = room_for(use, rows.size());
   if (!made) return made.error();
-  if (result<void> issued = pool_.memory().copy(rows, made.value()->block.bytes); !issued) return std::move(issued).error();
+  if (result<void> issued = pool_->memory().copy(rows, made.value()->block.bytes); !issued) return std::move(issued).error();
   return made;
 }
 

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
 #include <slimpack/executors/job/detail/watched_call.hpp>
 
@@ -85,7 +86,8 @@ SLIMPACK_DECL result<void> stage_step::greet() {
   const greeting own{part_ ? part_->division : 0, part_ ? part_->group.front() : 0, hash_of(*plan_), plan_->shape.stages, plan_->shape.replicas,
                      has.format.width, static_cast<std::int64_t>(has.format.element), valid, with_.step,
                      static_cast<std::int64_t>(has.cuts), sizes_of_rows(), sizes_of_loans(),
-                     has.vocabulary, script_->transfers.hash, script_->transfers.together, with_.forward_only};
+                     has.vocabulary, script_->transfers.hash, script_->transfers.together, with_.forward_only,
+                     joins(), joins() ? fingerprint(node_of(), transport_->size()) : 0};
   if (result<void> gathered = gather(own, greetings_); !gathered) return gathered;
   const auto stages = static_cast<std::size_t>(script_->on.stages);
   const auto ranks = [this](std::size_t a, std::size_t b) {

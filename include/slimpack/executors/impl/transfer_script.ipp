@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ SLIMPACK_DECL result<transfer_script> transfer_script::of(const plan& p, std::ui
   };
   std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> own_rows;  // by gate and stage: where they stand
   std::vector<std::uint32_t> away;                                            // where the transfers of absent rows stand
+  std::set<std::uint32_t> lacking;                                            // gates of rows of which some sharer has no tokens
   transfer_script script;
   script.together = replica;
   word_hash hash;
@@ -57,6 +59,7 @@ SLIMPACK_DECL result<transfer_script> transfer_script::of(const plan& p, std::ui
     hash.add(t.merge);
     if (spread) hash.add(t.receiver);
     script.together = std::min(script.together, t.replica);
+    if (t.is_absent && t.stage == stage) lacking.insert(t.gate);
     if (t.replica != replica) continue;
     if (t.is_absent) {
       if (t.stage == stage) away.push_back(n);
@@ -84,6 +87,10 @@ SLIMPACK_DECL result<transfer_script> transfer_script::of(const plan& p, std::ui
     each_after(place, p.shape, [&](flow_place to) {
       placed.push_back({message_of(place, i.pack, stage_of(to, p.shape)), {kind::send, at, number++}});
     });
+  }
+  for (const auto& [place, n] : own_rows) {
+    const simulators::transfer& t = order.value()[n];
+    if (t.stage == stage && lacking.contains(t.gate)) script.apart[t.what.pass].push_back(t.what.pack);
   }
   for (const std::uint32_t n : away) {
     const simulators::transfer& t = order.value()[n];

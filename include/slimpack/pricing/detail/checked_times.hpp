@@ -106,6 +106,11 @@ class checked_times {
       return sound(exchange_time(model(), row, mine, p, own), question::exchange, first, p, own, row.sharers.size());
     });
   }
+  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const
+    requires(covers_exchanges<Cost>)
+  {
+    return at(part, [&](int own) { return sound(model().covers(s, p, own), question::covers, s, p, own); });
+  }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const {
     if constexpr (folds) part = turn_.empty() ? part : turn_.part_of(part);
     loan_messages m = loan_messages_of(model(), l, part);

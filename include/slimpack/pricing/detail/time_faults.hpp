@@ -21,7 +21,7 @@ namespace slimpack::detail {
 
 /// Which question of costs/hooks.hpp an answer was to.
 enum class question : unsigned char {
-  time, pack, overhead, call_overhead, useful, least, message, exchange, weight_time, reduce_time, memory, kept, vocabulary
+  time, pack, overhead, call_overhead, useful, least, message, exchange, covers, weight_time, reduce_time, memory, kept, vocabulary
 };
 
 /// An answer of a cost model that is no time, or no amount of memory, and the question.

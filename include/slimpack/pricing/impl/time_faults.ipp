@@ -31,6 +31,7 @@ SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens qu
     case question::useful: text += "the useful time of "; break;
     case question::least: text += "the least time of "; break;
     case question::message: text += "the message of " + std::to_string(f.of.length.value) + " tokens"; break;
+    case question::covers: text += "what is covered by "; break;
     case question::exchange: text += "the exchange among " + count + " replicas of "; break;
     case question::weight_time: text += "the weight gradients of "; break;
     case question::reduce_time: text += "the reduction of gradients"; break;

@@ -24,6 +24,7 @@ struct stage_abilities {
   backward_cuts cuts{};
   exchange_set shares;          // by which it can run sequences that replicas share
   bool lends_attention{};
+  bool joins_rows{};
   bool issues_in_order{};       // the transport moves memory of a device, or wants all transfers at their place in the plan's order
 };
 

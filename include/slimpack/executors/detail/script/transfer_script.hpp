@@ -40,6 +40,7 @@ struct transfer_script {
   std::vector<step> steps;
   std::vector<absent_row> absent;
   std::map<std::uint32_t, std::vector<std::uint32_t>> beside{};  // by instruction: those of `absent` that are among its rows
+  by_pass<std::vector<pack_id>> apart;  // packs that run together with a row of which some sharer has no tokens
   std::uint64_t hash{};      // of the order of all that run together
   std::uint32_t together{};  // the first replica of these
 

@@ -23,17 +23,25 @@
 
 namespace slimpack::detail {
 
-/// What one stage exchanges with those that share its rows, row after row and layer after layer.
+/// What one stage exchanges with those that share its rows, row after row and layer after layer. One row is open at a time; row_exchanges
+/// has several of these for a pack whose rows are open together.
 class row_exchange final : public sharing {
  public:
-  /// Requires  a transport and memory that outlive it
-  row_exchange(any_transport& transport, row_memory& memory, int stage, int stages, int channel)
-      : transfers_(transport, memory, stage, stages, channel) {}
+  /// Rows of others that come before the next own row, or gradients that are owed after the own row before, of one layer.
+  struct late {
+    std::vector<row_block> of;  // per sharer
+    row_transfers::receives expected;
+  };
+  using late_key = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, int>;  // sequence, pass, row, chunk, layer
+  using all_late = std::map<late_key, late>;
 
-  /// What memory it has had in use so far; and what it will have in a step, told before it. Where work is issued long before it runs all
-  /// of it is made then, since a device may make its host wait for memory.
-  [[nodiscard]] const row_needs& needs() noexcept { return pool().needs(); }
-  [[nodiscard]] result<void> expect(const row_needs& needs) { return pool().expect(needs, transfers_.in_plan_order()); }
+  /// Requires  a transport, a pool and late rows that outlive it
+  row_exchange(any_transport& transport, row_pool& pool, all_late& kept, int stage, int stages, int channel)
+      : transfers_(transport, pool, stage, stages, channel), late_(&kept) {}
+
+  /// Sharers on other nodes than this rank, by position: their transfers of a layer are posted first. Empty: none, and all are posted in
+  /// the plan's order.
+  void post_first(std::span<const std::uint8_t> far) { far_.assign(far.begin(), far.end()); }
 
   /// Opens a row.
   void begin(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format);
@@ -78,14 +86,8 @@ class row_exchange final : public sharing {
   using buffer = row_transfers::buffer;
   using receives = row_transfers::receives;
 
-  /// Rows of others that come before the next own row, or gradients that are owed after the own row before, of one layer.
-  struct late {
-    std::vector<row_block> of;  // per sharer
-    receives expected;
-  };
-  using late_key = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, int>;  // sequence, pass, row, chunk, layer
   [[nodiscard]] late_key key(std::uint32_t row, int layer) const { return {sequence_->id.value, way_, row, chunk_, layer}; }
-  [[nodiscard]] late& late_rows(std::uint32_t row, int layer) { return late_[key(row, layer)]; }
+  [[nodiscard]] late& late_rows(std::uint32_t row, int layer) { return (*late_)[key(row, layer)]; }
   [[nodiscard]] bool is_open(std::uint32_t row) const { return &sequence_->rows[way_][row] == row_; }
   [[nodiscard]] std::uint32_t own_number() const { return static_cast<std::uint32_t>(row_ - sequence_->rows[way_].data()); }
 
@@ -119,22 +121,27 @@ class row_exchange final : public sharing {
   result<void> opens(int layer, pass way, bool keeps, const char* what, std::int64_t count, std::size_t given);
 
   /// Posts the transfers of a layer in the plan's order: in rounds in each of which a sharer sends to one and hears one,
-  /// each round in order of the sender.
+  /// each round in order of the sender. Where some sharers are on other nodes, all transfers with these come before all others.
   /// tokens_from(k): so many rows come from sharer k; send_to(k): posts what goes there
   template <class TokensFrom, class SendTo>
   result<void> post(const TokensFrom& tokens_from, const SendTo& send_to) {
     const std::size_t m = sequence_->sharers.size();
     const std::size_t self = sequence_->self;
     received_.resize(m);
-    for (std::size_t d = 1; d < m; ++d) {
-      const std::size_t to = (self + d) % m;
-      const std::size_t from = (self + m - d) % m;
-      if (self < from)
-        if (result<void> sent = send_to(to); !sent) return sent;
-      if (result<void> taken = take(received_[from], row_use::received, size(tokens_from(from))); !taken) return taken;
-      if (result<void> posted = noted(transfers_.receive(from, received_[from].bytes, expected_)); !posted) return posted;
-      if (from < self)
-        if (result<void> sent = send_to(to); !sent) return sent;
+    for (const bool near : {false, true}) {
+      const auto now = [&](std::size_t k) { return near == (far_.empty() || far_[k] == 0); };
+      for (std::size_t d = 1; d < m; ++d) {
+        const std::size_t to = (self + d) % m;
+        const std::size_t from = (self + m - d) % m;
+        if (self < from && now(to))
+          if (result<void> sent = send_to(to); !sent) return sent;
+        if (now(from)) {
+          if (result<void> taken = take(received_[from], row_use::received, size(tokens_from(from))); !taken) return taken;
+          if (result<void> posted = noted(transfers_.receive(from, received_[from].bytes, expected_)); !posted) return posted;
+        }
+        if (from < self && now(to))
+          if (result<void> sent = send_to(to); !sent) return sent;
+      }
     }
     return success();
   }
@@ -165,7 +172,8 @@ class row_exchange final : public sharing {
   receives expected_;
   row_block joined_;                 // what the compute has taken
   std::uint32_t chunk_{};
-  std::map<late_key, late> late_;
+  all_late* late_;
+  std::vector<std::uint8_t> far_;    // per sharer; empty: none
 };
 
 }  // namespace slimpack::detail

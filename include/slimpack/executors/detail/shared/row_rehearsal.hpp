@@ -5,7 +5,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/rehearsal.hpp>
-#include <slimpack/executors/detail/shared/row_exchange.hpp>
+#include <slimpack/executors/detail/shared/row_exchanges.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
@@ -25,7 +25,7 @@ class row_rehearsal {
  public:
   /// chunks: the format of each            Requires  a script that outlives it
   row_rehearsal(const stage_script& script, std::span<const row_format> chunks)
-      : script_(&script), chunks_(chunks), exchange_(nowhere_, memory_, script.stage, script.on.stages, script.row_channel()) {}
+      : script_(&script), chunks_(chunks), exchanges_(nowhere_, memory_, script.stage, script.on.stages, script.row_channel()) {}
 
   [[nodiscard]] result<row_needs> run();
 
@@ -56,7 +56,8 @@ class row_rehearsal {
   std::span<const row_format> chunks_;
   rehearsal::transport nowhere_;
   memory memory_;
-  row_exchange exchange_;
+  row_exchanges exchanges_;
+  row_exchange& exchange_{exchanges_.at(0)};
   std::size_t next_{};  // of the script's transfers
   std::unique_ptr<std::byte[]> place_;
   std::size_t place_size_{};

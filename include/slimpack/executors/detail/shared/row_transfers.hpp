@@ -26,10 +26,11 @@ class row_transfers {
   };
   using receives = std::vector<std::pair<any_transport::handle, std::size_t>>;  // and the sharer each is from
 
-  row_transfers(any_transport& transport, row_memory& memory, int stage, int stages, int channel)
-      : transport_(&transport), pool_(memory), stage_(stage), stages_(stages), channel_(channel) {}
+  /// Requires  a transport and a pool that outlive it
+  row_transfers(any_transport& transport, row_pool& pool, int stage, int stages, int channel)
+      : transport_(&transport), pool_(&pool), stage_(stage), stages_(stages), channel_(channel) {}
 
-  [[nodiscard]] row_pool& pool() noexcept { return pool_; }
+  [[nodiscard]] row_pool& pool() noexcept { return *pool_; }
   [[nodiscard]] bool in_plan_order() const noexcept { return transport_->keeps_plan_order(); }
   [[nodiscard]] std::size_t bytes_sent() const noexcept { return bytes_; }
 
@@ -60,7 +61,7 @@ class row_transfers {
   [[nodiscard]] error lost(std::size_t k, const char* way, error e) const;
 
   any_transport* transport_;
-  row_pool pool_;
+  row_pool* pool_;
   int stage_;
   int stages_;
   int channel_;

@@ -46,7 +46,7 @@ template <class Compute, class Exchange>
 result<void> stand_by(Compute& compute, Exchange& exchange, const stage_script& script, std::size_t index) {
   if constexpr (shares_rows<Compute>) {
     const transfer_script::absent_row& one = script.transfers.absent[index];
-    return exchange.stand_by(*script.shared.find(one.sequence), one.way, one.row, one.chunk, compute.rows(one.chunk));
+    return exchange.at(0).stand_by(*script.shared.find(one.sequence), one.way, one.row, one.chunk, compute.rows(one.chunk));
   }
   return success();
 }
