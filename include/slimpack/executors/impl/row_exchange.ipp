@@ -212,7 +212,7 @@ SLIMPACK_DECL result<void> row_exchange::expect_rows(std::size_t round) {
 }
 
 SLIMPACK_DECL result<void> row_exchange::begin_hop(hop& h, buffer& out, buffer& in, row_use use, std::size_t number) {
-  h = hop{&out, &in, use, use == row_use::rows ? width_ : sum_width_, number, {}, {}, {}};
+  h = hop{&out, &in, use, use == row_use::rows ? width_ : sum_width_, number, true, {}, {}, {}};
   h.held.resize(sequence_->relays.size());
   for (const leg& l : sequence_->legs)
     if (l.step != leg_step::gather)
@@ -228,6 +228,7 @@ SLIMPACK_DECL result<void> row_exchange::begin_hop(hop& h, buffer& out, buffer& 
 }
 
 SLIMPACK_DECL result<void> row_exchange::end_hop(hop& h) {
+  if (!std::exchange(h.is_open, false)) return success();
   for (const leg& l : sequence_->legs)
     if (l.step == leg_step::gather)
       if (result<void> posted = post_leg(h, l); !posted) return posted;

@@ -155,6 +155,7 @@ class row_exchange final : public sharing {
     row_use use{};
     std::size_t width{};   // bytes of a token
     std::size_t number{};  // from 1: what sharer k sends has made so many hops when it has come
+    bool is_open{};        // begun and not ended
     receives expected{};   // into `in`
     std::vector<buffer*> held{};  // of each relay, where this rank is a proxy: its strand
     std::map<std::pair<std::uint32_t, std::uint32_t>, receives> strands{};  // of a relay and a segment, into `held`
@@ -163,7 +164,7 @@ class row_exchange final : public sharing {
   /// Posts what goes to the next sharer and comes from the one before, in order of the sender; and before it the legs that this rank
   /// takes part in, up to those that cross. A proxy waits for what it hands on.
   result<void> begin_hop(hop& h, buffer& out, buffer& in, row_use use, std::size_t number);
-  /// Posts the other legs, and waits for what comes.
+  /// Posts the other legs, and waits for what comes; of one that is not open, nothing.
   result<void> end_hop(hop& h);
   result<void> post_leg(hop& h, const leg& l);
   [[nodiscard]] std::uint32_t own_replica() const noexcept { return sequence_->sharers[sequence_->self]; }
