@@ -101,7 +101,7 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   for (const row& r : rows)
     if (r.plan && lends(r.plan.value())) out << r.planner << ": " << lending_of(r.plan.value()) << ".\n";
   for (const row& r : rows)
-    if (const std::string relayed = r.plan ? relayed_text(s, r.plan.value()) : ""; !relayed.empty()) out << r.planner << ": " << relayed << ".\n";
+    if (const std::string relayed = r.plan ? relayed_text(s, r.layout, r.plan.value()) : ""; !relayed.empty()) out << r.planner << ": " << relayed << ".\n";
   const plan& first = rows.front().plan.value();
   print_memory(out, s, rows.front());
   out << "No plan on this layout is faster than " << time_of(first.lower_bound) << ".\n";

@@ -34,7 +34,7 @@ std::vector<std::int64_t> parcels_of(const plan& p, const merge& m) {
 
 }  // namespace
 
-std::string relayed_text(const setting& s, const plan& p) {
+std::string relayed_text(const setting& s, const shapes::layout& on, const plan& p) {
   if (!s.model || !s.device) return {};
   double keys = 0, widest = 0;  // bytes of a token, over all layers and tensor-parallel ranks; of one layer and rank
   for (int i = 0; i < s.model->layers; ++i) {
@@ -42,7 +42,7 @@ std::string relayed_text(const setting& s, const plan& p) {
     keys += one * p.shape.tensor;
     widest = std::max(widest, one / p.shape.context);
   }
-  const costs::recompute what = s.layout.recompute;
+  const costs::recompute what = on.recompute;
   const double rounds = what == costs::recompute::attention || what == costs::recompute::full ? 3 : 2;
   std::size_t sequences = 0, strands = 0, segments = 0;
   double across = 0, inside = 0;

@@ -4,6 +4,7 @@
 #include "setting.hpp"
 
 #include <slimpack/core/plan.hpp>
+#include <slimpack/shapes/layout.hpp>
 
 #include <string>
 
@@ -11,7 +12,7 @@ namespace cli {
 
 /// How many bytes proxies relay between nodes in a step, and how long the longest transfer takes; empty where there are none.
 /// Requires  a plan whose rows go round in rings, with a model and a GPU
-std::string relayed_text(const setting& s, const slimpack::plan& p);
+std::string relayed_text(const setting& s, const slimpack::shapes::layout& on, const slimpack::plan& p);
 
 }  // namespace cli
 

@@ -39,13 +39,13 @@ namespace slimpack::costs {
 ///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is there.
 ///           All of it `exposed` times, since compute waits (costs::slowdown)
 ///           A hop between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its latencies
-///           among them; a round takes at least what its other hops do, those between nodes that are not relayed, and those of a
-///           proxy inside its node, beside a strand
+///           among them, and no attention covers its legs inside nodes: proxies hand rows on before it and after it. A round
+///           takes at least what its other hops do, those between nodes that are not relayed, and those of a proxy inside its
+///           node, beside a strand
 /// Source    keep: derived; it hides as soon as the part before the row is long enough. Ring attention
 ///           (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries that travel
 ///           instead of a long prefix, Yang et al. (arXiv:2411.01783); what travels when is sharing::rotate's
-///           (executors/sharing.hpp). Relays: costs::relayed_transfer; that the legs inside a node are covered like the others
-///           is right for transports whose waits only order work, as over streams
+///           (executors/sharing.hpp). Relays: costs::relayed_transfer
 /// Units     tokens in, seconds out            Errors    none            Complexity  that of network
 class row_exchange {
  public:
@@ -103,7 +103,8 @@ class row_exchange {
     for (const round& r : of.rounds[p]) {
       const parcel& each = is_ring ? r.key : r.query;
       const hop rows = hop_of(each.rows * held);
-      all += (rows.latency * of.layers + std::max(seconds{}, rows.flow * of.layers - attention * (r.attention / sharers))) * (sharers - 1);
+      all += (rows.latency * of.layers + std::max(rows.bare * of.layers, rows.flow * of.layers - attention * (r.attention / sharers))) *
+             (sharers - 1);
       if (each.sums > 0) all += hop_of(each.sums * held).time * (of.layers * sharers);
     }
     return all * exposed_;
@@ -130,7 +131,8 @@ class row_exchange {
   struct hop {
     seconds latency;
     seconds flow;
-    seconds time;  // both
+    seconds time;    // both
+    seconds bare{};  // of the flow, what none covers in any case
   };
   [[nodiscard]] int abreast() const noexcept { return shape_.tensor * shape_.context; }
   [[nodiscard]] hop direct(const rank_group& between, bytes size) const {
@@ -147,7 +149,7 @@ class row_exchange {
     for (const relay& r : row.relays) {
       const auto strands = static_cast<int>(r.out.size());
       const relayed_transfer one = relayed_transfer::of(net_, size, strands, static_cast<int>(r.segments), abreast());
-      add({one.latency, one.flow(), one.time()});
+      add({one.latency, one.flow(), one.time(), one.inside * (2.0 * one.segments)});
       add(direct({2, 1, std::min(between.islands, 2)}, size * (1 + 1.0 / strands)));
     }
     return longest;
