@@ -64,7 +64,7 @@ class CommandLine(unittest.TestCase):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
-                       "recompute memory-table hop call-overhead layers reduction cost planner compare explain effort weight-gradients backward-cuts divide threads time-limit json trace timeline graph").split():
+                       "recompute memory-table hop call-overhead relay layers reduction cost planner compare explain effort weight-gradients backward-cuts divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -1080,6 +1080,41 @@ class CommandLine(unittest.TestCase):
         for given, exchanges in (("plain", set()), ("shares-rows", {"keep"}), ("queries", {"queries"}), ("packflow", {"keep"})):
             self.plans(*two, "--memory", "70000tokens", "--trainer", given, "--json", self.outputs / "p.json")
             self.assertEqual(exchanges, {merge["exchange"] for merge in json.loads((self.outputs / "p.json").read_text())["merges"]}, given)
+
+    def test_rows_are_relayed_between_nodes(self):
+        ring = ["--lengths", self.file("l.txt", "65536\n" + "4000\n" * 12), *MODEL, "--effort", "fast", "--recompute", "selective"]
+        def steps(*typed):
+            out = self.plans(*ring, *typed, "--explain", "--json", self.outputs / "p.json")
+            return out, json.loads((self.outputs / "p.json").read_text())
+        wide = ["--dp", "16", "--planner", "te_cp"]
+        plain, direct = steps(*wide)
+        self.assertNotIn("strands", plain)
+        self.assertFalse(any("relays" in merge for merge in direct["merges"]))
+        said, once = steps(*wide, "--relay", "proxies")
+        self.assertRegex(said, r"te_cp: rows of \d+ sequences cross between nodes in 8 strands of 1 segment: [\d.]+ \wi?B over adapters, [\d.]+ \wi?B more inside nodes; "
+                               r"keys and values of 4096 tokens take [\d.]+ us, over one adapter [\d.]+ us\.")
+        _, often = steps(*wide, "--relay", "proxies:8")
+        self.assertEqual([8], sorted({relay["segments"] for merge in often["merges"] for relay in merge["relays"]}))
+        print(f"ring of 16: {direct['step_time']} s, relayed {once['step_time']} s, in 8 segments {often['step_time']} s")
+        self.assertLess(once["step_time"], direct["step_time"])
+        self.assertLessEqual(often["step_time"], once["step_time"])
+        self.assertEqual(once["hash"], json.loads((self.plans("--from", self.outputs / "p.json", "--relay", "proxies", "--json", self.outputs / "q.json"),
+                                                   (self.outputs / "q.json").read_text())[1])["hash"])
+        for typed, said in ((["--dp", "8", "--planner", "te_cp"], "8 GPUs are on one node of 8, and nothing crosses: leave them out"),
+                            (["--dp", "16", "--planner", "llama_cp"], "llama_cp sends over an adapter of each replica already"),
+                            (["--dp", "16"], "te_cp, hybrid_dp and zeppelin; none of them is asked"),
+                            (["--dp", "2", "--pp", "8", "--planner", "zeppelin"], "choose a divisor below that")):
+            self.fails(2, [said], *ring, *typed, "--relay", "proxies")
+        for wrong in ("all", "proxies:0", "proxies:x", "proxies:5000"):
+            self.fails(2, [f"--relay '{wrong}' is not none, proxies, or proxies:N with N segments from 1 to 4096"], *ring, *wide, "--relay", wrong)
+        self.fails(2, ["--relay needs --cost transformer or profiled", "no links of a GPU"], "--lengths", self.file("l.txt", "65536\n"), "--cost",
+                   "quadratic:1e-6,4e-11,2,2.5,6e-5", "--hop", "2e-5", *wide, "--relay", "proxies")
+        gpu = json.loads((DATA / "gpus" / "h100.json").read_text())
+        for adapters, strands in ((4, 4), (2, 2)):
+            _, fewer = steps(*wide, "--gpu", self.file("gpu.json", json.dumps({**gpu, "adapters_per_node": adapters})), "--relay", "proxies")
+            self.assertEqual({strands}, {len(relay["out"]) for merge in fewer["merges"] for relay in merge["relays"]})
+        for adapters, said in ((3, "adapters_per_node is 3, expected a divisor of gpus_per_node, 8"), (1, "a node has one adapter, and nothing to spread over")):
+            self.fails(2, [said], *ring, *wide, "--gpu", self.file("gpu.json", json.dumps({**gpu, "adapters_per_node": adapters})), "--relay", "proxies")
 
     def test_a_layout_is_chosen_for_the_trainer(self):
         model = ["--lengths", self.file("l.txt", "".join(f"{300 + 711 * i % 9000}\n" for i in range(24))), *MODEL, "--auto", "--gpus", "8", "--effort", "fast", "--cost", "transformer"]

@@ -523,6 +523,41 @@ def check_origin(made, plan):
         claim(set(one) - {"content"} == {"option", "name", "hash"} and len(one["hash"]) == 16, "inputs have an option, a name and a hash")
 
 
+def legs_of(relays):
+    """(relay, strand, segment, step, from, to) in the order in which sharers post them: what was spread crosses while the next segment is spread."""
+    most = max((relay["segments"] for relay in relays), default=0)
+    for segment in range(most + 1):
+        for step, at in (("spread", segment), ("cross", segment - 1)):
+            for number, relay in enumerate(relays):
+                out, into = relay["out"], relay["in"]
+                for strand in range(1 if step == "spread" else 0, len(out) if 0 <= at < relay["segments"] else 0):
+                    yield number, strand, at, step, *((out[0], out[strand]) if step == "spread" else (out[strand], into[strand]))
+    for segment in range(most):
+        for number, relay in enumerate(relays):
+            for strand in range(1, len(relay["in"]) if segment < relay["segments"] else 0):
+                yield number, strand, segment, "gather", relay["in"][strand], relay["in"][0]
+
+
+def check_relays(merge):
+    """Rows that go round cross between nodes in strands: every leg has both parties, which share the sequence, and each strand gets there whole."""
+    relays, sharers, name = merge.get("relays", []), merge["replicas"], f"relays of sequence {merge['sequence']}"
+    claim(not relays or merge["exchange"] != "keep", f"{name} carry rows that go round")
+    claim(len({relay["out"][0] for relay in relays}) == len(relays), f"{name} are from a replica each")
+    for relay in relays:
+        out, into = relay["out"], relay["in"]
+        claim(len(out) == len(into), f"{name}: every leg has both parties, {len(out)} that send across and {len(into)} that hear")
+        claim(len(out) > 1 and relay["segments"] >= 1, f"{name} have two strands or more, in segments")
+        claim(len(set(out + into)) == 2 * len(out) and set(out + into) <= set(sharers), f"{name} are over sharers, each once")
+        claim(into[0] == sharers[(sharers.index(out[0]) + 1) % len(sharers)], f"{name} lead to the next of the ring")
+    held = {}  # (relay, strand, segment) -> who has it
+    for number, strand, segment, step, start, end in legs_of(relays):
+        at = held.setdefault((number, strand, segment), relays[number]["out"][0])
+        claim(at == start, f"{name}: replica {start} has strand {strand} when it sends it on ({step})")
+        held[number, strand, segment] = end
+    claim(all(at == relays[number]["in"][0] for (number, _, _), at in held.items()), f"{name} bring every strand to its end")
+    claim(len(held) == sum(len(relay["out"]) * relay["segments"] for relay in relays), f"{name} carry every strand")
+
+
 def replay(plan):
     claim(plan["format"] in ("slimpack-plan/1", "slimpack-plan/2"), "format is slimpack-plan/1 or /2")
     if plan["format"] == "slimpack-plan/2":
@@ -532,6 +567,7 @@ def replay(plan):
             claim(merge["exchange"] in ("keep", "queries", "ring"), f"exchange of sequence {merge['sequence']} is known")
             claim(merge["exchange"] == "keep" or None not in sum(merge["forward"] + merge["backward"], []),
                   f"rows of sequence {merge['sequence']} have a pack of each replica, unless keys and values are kept")
+            check_relays(merge)
             if merge["exchange"] == "ring":
                 claim(max(len(merge["forward"]), len(merge["backward"])) == 1, f"ring of sequence {merge['sequence']} is for one row")
     claim(len(plan["replicas"]) == plan["dp"], "one entry per replica")

@@ -102,6 +102,24 @@ class Replay(unittest.TestCase):
             self.assertGreaterEqual(made["efficiency"], efficiency, lengths)
             self.assertLessEqual(peak, cap, lengths)
 
+    def test_relays_have_both_parties_of_every_leg(self):
+        for planner, tensor, relay in itertools.product(["te_cp", "hybrid_dp", "zeppelin"], ["1", "2"], ["proxies", "proxies:4"]):
+            made = self.replays(["--lengths", str(DATA / "lengths" / "linux_source.txt"), *TRANSFORMER, "--planner", planner, "--batch", "64", "--max-context",
+                                 "262144", "--over-long", "truncate", "--dp", "16", "--tp", tensor, "--recompute", "selective", "--relay", relay])
+            relays = [one for merge in made["merges"] for one in merge.get("relays", [])]
+            self.assertTrue(relays or planner != "te_cp", planner)
+            for one in relays:
+                self.assertEqual(8 // int(tensor), len(one["out"]))
+        made = self.replays(["--lengths", str(DATA / "lengths" / "linux_source.txt"), *TRANSFORMER, "--planner", "te_cp", "--batch", "16", "--max-context",
+                             "65536", "--over-long", "truncate", "--dp", "16", "--recompute", "selective", "--relay", "proxies"])
+        merge = next(i for i, one in enumerate(made["merges"]) if "relays" in one)
+        for fault, said in ((lambda relay: relay["out"].pop(), "both parties"), (lambda relay: relay.update(segments=0), "in segments"),
+                            (lambda relay: relay["in"].reverse(), "next of the ring"), (lambda relay: relay["out"].__setitem__(1, relay["in"][1]), "each once")):
+            changed = json.loads(json.dumps(made))
+            fault(changed["merges"][merge]["relays"][0])
+            with self.assertRaisesRegex(replay.Wrong, said):
+                replay.replay(changed)
+
     def test_transformer_plans(self):
         for planner, vpp, recompute in itertools.product([*PLANNERS, "zeppelin"], [1, 2], ["none", "selective"]):
             made = self.replays(["--lengths", str(DATA / "lengths" / "azure_code_2023.txt"), *TRANSFORMER, "--planner", planner, "--batch",

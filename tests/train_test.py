@@ -100,6 +100,25 @@ class Train(unittest.TestCase):
                 with self.subTest(planner=planner, shape=shape):
                     self.assert_same_curve(expected, self.losses(*EXACT, "--planner", planner, *shape.split()))
 
+    def test_proxies_relay_rows_between_nodes(self):
+        expected = self.reference()
+        for planner, shape, ranks in (("te_cp", "--dp 4 --node-replicas 2 --relay proxies", 0), ("te_cp", "--dp 4 --pp 2 --node-replicas 2 --relay proxies:3", 0),
+                                      ("hybrid_dp", "--dp 8 --node-replicas 4 --relay proxies:2", 0), ("te_cp", "--dp 4 --node-replicas 2 --relay proxies:2", 4)):
+            with self.subTest(planner=planner, shape=shape, ranks=ranks):
+                if ranks and not MPIRUN:
+                    continue
+                plain, _ = self.trains(*EXACT, "--planner", planner, "--quantum", "4", *shape.split()[:2], *(["--pp", "2"] if "--pp" in shape else []))
+                rows, _ = self.trains(*EXACT, "--planner", planner, "--quantum", "4", *shape.split(), ranks=ranks)
+                self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
+                for row, direct in zip(rows, plain):
+                    self.assertEqual(row["predicted_exchanged_bytes"], row["exchanged_bytes"])
+                    self.assertGreaterEqual(float(row["exchanged_bytes"]), float(direct["exchanged_bytes"]))
+                self.assertGreater(sum(float(row["exchanged_bytes"]) for row in rows), sum(float(row["exchanged_bytes"]) for row in plain))
+        for planner, typed, said in (("te_cp", "--dp 4 --relay proxies", "--node-replicas from 2 to less than the 4"), ("te_cp", "--dp 2 --node-replicas 2", "is for --relay"),
+                                     ("megatron", "--dp 4 --relay proxies --node-replicas 2", "te_cp, hybrid_dp and zeppelin"),
+                                     ("te_cp", "--dp 4 --relay proxies:0 --node-replicas 2", "proxies:N with N segments from 1")):
+            self.fails(2, [said], *EXACT, "--planner", planner, *typed.split())
+
     def test_stages_lend_each_other_attention(self):
         expected = self.reference()
         for shape, ranks in (("--pp 2 --slices 4 --lending level", 0), ("--pp 4 --lending level", 0), ("--pp 2 --vpp 2 --slices 4 --lending pairs", 0),

@@ -1,6 +1,7 @@
 #include "explain.hpp"
 
 #include "memory_split.hpp"
+#include "relayed.hpp"
 #include "texts.hpp"
 
 #include <slimpack/core/lending/detail/lock_steps.hpp>
@@ -99,6 +100,8 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
          "imbalance: stages that are idle since another has more to do; waiting: all other idle time.\n";
   for (const row& r : rows)
     if (r.plan && lends(r.plan.value())) out << r.planner << ": " << lending_of(r.plan.value()) << ".\n";
+  for (const row& r : rows)
+    if (const std::string relayed = r.plan ? relayed_text(s, r.layout, r.plan.value()) : ""; !relayed.empty()) out << r.planner << ": " << relayed << ".\n";
   const plan& first = rows.front().plan.value();
   print_memory(out, s, rows.front());
   out << "No plan on this layout is faster than " << time_of(first.lower_bound) << ".\n";

@@ -1,9 +1,11 @@
 #include "idle_options.hpp"
 
+#include "planners.hpp"
 #include "texts.hpp"
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -26,6 +28,11 @@ void check_planners(const CLI::App& app, const options& o) {
   for (const char* const name : {"--slices", "--lending"})
     if (given(name) && !plans_with(o, "slimpipe"))
       throw bad_usage{std::string(name) + " is for the planner slimpipe, which is not asked: give --planner slimpipe, or leave it out"};
+  if (o.relay > 0) {
+    std::vector<std::string> planners = o.compare;
+    planners.push_back(o.planner);
+    if (const slimpack::result<void> used = check_relays(planners); !used) throw bad_usage{used.error().detail};
+  }
   // Other planners than these two put each sequence on one replica, by rules of their own.
   const bool divides = plans_with(o, "slimpack") || plans_with(o, "milp");
   for (const char* const name : {"--sharers", "--exchange", "--divide"})

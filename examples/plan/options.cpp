@@ -64,6 +64,8 @@ void check_zones(const options& o) {
   const bool compared = std::find(o.compare.begin(), o.compare.end(), "zeppelin") != o.compare.end();
   if (o.quadratic && (o.planner == "zeppelin" || compared))
     throw bad_usage{"the planner zeppelin needs --cost transformer or profiled; a quadratic cost knows no links of a GPU"};
+  if (o.quadratic && o.relay > 0)
+    throw bad_usage{"--relay needs --cost transformer or profiled; a quadratic cost knows no links of a GPU"};
 }
 
 /// What --cost says, and what each cost needs.
@@ -237,7 +239,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   app.set_version_flag("--version", "slimpack-plan " + std::to_string(SLIMPACK_VERSION_MAJOR) + "." +
                                         std::to_string(SLIMPACK_VERSION_MINOR) + "." + std::to_string(SLIMPACK_VERSION_PATCH),
                        "Print the version and exit");
-  std::string vocabulary = "last", lending = "none", runs_on = "packflow";
+  std::string vocabulary = "last", lending = "none", relay = "none", runs_on = "packflow";
   app.set_config("--config", "", "Read options from a file, TOML or INI: pp = 8; those typed here lead")->type_name("FILE");
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.add_option_function<std::string>(
@@ -355,6 +357,10 @@ std::variant<options, int> parse(int argc, char** argv) {
       "Attention that stages of slimpipe lend each other: none; pairs, whole slices from the most to the least loaded; level, to\n"
       "the mean [none]")
       ->check(CLI::IsMember({"none", "pairs", "level"}));
+  add(planning, "--relay", relay, "HOW",
+      "How rows that go round replicas cross between nodes, under te_cp, hybrid_dp and zeppelin: none, over the adapter of who sends\n"
+      "them; proxies, in parts over adapters of all replicas of the nodes that share them, one leg after the other; proxies:N,\n"
+      "in N segments, which follow each other through the legs [none]");
   add(planning, "--trainer", runs_on, "WHICH",
       "What the trainer can run: packflow, all of it; plain, nothing of it; or a list of shares-rows, queries, ring, chunks,\n"
       "weights-apart, spread-vocabulary, lends-attention, and of what backward computes again: attention, selective, full. Nothing else is\n"
@@ -479,6 +485,9 @@ std::variant<options, int> parse(int argc, char** argv) {
                      given(vocabulary_option)};
     for (const slimpack::attention_lending how : slimpack::all_attention_lending)
       if (lending == name_of(how)) o.lending = how;
+    const slimpack::result<std::uint32_t> segments = segments_named(relay);
+    if (!segments) throw bad_usage{segments.error().detail};
+    o.relay = segments.value();
     if (vocabulary == "spread") shape.vocabulary = slimpack::vocabulary::spread;
     resolve_layers(o, given(layers_option) ? std::optional(layers) : std::nullopt);
     resolve(o, *memory_option ? std::optional(memory) : std::nullopt,

@@ -73,6 +73,7 @@ struct options {
   std::vector<std::string> compare;
   int slices{0};                 ///< of a row of slimpipe; 0: as many as there are stages
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
+  std::uint32_t relay{0};        ///< segments in which proxies relay rows between nodes; 0: none do
   slimpack::solvers::search_budget effort{slimpack::solvers::search_budget::normal()};
   std::string effort_text;
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};

@@ -10,7 +10,13 @@
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -83,13 +89,45 @@ std::optional<exchange> exchange_of(const std::string& planner) {
   }).value_or(std::nullopt);
 }
 
+bool goes_round(const std::string& planner) {
+  const std::optional<exchange> by = exchange_of(planner);
+  return by && *by != exchange::keep;
+}
+
+result<std::uint32_t> segments_named(const std::string& text) {
+  const std::string proxies = "proxies";
+  if (text == "none") return std::uint32_t{0};
+  if (text == proxies) return std::uint32_t{1};
+  std::uint32_t segments{};
+  if (text.starts_with(proxies + ":")) {
+    const char* const end = text.data() + text.size();
+    const auto [at, status] = std::from_chars(text.data() + proxies.size() + 1, end, segments);
+    if (status == std::errc{} && at == end && segments >= 1 && segments <= most_segments) return segments;
+  }
+  return error{errc::invalid_input, "--relay '" + text + "' is not none, proxies, or proxies:N with N segments from 1 to " + std::to_string(most_segments)};
+}
+
+result<void> check_relays(std::span<const std::string> planners) {
+  if (std::any_of(planners.begin(), planners.end(), goes_round)) return success();
+  const bool kept = std::find(planners.begin(), planners.end(), "llama_cp") != planners.end();
+  return error{errc::invalid_input, std::string("--relay is for planners whose rows go round the replicas, te_cp, hybrid_dp and zeppelin; ") +
+                                        (kept ? "llama_cp sends over an adapter of each replica already" : "none of them is asked") +
+                                        ": give one of these, or leave it out"};
+}
+
 result<plan> plan_named(const request& asked, std::span<const tokens> lengths, const any_cost& any) {
   result<plan> made = std::visit(
       [&](const auto& cost) -> result<plan> {
         if (asked.planner == "milp") return plan_with_milp(asked, lengths, any);
         std::optional<result<plan>> baseline =
-            baselines::with_named(asked.planner, asked.shape, asked.context, [&](auto recipe) {
+            baselines::with_named(asked.planner, asked.shape, asked.context, [&](auto recipe) -> result<plan> {
               if constexpr (requires { recipe.solver.zone; }) recipe.solver.zone = asked.zone;
+              if constexpr (requires { recipe.solver.relays; }) {
+                if (recipe.solver.exchange != exchange::keep) {
+                  if (!asked.relays) return result<plan>(asked.relays.error());
+                  recipe.solver.relays = asked.relays.value();
+                }
+              }
               if constexpr (requires { recipe.solver.lending; }) recipe.solver.slices = asked.slices, recipe.solver.lending = asked.lending;
               return planner{asked.shape, recipe.slicer, cost, recipe.solver, recipe.schedule}(lengths, asked.stop);
             });

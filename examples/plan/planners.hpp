@@ -10,6 +10,7 @@
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
+#include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_budget.hpp>
@@ -44,6 +45,7 @@ struct request {
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
   slimpack::exchange_set exchanges{};  ///< that those may use
   slimpack::solvers::sharing_zones zone{};  ///< of zeppelin
+  slimpack::result<slimpack::solvers::relaying> relays{slimpack::solvers::relaying{}};  ///< of planners in rings; why there can be none
   bool by_estimates{};  ///< of slimpack's own plans: divide::estimated, else divide::searched
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans
   slimpack::backward_cuts cuts{slimpack::backward_cuts::any};  ///< of slimpack's own plans
@@ -57,6 +59,15 @@ bool cuts(const std::string& planner);
 
 /// By which exchange its replicas share every sequence that they share; none of others.
 std::optional<slimpack::exchange> exchange_of(const std::string& planner);
+
+/// Whether rows of that planner go round its replicas, so that relays can carry them between nodes.
+bool goes_round(const std::string& planner);
+
+/// The segments that --relay asks for: 0 of none, 1 of proxies, N of proxies:N.
+/// Errors    invalid_input: another text
+slimpack::result<std::uint32_t> segments_named(const std::string& text);
+/// Refuses --relay where no planner of these has rows that go round.
+slimpack::result<void> check_relays(std::span<const std::string> planners);
 
 /// Least time, before the reduction of gradients, of any plan that cuts no sequence: each crosses the pipeline and comes
 /// back as one piece.

@@ -53,7 +53,8 @@ void print_shared(std::ostream& out, const plan& p, bool verbose) {
     for (const merge& m : p.merges) {
       out << "shared    sequence " << m.sequence.value << " (" << p.lengths[m.sequence.value].value << " tokens) by replicas";
       for (const std::uint32_t r : m.replicas) out << " " << r;
-      out << ", in " << m.forward.size() << " rows forward and " << m.backward.size() << " backward\n";
+      out << ", in " << m.forward.size() << " rows forward and " << m.backward.size() << " backward"
+          << (m.relays.empty() ? "" : ", which proxies relay between nodes") << "\n";
     }
     return;
   }

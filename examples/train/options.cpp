@@ -94,11 +94,25 @@ void check(const options& o) {
   for (const auto& path : {o.json, o.trace, o.timeline, o.log, o.profile}) check_writable(path);
 }
 
+/// What --relay needs: a planner of rings, and nodes of several replicas.
+void check_relays(const options& o, bool gives_nodes) {
+  if (o.relays.segments == 0) {
+    if (gives_nodes) throw bad_usage{"--node-replicas is for --relay: give --relay proxies, or leave it out"};
+    return;
+  }
+  std::vector<std::string> planners = o.compare;
+  planners.push_back(o.planner);
+  if (const slimpack::result<void> used = cli::check_relays(planners); !used) throw bad_usage{used.error().detail};
+  if (o.relays.replicas_per_node < 2 || o.relays.replicas_per_node >= static_cast<std::uint32_t>(o.shape.replicas))
+    throw bad_usage{"--relay is between nodes of several replicas: give --node-replicas from 2 to less than the " + std::to_string(o.shape.replicas) +
+                    " of --dp"};
+}
+
 }  // namespace
 
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
-  std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", lending = "none", where = "last", divide = cli::dividers[0],
+  std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", lending = "none", relay = "none", where = "last", divide = cli::dividers[0],
               exchange = cli::exchanges[0], rows = "joined", reduction = "overlapped", memory;
   fs::path json, trace, timeline, log, held_out, profile;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
@@ -168,6 +182,10 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->delimiter(',')
       ->check(planner);
   add(planning, "--slices", o.slices, "N", "Slices of a row of slimpipe, a multiple of --pp where stages lend [as many as --pp]")->check(degree);
+  add(planning, "--relay", relay, "HOW",
+      "How rows that go round replicas cross between nodes, under te_cp, hybrid_dp and zeppelin: none; proxies, in parts over all\n"
+      "replicas of a node; proxies:N, in N segments [none]");
+  add(planning, "--node-replicas", o.relays.replicas_per_node, "N", "Replicas that --relay takes for those of one node [1]")->check(degree);
   add(planning, "--lending", lending, "HOW", "Attention that stages of slimpipe lend each other: none, pairs or level [none]")
       ->check(CLI::IsMember({"none", "pairs", "level"}));
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
@@ -244,6 +262,10 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (o.planner != "slimpipe" && std::find(o.compare.begin(), o.compare.end(), "slimpipe") == o.compare.end())
       for (const char* const name : {"--slices", "--lending"})
         if (app.get_option(name)->count() > 0) throw bad_usage{std::string(name) + " is for the planner slimpipe: give --planner slimpipe, or leave it out"};
+    const slimpack::result<std::uint32_t> segments = cli::segments_named(relay);
+    if (!segments) throw bad_usage{segments.error().detail};
+    o.relays.segments = segments.value();
+    check_relays(o, app.get_option("--node-replicas")->count() > 0);
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (*memory_option) o.shape.memory = cli::memory_of(memory);
     if (*reduction_option && o.cost_text != "measured")

@@ -10,6 +10,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/reduction.hpp>
 #include <slimpack/executors/joined/row_calls.hpp>
+#include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
@@ -48,6 +49,7 @@ struct options {
   std::vector<std::string> compare;
   int slices{0};             ///< of a row of slimpipe; 0: as many as there are stages
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
+  slimpack::solvers::relaying relays{};  ///< of planners in rings, between nodes of so many replicas
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
   slimpack::executors::row_calls rows{};  ///< how packs that hold parts of such sequences are run

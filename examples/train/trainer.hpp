@@ -248,6 +248,7 @@ class trainer {
             .effort = options_.effort,
             .most_sharers = options_.sharers,
             .exchanges = options_.exchanges,
+            .relays = options_.relays,
             .by_estimates = options_.by_estimates,
             .weights = options_.weights};
   }

@@ -22,6 +22,8 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/relays/legs.hpp>
+#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
@@ -53,6 +55,7 @@
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/placement.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/relayed_transfer.hpp>
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/profiled.hpp>
@@ -156,6 +159,7 @@
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/forward.hpp>

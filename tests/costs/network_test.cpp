@@ -56,6 +56,22 @@ TEST(Network, SharesTheAdaptersOfANode) {
   EXPECT_EQ(net.send_receive({2, 2, 2}, {100}), seconds{13});
 }
 
+// Four adapters for eight GPUs: a gather of 8 ranks of each of 2 nodes has 4 x 10 B/s, and each rank's all-to-all half of its adapter.
+// Two neighbours that send at the same time share an adapter, two with an adapter each do not.
+TEST(Network, SharesAdaptersBetweenNeighbours) {
+  costs::gpu few = device;
+  few.adapters_per_node = 4;
+  const network net(few);
+  EXPECT_EQ(net.all_gather({16, 2, 2}, {160}), seconds{4 + 150 / 40.0});
+  EXPECT_EQ(net.all_to_all({16, 2, 2}, {160}), seconds{4 + 80 * 2 / 10.0});
+  EXPECT_EQ(net.all_gather({8, 2, 2}, {160}), network(device).all_gather({8, 2, 2}, {160}));
+  EXPECT_EQ(net.send_receive({2, 2, 2}, {100}), seconds{13});
+  EXPECT_EQ(net.send_receive({2, 2, 2}, {100}, 2), seconds{23});
+  EXPECT_EQ(net.send_receive({2, 1, 1}, {100}, 2), seconds{2});
+  EXPECT_EQ(net.link_of({2, 2, 2}, 8).bandwidth, 5);
+  EXPECT_EQ(network(device).send_receive({2, 2, 2}, {100}, 8), seconds{13});
+}
+
 // A table of rings across nodes says nothing of an all-to-all there: 2 nodes of 4, half of 160 B leaves at 10 B/s.
 TEST(Network, TakesNoAllToAllAcrossNodesFromRings) {
   const network net = network::make(device, gathers(8, 4, 5)).value();

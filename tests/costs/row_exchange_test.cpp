@@ -108,6 +108,25 @@ TEST(RowExchange, IsQuickerInsideANode) {
   EXPECT_DOUBLE_EQ(waits({.replicas = 2}, pass::forward, exchange::ring), 2 * (0.125 + 2) - 1.8);
 }
 
+// Two nodes of two GPUs, and four replicas of both layers: keys and values of 12 / 4 tokens are 24 bytes. In two strands 12 bytes are
+// spread in 0.75 s, cross in 3 s, and are gathered in 0.75 s, after 2 x 0.125 + 0.25 s; over one adapter 0.25 + 6 s. Of 18 pairs of both
+// layers, 3.6 s, a quarter covers a hop, but never the legs inside nodes: many more pairs leave these, 2 x (0.5 + 1.5) s a round.
+TEST(RowExchange, CoversTheLegsOfARelayThatCross) {
+  const shape on{.replicas = 4};
+  const auto cost = costs::transformer::sheet(tests::tiny(), slow_gpu(), on).value();
+  const std::vector<std::uint32_t> all{0, 1, 2, 3};
+  const auto waits_with = [&](std::vector<relay> relays, std::int64_t end, std::vector<slice> mine) {
+    shared_row row{{0}, pass::forward, {0}, {end}, all, {0}, exchange::ring};
+    row.relays = relays;
+    return cost.exchange(row, mine, pass::forward, 0).value;
+  };
+  const std::vector<relay> both{{{1, 0}, {2, 3}, 1}, {{3, 2}, {0, 1}, 1}};
+  EXPECT_NEAR(waits_with({}, 12, head_and_tail), 3 * (2 * (0.25 + 6) - 1.8 / 2), 1e-12);
+  EXPECT_NEAR(waits_with(both, 12, head_and_tail), 3 * (2 * (0.5 + 4.5) - 1.8 / 2), 1e-12);
+  EXPECT_NEAR(waits_with({both[0]}, 12, head_and_tail), waits_with({}, 12, head_and_tail), 1e-12) << "one hop is not relayed";
+  EXPECT_NEAR(waits_with(both, 12, {{{0}, {1000}, {4}}}), 3 * 2 * (0.5 + 1.5), 1e-12);
+}
+
 TEST(RowExchange, IsHiddenByEnoughAttention) {
   costs::gpu fast = slow_gpu();
   fast.between = {{0.25}, 1e6};

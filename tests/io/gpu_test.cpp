@@ -80,6 +80,24 @@ TEST(GpuFile, MayKnowNothingOfLayers) {
             "layer_efficiency is 1.5, expected a number above 0 and at most 1");
 }
 
+TEST(GpuFile, MayHaveFewerAdaptersThanGpus) {
+  const scratch s;
+  auto fewer = nlohmann::json::parse(content_of(data("gpus/h100.json")));
+  const auto adapters = [&](int count) {
+    fewer["adapters_per_node"] = count;
+    const auto file = s.file("gpu.json", fewer.dump());
+    return read_gpu(file);
+  };
+  EXPECT_EQ(gpus::h100().adapters(), 8);
+  EXPECT_EQ(adapters(4).value().adapters(), 4);
+  std::stringstream file;
+  ASSERT_TRUE(slimpack::io::write_gpu(file, adapters(4).value()));
+  EXPECT_TRUE(slimpack::io::read_gpu(file, "gpu").value() == adapters(4).value());
+  for (const int wrong : {3, 16})
+    EXPECT_EQ(complaint(adapters(wrong), s.file("gpu.json", fewer.dump()), errc::invalid_input),
+              "adapters_per_node is " + std::to_string(wrong) + ", expected a divisor of gpus_per_node, 8, since neighbouring GPUs share an adapter");
+}
+
 TEST(GpuFile, ThatIsWrittenReadsBackTheSame) {
   for (slimpack::costs::gpu g : {gpus::a100(), gpus::h100(), gpus::h200(), gpus::b200()})
     for (const double layers : {g.layer_efficiency, 0.0}) {

@@ -511,6 +511,44 @@ TEST(PlanJson, KeepsRowsOfWhichAReplicaHasNothing) {
   EXPECT_EQ(read.hash, p.hash);
 }
 
+TEST(PlanJson, KeepsRelaysAndRefusesThoseThatCannotRun) {
+  plan p = sample(2, 1, false);
+  p.shape.replicas = 4;
+  p.replicas.resize(4, p.replicas.front());
+  p.merges = {{{1}, {0, 1, 2, 3}, {{{0}, {0}, {0}, {0}}}, {{{0}, {0}, {0}, {0}}}, exchange::ring}};
+  const std::uint64_t without = hash_of(p);
+  p.merges[0].relays = {{{1, 0}, {2, 3}, 2}, {{3, 2}, {0, 1}, 2}};
+  p.hash = hash_of(p);
+  EXPECT_NE(p.hash, without);
+  std::stringstream file;
+  ASSERT_TRUE(write_plan(file, p));
+  EXPECT_NE(file.str().find(R"("relays":[{"out":[1,0],"in":[2,3],"segments":2},{"out":[3,2],"in":[0,1],"segments":2}])"), std::string::npos) << file.str();
+  const json whole = json::parse(file.str());
+  const plan read = read_plan(file).value();
+  EXPECT_EQ(read.merges, p.merges);
+  EXPECT_EQ(read.hash, p.hash);
+  const auto refused = [&](const char* relays, const char* how = "ring") {
+    json changed = whole;
+    changed["merges"][0]["relays"] = json::parse(relays);
+    changed["merges"][0]["exchange"] = how;
+    std::stringstream in(changed.dump());
+    const result<plan> made = read_plan(in);
+    return made ? std::string("read") : made.error().detail;
+  };
+  const std::string start = "plan: merges[0].relays is an array, expected relays that the sharers can run: the sequence ";
+  EXPECT_EQ(refused(R"([{"out":[1],"in":[2,3],"segments":1}])"),
+            start + "has a relay from replica 1 with a leg that lacks a party, 1 replicas that send across and 2 that hear: name as many in `in` as in `out`");
+  EXPECT_EQ(refused(R"([{"out":[1],"in":[2],"segments":1}])"),
+            start + "has a relay from replica 1 of one strand, which is a transfer without proxies: leave it out");
+  EXPECT_EQ(refused(R"([{"out":[1,0],"in":[3,2],"segments":1}])"),
+            start + "has a relay from replica 1 to replica 3, but rows go round to replica 2: name that first in `in`");
+  EXPECT_EQ(refused(R"([{"out":[1,0],"in":[2,0],"segments":1}])"), start + "has a relay from replica 1 that names a replica twice: name each once");
+  EXPECT_EQ(refused(R"([{"out":[1,0],"in":[2,3],"segments":1},{"out":[1,0],"in":[2,3],"segments":1}])"),
+            start + "has two relays from replica 1: leave one out");
+  EXPECT_NE(refused(R"([{"out":[1,0],"in":[2,3],"segments":1}])", "keep").find("choose ring or queries, or no relays"), std::string::npos);
+  EXPECT_NE(refused(R"([{"out":[1,0],"in":[2,3],"segments":0}])").find("segments is 0, expected a whole number from 1 to 4096"), std::string::npos);
+}
+
 TEST(PlanJson, OfTheFirstFormatKeepsWhatReplicasShare) {
   plan p = sample(2, 1, false);
   p.merges = {{{1}, {0, 1}, {{{0}, {0}}, {{1}, {1}}}, {{{0}, {0}}, {{1}, {1}}}}};

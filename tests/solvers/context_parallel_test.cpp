@@ -29,7 +29,15 @@ std::vector<std::int64_t> sizes(const plan& p, std::size_t replica) {
   return found;
 }
 
+/// On nodes of two replicas.
+template <class Recipe>
+Recipe relayed(Recipe how) {
+  how.solver.relays = {.segments = 2, .replicas_per_node = 2};
+  return how;
+}
+
 TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
+  std::size_t relays = 0;
   for (std::uint64_t seed = 1; seed <= 60 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     testing::generator random(seed);
@@ -42,7 +50,8 @@ TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
     const tokens cap{random.once_in(2) ? 0 : longest.value + 64 * random.between(0, 40)};
     for (const auto& how : {baselines::te_cp(on, cap), baselines::llama_cp(on, cap), baselines::hybrid_dp(on, cap),
-                            baselines::zeppelin(on, cap), baselines::zeppelin(on, cap, {500, 2000, 2})}) {
+                            baselines::zeppelin(on, cap), baselines::zeppelin(on, cap, {500, 2000, 2}), relayed(baselines::te_cp(on, cap)),
+                            relayed(baselines::zeppelin(on, cap))}) {
       const result<plan> made = planned(on, how, lengths);
       ASSERT_TRUE(made) << made.error().detail;
       const testing::report laws = testing::plan_laws(made.value(), cost);
@@ -53,6 +62,8 @@ TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
       for (const merge& m : made.value().merges) {
         EXPECT_EQ(m.exchange, how.solver.exchange);
         EXPECT_EQ(m.forward.size(), 1u);
+        EXPECT_TRUE(how.solver.relays.segments > 0 || m.relays.empty());
+        relays += m.relays.size();
         const auto sharers = static_cast<std::int64_t>(m.replicas.size());
         EXPECT_TRUE(how.solver.groups != solvers::sharing_groups::power_of_two ||
                     (sharers & (sharers - 1)) == 0 ||
@@ -61,6 +72,14 @@ TEST(ContextParallel, PlansKeepTheLawsAndTheCap) {
       }
     }
   }
+  EXPECT_GT(relays, 100u);
+}
+
+TEST(ContextParallel, RelaysNothingThatIsKept) {
+  const shape on{.stages = 1, .replicas = 4, .quantum = {64}};
+  const result<plan> made = planned(on, relayed(baselines::llama_cp(on)), {{1024}});
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().detail.find("relays spread nothing: leave them out, or choose exchange::ring"), std::string::npos) << made.error().detail;
 }
 
 /// Two replicas of two stages: the long sequence in halves, each a piece of its front and one of its back.

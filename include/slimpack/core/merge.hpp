@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_CORE_MERGE_HPP
 #define SLIMPACK_CORE_MERGE_HPP
 
+#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <cstdint>
@@ -44,6 +45,7 @@ struct merge {
   std::vector<std::vector<pack_id>> forward;
   std::vector<std::vector<pack_id>> backward;
   slimpack::exchange exchange{slimpack::exchange::keep};
+  std::vector<relay> relays{};  ///< of rows that go round, where they cross from node to node; others cross in one leg
 
   [[nodiscard]] std::vector<std::vector<pack_id>>& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const std::vector<std::vector<pack_id>>& of(pass p) const noexcept {

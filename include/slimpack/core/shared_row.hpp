@@ -2,6 +2,7 @@
 #define SLIMPACK_CORE_SHARED_ROW_HPP
 
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/slice.hpp>
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct shared_row {
                     ///< and values until they run backward. With those of rows next to it of which this replica has none:
                     ///< forward of those before, backward of those after
   tokens sent{};    ///< of the row, run by this replica, once for each other sharer that keeps them
+  std::span<const relay> relays{};  ///< of the merge, where rows go round
 };
 
 }  // namespace slimpack

@@ -247,7 +247,7 @@ class transformer {
         states_(slimpack::detail::stage_states::of(model_, on, layers_, rule, routing)) {
     const network net(device_);
     message_token_ = 2.0 * static_cast<double>(model_.hidden) / (on.tensor * on.context);
-    for (int r = 0; r < on.stages; ++r) links_.push_back(net.link_of(net.place().boundary(on, r)));
+    for (int r = 0; r < on.stages; ++r) links_.push_back(net.link_of(net.place().boundary(on, r), on.tensor * on.context));
     if (on.vocabulary == vocabulary::spread) to_last_ = wires_to_last(net);
   }
 
@@ -261,7 +261,7 @@ class transformer {
     std::array<int, 2> messages{};  // inside a node, and between nodes
     const auto kind = [&](int r) -> int& { return messages[net.place().to_last(shape_, r).nodes > 1 ? 1 : 0]; };
     for (int r = 0; r + 1 < shape_.stages; ++r) ++kind(r);
-    for (int r = 0; r + 1 < shape_.stages; ++r) wires.push_back({net.link_of(net.place().to_last(shape_, r)), kind(r)});
+    for (int r = 0; r + 1 < shape_.stages; ++r) wires.push_back({net.link_of(net.place().to_last(shape_, r), shape_.tensor * shape_.context), kind(r)});
     return wires;
   }
 

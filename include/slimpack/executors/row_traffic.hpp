@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 #include <slimpack/executors/row_format.hpp>
 
@@ -27,7 +28,7 @@ struct row_traffic {
 ///           before that sharer's last token; backward: to each owner, the gradients of those of its tokens of the row
 ///           that come before this rank's last token. So at most m (m - 1) messages a row, layer and pass of m sharers.
 ///           Where rows go round: in each layer rows of all parcels but the next sharer's, m - 1 messages, and sums of
-///           all, m messages
+///           all, m messages; where a relay carries them, the legs that the rank sends instead, its own and a proxy's
 /// Shapes    chunks: the format of each chunk of the rank's stage
 /// Requires  as stage plans are: rank = replica * stages + stage
 /// Errors    invalid_input: a rank that the plan has not, rows that do not tile their sequence
@@ -55,12 +56,25 @@ struct row_traffic {
               to[row.owner[i]] += row.others[i].length.value;
             for (const std::int64_t n : to) add(n, f.kept(way));
           }
-          for (std::size_t k = 0; k < row.parcels.size(); ++k) {
-            std::int64_t held = 0;
-            for (const slice& one : row.parcels[k]) held += one.length.value;
+          for (std::size_t hop = 1; hop <= row.parcels.size(); ++hop) {
             const parcel_format& round = f.going_round(s.exchange, way);
-            if (k != (s.self + 1) % s.sharers.size()) add(held, round.rows);
-            add(held, round.sums);
+            const auto add_both = [&](std::int64_t tokens_sent) {
+              if (hop < row.parcels.size()) add(tokens_sent, round.rows);
+              add(tokens_sent, round.sums);
+            };
+            const auto held_by = [&](std::size_t k) {
+              std::int64_t held = 0;
+              for (const slice& one : row.parcels[s.owner_in(k, hop - 1)]) held += one.length.value;
+              return held;
+            };
+            const std::uint32_t own = s.sharers[s.self];
+            if (!s.relays_from(own)) add_both(held_by(s.self));
+            for (const leg& l : s.legs) {
+              if (l.from != own) continue;
+              const relay& r = s.relays[l.relay];
+              const leg_rows rows = rows_of(l, r, held_by(s.place_of(r.out.front())));
+              add_both(rows.end - rows.begin);
+            }
           }
         }
   return sum;

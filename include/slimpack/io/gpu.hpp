@@ -33,10 +33,12 @@ namespace detail {
                                  "inside",        "between"};
   const json_place::keys known{"memory_bytes",  "peak_bf16_flops", "memory_bandwidth",     "multiprocessors",
                                "gpus_per_node", "gemm_efficiency", "attention_efficiency", "backward_attention_ratio",
-                               "inside",        "between",         "layer_efficiency"};
+                               "inside",        "between",         "layer_efficiency",     "adapters_per_node"};
   source.must_only_have(known);
   std::string all;
   if (const std::optional<json_place> layers = source.find({"layer_efficiency"})) all = "layer_efficiency: " + layers->text();
+  if (const std::optional<json_place> adapters = source.find({"adapters_per_node"}))
+    all += (all.empty() ? "" : "; ") + std::string("adapters_per_node: ") + adapters->text();
   for (const char* figure : figures)
     all += (all.empty() ? "" : "; ") + std::string(figure) + ": " + source[figure].text();
   return all;
@@ -45,7 +47,7 @@ namespace detail {
 [[nodiscard]] inline costs::gpu gpu_of(const json_place& file) {
   file.must_only_have({"name", "memory_bytes", "peak_bf16_flops", "memory_bandwidth", "multiprocessors",
                        "gpus_per_node", "gemm_efficiency", "attention_efficiency", "backward_attention_ratio", "inside",
-                       "between", "source", "layer_efficiency"});
+                       "between", "source", "layer_efficiency", "adapters_per_node"});
   costs::gpu g;
   g.name = file["name"].text();
   g.memory = {file["memory_bytes"].positive(1e15)};
@@ -53,6 +55,11 @@ namespace detail {
   g.memory_bandwidth = file["memory_bandwidth"].positive(1e15);
   g.multiprocessors = file["multiprocessors"].integer<int>(1, 1'000'000);
   g.gpus_per_node = file["gpus_per_node"].integer<int>(1, 1'000'000);
+  if (const std::optional<json_place> adapters = file.find({"adapters_per_node"})) {
+    g.adapters_per_node = adapters->integer<int>(1, 1'000'000);
+    if (g.gpus_per_node % g.adapters_per_node != 0)
+      adapters->expected("a divisor of gpus_per_node, " + std::to_string(g.gpus_per_node) + ", since neighbouring GPUs share an adapter");
+  }
   g.gemm_efficiency = file["gemm_efficiency"].positive(1);
   g.attention_efficiency = file["attention_efficiency"].positive(1);
   g.backward_attention_ratio = file["backward_attention_ratio"].positive(100);
@@ -68,7 +75,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads a GPU and its node from a JSON file. All keys must be there but layer_efficiency, and no others:
+/// Reads a GPU and its node from a JSON file. All keys must be there but layer_efficiency and adapters_per_node, and no others:
 ///
 ///   name                      text, for reports
 ///   memory_bytes              of one GPU
@@ -76,12 +83,14 @@ namespace detail {
 ///   memory_bandwidth          bytes per second
 ///   multiprocessors           count
 ///   gpus_per_node             count
+///   adapters_per_node         count of network adapters, a divisor of gpus_per_node: neighbouring GPUs share one; without it, one for
+///                             each GPU
 ///   gemm_efficiency           0 to 1: share of the peak that large products reach
 ///   attention_efficiency      0 to 1: share of the peak that causal attention of long slices reaches, forward
 ///   backward_attention_ratio  time of attention backward over forward
 ///   layer_efficiency          0 to 1: share of the peak that the products of layers reach, one after the other; without it,
 ///                             what costs::gpu::in_layers says
-///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes; bytes per second
+///   inside, between           {"latency_s", "bandwidth"} between GPUs of a node, of two nodes over one adapter; bytes per second
 ///   source                    where the figures come from: a text, or an object with a text for each key but name
 ///
 /// `name` opens every message.
@@ -105,6 +114,7 @@ namespace detail {
   json.open('{').field("name", std::string_view{g.name}).field("memory_bytes", g.memory.value);
   json.field("peak_bf16_flops", g.peak_bf16_flops).field("memory_bandwidth", g.memory_bandwidth);
   json.field("multiprocessors", g.multiprocessors).field("gpus_per_node", g.gpus_per_node);
+  if (g.adapters_per_node > 0) json.field("adapters_per_node", g.adapters_per_node);
   json.field("gemm_efficiency", g.gemm_efficiency).field("attention_efficiency", g.attention_efficiency);
   json.field("backward_attention_ratio", g.backward_attention_ratio);
   if (g.layer_efficiency > 0) json.field("layer_efficiency", g.layer_efficiency);

@@ -6,6 +6,8 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/relays/detail/relay_fault.hpp>
+#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/io/detail/json_in.hpp>
 #include <slimpack/io/detail/open.hpp>
@@ -34,7 +36,8 @@
 ///           model flops utilisation, an origin, or is written with its rank time; 2 has more fields:
 ///             "transfers": "start"   the rule that gives the order of all transfers (simulators/transfer_order.hpp)
 ///             "merges": [{"sequence": 0, "exchange": "keep" | "queries" | "ring", ...}], in whose rows null stands for a
-///             replica that has no tokens of the row
+///             replica that has no tokens of the row; with "relays": [{"out": [3, 0], "in": [4, 5], "segments": 1}, ...] where rows that
+///             go round cross between nodes over proxies (core/relays/relay.hpp); their legs have the order of core/relays/legs.hpp
 ///             "layers": [9, 9, 9, 5]   of the model on each part, where they were chosen
 ///             "ep": 8   expert-parallel ranks, where there are more than one
 ///             "vocabulary": "spread"   over the stages; packs then have the times of their calls on each stage, forward "embed",
@@ -86,11 +89,24 @@ namespace detail {
   place.expected("\"keep\", \"queries\" or \"ring\"");
 }
 
+/// Of a merge.
+[[nodiscard]] inline relay relay_in(const json_place& place, const plan& p) {
+  place.must_only_have({"out", "in", "segments"});
+  relay r;
+  for (const auto& [name, side] : {std::pair("out", &r.out), std::pair("in", &r.in)}) {
+    const json_place replicas = place[name];
+    for (std::size_t k = 0; k < replicas.size(); ++k)
+      side->push_back(replicas.at(k).integer<std::uint32_t>(0, static_cast<std::int64_t>(p.replicas.size()) - 1));
+  }
+  r.segments = place["segments"].integer<std::uint32_t>(1, most_segments);
+  return r;
+}
+
 /// A merge whose rows name packs of the plan's replicas. Coverage and order are the planner's.
 [[nodiscard]] inline merge merge_in(const json_place& place, const plan& p, bool says_exchange) {
   merge m;
   if (says_exchange) {
-    place.must_only_have({"sequence", "exchange", "replicas", "forward", "backward"});
+    place.must_only_have({"sequence", "exchange", "replicas", "forward", "backward", "relays"});
     m.exchange = exchange_in(place["exchange"]);
   } else {
     place.must_only_have({"sequence", "replicas", "forward", "backward"});
@@ -116,6 +132,12 @@ namespace detail {
         packs.push_back({row.at(j).integer<std::uint32_t>(0, static_cast<std::int64_t>(count) - 1)});
       }
     }
+  }
+  if (!says_exchange) return m;
+  if (const std::optional<json_place> relays = place.find({"relays"})) {
+    for (std::size_t k = 0; k < relays->size(); ++k) m.relays.push_back(relay_in(relays->at(k), p));
+    if (const std::optional<std::string> fault = slimpack::detail::relay_fault(m))
+      relays->expected("relays that the sharers can run: the sequence " + *fault);
   }
   return m;
 }

@@ -122,7 +122,15 @@ class timeline_writer {
           list(row, [](pack_id pack) { return pack == merge::none ? std::int64_t{-1} : std::int64_t{pack.value}; });
         json_.close(']');
       }
-      json_.close(']').close('}');
+      json_.close(']');
+      if (!m.relays.empty()) json_.key("relays").open('[');
+      for (const relay& r : m.relays) {
+        json_.open('[');
+        for (const std::vector<std::uint32_t>* const side : {&r.out, &r.in}) list(*side, [](std::uint32_t replica) { return replica; });
+        json_.value(r.segments).close(']');
+      }
+      if (!m.relays.empty()) json_.close(']');
+      json_.close('}');
     }
     json_.close(']').key("replicas").open('[');
     simulators::plan_graphs graphs(p);

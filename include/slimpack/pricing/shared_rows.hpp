@@ -58,7 +58,7 @@ class rows_of_merges {
         const std::size_t first = rows.size();
         tokens waiting{};  // of the others in rows without own tokens, until the next own row forward
         for (std::size_t r = 0; r < m.of(p).size(); ++r) {
-          shared_row row{m.sequence, p, m.of(p)[r][place], {}, m.replicas, {}, m.exchange};
+          shared_row row{m.sequence, p, m.of(p)[r][place], {}, m.replicas, {}, m.exchange, {}, {}, m.relays};
           for (const auto& [k, s] : slices_[i][p].of(r)) {
             row.begin = row.end > tokens{} ? std::min(row.begin, s.begin) : s.begin;
             row.end = std::max(row.end, s.end());

@@ -6,6 +6,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/report.hpp>
@@ -45,6 +46,8 @@ inline bool check_merge(report& r, std::span<const tokens> lengths, std::span<co
                m.replicas.back() < replicas.size();
   r.check(1, sound, "a merge names a sequence and two or more replicas in ascending order", "sequence", id);
   if (!sound) return false;
+  const std::optional<std::string> fault = slimpack::detail::relay_fault(m);
+  r.check(3, !fault, "relays are between sharers that rows go round", "sequence", id, fault.value_or(""));
   for (const pass p : passes) {
     std::vector<std::vector<slice>> rows(m.of(p).size());
     for (std::size_t k = 0; k < m.replicas.size(); ++k) {

@@ -68,6 +68,8 @@ SLIMPACK_DECL std::uint64_t hash_of(const plan& p) noexcept {
     h.add(m.sequence.value);
     if (m.exchange != exchange::keep) h.add(name_of(m.exchange));
     add_all(m.replicas);
+    if (!m.relays.empty()) h.add(std::string_view{"relays"}), h.add(std::uint64_t{m.relays.size()});
+    for (const relay& r : m.relays) add_all(r.out), add_all(r.in), h.add(r.segments);
     for (const pass direction : {pass::forward, pass::backward}) {
       h.add(std::uint64_t{m.of(direction).size()});
       for (const std::vector<pack_id>& row : m.of(direction))

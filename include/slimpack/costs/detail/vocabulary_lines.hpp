@@ -75,7 +75,7 @@ namespace slimpack::detail {
       for (int r = 0; r + 1 < on.stages; ++r) {
         const costs::rank_group ends = net.place().to_last(on, r);
         const int beside = ends.nodes > 1 ? across : on.stages - 1 - across;
-        most = std::max(most, net.send_receive(ends, bytes{vocabulary_bytes(what, row, on) * static_cast<double>(n.value) * beside}));
+        most = std::max(most, net.send_receive(ends, bytes{vocabulary_bytes(what, row, on) * static_cast<double>(n.value) * beside}, on.tensor * on.context));
       }
       return most;
     });

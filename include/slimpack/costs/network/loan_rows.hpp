@@ -47,7 +47,7 @@ class loan_rows {
   [[nodiscard]] loan_messages operator()(const loan& l, int part) const {
     const rows& of = parts_[static_cast<std::size_t>(part)];
     const rank_group between = net_.place().stages(shape_, static_cast<int>(l.lender.stage), static_cast<int>(l.helper.stage));
-    const auto wire = [&](double sent) { return net_.send_receive(between, bytes{sent}) * exposed_; };
+    const auto wire = [&](double sent) { return net_.send_receive(between, bytes{sent}, shape_.tensor * shape_.context) * exposed_; };
     const auto n = static_cast<double>(l.queries.length.value), m = static_cast<double>(l.context.length.value);
     const loan_messages forward{of.layers, wire(of.key * m), wire(of.query * n), wire((of.output + of.sum) * n)};
     if (l.pass() == pass::forward) return forward;

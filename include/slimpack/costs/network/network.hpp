@@ -35,8 +35,8 @@ namespace slimpack::costs {
 ///      Across nodes it takes at least what the ranks of one node would take;
 ///   3. the links of costs::gpu: t = latency + bytes on the wire / bandwidth. Across nodes the latency is a tree's,
 ///      ceil(log2 nodes) between and one inside; rings go through all nodes, so k ranks of a node share its adapters,
-///      one each, as long as the links inside keep up: bandwidth = min(inside, k between). A message, and each message
-///      of an all-to-all, uses one adapter.
+///      one each as long as there are so many, and as long as the links inside keep up: bandwidth = min(inside, k between).
+///      A message, and each message of an all-to-all, uses one adapter; GPUs that share one share its bandwidth.
 ///
 /// Source    alpha-beta model; ring volumes of NCCL (costs::collective); 2 and the sums over nodes are derived
 /// Units     bytes as NCCL's tests count them in, seconds out
@@ -75,12 +75,14 @@ class network {
   [[nodiscard]] bool uses(const collective_sample& s) const { return used_.contains(key_of(s)); }
   [[nodiscard]] const gpu& device() const noexcept { return device_; }
   [[nodiscard]] const placement& place() const noexcept { return place_; }
-  [[nodiscard]] const link& link_of(const rank_group& group) const noexcept {
-    return group.nodes > 1 ? device_.between : device_.inside;
+  /// abreast: so many neighbouring ranks send at the same time, and share adapters where a node has fewer than GPUs
+  [[nodiscard]] link link_of(const rank_group& group, int abreast = 1) const noexcept {
+    if (group.nodes < 2) return device_.inside;
+    return {device_.between.latency, device_.between.bandwidth / crowd(abreast)};
   }
 
-  [[nodiscard]] seconds send_receive(const rank_group& group, bytes message) const {
-    return time(collective::send_receive, group, message);
+  [[nodiscard]] seconds send_receive(const rank_group& group, bytes message, int abreast = 1) const {
+    return time(collective::send_receive, group, group.nodes < 2 ? message : message * crowd(abreast));
   }
   [[nodiscard]] seconds all_reduce(const rank_group& group, bytes buffer) const {
     return time(collective::all_reduce, group, buffer);
@@ -96,7 +98,8 @@ class network {
   [[nodiscard]] seconds all_to_all(const rank_group& group, bytes sent, double between = 1) const {
     if (group.nodes < 2 || between >= 1) return time(collective::all_to_all, group, sent);
     const double on_a_node = static_cast<double>(group.ranks) / group.nodes;
-    return crossing(group, sent.value * (on_a_node - 1) / on_a_node, sent.value * between * (group.nodes - 1.0) / group.nodes);
+    const double shared = on_a_node / adapters_of(on_a_node);
+    return crossing(group, sent.value * (on_a_node - 1) / on_a_node, sent.value * between * (group.nodes - 1.0) / group.nodes * shared);
   }
   [[nodiscard]] seconds time(collective op, const rank_group& group, bytes size) const {
     return answered(op, group, size).time;
@@ -197,8 +200,18 @@ class network {
     if (group.nodes == 1) return {inside.latency.value + wire / inside.bandwidth};
     if (op == collective::send_receive) return {latency_of(group) + wire / between.bandwidth};
     if (op == collective::all_to_all)
-      return crossing(group, size.value * (on_a_node - 1) / ranks, size.value * (ranks - on_a_node) / ranks);
-    return {latency_of(group) + wire / std::min(inside.bandwidth, on_a_node * between.bandwidth)};
+      return crossing(group, size.value * (on_a_node - 1) / ranks, size.value * (ranks - on_a_node) / ranks * (on_a_node / adapters_of(on_a_node)));
+    return {latency_of(group) + wire / std::min(inside.bandwidth, adapters_of(on_a_node) * between.bandwidth)};
+  }
+  /// Adapters that ranks of a node have between them: one each, as long as there are so many.
+  [[nodiscard]] double adapters_of(double on_a_node) const noexcept {
+    return std::min(on_a_node, static_cast<double>(device_.adapters()));
+  }
+  /// How many of so many neighbouring GPUs share an adapter.
+  [[nodiscard]] double crowd(int abreast) const noexcept {
+    const int of_one = device_.gpus_per_node / device_.adapters();
+    const int used = std::max(1, std::min((abreast + of_one - 1) / of_one, device_.adapters()));
+    return std::max(1.0, static_cast<double>(std::min(abreast, device_.gpus_per_node)) / used);
   }
   /// Of a group on several nodes.
   [[nodiscard]] double latency_of(const rank_group& group) const {

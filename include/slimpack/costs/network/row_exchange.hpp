@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
@@ -12,9 +13,11 @@
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
 #include <slimpack/costs/network/rank_group.hpp>
+#include <slimpack/costs/network/relayed_transfer.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -35,10 +38,14 @@ namespace slimpack::costs {
 ///                    of outputs, and sums of 4 q n, gradients of queries
 ///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is there.
 ///           All of it `exposed` times, since compute waits (costs::slowdown)
+///           A hop between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its latencies
+///           among them, and no attention covers its legs inside nodes: proxies hand rows on before it and after it. A round
+///           takes at least what its other hops do, those between nodes that are not relayed, and those of a proxy inside its
+///           node, beside a strand
 /// Source    keep: derived; it hides as soon as the part before the row is long enough. Ring attention
 ///           (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries that travel
 ///           instead of a long prefix, Yang et al. (arXiv:2411.01783); what travels when is sharing::rotate's
-///           (executors/sharing.hpp)
+///           (executors/sharing.hpp). Relays: costs::relayed_transfer
 /// Units     tokens in, seconds out            Errors    none            Complexity  that of network
 class row_exchange {
  public:
@@ -78,24 +85,27 @@ class row_exchange {
     const layers_of_part& of = parts_[static_cast<std::size_t>(part)];
     const auto sharers = static_cast<double>(row.sharers.size());
     const rank_group between = net_.place().between(shape_, row.sharers, part % shape_.stages);
-    const seconds latency = net_.send_receive(between, {});
     if (row.exchange == exchange::keep) {
       const auto most = static_cast<double>(std::max(row.others, row.sent).value);
       if (most == 0) return {};
-      const seconds flow = net_.send_receive(between, {of.kept[p] * most}) - latency;
+      const hop one = direct(between, {of.kept[p] * most});
+      const seconds latency = one.latency, flow = one.flow;
       const double share = own * static_cast<double>(row.begin.value) / pairs;  // of the attention, to what lies before
       const seconds before = attention * (share * of.rounds[p].front().attention);
       return std::max(seconds{}, (latency * (sharers - 1) + flow) * of.layers - before) * exposed_;
     }
     const bool is_ring = row.exchange == exchange::ring;
     const double held = is_ring ? static_cast<double>(row.end.value) / sharers : own;  // tokens of a parcel
+    const bool is_relayed = !row.relays.empty() && between.nodes > 1;
+    const bool has_direct = is_relayed && crosses_directly(row, part % shape_.stages);
+    const auto hop_of = [&](double size) { return is_relayed ? relayed(row, between, has_direct, {size}) : direct(between, {size}); };
     seconds all{};
     for (const round& r : of.rounds[p]) {
       const parcel& each = is_ring ? r.key : r.query;
-      const seconds rows = net_.send_receive(between, {each.rows * held}) - latency;
-      const seconds sums = net_.send_receive(between, {each.sums * held});
-      all += (latency * of.layers + std::max(seconds{}, rows * of.layers - attention * (r.attention / sharers))) * (sharers - 1);
-      if (each.sums > 0) all += sums * (of.layers * sharers);
+      const hop rows = hop_of(each.rows * held);
+      all += (rows.latency * of.layers + std::max(rows.bare * of.layers, rows.flow * of.layers - attention * (r.attention / sharers))) *
+             (sharers - 1);
+      if (each.sums > 0) all += hop_of(each.sums * held).time * (of.layers * sharers);
     }
     return all * exposed_;
   }
@@ -117,6 +127,44 @@ class row_exchange {
     double attention{};  // that runs with it, of the pass's
     friend constexpr bool operator==(const round&, const round&) = default;
   };
+  /// A round of transfers between neighbours, and which part of it no attention covers.
+  struct hop {
+    seconds latency;
+    seconds flow;
+    seconds time;    // both
+    seconds bare{};  // of the flow, what none covers in any case
+  };
+  [[nodiscard]] int abreast() const noexcept { return shape_.tensor * shape_.context; }
+  [[nodiscard]] hop direct(const rank_group& between, bytes size) const {
+    const seconds latency = net_.send_receive(between, {});
+    const seconds time = net_.send_receive(between, size, abreast());
+    return {latency, time - latency, time};
+  }
+  /// The longest of those that go round at the same time.
+  [[nodiscard]] hop relayed(const shared_row& row, const rank_group& between, bool has_direct, bytes size) const {
+    hop longest = has_direct ? direct(between, size) : hop{};
+    const auto add = [&](const hop& one) {
+      if (one.time > longest.time) longest = one;
+    };
+    for (const relay& r : row.relays) {
+      const auto strands = static_cast<int>(r.out.size());
+      const relayed_transfer one = relayed_transfer::of(net_, size, strands, static_cast<int>(r.segments), abreast());
+      add({one.latency, one.flow(), one.time(), one.inside * (2.0 * one.segments)});
+      add(direct({2, 1, std::min(between.islands, 2)}, size * (1 + 1.0 / strands)));
+    }
+    return longest;
+  }
+  /// Whether some hop of the ring leaves its node without a relay.            Complexity  O(sharers * relays)
+  [[nodiscard]] bool crosses_directly(const shared_row& row, int stage) const {
+    for (std::size_t k = 0; k < row.sharers.size(); ++k) {
+      const std::uint32_t from = row.sharers[k], to = row.sharers[(k + 1) % row.sharers.size()];
+      const auto is_of_it = [&](const relay& r) { return r.out.front() == from; };
+      const std::uint32_t both[]{std::min(from, to), std::max(from, to)};
+      if (net_.place().between(shape_, both, stage).nodes > 1 && std::none_of(row.relays.begin(), row.relays.end(), is_of_it)) return true;
+    }
+    return false;
+  }
+
   struct layers_of_part {
     double layers{};
     by_pass<double> kept;  // bytes of a token's keys and values in a layer, or of their gradients

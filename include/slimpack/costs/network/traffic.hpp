@@ -101,7 +101,7 @@ class traffic {
       const seconds gathered = net_.all_gather(context_, own * ranks);
       return {slowed(p == pass::forward ? gathered : gathered + net_.reduce_scatter(context_, own * ranks)), {}};
     }
-    const seconds hop = net_.send_receive(neighbours(), p == pass::forward ? own : own * 2);
+    const seconds hop = net_.send_receive(neighbours(), p == pass::forward ? own : own * 2, shape_.tensor);
     const seconds covered = std::min(hop, attention * (1.0 / ranks));
     return {slowed(hop - covered) * (ranks - 1.0), covered * (ranks - 1.0)};
   }
@@ -131,7 +131,7 @@ class traffic {
 
   /// What one rank sends from a stage to the next, or back: as long as alone, since the simulator tells who waits.
   [[nodiscard]] seconds message(bytes size, int stage) const {
-    return net_.send_receive(boundaries_[static_cast<std::size_t>(stage)], size);
+    return net_.send_receive(boundaries_[static_cast<std::size_t>(stage)], size, shape_.tensor * shape_.context);
   }
 
   /// Compute with communication under it: slowed down while both run; what is left of the longer runs alone.

@@ -53,7 +53,7 @@ SLIMPACK_DECL result<void> row_exchange::give(int layer, std::span<const std::by
   const result<buffer*> copy = copied(row_use::rows, rows);
   if (!copy) return copy.error();
   return post([&](std::size_t k) { return theirs(k); },
-              [&](std::size_t k) { return noted(transfers_.send(k, *copy.value(), size(row_->sent[k]))); });
+              [&](std::size_t k) { return noted(transfers_.send(k, *copy.value(), copy.value()->block.bytes.first(size(row_->sent[k])))); });
 }
 
 SLIMPACK_DECL result<std::span<const std::byte>> row_exchange::take(int layer) {
@@ -99,7 +99,7 @@ SLIMPACK_DECL result<void> row_exchange::launch(int layer, std::span<const std::
   const result<buffer*> copy = copied(row_use::rows, rows);
   if (!copy) return copy.error();
   if (result<void> coming = expect_rows(1); !coming) return coming;
-  return pass_on(*copy.value(), *coming_, rows_expected_);
+  return begin_hop(rows_, *copy.value(), *coming_, row_use::rows, 1);
 }
 
 SLIMPACK_DECL result<parcel> row_exchange::rotate(int layer, std::span<const std::byte> sums) {
@@ -112,9 +112,9 @@ SLIMPACK_DECL result<parcel> row_exchange::rotate(int layer, std::span<const std
   if (!copy) return copy.error();
   const result<buffer*> summed = room_for(row_use::sums, static_cast<std::size_t>(tokens_in(round_)) * sum_width_);
   if (!summed) return summed.error();
-  if (result<void> posted = pass_on(*copy.value(), *summed.value(), expected_); !posted) return std::move(posted).error();
+  if (result<void> posted = begin_hop(sums_, *copy.value(), *summed.value(), row_use::sums, round_); !posted) return std::move(posted).error();
   // Rows go on as soon as they have come: only sums wait for what is computed.
-  if (result<void> came = noted(transfers_.wait(rows_expected_)); !came) return std::move(came).error();
+  if (result<void> came = end_hop(rows_); !came) return std::move(came).error();
   const std::size_t owner = owner_in(round_);
   const bool is_home = owner == sequence_->self;
   if (is_home) order_.came_home();
@@ -122,9 +122,9 @@ SLIMPACK_DECL result<parcel> row_exchange::rotate(int layer, std::span<const std
   if (round_ + 1 < sequence_->sharers.size()) {
     buffer& held = *coming_;
     if (result<void> coming = expect_rows(round_ + 1); !coming) return std::move(coming).error();
-    if (result<void> posted = pass_on(held, *coming_, rows_expected_); !posted) return std::move(posted).error();
+    if (result<void> posted = begin_hop(rows_, held, *coming_, row_use::rows, round_ + 1); !posted) return std::move(posted).error();
   }
-  if (result<void> came = noted(transfers_.wait(expected_)); !came) return std::move(came).error();
+  if (result<void> came = end_hop(sums_); !came) return std::move(came).error();
   return parcel{sequence_->sharers[owner], is_home, row_->parcels[owner], rows, summed.value()->block.bytes};
 }
 
@@ -204,11 +204,6 @@ SLIMPACK_DECL result<void> row_exchange::opens(int layer, pass way, bool keeps, 
   return noted(transfers_.next_turn());
 }
 
-SLIMPACK_DECL std::size_t row_exchange::owner_in(std::size_t round) const noexcept {
-  const std::size_t m = sequence_->sharers.size();
-  return (sequence_->self + m - round % m) % m;
-}
-
 SLIMPACK_DECL result<void> row_exchange::expect_rows(std::size_t round) {
   const result<buffer*> made = room_for(row_use::rows, size(tokens_in(round)));
   if (!made) return made.error();
@@ -216,13 +211,56 @@ SLIMPACK_DECL result<void> row_exchange::expect_rows(std::size_t round) {
   return success();
 }
 
-SLIMPACK_DECL result<void> row_exchange::pass_on(buffer& out, buffer& in, receives& expected) {
+SLIMPACK_DECL result<void> row_exchange::begin_hop(hop& h, buffer& out, buffer& in, row_use use, std::size_t number) {
+  h = hop{&out, &in, use, use == row_use::rows ? width_ : sum_width_, number, true, {}, {}, {}};
+  h.held.resize(sequence_->relays.size());
+  for (const leg& l : sequence_->legs)
+    if (l.step != leg_step::gather)
+      if (result<void> posted = post_leg(h, l); !posted) return posted;
   const std::size_t to = (sequence_->self + 1) % sequence_->sharers.size();
   const std::size_t from = owner_in(1);
+  const auto send = [&] { return sequence_->relays_from(own_replica()) ? success() : noted(transfers_.send(to, out)); };
   if (sequence_->self < from)
-    if (result<void> sent = noted(transfers_.send(to, out)); !sent) return sent;
-  if (result<void> posted = noted(transfers_.receive(from, in.block.bytes, expected)); !posted) return posted;
-  return from < sequence_->self ? noted(transfers_.send(to, out)) : success();
+    if (result<void> sent = send(); !sent) return sent;
+  if (!sequence_->relays_from(sequence_->sharers[from]))
+    if (result<void> posted = noted(transfers_.receive(from, in.block.bytes, h.expected)); !posted) return posted;
+  return from < sequence_->self ? send() : success();
+}
+
+SLIMPACK_DECL result<void> row_exchange::end_hop(hop& h) {
+  if (!std::exchange(h.is_open, false)) return success();
+  for (const leg& l : sequence_->legs)
+    if (l.step == leg_step::gather)
+      if (result<void> posted = post_leg(h, l); !posted) return posted;
+  return noted(transfers_.wait(h.expected));
+}
+
+SLIMPACK_DECL result<void> row_exchange::post_leg(hop& h, const leg& l) {
+  const bool sends = l.from == own_replica();
+  if (!sends && l.to != own_replica()) return success();
+  const relay& r = sequence_->relays[l.relay];
+  const std::int64_t count = tokens_of(row_->parcels[sequence_->owner_in(sequence_->place_of(r.out.front()), h.number - 1)]);
+  const leg_rows rows = rows_of(l, r, count);
+  const auto bytes_of = [&](std::int64_t tokens) { return static_cast<std::size_t>(tokens) * h.width; };
+  const std::size_t length = bytes_of(rows.end - rows.begin);
+  if (length == 0) return success();
+  // The first of either node has all of the parcel, others have their strand.
+  if (own_replica() == r.out.front())
+    return noted(transfers_.send(sequence_->place_of(l.to), *h.out, h.out->block.bytes.subspan(bytes_of(rows.begin), length)));
+  if (own_replica() == r.in.front())
+    return noted(transfers_.receive(sequence_->place_of(l.from), h.in->block.bytes.subspan(bytes_of(rows.begin), length), h.expected));
+  const leg_rows strand = strand_rows(l, r, count);
+  if (h.held[l.relay] == nullptr) {
+    const result<buffer*> made = room_for(h.use, bytes_of(strand.end - strand.begin));
+    if (!made) return made.error();
+    h.held[l.relay] = made.value();
+  }
+  buffer& held = *h.held[l.relay];
+  const std::span<std::byte> part = held.block.bytes.subspan(bytes_of(rows.begin - strand.begin), length);
+  receives& came = h.strands[{l.relay, l.segment}];
+  if (!sends) return noted(transfers_.receive(sequence_->place_of(l.from), part, came));
+  if (result<void> there = noted(transfers_.wait(came)); !there) return there;
+  return noted(transfers_.send(sequence_->place_of(l.to), held, part));
 }
 
 }  // namespace slimpack::detail

@@ -40,13 +40,13 @@ SLIMPACK_DECL result<row_transfers::buffer*> row_transfers::copied(row_use use, 
   return made;
 }
 
-SLIMPACK_DECL result<void> row_transfers::send(std::size_t k, buffer& from, std::size_t bytes) {
-  if (bytes == 0) return success();
-  const result<any_transport::handle> posted = transport_->send(rank_of(k), channel_, std::span<const std::byte>(from.block.bytes).first(bytes));
+SLIMPACK_DECL result<void> row_transfers::send(std::size_t k, buffer& from, std::span<const std::byte> rows) {
+  if (rows.empty()) return success();
+  const result<any_transport::handle> posted = transport_->send(rank_of(k), channel_, rows);
   if (!posted) return lost(k, "to", posted.error());
   from.sends.push_back(posted.value());
   from.turn = turn_;
-  bytes_ += bytes;
+  bytes_ += rows.size();
   return success();
 }
 

@@ -2,6 +2,7 @@
 #define SLIMPACK_EXECUTORS_IMPL_SHARED_SEQUENCES_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 
 #include <algorithm>
@@ -94,7 +95,8 @@ SLIMPACK_DECL result<void> shared_sequences::tile(const merge& m, pass way, toke
 SLIMPACK_DECL result<shared_sequence> shared_sequences::part_of(const plan& p, const merge& m, std::size_t self) {
   if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1)
     return refused(m, "a ring is for one row, the plan has " + std::to_string(std::max(m.forward.size(), m.backward.size())));
-  shared_sequence s{m.sequence, m.replicas, self, {}, {}, m.exchange};
+  if (const std::optional<std::string> fault = relay_fault(m)) return refused(m, "it " + *fault);
+  shared_sequence s{m.sequence, m.replicas, self, {}, {}, m.exchange, m.relays, legs_in_order(m.relays)};
   by_pass<slices_of_rows> rows;
   by_pass<std::vector<std::vector<slice>>> runs;  // of each sharer
   const bool forward_only = is_forward_only(p);

@@ -55,12 +55,13 @@ SLIMPACK_DECL result<transfer_script> transfer_script::of(const plan& p, std::ui
   for (std::uint32_t n = 0; n < order.value().size(); ++n) {
     const simulators::transfer& t = order.value()[n];
     hash.add(t.replica), hash.add(t.stage), hash.add(t.what.chunk), hash.add(t.what.pack.value);
-    hash.add(static_cast<std::uint32_t>(flow_of(t.what)) + (t.is_rows ? 8u : 0u) + (t.is_absent ? 16u : 0u));
+    hash.add(static_cast<std::uint32_t>(flow_of(t.what)) + (t.is_rows ? 8u : 0u) + (t.is_absent ? 16u : 0u) + (t.is_leg ? 32u : 0u));
     hash.add(t.merge);
+    if (t.is_leg) hash.add(t.receiver), hash.add(t.leg);
     if (spread) hash.add(t.receiver);
     script.together = std::min(script.together, t.replica);
     if (t.is_absent && t.stage == stage) lacking.insert(t.gate);
-    if (t.replica != replica) continue;
+    if (t.replica != replica || t.is_leg) continue;  // the exchange of rows posts its legs
     if (t.is_absent) {
       if (t.stage == stage) away.push_back(n);
       continue;

@@ -13,6 +13,7 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/baselines/detail/shared_columns.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/baselines/relaying.hpp>
 #include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/divide/most_of.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -56,10 +57,10 @@ enum class sharing_groups : unsigned char {
 /// Source    all, ring: Transformer Engine's context parallelism (cp_comm_type p2p), the baseline "TE CP" of Zeppelin
 ///           (arXiv:2509.21841); all, keep: the same pieces after one all-gather of keys and values, which nothing hides, its
 ///           baseline "LLaMA CP" (Llama 3, arXiv:2407.21783); power_of_two, ring: its "hybrid DP", after Megatron-LM's hybrid
-///           context parallelism; zones, ring: Zeppelin's own placement (sharing_zones.hpp), without its routing. How sequences
+///           context parallelism; zones, ring: Zeppelin's own placement (sharing_zones.hpp), and with relays its routing (relaying.hpp). How sequences
 ///           come to micro-steps is derived: all: next-fit in arrival order; others: longest first, to the group whose replicas
 ///           have the fewest tokens so far, or under zones the least work
-/// Errors    invalid_input: an exchange that the compute has not; out_of_memory: a sequence is above the cap on as many
+/// Errors    invalid_input: an exchange that the compute has not, or relays of what is kept; out_of_memory: a sequence is above the cap on as many
 ///           replicas as may share it; those of the schedule
 /// Complexity O(n log n + n * micro-steps * replicas), and as often as a cap is tried
 struct context_parallel {
@@ -67,6 +68,7 @@ struct context_parallel {
   slimpack::exchange exchange{slimpack::exchange::ring};
   tokens cap{0};                              ///< of a replica in a micro-step; 0: chosen
   sharing_zones zone{};                       ///< of groups by zones; as it is, it limits nothing
+  relaying relays{};                          ///< of rings; as it is, each transfer goes over its sender's adapter alone
   exchange_set allowed{exchange_set::all()};  ///< by whom shares rows (solvers/hooks.hpp)
 
   constexpr void share_by(exchange_set these) noexcept { allowed = these; }
@@ -93,7 +95,7 @@ struct context_parallel {
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const context_parallel& s) {
     return out << "solvers::context_parallel{.groups = solvers::sharing_groups::" << name_of(s.groups) << ", .exchange = exchange::"
-               << slimpack::name_of(s.exchange) << ", .cap = {" << s.cap.value << "}, .zone = " << s.zone << '}';
+               << slimpack::name_of(s.exchange) << ", .cap = {" << s.cap.value << "}, .zone = " << s.zone << ", .relays = " << s.relays << '}';
   }
 
  private:
@@ -106,6 +108,8 @@ struct context_parallel {
   template <class Cost, class Schedule>
   [[nodiscard]] result<timed_solution> within(tokens limit, const problem& batch, const Cost& cost, const Schedule& schedule) const {
     detail::column_packs packed = detail::packs_of(columns_of(batch, limit, cost), batch, exchange);
+    if (exchange != slimpack::exchange::keep)
+      for (merge& m : packed.merges) m.relays = relays.between(m.replicas);
     const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return rates.error();
     detail::most_of most(packed.columns, batch.shape, rates.value());
@@ -126,6 +130,9 @@ struct context_parallel {
     if (replicas > 1 && !allowed.contains(exchange))
       return error{errc::invalid_input, "the replicas are to share sequences by exchange::" + std::string(slimpack::name_of(exchange)) +
                                             ", which the compute does not offer"};
+    if (relays.segments > 0 && exchange == slimpack::exchange::keep)
+      return error{errc::invalid_input, "keys and values that are kept are sent over an adapter of each sharer, and relays spread nothing: leave "
+                                        "them out, or choose exchange::ring"};
     const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
     const std::uint32_t most = most_sharers(batch.shape);
     const tokens least = detail::share_of(longest, most, batch.shape.quantum);

@@ -8,6 +8,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/detail/sound_loan.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/relays/detail/relay_fault.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -62,6 +63,7 @@ SLIMPACK_DECL result<void> solution_check::check(const merge& m) {
   if (std::exchange(of_[s].shared, &m)) return wrong(s, "is merged twice");
   if (m.replicas.size() < 2 || !is_ascending(m.replicas) || m.replicas.back() >= replicas_)
     return wrong(s, "must be shared by two replicas or more that there are, in ascending order");
+  if (const std::optional<std::string> fault = relay_fault(m)) return wrong(s, *fault);
   for (const pass p : passes_)
     for (const std::vector<pack_id>& row : m.of(p))
       if (row.size() != m.replicas.size())

@@ -5,6 +5,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
+#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/simulators/transfer_order.hpp>
 
 #include <algorithm>
@@ -48,6 +49,7 @@ namespace slimpack::testing::detail {
   std::set<std::pair<place, std::uint32_t>> moved;  // by receiver
   std::set<place> exchanged;
   std::set<std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>> of_absent;  // merge, pass, row, part, replica
+  std::set<std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>> legs_seen;  // merge, pass, row, part, leg
   std::map<rank, std::size_t> at;  // how far each rank has run its program
   const auto name = [&](std::uint32_t replica, std::uint32_t stage, const instruction& i) {
     return name_of(i, p.shape.chunks) + " of replica " + std::to_string(replica) + ", stage " + std::to_string(stage);
@@ -75,7 +77,26 @@ namespace slimpack::testing::detail {
     return false;
   };
   std::size_t messages = 0, expected = 0;
+  const simulators::transfer* last = nullptr;
   for (const simulators::transfer& t : order) {
+    const simulators::transfer* const before = std::exchange(last, &t);
+    if (t.is_leg) {
+      if (t.merge >= p.merges.size() || t.what.pack.value >= p.merges[t.merge].of(t.what.pass).size()) return "a leg is of no row";
+      const merge& m = p.merges[t.merge];
+      const std::vector<leg> legs = legs_in_order(m.relays);
+      const std::string leg_name = "leg " + std::to_string(t.leg) + " of merge " + std::to_string(t.merge);
+      if (t.leg >= legs.size() || legs[t.leg].from != t.replica || legs[t.leg].to != t.receiver) return leg_name + " has other parties";
+      for (const std::uint32_t party : {t.replica, t.receiver}) {
+        const auto column = std::find(m.replicas.begin(), m.replicas.end(), party) - m.replicas.begin();
+        const instruction own{t.what.pass, m.of(t.what.pass)[t.what.pack.value][static_cast<std::size_t>(column)], t.what.chunk};
+        if (!exchanged.contains(place_of(party, t.stage, own))) return leg_name + " stands before the rows of replica " + std::to_string(party);
+      }
+      const bool follows = t.leg == 0 ? !before->is_leg || before->merge != t.merge || before->what != t.what || before->leg + 1 == legs.size()
+                                      : before->is_leg && before->merge == t.merge && before->what == t.what && before->leg + 1 == t.leg;
+      if (!follows) return leg_name + " does not follow the leg before it";
+      legs_seen.insert({t.merge, t.what.pass, t.what.pack.value, t.what.chunk * stages + t.stage, t.leg});
+      continue;
+    }
     if (t.is_absent) {
       if (!of_absent.insert({t.merge, t.what.pass, t.what.pack.value, t.what.chunk * stages + t.stage, t.replica}).second)
         return "row " + std::to_string(t.what.pack.value) + " of merge " + std::to_string(t.merge) + " stands twice for replica " +
@@ -105,6 +126,12 @@ namespace slimpack::testing::detail {
         if (!sent_all) return name(r, stage, i) + " sends what has no place";
         if (rowed.contains(self) != exchanged.contains(self)) return name(r, stage, i) + " has rows without a place";
       }
+  for (std::uint32_t m = 0; m < p.merges.size(); ++m)
+    for (const pass way : {pass::forward, pass::backward})
+      for (std::uint32_t row = 0; row < p.merges[m].of(way).size() && std::binary_search(replicas.begin(), replicas.end(), p.merges[m].replicas.front()); ++row)
+        for (std::uint32_t part = 0; part < parts; ++part)
+          for (std::uint32_t k = 0; k < legs_in_order(p.merges[m].relays).size(); ++k)
+            if (!legs_seen.contains({m, way, row, part, k})) return "leg " + std::to_string(k) + " of merge " + std::to_string(m) + " has no place";
   if (messages != expected) return std::to_string(messages) + " messages where the programs send " + std::to_string(expected);
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/relays/legs.hpp>
 #include <slimpack/executors/detail/first_failure.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_order.hpp>
@@ -147,15 +148,33 @@ class row_exchange final : public sharing {
   }
 
   /// Whose parcel is held after so many rotations: position among the sharers.
-  [[nodiscard]] std::size_t owner_in(std::size_t round) const noexcept;
+  [[nodiscard]] std::size_t owner_in(std::size_t round) const noexcept { return sequence_->owner_in(sequence_->self, round); }
 
   [[nodiscard]] std::int64_t tokens_in(std::size_t round) const { return tokens_of(row_->parcels[owner_in(round)]); }
 
   /// Memory for the rows of the parcel that comes in a round.
   result<void> expect_rows(std::size_t round);
 
-  /// Posts what goes to the next sharer and comes from the one before, in order of the sender.
-  result<void> pass_on(buffer& out, buffer& in, receives& expected);
+  /// What goes from every sharer to the next, once: the rows of parcels, or their sums.
+  struct hop {
+    buffer* out{};
+    buffer* in{};
+    row_use use{};
+    std::size_t width{};   // bytes of a token
+    std::size_t number{};  // from 1: what sharer k sends has made so many hops when it has come
+    bool is_open{};        // begun and not ended
+    receives expected{};   // into `in`
+    std::vector<buffer*> held{};  // of each relay, where this rank is a proxy: its strand
+    std::map<std::pair<std::uint32_t, std::uint32_t>, receives> strands{};  // of a relay and a segment, into `held`
+  };
+
+  /// Posts what goes to the next sharer and comes from the one before, in order of the sender; and before it the legs that this rank
+  /// takes part in, up to those that cross. A proxy waits for what it hands on.
+  result<void> begin_hop(hop& h, buffer& out, buffer& in, row_use use, std::size_t number);
+  /// Posts the other legs, and waits for what comes; of one that is not open, nothing.
+  result<void> end_hop(hop& h);
+  result<void> post_leg(hop& h, const leg& l);
+  [[nodiscard]] std::uint32_t own_replica() const noexcept { return sequence_->sharers[sequence_->self]; }
 
   row_transfers transfers_;
   row_order order_;
@@ -167,7 +186,8 @@ class row_exchange final : public sharing {
   std::size_t sum_width_{};
   std::size_t round_{};             // rotations of the open layer
   buffer* coming_{};                // rows of the next parcel
-  receives rows_expected_;
+  hop rows_;
+  hop sums_;
   std::vector<row_block> received_;  // per sharer, of the open layer
   receives expected_;
   row_block joined_;                 // what the compute has taken

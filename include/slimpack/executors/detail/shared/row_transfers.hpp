@@ -47,8 +47,9 @@ class row_transfers {
   result<buffer*> copied(row_use use, std::span<const std::byte> rows);
 
   /// k: position among the sharers
-  result<void> send(std::size_t k, buffer& from) { return send(k, from, from.block.bytes.size()); }
-  result<void> send(std::size_t k, buffer& from, std::size_t bytes);
+  result<void> send(std::size_t k, buffer& from) { return send(k, from, from.block.bytes); }
+  /// rows: of the buffer
+  result<void> send(std::size_t k, buffer& from, std::span<const std::byte> rows);
   result<void> receive(std::size_t k, std::span<std::byte> rows, receives& expected);
   result<void> wait(receives& expected);
 

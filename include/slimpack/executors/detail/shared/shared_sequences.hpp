@@ -4,6 +4,8 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/relays/legs.hpp>
+#include <slimpack/core/relays/relay.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,6 +43,20 @@ struct shared_sequence {
   std::vector<slice> own;                  // all that this replica runs, ascending
   by_pass<std::vector<row_part>> rows;     // in run order
   slimpack::exchange exchange{};
+  std::vector<relay> relays{};             // of rows that go round, by replica
+  std::vector<leg> legs{};                 // of these, in the order in which sharers post them
+
+  /// Where rows go round: whose parcel sharer k holds after so many rotations.
+  [[nodiscard]] std::size_t owner_in(std::size_t k, std::size_t rotations) const noexcept {
+    return (k + sharers.size() - rotations % sharers.size()) % sharers.size();
+  }
+  [[nodiscard]] std::size_t place_of(std::uint32_t replica) const noexcept {
+    return static_cast<std::size_t>(std::lower_bound(sharers.begin(), sharers.end(), replica) - sharers.begin());
+  }
+  /// Whether a sharer's rows cross to the next over proxies.
+  [[nodiscard]] bool relays_from(std::uint32_t replica) const noexcept {
+    return std::any_of(relays.begin(), relays.end(), [&](const relay& r) { return r.out.front() == replica; });
+  }
 
   /// Tokens of this replica before `end`.
   [[nodiscard]] std::int64_t own_before(tokens end) const noexcept {

@@ -3,6 +3,7 @@
 
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/relays/relay.hpp>
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/io/detail/plan/origin_json.hpp>
 #include <slimpack/io/detail/plan/vocabulary_columns.hpp>
@@ -153,7 +154,19 @@ class plan_writer {
       }
       json_.close(']');
     }
+    if (!m.relays.empty()) relays(m.relays);
     json_.close('}');
+  }
+
+  void relays(std::span<const relay> all) {
+    json_.key("relays").open('[');
+    for (const relay& r : all) {
+      json_.open('{');
+      list("out", r.out, [](std::uint32_t replica) { return replica; });
+      list("in", r.in, [](std::uint32_t replica) { return replica; });
+      json_.field("segments", r.segments).close('}');
+    }
+    json_.close(']');
   }
 
   template <class Packs>

@@ -67,6 +67,19 @@ function loansOf(lane, i) {
   }
   return found;
 }
+// What crosses between nodes over proxies while a pack runs, as its replica has to do with it.
+function relaysOf(lane, i) {
+  const {plan, r} = lane, kind = kindOf(lane.unit[i]), found = [];
+  for (const {sequence, replicas, rows, relays} of kind < 2 ? plan.merges : [])
+    for (const [out, into, segments] of rows[kind].some(packs => packs[replicas.indexOf(r)] === lane.pack[i]) ? relays || [] : []) {
+      const way = 'rows of sequence ' + sequence + ' from replica ' + out[0] + ' to ' + into[0] + ', in ' + several(out.length, 'strand') +
+                  ' of ' + several(segments, 'segment');
+      if (r === out[0]) found.push(['relays', way + ' over replicas ' + out.slice(1).join(', ')]);
+      else if (r === into[0]) found.push(['is relayed', way + ' over replicas ' + into.slice(1).join(', ')]);
+      else if (out.includes(r) || into.includes(r)) found.push(['is proxy', way]);
+    }
+  return found;
+}
 function details(lane, i) {
   const {plan} = lane, kind = kindOf(lane.unit[i]), pass = passOf(lane.unit[i]), pack = lane.pack[i];
   const all = plan.replicas[lane.r].passes[pass];
@@ -90,6 +103,7 @@ function details(lane, i) {
     ...(!to || lane.measured ? [] : [['output', 'on its way for ' + timeText(messageTime(plan, lane.r, [kind, place], to, pack))]]),
     ...(lane.memory ? [['memory', memoryText(plan, lane.memory[i])]] : []),
     ...loansOf(lane, i),
+    ...relaysOf(lane, i),
     ['tokens', count(all.tokens[pack]) + ' in ' + several(all.counts[pack], 'slice')],
   ];
   const more = all.counts[pack] - slices.length;
