@@ -3,7 +3,8 @@
 // sequence runs meanwhile. What they exchange goes over a wire paced to a stated bandwidth (paced.hpp), chosen so that the longest message
 // of a layer takes a quarter to four times the local attention of a layer forward. Beside it the closed form, by which local attention
 // covers min(exchange, attention) in each layer and pass, and the simulator, whose cost model has the measured times. Medians of 9 steps,
-// in turn, in one run; the documents are random bytes of seed 1.
+// in turn, in one run; the documents are random bytes of seed 1. Freed memory stays with the process: given back and asked for again, it
+// costs a larger pack more than a smaller one.
 #include "../examples/train/model/model_stage.hpp"
 
 #include "median_time.hpp"
@@ -17,6 +18,8 @@
 #include <slimpack/solvers/baselines/context_parallel.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/traffic.hpp>
+
+#include <malloc.h>
 
 #include <algorithm>
 #include <array>
@@ -81,29 +84,32 @@ class bench {
       stages_.push_back(std::make_unique<train::model_stage<float>>(model, on, 0, [this](sequence_id s) { return std::span<const std::uint8_t>(texts_[s.value]); }, 1));
   }
 
-  /// Seconds of a step's program on the slower rank, apart and joined: medians of steps in turn.
+  /// Seconds of a step's program on the slower rank, apart and joined: medians of steps in turn, by threads that have run a step of each.
   std::pair<double, double> steps(double bandwidth) {
-    std::array<std::vector<double>, 2> times;
-    for (int i = 0; i < repetitions; ++i)
-      for (const row_calls how : {row_calls::apart, row_calls::joined}) times[how == row_calls::joined].push_back(step(bandwidth, how));
-    return {median(times[0]), median(times[1])};
-  }
-
- private:
-  double step(double bandwidth, row_calls how) {
     paced world(2, channel_of(traffic::exchanges, 0), bandwidth);
-    std::array<double, 2> took{};
+    std::array<std::array<std::vector<double>, 2>, 2> took;  // by row_calls and rank
     std::vector<std::jthread> ranks;
     for (int rank = 0; rank < 2; ++rank)
       ranks.emplace_back([&, rank] {
         auto port = world.endpoint(rank);
         const auto at = static_cast<std::size_t>(rank);
-        took[at] = executors::packflow<>{.rows = how}.execute(plan_, *stages_[at], port).value().elapsed.value;
+        for (int i = -1; i < repetitions; ++i)
+          for (const row_calls how : {row_calls::apart, row_calls::joined}) {
+            const seconds elapsed = executors::packflow<>{.step = i, .rows = how}.execute(plan_, *stages_[at], port).value().elapsed;
+            if (i >= 0) took[how == row_calls::joined][at].push_back(elapsed.value);
+          }
       });
     ranks.clear();
-    return std::max(took[0], took[1]);
+    std::array<double, 2> found{};
+    for (std::size_t how = 0; how < 2; ++how) {
+      std::vector<double> slower;
+      for (std::size_t i = 0; i < took[how][0].size(); ++i) slower.push_back(std::max(took[how][0][i], took[how][1][i]));
+      found[how] = median(std::move(slower));
+    }
+    return {found[0], found[1]};
   }
 
+ private:
   const plan& plan_;
   std::vector<std::vector<std::uint8_t>> texts_;
   std::vector<std::unique_ptr<train::model_stage<float>>> stages_;
@@ -112,6 +118,7 @@ class bench {
 }  // namespace
 
 int main() {
+  for (const int threshold : {M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_TOP_PAD}) mallopt(threshold, 1 << 28);
   const plan p = planned({});
   const row_format format = train::model_stage<float>::rows(model, on, 0).front();
   std::int64_t longest = 0;  // bytes of a message of a layer: the first sharer needs all of the second's tokens

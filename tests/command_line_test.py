@@ -64,7 +64,7 @@ class CommandLine(unittest.TestCase):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
-                       "recompute memory-table hop call-overhead relay layers reduction cost planner compare explain effort weight-gradients backward-cuts divide threads time-limit json trace timeline graph").split():
+                       "recompute memory-table hop call-overhead relay layers reduction cost planner compare explain effort weight-gradients backward-cuts rows divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -1115,6 +1115,19 @@ class CommandLine(unittest.TestCase):
             self.assertEqual({strands}, {len(relay["out"]) for merge in fewer["merges"] for relay in merge["relays"]})
         for adapters, said in ((3, "adapters_per_node is 3, expected a divisor of gpus_per_node, 8"), (1, "a node has one adapter, and nothing to spread over")):
             self.fails(2, [said], *ring, *wide, "--gpu", self.file("gpu.json", json.dumps({**gpu, "adapters_per_node": adapters})), "--relay", "proxies")
+    def test_attention_of_a_pack_covers_exchanges_and_rows_may_be_remapped(self):
+        given = ["--lengths", self.file("l.txt", "".join(f"{300 + 1711 * i % 29000}\n" for i in range(24))), *MODEL, "--gpu", "h100", "--dp", "8", "--tp", "2",
+                 "--cost", "transformer", "--planner", "zeppelin", "--json", self.outputs / "p.json"]
+        steps = []
+        for how in ([], ["--rows", "apart"], ["--rows", "joined"]):
+            out = self.plans(*given, *how, "--explain")
+            made = re.search(r"zeppelin: rows remapped to equal tokens .*: ([0-9.]+) GB a step on the wire, makespan .* as planned, .* in lock step, .* remapped", out)
+            self.assertTrue(made, out)
+            self.assertGreater(float(made[1]), 0)
+            steps.append(json.loads((self.outputs / "p.json").read_text()))
+        self.assertEqual(steps[0]["hash"], steps[1]["hash"])
+        self.assertLess(steps[2]["step_time"], steps[0]["step_time"])
+        self.fails(2, ["--rows is about several replicas"], "--lengths", given[1], "--cost", "quadratic:1,2,3,4,5", "--hop", "0", "--rows", "joined")
 
     def test_a_layout_is_chosen_for_the_trainer(self):
         model = ["--lengths", self.file("l.txt", "".join(f"{300 + 711 * i % 9000}\n" for i in range(24))), *MODEL, "--auto", "--gpus", "8", "--effort", "fast", "--cost", "transformer"]

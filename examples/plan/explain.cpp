@@ -6,7 +6,11 @@
 
 #include <slimpack/core/lending/detail/lock_steps.hpp>
 #include <slimpack/core/lending/loan.hpp>
+#include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/costs/network/moved_rows.hpp>
+#include <slimpack/simulators/remap/remapped_step.hpp>
+#include <slimpack/solvers/baselines/sharing_zones.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -70,6 +74,44 @@ std::string lending_of(const plan& p) {
          " of it in " + std::to_string(loans) + " loans";
 }
 
+/// What it would be to have as many tokens on all replicas in modules that work token by token; nothing where it cannot be told.
+std::string remapping_of(const setting& s, const row& r) {
+  const plan& p = r.plan.value();
+  if (!s.model || !s.device || p.shape.replicas < 2) return {};
+  const result<any_cost> any = cost_on(s, r.layout);
+  const result<std::vector<int>> layers = slimpack::detail::layers_on_parts(*s.model, p.shape, r.layout.layers, s.routing);
+  if (!any || !layers) return {};
+  const costs::moved_rows rows(*s.model, *s.device, p.shape, layers.value());
+  const std::uint32_t on_a_node = solvers::sharing_zones::of(*s.model, *s.device, p.shape).replicas_per_node;
+  const auto simulated = [&](const auto& cost) { return simulators::remapped_step::of(p, cost, rows, on_a_node); };
+  const result<simulators::remapped_step> found = std::visit(simulated, any.value());
+  if (!found) return {};
+  return "rows remapped to equal tokens in modules that work token by token: " + fixed(found.value().moved.value / 1e9, 2) + " GB a step on the wire, makespan " +
+         time_of(found.value().planned) + " as planned, " + time_of(found.value().together) + " in lock step, " + time_of(found.value().remapped) + " remapped";
+}
+
+/// Tokens that sharers of rows would move so that all have as many: none of rows that are even but for a left-over quantum of either end.
+tokens uneven_tokens(const plan& p) {
+  tokens sum{};
+  for (const merge& m : p.merges)
+    for (const pass way : both_passes)
+      for (const std::vector<pack_id>& row : m.of(way)) {
+        std::vector<tokens> held(row.size());
+        for (std::size_t k = 0; k < row.size(); ++k)
+          if (row[k] != merge::none)
+            for (const slice& s : p.replicas[m.replicas[k]].partition.of(way)[row[k].value])
+              if (s.sequence == m.sequence) held[k] += s.length;
+        const auto [least, most] = std::minmax_element(held.begin(), held.end());
+        if (*most - *least > p.shape.quantum * 2) sum += remapping::of(held).moved();
+      }
+  return sum;
+}
+
+std::string uneven_text(tokens uneven) {
+  if (uneven > tokens{}) return "of " + std::to_string(uneven.value) + " tokens";
+  return "0 bytes, since each has pieces of a row's head and of its tail, as many tokens but for quanta that are left over";
+}
+
 }  // namespace
 
 std::string losses_of(const plan& p) {
@@ -102,6 +144,14 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
     if (r.plan && lends(r.plan.value())) out << r.planner << ": " << lending_of(r.plan.value()) << ".\n";
   for (const row& r : rows)
     if (const std::string relayed = r.plan ? relayed_text(s, r.layout, r.plan.value()) : ""; !relayed.empty()) out << r.planner << ": " << relayed << ".\n";
+  for (const row& r : rows) {
+    if (!r.plan) continue;
+    // Others have no micro-steps: what slimpack's sharers have of a row is even, by pieces of its head and its tail.
+    if (r.planner == "zeppelin")
+      if (const std::string text = remapping_of(s, r); !text.empty()) out << r.planner << ": " << text << ".\n";
+    if (r.planner == "slimpack" && !r.plan.value().merges.empty())
+      out << r.planner << ": rows that sharers would move to have equal tokens: " << uneven_text(uneven_tokens(r.plan.value())) << ".\n";
+  }
   const plan& first = rows.front().plan.value();
   print_memory(out, s, rows.front());
   out << "No plan on this layout is faster than " << time_of(first.lower_bound) << ".\n";
