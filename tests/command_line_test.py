@@ -1082,7 +1082,8 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(exchanges, {merge["exchange"] for merge in json.loads((self.outputs / "p.json").read_text())["merges"]}, given)
 
     def test_rows_are_relayed_between_nodes(self):
-        ring = ["--lengths", self.file("l.txt", "65536\n" + "4000\n" * 12), *MODEL, "--effort", "fast", "--recompute", "selective"]
+        ring = ["--lengths", self.file("l.txt", "65536\n" + "4000\n" * 12), *MODEL, "--effort", "fast", "--recompute", "selective", "--cost",
+                "transformer"]
         def steps(*typed):
             out = self.plans(*ring, *typed, "--explain", "--json", self.outputs / "p.json")
             return out, json.loads((self.outputs / "p.json").read_text())
@@ -1100,6 +1101,15 @@ class CommandLine(unittest.TestCase):
         self.assertLessEqual(often["step_time"], once["step_time"])
         self.assertEqual(once["hash"], json.loads((self.plans("--from", self.outputs / "p.json", "--relay", "proxies", "--json", self.outputs / "q.json"),
                                                    (self.outputs / "q.json").read_text())[1])["hash"])
+        gpu = json.loads((DATA / "gpus" / "h100.json").read_text())
+        shipped = ring[ring.index("--gpu") + 1]
+        for adapters in (4, 2):
+            ring[ring.index("--gpu") + 1] = self.file("gpu.json", json.dumps({**gpu, "adapters_per_node": adapters}))
+            _, fewer = steps(*wide, "--relay", "proxies")
+            self.assertEqual({adapters}, {len(relay["out"]) for merge in fewer["merges"] for relay in merge["relays"]})
+        ring[ring.index("--gpu") + 1] = shipped
+        for name in ("p.json", "q.json"):
+            (self.outputs / name).unlink()
         for typed, said in ((["--dp", "8", "--planner", "te_cp"], "8 GPUs are on one node of 8, and nothing crosses: leave them out"),
                             (["--dp", "16", "--planner", "llama_cp"], "llama_cp sends over an adapter of each replica already"),
                             (["--dp", "16"], "te_cp, hybrid_dp and zeppelin; none of them is asked"),
@@ -1109,12 +1119,10 @@ class CommandLine(unittest.TestCase):
             self.fails(2, [f"--relay '{wrong}' is not none, proxies, or proxies:N with N segments from 1 to 4096"], *ring, *wide, "--relay", wrong)
         self.fails(2, ["--relay needs --cost transformer or profiled", "no links of a GPU"], "--lengths", self.file("l.txt", "65536\n"), "--cost",
                    "quadratic:1e-6,4e-11,2,2.5,6e-5", "--hop", "2e-5", *wide, "--relay", "proxies")
-        gpu = json.loads((DATA / "gpus" / "h100.json").read_text())
-        for adapters, strands in ((4, 4), (2, 2)):
-            _, fewer = steps(*wide, "--gpu", self.file("gpu.json", json.dumps({**gpu, "adapters_per_node": adapters})), "--relay", "proxies")
-            self.assertEqual({strands}, {len(relay["out"]) for merge in fewer["merges"] for relay in merge["relays"]})
         for adapters, said in ((3, "adapters_per_node is 3, expected a divisor of gpus_per_node, 8"), (1, "a node has one adapter, and nothing to spread over")):
-            self.fails(2, [said], *ring, *wide, "--gpu", self.file("gpu.json", json.dumps({**gpu, "adapters_per_node": adapters})), "--relay", "proxies")
+            ring[ring.index("--gpu") + 1] = self.file("gpu.json", json.dumps({**gpu, "adapters_per_node": adapters}))
+            self.fails(2, [said], *ring, *wide, "--relay", "proxies")
+
     def test_attention_of_a_pack_covers_exchanges_and_rows_may_be_remapped(self):
         given = ["--lengths", self.file("l.txt", "".join(f"{300 + 1711 * i % 29000}\n" for i in range(24))), *MODEL, "--gpu", "h100", "--dp", "8", "--tp", "2",
                  "--cost", "transformer", "--planner", "zeppelin", "--json", self.outputs / "p.json"]

@@ -108,8 +108,8 @@ class Replay(unittest.TestCase):
                                  "262144", "--over-long", "truncate", "--dp", "16", "--tp", tensor, "--recompute", "selective", "--relay", relay])
             relays = [one for merge in made["merges"] for one in merge.get("relays", [])]
             self.assertTrue(relays or planner != "te_cp", planner)
-            for one in relays:
-                self.assertEqual(8 // int(tensor), len(one["out"]))
+            strands = [len(one["out"]) for one in relays]  # fewer where a sequence has fewer quanta than there are replicas
+            self.assertTrue(not strands or max(strands) == 8 // int(tensor), strands)
         made = self.replays(["--lengths", str(DATA / "lengths" / "linux_source.txt"), *TRANSFORMER, "--planner", "te_cp", "--batch", "16", "--max-context",
                              "65536", "--over-long", "truncate", "--dp", "16", "--recompute", "selective", "--relay", "proxies"])
         merge = next(i for i, one in enumerate(made["merges"]) if "relays" in one)

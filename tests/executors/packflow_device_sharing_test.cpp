@@ -10,8 +10,10 @@
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/schedules/list.hpp>
+#include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/baselines/context_parallel.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/detail/compute_steps.hpp>
@@ -135,6 +137,27 @@ TEST(PackflowSharingOverDevices, GivesThemOverCommunicatorsWithoutAWaitOfTheHost
 }
 
 // What no solver here makes: rows of which some sharers have nothing, in random packs.
+/// Four replicas on two nodes.
+TEST(PackflowSharingOverDevices, RelaysRowsThatGoRoundBetweenNodes) {
+  for (int seed = 1; seed <= 4; ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
+    const shape on{.stages = 1 + seed % 2, .replicas = 4, .quantum = {random.between(1, 4)}};
+    const solvers::context_parallel rings{.exchange = seed % 3 == 0 ? exchange::queries : exchange::ring,
+                                          .relays = {.segments = static_cast<std::uint32_t>(1 + seed % 3), .replicas_per_node = 2}};
+    const plan p = tests::planned(on, long_and_short(random), slicers::equal_cost{}, rings, schedules::one_f_one_b{}).value();
+    EXPECT_TRUE(std::any_of(p.merges.begin(), p.merges.end(), [](const merge& m) { return m.relays.size() == 2; }));
+    const devices::host::options device{.seed = static_cast<std::uint64_t>(seed), .delay = {20e-6}, .in_issue_order = seed < 3};
+    const std::string what = "\nseed " + std::to_string(seed);
+    device_world streams(tests::ranks_of(p), device, {10});
+    expect_exact(run(streams, p), p, what);
+    nccl_world communicators(tests::ranks_of(p), device, {10}, seed % 2 == 0);
+    expect_exact(run(communicators, p), p, what);  // makes communicators
+    const outcome again = run(communicators, p);
+    expect_exact(again, p, what);
+    EXPECT_EQ(again.waits, 0) << "calls at which a host may wait for its device" << what;
+  }
+}
+
 TEST(PackflowSharingOverDevices, RunsRowsOfWhichSharersHaveNothing) {
   const int cases = tests::cases(40);
   int absent = 0;

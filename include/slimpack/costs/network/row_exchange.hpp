@@ -39,8 +39,8 @@ namespace slimpack::costs {
 ///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is there.
 ///           All of it `exposed` times, since compute waits (costs::slowdown)
 ///           A hop between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its latencies
-///           among them, and no attention covers its legs inside nodes: proxies hand rows on before it and after it. A round
-///           takes at least what its other hops do, those between nodes that are not relayed, and those of a proxy inside its
+///           among them, and no attention covers its legs inside nodes: all segments are spread before it, and gathered after it,
+///           so that these legs do not overlap either. A round takes at least what its other hops do, those between nodes that are not relayed, and those of a proxy inside its
 ///           node, beside a strand
 /// Source    keep: derived; it hides as soon as the part before the row is long enough. Ring attention
 ///           (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries that travel
@@ -149,7 +149,8 @@ class row_exchange {
     for (const relay& r : row.relays) {
       const auto strands = static_cast<int>(r.out.size());
       const relayed_transfer one = relayed_transfer::of(net_, size, strands, static_cast<int>(r.segments), abreast());
-      add({one.latency, one.flow(), one.time(), one.inside * (2.0 * one.segments)});
+      const seconds bare = one.inside * (2.0 * one.segments), flow = std::max(one.flow(), bare);
+      add({one.latency, flow, one.latency + flow, bare});
       add(direct({2, 1, std::min(between.islands, 2)}, size * (1 + 1.0 / strands)));
     }
     return longest;

@@ -3,8 +3,13 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
+#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/shared_rows.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -26,6 +31,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,7 +74,7 @@ struct context_parallel {
   slimpack::exchange exchange{slimpack::exchange::ring};
   tokens cap{0};                              ///< of a replica in a micro-step; 0: chosen
   sharing_zones zone{};                       ///< of groups by zones; as it is, it limits nothing
-  relaying relays{};                          ///< of rings; as it is, each transfer goes over its sender's adapter alone
+  relaying relays{};                          ///< of rings, where they take no longer; as it is, each transfer goes over its sender's adapter
   exchange_set allowed{exchange_set::all()};  ///< by whom shares rows (solvers/hooks.hpp)
 
   constexpr void share_by(exchange_set these) noexcept { allowed = these; }
@@ -108,8 +114,7 @@ struct context_parallel {
   template <class Cost, class Schedule>
   [[nodiscard]] result<timed_solution> within(tokens limit, const problem& batch, const Cost& cost, const Schedule& schedule) const {
     detail::column_packs packed = detail::packs_of(columns_of(batch, limit, cost), batch, exchange);
-    if (exchange != slimpack::exchange::keep)
-      for (merge& m : packed.merges) m.relays = relays.between(m.replicas);
+    relay_where_faster(packed, cost, batch.shape);
     const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return rates.error();
     detail::most_of most(packed.columns, batch.shape, rates.value());
@@ -122,6 +127,29 @@ struct context_parallel {
     result<timed_programs> programs = schedules::timed(schedule, std::move(most).work());
     if (!programs) return std::move(programs).error();
     return timed_solution{detail::solution_of(std::move(packed), programs.value().programs), programs.value().makespan};
+  }
+
+  /// Gives relays to the merges that take no longer with them: short sequences have strands that latencies outweigh.
+  template <class Cost>
+  void relay_where_faster(detail::column_packs& packed, const Cost& cost, const shape& on) const {
+    if (relays.segments == 0) return;
+    const auto packs_of = [&](std::uint32_t r) -> const partition& { return packed.of[r].packs; };
+    for (merge& m : packed.merges) {
+      const auto waits = [&] {
+        const std::uint32_t first = m.replicas.front();
+        seconds sum{};
+        for (const shared_row& row : simulators::shared_rows(std::span<const merge>(&m, 1), packs_of, first)) {
+          std::vector<slice> mine;
+          for (const slice& s : packs_of(first).of(row.pass)[row.pack.value])
+            if (s.sequence == m.sequence) mine.push_back(s);
+          for (int part = 0; part < on.parts(); ++part) sum += exchange_time(cost, row, mine, row.pass, part);
+        }
+        return sum;
+      };
+      const seconds without = waits();
+      m.relays = relays.between(m.replicas);
+      if (!m.relays.empty() && waits() > without) m.relays.clear();
+    }
   }
 
   /// The least tokens on a replica that let the longest sequence in.
