@@ -1095,7 +1095,7 @@ class CommandLine(unittest.TestCase):
         self.assertRegex(said, r"te_cp: rows of \d+ sequences cross between nodes in 8 strands of 1 segment: [\d.]+ \wi?B over adapters, [\d.]+ \wi?B more inside nodes; "
                                r"keys and values of 4096 tokens take [\d.]+ us, over one adapter [\d.]+ us\.")
         _, often = steps(*wide, "--relay", "proxies:8")
-        self.assertEqual([8], sorted({relay["segments"] for merge in often["merges"] for relay in merge["relays"]}))
+        self.assertEqual([8], sorted({relay["segments"] for merge in often["merges"] for relay in merge.get("relays", [])}))
         print(f"ring of 16: {direct['step_time']} s, relayed {once['step_time']} s, in 8 segments {often['step_time']} s")
         self.assertLess(once["step_time"], direct["step_time"])
         self.assertLessEqual(often["step_time"], once["step_time"])
@@ -1106,7 +1106,7 @@ class CommandLine(unittest.TestCase):
         for adapters in (4, 2):
             ring[ring.index("--gpu") + 1] = self.file("gpu.json", json.dumps({**gpu, "adapters_per_node": adapters}))
             _, fewer = steps(*wide, "--relay", "proxies")
-            self.assertEqual({adapters}, {len(relay["out"]) for merge in fewer["merges"] for relay in merge["relays"]})
+            self.assertEqual({adapters}, {len(relay["out"]) for merge in fewer["merges"] for relay in merge.get("relays", [])})
         ring[ring.index("--gpu") + 1] = shipped
         for name in ("p.json", "q.json"):
             (self.outputs / name).unlink()
