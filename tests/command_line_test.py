@@ -1080,8 +1080,8 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(exchanges, {merge["exchange"] for merge in json.loads((self.outputs / "p.json").read_text())["merges"]}, given)
 
     def test_attention_of_a_pack_covers_exchanges_and_rows_may_be_remapped(self):
-        given = ["--lengths", self.file("l.txt", "".join(f"{300 + 1711 * i % 29000}\n" for i in range(24))), *MODEL, "--gpu", "h100", "--dp", "8", "--tp", "2",
-                 "--cost", "transformer", "--planner", "zeppelin", "--json", self.outputs / "p.json"]
+        given = ["--lengths", DATA / "lengths" / "linux_source.txt", "--batch", "128", *MODEL, "--dp", "8", "--pp", "2", "--tp", "2", "--max-context", "65536",
+                 "--over-long", "truncate", "--cost", "transformer", "--planner", "zeppelin", "--json", self.outputs / "p.json"]
         steps = []
         for how in ([], ["--rows", "apart"], ["--rows", "joined"]):
             out = self.plans(*given, *how, "--explain")
