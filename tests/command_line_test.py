@@ -1124,8 +1124,9 @@ class CommandLine(unittest.TestCase):
             self.fails(2, [said], *ring, *wide, "--relay", "proxies")
 
     def test_attention_of_a_pack_covers_exchanges_and_rows_may_be_remapped(self):
-        given = ["--lengths", self.file("l.txt", "".join(f"{300 + 1711 * i % 29000}\n" for i in range(24))), *MODEL, "--gpu", "h100", "--dp", "8", "--tp", "2",
-                 "--cost", "transformer", "--planner", "zeppelin", "--json", self.outputs / "p.json"]
+        self.fails(2, ["--rows is about several replicas"], "--lengths", DATA / "lengths" / "gsm8k_sft.txt", "--cost", "quadratic:1,2,3,4,5", "--hop", "0", "--rows", "joined")
+        given = ["--lengths", DATA / "lengths" / "linux_source.txt", "--batch", "128", *MODEL, "--dp", "8", "--pp", "2", "--tp", "2", "--max-context", "65536",
+                 "--over-long", "truncate", "--cost", "transformer", "--planner", "zeppelin", "--json", self.outputs / "p.json"]
         steps = []
         for how in ([], ["--rows", "apart"], ["--rows", "joined"]):
             out = self.plans(*given, *how, "--explain")
@@ -1135,7 +1136,6 @@ class CommandLine(unittest.TestCase):
             steps.append(json.loads((self.outputs / "p.json").read_text()))
         self.assertEqual(steps[0]["hash"], steps[1]["hash"])
         self.assertLess(steps[2]["step_time"], steps[0]["step_time"])
-        self.fails(2, ["--rows is about several replicas"], "--lengths", given[1], "--cost", "quadratic:1,2,3,4,5", "--hop", "0", "--rows", "joined")
 
     def test_a_layout_is_chosen_for_the_trainer(self):
         model = ["--lengths", self.file("l.txt", "".join(f"{300 + 711 * i % 9000}\n" for i in range(24))), *MODEL, "--auto", "--gpus", "8", "--effort", "fast", "--cost", "transformer"]

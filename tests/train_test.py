@@ -338,7 +338,7 @@ class Train(unittest.TestCase):
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("documents max-context batch seed layers hidden heads kv-heads ffn precision steps "
                        "learning-rate weight-decay clip dp pp vpp transport time-out planner compare effort quantum "
-                       "vocabulary memory cost json trace timeline log").split():
+                       "vocabulary rows ranks-per-node memory cost json trace timeline log").split():
             self.assertIn("--" + option, run.stdout)
 
     @unittest.skipUnless(MPIRUN, "mpirun not found")
