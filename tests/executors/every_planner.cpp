@@ -11,6 +11,7 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/context_parallel.hpp>
 #include <slimpack/solvers/baselines/dp_balanced.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
@@ -78,6 +79,9 @@ std::vector<named_planner> sharing_planners() {
       {"two_phase that shares, one_f_one_b", [](const shape& on, lengths l) { return shared(on, l, exchange::keep, one_f_one_b{}); }},
       {"two_phase that shares by queries", [](const shape& on, lengths l) { return shared(on, l, exchange::queries, list{}); }},
       {"two_phase that shares in rings", [](const shape& on, lengths l) { return shared(on, l, exchange::ring, list{}); }},
+      {"rings over proxies, on nodes of two replicas", [](const shape& on, lengths l) {
+         return planned(on, l, slicers::equal_cost{},
+                        solvers::context_parallel{.relays = {.segments = 2, .replicas_per_node = 2}}, one_f_one_b{.lead = on.chunks > 1 ? 2 : 1}); }},
   };
 }
 
