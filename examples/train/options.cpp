@@ -113,7 +113,7 @@ void check_relays(const options& o, bool gives_nodes) {
 std::variant<options, int> parse(int argc, char** argv) {
   options o;
   std::string layers = "4", transport = "auto", precision = "float", effort = "normal", weights = "together", lending = "none", relay = "none", where = "last", divide = cli::dividers[0],
-              exchange = cli::exchanges[0], rows = "joined", reduction = "overlapped", memory;
+              exchange = cli::exchanges[0], rows = "apart", reduction = "overlapped", memory;
   fs::path json, trace, timeline, log, held_out, profile;
   o.documents = SLIMPACK_TRAIN_DOCUMENTS;
 
@@ -200,9 +200,9 @@ std::variant<options, int> parse(int argc, char** argv) {
       "sequences of one row; any, what memory has room for [keep]")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(cli::exchanges), std::end(cli::exchanges))));
   add(ranks, "--rows", rows, "HOW",
-      "Packs that hold parts of shared sequences: joined, in each layer what these exchange is posted, attention of the\n"
-      "pack's other sequences runs meanwhile, and then it is taken; or apart, row after row, then the others [joined]")
-      ->check(CLI::IsMember({"joined", "apart"}));
+      "Packs that hold parts of shared sequences: apart, one such part after the other, then the rest; or joined, in each\n"
+      "layer what these exchange is posted, attention of the pack's other sequences runs meanwhile, then it is taken [apart]")
+      ->check(CLI::IsMember({"apart", "joined"}));
   add(ranks, "--ranks-per-node", o.ranks_per_node, "N",
       "Ranks [k N, (k + 1) N) are on one node: what goes to other nodes is posted first [all on one]")
       ->check(degree);

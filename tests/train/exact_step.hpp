@@ -91,7 +91,7 @@ struct exact_batch {
   /// over norm), or 100 times that of the loss: what holds gradients to 1e-11 holds the loss to 1e-13. Then evaluates by the plan,
   /// where that can be: 1 if its loss has not the step's bits, or it leaves something.
   template <class Stage, class Transport>
-  result<double> error_of(const plan& p, Transport& transport, executors::packflow<> run = {}) const {
+  result<double> error_of(const plan& p, Transport& transport, executors::packflow<> run = {.rows = executors::row_calls::joined}) const {
     Stage stage(model, p.shape, transport.rank() % p.shape.stages, documents(), 7);
     result<step_report> step = run.execute(p, stage, transport);
     if (!step) return std::move(step).error();
@@ -120,7 +120,7 @@ struct exact_batch {
 
 /// What a rank has after a step: the loss, and the gradients of its stage one after the other.
 template <class Stage, class Transport>
-result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport, const executors::packflow<>& run = {}) {
+result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, Transport& transport, const executors::packflow<>& run = {.rows = executors::row_calls::joined}) {
   Stage stage(batch.model, p.shape, transport.rank() % p.shape.stages, batch.documents(), 7);
   result<step_report> step = run.execute(p, stage, transport);
   if (!step) return std::move(step).error();
@@ -134,7 +134,7 @@ result<std::vector<double>> outcome_of(const exact_batch& batch, const plan& p, 
 
 /// The same of every rank, each on a thread.
 template <class Stage, class World>
-std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world, const executors::packflow<>& run = {}) {
+std::vector<std::vector<double>> outcomes_of(const exact_batch& batch, const plan& p, World& world, const executors::packflow<>& run = {.rows = executors::row_calls::joined}) {
   std::vector<std::vector<double>> all(static_cast<std::size_t>(ranks_of(p)));
   on_every_rank(ranks_of(p), [&](int rank) {
     auto endpoint = world.endpoint(rank);

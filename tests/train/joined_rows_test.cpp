@@ -95,7 +95,7 @@ TEST(JoinedRows, GiveTheGradientsOfUncutSequences) {
           const shape on{.stages = stages, .replicas = replicas, .quantum = batch.quantum};
           const plan p = planned(on, batch.lengths, m.groups, m.how, many).value();
           count(p, seen);
-          for (const executors::packflow<>& run : {on_nodes(stages), executors::packflow<>{}, on_nodes(stages, row_calls::apart)}) {
+          for (const executors::packflow<>& run : {on_nodes(stages), executors::packflow<>{.rows = row_calls::joined}, on_nodes(stages, row_calls::apart)}) {
             const double error = worst_error(batch, p, run);
             EXPECT_LT(error, 1e-11) << name_of(m.groups) << ", " << name_of(m.how) << ", p " << stages << ", dp " << replicas << ", seed " << seed;
             worst = std::max(worst, error);
@@ -216,10 +216,10 @@ TEST(JoinedRows, RanksThatRunThemDifferentlyDoNotBegin) {
     });
     return line;
   };
-  EXPECT_EQ(line_of({}, {.rows = row_calls::apart}),
+  EXPECT_EQ(line_of({.rows = row_calls::joined}, {}),
             "ranks 0 and 1 run packs with rows that replicas share differently: joined and apart (packflow::rows, or a compute's joins_rows)");
-  EXPECT_EQ(line_of({}, on_nodes(1)).substr(0, 76), "ranks 0 and 1 hold different maps of ranks to nodes (packflow::node_of): 000");
-  EXPECT_EQ(line_of({.rows = row_calls::apart}, on_nodes(1, row_calls::apart)), "no error") << "apart, nodes decide nothing";
+  EXPECT_EQ(line_of({.rows = row_calls::joined}, on_nodes(1)).substr(0, 76), "ranks 0 and 1 hold different maps of ranks to nodes (packflow::node_of): 000");
+  EXPECT_EQ(line_of({}, on_nodes(1, row_calls::apart)), "no error") << "apart, nodes decide nothing";
 }
 
 }  // namespace

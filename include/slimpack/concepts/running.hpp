@@ -238,6 +238,8 @@ concept transport = detail::moves_bytes<T> ||
 ///     forward or backward(span of pieces, in, out, sharing&), which exchanges what others need (executors/sharing.hpp);
 ///     with states, which then have a default, (span of pieces, span of states, in, out, sharing&). rows(chunk) says how
 ///     large its rows are
+///     With joins_rows = true (by pack, without states) it can also be called with a whole pack and its rows together
+///     (executors/joined/joined_row.hpp)
 ///  7. with vocabulary_rows() its vocabulary may be spread over the stages: embed, output, output_weights and
 ///     embed_gradients run its share of the words, gather_output on the last stage puts all words together, forward and
 ///     backward run layers alone (executors/hooks.hpp)

@@ -24,6 +24,8 @@
 ///   static constexpr bool shares_rows               it can run sequences that replicas share, by   false
 ///                                                   exchange::keep; an exchange_set instead of
 ///                                                   bool says by which exchanges
+///   static constexpr bool joins_rows                it can be called with a whole pack, such rows among    false
+///                                                   it (executors/joined/joined_row.hpp)
 ///   row_format rows(uint32_t chunk) const           what it then sends for a token of a layer      required then
 ///   static constexpr bool lends_attention           it can lend other stages attention, and help   false
 ///                                                   them (executors/lending/lending.hpp)

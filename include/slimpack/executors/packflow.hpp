@@ -32,7 +32,7 @@ namespace slimpack::executors {
 /// them before the first forward. A replica without sequences runs one piece of weight 0.
 /// Replicas that share a sequence run each row of it together: every sharer's compute gets its own pieces of the row in
 /// one call, with a handle for the exchange (executors/sharing.hpp). A pack's shared rows run before its other pieces; or, by a compute
-/// that says joins_rows, in one call with them, so that these cover the exchanges (executors/joined/joined_row.hpp).
+/// that says joins_rows, where `rows` asks for it, in one call with them, so that these cover the exchanges (executors/joined/joined_row.hpp).
 /// Where the plan spreads the vocabulary over the stages, each runs its share of the words by four more calls
 /// (executors/hooks.hpp). Gradients of hidden rows that these complete on the last stage are kept there by the runtime, until
 /// the backward that takes them.
@@ -54,7 +54,7 @@ struct packflow {
                                                  ///< its thread, that a call of the compute which waits for a failed rank goes on
   std::function<int(int)> trainer_rank{};  ///< the trainer's number of a rank of the transport, the same function on all
                                            ///< ranks: how errors name it. Sentences of the transport's own keep its numbers
-  row_calls rows{row_calls::joined};       ///< how a compute that joins rows is called; of any other they are run apart
+  row_calls rows{row_calls::apart};        ///< how a compute that joins rows is called; of any other they are run apart
   std::function<int(int)> node_of{};       ///< the node of a rank of the transport, the same function on all ranks: rows that cross nodes
                                            ///< are posted first. Empty: all ranks are on one
   step_watch* world{};  ///< where a job runs the plan over several transports, as tensor ranks do: hears on each rank of failures
