@@ -1,6 +1,7 @@
 #include <slimpack/concepts.hpp>
 #include <slimpack/testing/transport_laws.hpp>
 #include <slimpack/transports/blocking.hpp>
+#include <slimpack/transports/detail/mailbox.hpp>
 
 #include "message_checks.hpp"
 
