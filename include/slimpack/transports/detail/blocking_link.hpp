@@ -4,7 +4,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/detail/frame.hpp>
-#include <slimpack/transports/detail/link_threads.hpp>
+#include <slimpack/transports/detail/link/link_threads.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 
 #include <condition_variable>

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/transports/detail/mail_handle.hpp>
+#include <slimpack/transports/detail/link/mail_handle.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 
 #include <condition_variable>

@@ -1,10 +1,10 @@
-#ifndef SLIMPACK_TRANSPORTS_DETAIL_LINK_THREADS_HPP
-#define SLIMPACK_TRANSPORTS_DETAIL_LINK_THREADS_HPP
+#ifndef SLIMPACK_TRANSPORTS_DETAIL_LINK_LINK_THREADS_HPP
+#define SLIMPACK_TRANSPORTS_DETAIL_LINK_LINK_THREADS_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/transports/detail/any_link.hpp>
-#include <slimpack/transports/detail/mail_handle.hpp>
+#include <slimpack/transports/detail/link/any_link.hpp>
+#include <slimpack/transports/detail/link/mail_handle.hpp>
 
 #include <cstddef>
 #include <memory>
