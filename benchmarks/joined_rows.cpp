@@ -12,6 +12,7 @@
 
 #include <slimpack/basic_planner.hpp>
 #include <slimpack/costs/quadratic.hpp>
+#include <slimpack/detail/median.hpp>
 #include <slimpack/executors/packflow.hpp>
 #include <slimpack/executors/row_traffic.hpp>
 #include <slimpack/simulators/sweep.hpp>
@@ -40,11 +41,6 @@ constexpr int repetitions = 9;
 constexpr train::config model{.layers = 2, .hidden = 128, .heads = 4, .kv_heads = 4, .ffn = 256};
 constexpr tokens shared{1152}, own{512};
 const shape on{.replicas = 2, .quantum = {64}};
-
-double median(std::vector<double> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
-}
 
 /// Keys and values are kept, so that all that a layer exchanges is posted at once.
 plan planned(const costs::quadratic& cost) {
@@ -104,7 +100,7 @@ class bench {
     for (std::size_t how = 0; how < 2; ++how) {
       std::vector<double> slower;
       for (std::size_t i = 0; i < took[how][0].size(); ++i) slower.push_back(std::max(took[how][0][i], took[how][1][i]));
-      found[how] = median(std::move(slower));
+      found[how] = slimpack::detail::median(std::move(slower));
     }
     return {found[0], found[1]};
   }

@@ -48,6 +48,10 @@ slimpack::result<shipped> ship(const slimpack::plan& plan, Transport& transport,
   const int ranks = transport.size();
   std::vector<text> sent(static_cast<std::size_t>(ranks)), got(sent.size());
   std::vector<typename Transport::handle> under_way;
+  const auto lost = [&](const slimpack::error& e) {
+    transport.abort(e.detail);  // until then others may still use these texts
+    return e;
+  };
   for (int peer = 0; peer < ranks; ++peer) {
     text& message = sent[static_cast<std::size_t>(peer)];
     each_need(plan, peer, transport.rank(), ranks, [&](const slimpack::need_view& need) {
@@ -64,17 +68,17 @@ slimpack::result<shipped> ship(const slimpack::plan& plan, Transport& transport,
     into.resize(expected);
     if (expected > 0) {
       auto posted = transport.receive(peer, channel, std::as_writable_bytes(std::span(into)));
-      if (!posted) return std::move(posted).error();
+      if (!posted) return lost(posted.error());
       under_way.push_back(std::move(posted).value());
     }
     if (!message.empty()) {
       auto posted = transport.send(peer, channel, std::as_bytes(std::span(message)));
-      if (!posted) return std::move(posted).error();
+      if (!posted) return lost(posted.error());
       under_way.push_back(std::move(posted).value());
     }
   }
   for (const auto& h : under_way)
-    if (slimpack::result<void> through = transport.wait(h); !through) return std::move(through).error();
+    if (slimpack::result<void> through = transport.wait(h); !through) return lost(through.error());
   shipped tokens;
   for (int peer = 0; peer < ranks; ++peer) {
     std::size_t at = 0;

@@ -2,6 +2,7 @@
 
 #include "memory_split.hpp"
 #include "relayed.hpp"
+#include "sharers.hpp"
 #include "texts.hpp"
 
 #include <slimpack/core/lending/detail/lock_steps.hpp>
@@ -96,11 +97,7 @@ tokens uneven_tokens(const plan& p) {
   for (const merge& m : p.merges)
     for (const pass way : both_passes)
       for (const std::vector<pack_id>& row : m.of(way)) {
-        std::vector<tokens> held(row.size());
-        for (std::size_t k = 0; k < row.size(); ++k)
-          if (row[k] != merge::none)
-            for (const slice& s : p.replicas[m.replicas[k]].partition.of(way)[row[k].value])
-              if (s.sequence == m.sequence) held[k] += s.length;
+        const std::vector<tokens> held = held_by_sharers(p, m, way, row);
         const auto [least, most] = std::minmax_element(held.begin(), held.end());
         if (*most - *least > p.shape.quantum * 2) sum += remapping::of(held).moved();
       }

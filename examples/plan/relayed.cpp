@@ -1,5 +1,6 @@
 #include "relayed.hpp"
 
+#include "sharers.hpp"
 #include "texts.hpp"
 
 #include <slimpack/core/relays/relay.hpp>
@@ -11,28 +12,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 namespace cli {
-namespace {
 
 using namespace slimpack;
-
-/// Tokens of a merge that each sharer has.
-std::vector<std::int64_t> parcels_of(const plan& p, const merge& m) {
-  std::vector<std::int64_t> tokens_of;
-  for (std::size_t k = 0; k < m.replicas.size(); ++k) {
-    std::int64_t own = 0;
-    for (const std::vector<pack_id>& row : m.forward)
-      for (const slice& s : p.replicas[m.replicas[k]].partition.forward[row[k].value])
-        if (s.sequence == m.sequence) own += s.length.value;
-    tokens_of.push_back(own);
-  }
-  return tokens_of;
-}
-
-}  // namespace
 
 std::string relayed_text(const setting& s, const shapes::layout& on, const plan& p) {
   if (!s.model || !s.device) return {};
@@ -46,30 +30,31 @@ std::string relayed_text(const setting& s, const shapes::layout& on, const plan&
   const double rounds = what == costs::recompute::attention || what == costs::recompute::full ? 3 : 2;
   std::size_t sequences = 0, strands = 0, segments = 0;
   double across = 0, inside = 0;
-  std::int64_t longest = 0;
+  tokens longest{};
   for (const merge& m : p.merges) {
-    sequences += !m.relays.empty();
-    const std::vector<std::int64_t> parcels = m.relays.empty() ? std::vector<std::int64_t>{} : parcels_of(p, m);
+    if (m.relays.empty()) continue;
+    ++sequences;
+    const std::vector<tokens> parcels = held_by_sharers(p, m, pass::forward, m.forward.front());  // a ring has one row
     const auto length = static_cast<double>(p.lengths[m.sequence.value].value);
     for (const relay& r : m.relays) {
       // Rows make a hop less than their gradients, which come home: the next sharer's do not go to it.
       const auto next = static_cast<std::size_t>(std::lower_bound(m.replicas.begin(), m.replicas.end(), r.in.front()) - m.replicas.begin());
-      const double sent = keys * (rounds * (length - static_cast<double>(parcels[next])) + 2 * length);
+      const double sent = keys * (rounds * (length - static_cast<double>(parcels[next].value)) + 2 * length);
       const auto x = static_cast<double>(r.out.size());
       across += sent, inside += 2 * sent * (x - 1) / x;
       strands = std::max(strands, r.out.size()), segments = std::max(segments, std::size_t{r.segments});
     }
-    for (const std::int64_t one : parcels) longest = std::max(longest, one);
+    for (const tokens one : parcels) longest = std::max(longest, one);
   }
   if (sequences == 0) return {};
   const costs::network net = s.measured ? s.measured->network : costs::network(*s.device);
-  const bytes size{widest * static_cast<double>(longest)};
+  const bytes size{widest * static_cast<double>(longest.value)};
   const int abreast = p.shape.tensor * p.shape.context;
   const seconds direct = net.send_receive({2, 2, 2}, size, abreast);
   const seconds relayed = costs::relayed_transfer::of(net, size, static_cast<int>(strands), static_cast<int>(segments), abreast).time();
   return "rows of " + std::to_string(sequences) + " sequences cross between nodes in " + std::to_string(strands) + " strands of " +
          std::to_string(segments) + (segments == 1 ? " segment: " : " segments: ") + detail::amount(across, memory_unit::byte) + " over adapters, " +
-         detail::amount(inside, memory_unit::byte) + " more inside nodes; keys and values of " + std::to_string(longest) + " tokens take " + time_of(relayed) +
+         detail::amount(inside, memory_unit::byte) + " more inside nodes; keys and values of " + std::to_string(longest.value) + " tokens take " + time_of(relayed) +
          ", over one adapter " + time_of(direct);
 }
 

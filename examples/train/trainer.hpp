@@ -180,7 +180,7 @@ class trainer {
     }
     std::rotate(figures.begin(), figures.end() - 1, figures.end());
     if (journal_) journal_->step(std::move(figures), planning);
-    if (slimpack::result<void> applied = update(step); !applied) return stop(applied.error());
+    if (slimpack::result<void> applied = update(step); !applied) return ending::of_step(applied.error());
     if (step + 1 == options_.refit)
       if (slimpack::result<void> fitted = refit(); !fitted) return ending::of_step(fitted.error());
     return {};
@@ -280,11 +280,12 @@ class trainer {
   }
 
   /// An error between steps, of which the other ranks must hear; packflow tells them of its own.
-  [[nodiscard]] ending stop(slimpack::error e) {
+  [[nodiscard]] slimpack::error told(slimpack::error e) {
     if (e.code != slimpack::errc::aborted) e.detail = "rank " + std::to_string(transport_.rank()) + ", after its step: " + e.detail;
     transport_.abort(e.detail);
-    return ending::of_step(e);
+    return e;
   }
+  [[nodiscard]] ending stop(slimpack::error e) { return ending::of_step(told(std::move(e))); }
 
   /// The optimizer's step, its gradient no longer than --clip over all stages.
   [[nodiscard]] slimpack::result<void> update(int step) {
@@ -293,10 +294,8 @@ class trainer {
     for (const T g : gradients) square += static_cast<double>(g) * static_cast<double>(g);
     std::vector<int> pipeline(static_cast<std::size_t>(options_.shape.stages));
     std::iota(pipeline.begin(), pipeline.end(), transport_.rank() / options_.shape.stages * options_.shape.stages);
-    if (slimpack::result<void> summed =
-            slimpack::all_reduce(transport_, std::span(&square, 1), std::span<const int>(pipeline));
-        !summed)
-      return summed;
+    slimpack::executors::replica_group<Transport> stages(transport_, std::move(pipeline), [this](slimpack::error e) { return told(std::move(e)); });
+    if (slimpack::result<void> summed = stages.sum(std::span(&square, 1)); !summed) return summed;
     optimizer_.set_rate(rate_at(step, options_.steps, options_.rate));
     optimizer_.step(std::min(1.0, options_.clip / std::sqrt(square)));
     return slimpack::success();

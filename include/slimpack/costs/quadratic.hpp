@@ -21,7 +21,8 @@ namespace slimpack::costs {
 /// Formula   forward = linear n + attention pairs
 ///           backward = backward_linear linear n + backward_attention attention pairs
 ///           a pack costs `per_pack` more in each pass, and `per_call` for each of its slices; a message takes `hop`, and a row that
-///           replicas share one hop for each other sharer, which with joins_rows the pack's attention to other sequences covers; of attention that a stage lends another, contexts, queries and results a hop each
+///           replicas share one hop for each other sharer, which with joins_rows the pack's attention to other sequences covers; of attention
+///           that a stage lends another, contexts, queries and results a hop each
 /// Law       cutting a sequence keeps the sum of its times: pairs telescope, n adds up
 /// Requires  every coefficient >= 0 and finite
 /// Errors    none            Complexity  O(1)

@@ -79,6 +79,15 @@ class timeline_writer {
     json_.close(']').close('}');
   }
 
+  void relays(std::span<const relay> all) {
+    json_.key("relays").open('[');
+    for (const relay& r : all) {
+      json_.open('[');
+      for (const std::vector<std::uint32_t>* const side : {&r.out, &r.in}) list(*side, [](std::uint32_t replica) { return replica; });
+      json_.value(r.segments).close(']');
+    }
+    json_.close(']');
+  }
   template <class Range, class Projection>
   void list(const Range& range, const Projection& project) {
     json_.open('[');
@@ -123,13 +132,7 @@ class timeline_writer {
         json_.close(']');
       }
       json_.close(']');
-      if (!m.relays.empty()) json_.key("relays").open('[');
-      for (const relay& r : m.relays) {
-        json_.open('[');
-        for (const std::vector<std::uint32_t>* const side : {&r.out, &r.in}) list(*side, [](std::uint32_t replica) { return replica; });
-        json_.value(r.segments).close(']');
-      }
-      if (!m.relays.empty()) json_.close(']');
+      if (!m.relays.empty()) relays(m.relays);
       json_.close('}');
     }
     json_.close(']').key("replicas").open('[');

@@ -103,9 +103,11 @@ std::vector<seconds> covered_exchanges(const partition& packs, const Cost& cost,
   std::vector<sequence_id> in_rows;
   for (const shared_row& row : shared) in_rows.push_back(row.sequence);
   std::sort(in_rows.begin(), in_rows.end());
+  std::vector<bool> seen(packs.of(p).size());  // for another of its rows
   for (const shared_row& row : shared) {
+    if (row.pass != p || seen[row.pack.value]) continue;
+    seen[row.pack.value] = true;
     const std::size_t first = row.pack.value * parts;
-    if (row.pass != p || covered[first + parts - 1] > seconds{}) continue;  // of another row of the pack already
     for (const slice& s : packs.of(p)[row.pack.value])
       if (!std::binary_search(in_rows.begin(), in_rows.end(), s.sequence))
         for (std::size_t part = 0; part < parts; ++part) covered[first + part] += covered_time(cost, s, p, like_of(cost, static_cast<int>(part)));
@@ -133,8 +135,9 @@ void add_exchanges(const partition& packs, const Cost& cost, std::span<const sha
       exchanges[part] = like < part ? exchanges[like] : exchange_time(cost, row, mine, row.pass, static_cast<int>(part));
       seconds exchange = exchanges[part];
       if constexpr (covers_exchanges<Cost>) {
-        const seconds beside = std::min(exchange, covered[row.pass][cell]);
-        exchange = exchange - beside, covered[row.pass][cell] = covered[row.pass][cell] - beside;
+        seconds& left = covered[row.pass][cell];
+        const seconds beside = std::min(exchange, left);
+        exchange -= beside, left -= beside;
       }
       w.of(row.pass).time[cell] += exchange;
       w.communication += exchange;

@@ -204,8 +204,10 @@ class driver {
         const int other = transport_.rank() + (stage() == 0 ? 1 : -1);
         for (const bool sends : {stage() == 0, stage() != 0}) {
           auto moving = sends ? transport_.send(other, 1, message.bytes(size)) : transport_.receive(other, 1, message.bytes(size));
-          if (!moving) return std::move(moving).error();
-          if (result<void> moved = transport_.wait(moving.value()); !moved) return moved;
+          const result<void> moved = moving ? transport_.wait(moving.value()) : result<void>(std::move(moving).error());
+          if (moved) continue;
+          transport_.abort(moved.error().detail);  // the other side may use the message until then
+          return moved;
         }
         return success();
       });

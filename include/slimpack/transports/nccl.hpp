@@ -6,6 +6,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/devices/streams.hpp>
 #include <slimpack/transports/communicator.hpp>
+#include <slimpack/transports/detail/introduction.hpp>
 #include <slimpack/transports/detail/polling.hpp>
 #include <slimpack/transports/detail/sentences.hpp>
 #include <slimpack/transports/hooks.hpp>
@@ -174,6 +175,7 @@ class nccl {
   };
 
   static constexpr std::size_t kinds = 3;  // of messages, each with a communicator
+  using introduction = detail::introduction<identity, kinds>;
   // Of the world:
   static constexpr int alarm_channel = 1;
   static constexpr int identity_channel = 2;
@@ -228,13 +230,6 @@ class nccl {
     return poll(what, [&] { return communicators_.is_ready(over); });
   }
 
-  /// What ranks tell each other before they join: the first one's identities, and what must be alike on all.
-  struct introduction {
-    std::array<identity, kinds> identities{};
-    std::int64_t keeps_launch_order{};
-    std::int64_t streams{};
-  };
-
   /// Makes the communicators of messages, and moves a message around the ring over those that stages use.
   result<void> join_all() {
     if (!joined_.empty()) return success();
@@ -250,13 +245,9 @@ class nccl {
     introduced_.resize(static_cast<std::size_t>(size()));
     if (result<void> told = slimpack::all_gather(*world_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(introduced_))); !told)
       return told;
-    const introduction& first = introduced_.front();
-    for (std::size_t r = 1; r < introduced_.size(); ++r)
-      if (introduced_[r].keeps_launch_order != first.keeps_launch_order || introduced_[r].streams != first.streams)
-        return error{errc::disagreement, "rank 0 " + launches(first) + ", rank " + std::to_string(r) + " " + launches(introduced_[r]) +
-                                             ": NCCL_LAUNCH_ORDER_IMPLICIT must be set alike on all ranks, and NCCL be of one version"};
+    if (std::optional<error> differs = introduction::difference(introduced_)) return *std::move(differs);
     std::vector<communicator> made;
-    for (const identity& one : first.identities) {
+    for (const identity& one : introduced_.front().identities) {
       auto joining = communicators_.join(one, rank(), size());
       if (!joining) return std::move(joining).error();
       made.push_back(std::move(joining).value());
@@ -264,11 +255,6 @@ class nccl {
     }
     joined_ = std::move(made);
     return warm_up();
-  }
-
-  static std::string launches(const introduction& one) {
-    return std::string(one.keeps_launch_order != 0 ? "keeps" : "does not keep") + " the order of launches and has " +
-           std::to_string(one.streams) + " streams";
   }
 
   result<void> warm_up() {
@@ -347,7 +333,7 @@ class nccl {
   /// The communicator of those that add up, made at its first use: the first of them names it.
   result<const communicator*> of_group(const std::vector<int>& group) {
     if (const auto known = groups_.find(group); known != groups_.end()) return &known->second;
-    identity id{};
+    identity& id = group_identity_;
     if (group.front() == rank()) {
       const result<identity> made = communicators_.make_identity();
       if (!made) return made.error();
@@ -401,7 +387,9 @@ class nccl {
   Communicators communicators_;
   options options_;
   std::vector<typename Device::stream> streams_;  // of the compute, of each kind of message, of sums; or of the compute and of all others
-  std::vector<introduction> introduced_;          // of all ranks; a gather that failed uses it until abort
+  // What a call of the world that failed uses until abort:
+  std::vector<introduction> introduced_;          // of all ranks
+  identity group_identity_{};                     // of the communicator of sums that is made
   std::vector<communicator> joined_;              // by kind of message
   std::map<std::vector<int>, communicator> groups_;
   std::map<int, std::pair<std::deque<std::shared_ptr<operation>>, bool>> own_;  // messages to itself, and whether those that wait are sends

@@ -40,8 +40,8 @@ namespace slimpack::costs {
 ///           All of it `exposed` times, since compute waits (costs::slowdown)
 ///           A hop between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its latencies
 ///           among them, and no attention covers its legs inside nodes: all segments are spread before it, and gathered after it,
-///           so that these legs do not overlap either. A round takes at least what its other hops do, those between nodes that are not relayed, and those of a proxy inside its
-///           node, beside a strand
+///           so that these legs do not overlap either. A round takes at least what its other hops do: those between nodes that are
+///           not relayed, and those of a proxy inside its node, beside a strand
 /// Source    keep: derived; it hides as soon as the part before the row is long enough. Ring attention
 ///           (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries that travel
 ///           instead of a long prefix, Yang et al. (arXiv:2411.01783); what travels when is sharing::rotate's

@@ -5,6 +5,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan_hash.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/message_format.hpp>
 
 #include <cstddef>
@@ -38,6 +39,8 @@ struct loan_sizes {
   };
   std::int64_t layers{};  // of all chunks
   by_pass<of_pass> in;
+
+  void add(const loan_format& of_chunk);
   friend bool operator==(const loan_sizes&, const loan_sizes&) = default;
 };
 

@@ -5,10 +5,11 @@
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/executors/detail/call_check.hpp>
 #include <slimpack/executors/detail/messages/call_messages.hpp>
-#include <slimpack/executors/detail/no_exchange.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
+#include <slimpack/executors/detail/no_exchange.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
+#include <slimpack/executors/detail/result_of.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
@@ -28,20 +29,6 @@
 #include <vector>
 
 namespace slimpack::detail {
-
-/// A call's value as a result, whether it gives one or not.
-template <class Call>
-auto result_of(Call&& call) {
-  using given = std::invoke_result_t<Call>;
-  if constexpr (std::is_void_v<given>) {
-    call();
-    return result<void>(success());
-  } else if constexpr (requires(given r) { r.error(); }) {
-    return call();
-  } else {
-    return result<given>(boost::outcome_v2::in_place_type<given>, call());  // a given std::any takes anything
-  }
-}
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
 /// Exchange: row_exchanges, for pieces of rows that replicas share; no_exchange of a compute that shares none
@@ -111,9 +98,7 @@ class piece_calls {
         running_ = {&one, 1};
         result<void> done = i.pass == pass::forward ? forward(one, at, from, to) : backward(one, at, from, to);
         if (done) done = check(to, one.slice.length);
-        if (done) done = reduced_in_time(one);
-        if (!done) return named(of_compute(std::move(done).error()));
-        tell(i.pass, one);
+        if (done = called(i.pass, running_, std::move(done)); !done) return done;
         offset += size;
       }
     } else if (rest < end) {
@@ -128,12 +113,30 @@ class piece_calls {
         done = i.pass == pass::forward ? forward(rest, in, to) : backward(rest, in, to);
       }
       if (done) done = check(to, {list.size[i.pack.value].value - static_cast<std::int64_t>(offset / width_)});
-      if (done) done = reduced_in_time(pack_.back());
-      if (!done) return named(of_compute(std::move(done).error()));
-      for (const piece& one : pack_) tell(i.pass, one);
+      return called(i.pass, pack_, std::move(done));
     }
     running_ = {};
     return success();
+  }
+
+  /// An error that also names the pieces of the call that ends.
+  [[nodiscard]] error named(error e) const { return with_pieces(running_, std::move(e)); }
+
+  /// Gives back what was forwarded and not backwarded.
+  void discard_all() { kept_.discard_all(); }
+
+ private:
+  using kept = kept_pieces<Compute>;
+  using state = typename kept::state;
+  static constexpr bool has_state = kept::has_state;
+  static constexpr bool by_piece = kept::by_piece;
+
+  [[nodiscard]] std::size_t chunks() const noexcept { return static_cast<std::size_t>(script_->on.chunks); }
+
+  /// The first piece of a pack that is of no row.
+  static std::uint32_t after_rows(const piece_list& list, std::uint32_t pack) {
+    const std::span<const piece_list::row> rows = rows_of_pack(list, pack);
+    return rows.empty() ? list.range(pack).first : rows.back().end;
   }
 
   /// Runs a pack with all its rows in one call.            first: its first piece among all
@@ -155,18 +158,11 @@ class piece_calls {
     }
     const std::span<const joined_row> rows = open;
     outgoing to = out.empty() ? outgoing{} : outgoing{out};
-    for (std::size_t k = 0; k < pack.size(); ++k) i.pass == pass::forward ? kept_.keep(pack[k], first + k) : kept_.give_back(pack[k], first + k);
-    result<void> done = exchange_->guard([&] {
-      return asked([&] { return i.pass == pass::forward ? compute_->forward(pack, in, to, rows) : compute_->backward(pack, in, to, rows); });
-    }, rows.size());
+    result<void> done = exchange_->guard([&] { return call_with(rows, i.pass, pack, first, in, to); }, rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k)
       if (result<void> ended = exchange_->at(k).end(done.has_value()); !ended) return ended;
     if (done) done = check(to, script_->of(i.pass).size[i.pack.value]);
-    if (done) done = reduced_in_time(pack.back());
-    if (!done) return named(of_compute(std::move(done).error()));
-    for (const piece& one : pack) tell(i.pass, one);
-    running_ = {};
-    return success();
+    return called(i.pass, pack, std::move(done));
   }
 
   /// Runs a pack for which this stage lends attention, or is lent some.
@@ -182,10 +178,7 @@ class piece_calls {
     loan_format_ = compute_->loans(i.chunk);
     if (result<void> begun = loans_->begin(loans, i.pass, loan_format_); !begun) return begun;
     lending& with = *loans_;
-    for (std::size_t k = 0; k < pack.size(); ++k) i.pass == pass::forward ? kept_.keep(pack[k], first + k) : kept_.give_back(pack[k], first + k);
-    result<void> done = loans_->guard([&] {
-      return asked([&] { return i.pass == pass::forward ? compute_->forward(pack, in, out, with) : compute_->backward(pack, in, out, with); });
-    });
+    result<void> done = loans_->guard([&] { return call_with(with, i.pass, pack, first, in, out); });
     if (result<void> ended = loans_->end(done.has_value()); !ended) return ended;
     return done;
   }
@@ -212,30 +205,15 @@ class piece_calls {
       if (done) done = check(rows, size);
       if (done) done = check_written(statistics, size, format_of(message_content::statistics));
     }
-    if (done) done = reduced_in_time(pack.back());
-    if (!done) return named(of_compute(std::move(done).error()));
-    running_ = {};
-    return success();
+    if (done = ended(pack.back(), std::move(done)); done) running_ = {};
+    return done;
   }
 
-  /// An error that also names the pieces of the call that ends.
-  [[nodiscard]] error named(error e) const { return with_pieces(running_, std::move(e)); }
-
-  /// Gives back what was forwarded and not backwarded.
-  void discard_all() { kept_.discard_all(); }
-
- private:
-  using kept = kept_pieces<Compute>;
-  using state = typename kept::state;
-  static constexpr bool has_state = kept::has_state;
-  static constexpr bool by_piece = kept::by_piece;
-
-  [[nodiscard]] std::size_t chunks() const noexcept { return static_cast<std::size_t>(script_->on.chunks); }
-
-  /// The first piece of a pack that is of no row.
-  static std::uint32_t after_rows(const piece_list& list, std::uint32_t pack) {
-    const std::span<const piece_list::row> rows = rows_of_pack(list, pack);
-    return rows.empty() ? list.range(pack).first : rows.back().end;
+  /// Calls the compute, which keeps its states itself, with pieces and what they exchange meanwhile. A call that fails has its discard, too.
+  template <class Handle>
+  result<void> call_with(Handle& with, pass p, std::span<const piece> pack, std::size_t first, std::span<const std::byte> in, outgoing& out) {
+    for (std::size_t k = 0; k < pack.size(); ++k) p == pass::forward ? kept_.keep(pack[k], first + k) : kept_.give_back(pack[k], first + k);
+    return asked([&] { return p == pass::forward ? compute_->forward(pack, in, out, with) : compute_->backward(pack, in, out, with); });
   }
 
   /// Runs the pieces of a row, which lie at the beginning of what is left of the messages.
@@ -254,40 +232,29 @@ class piece_calls {
     auto& exchange = exchange_->at(0);
     exchange.post_first({});
     exchange.begin(with, i.pass, row.number, i.chunk, compute_->rows(i.chunk));
+    sharing& handle = exchange;
     result<void> done = exchange.guard([&] {
-      return i.pass == pass::forward ? forward_row(pieces, row.first, from, to) : backward_row(pieces, row.first, from, to);
+      if constexpr (has_state)
+        return i.pass == pass::forward ? forward_row(handle, pieces, row.first, from, to) : backward_row(handle, pieces, row.first, from, to);
+      else
+        return call_with(handle, i.pass, pieces, row.first, from, to);
     });
     if (result<void> ended = exchange.end(done.has_value()); !ended) return ended;
     if (done) done = check(to, length);
-    if (done) done = reduced_in_time(pieces.back());
-    if (!done) return named(of_compute(std::move(done).error()));
-    for (const piece& one : pieces) tell(i.pass, one);
     offset += size;
-    return success();
+    return called(i.pass, pieces, std::move(done));
   }
 
-  result<void> forward_row(std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
-    sharing& with = exchange_->at(0);
-    if constexpr (has_state) {
-      std::vector<state> states(row.size());
-      result<void> done = asked([&] { return compute_->forward(row, std::span(states), in, out, with); });
-      for (std::size_t k = 0; done && k < row.size(); ++k) kept_.keep(row[k], first + k, std::move(states[k]));
-      return done;
-    } else {
-      for (std::size_t k = 0; k < row.size(); ++k) kept_.keep(row[k], first + k);  // a call that fails has its discard, too
-      return asked([&] { return compute_->forward(row, in, out, with); });
-    }
+  result<void> forward_row(sharing& with, std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
+    std::vector<state> states(row.size());
+    result<void> done = asked([&] { return compute_->forward(row, std::span(states), in, out, with); });
+    for (std::size_t k = 0; done && k < row.size(); ++k) kept_.keep(row[k], first + k, std::move(states[k]));
+    return done;
   }
-
-  result<void> backward_row(std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
-    sharing& with = exchange_->at(0);
+  result<void> backward_row(sharing& with, std::span<const piece> row, std::size_t first, std::span<const std::byte> in, outgoing& out) {
     for (std::size_t k = 0; k < row.size(); ++k) kept_.give_back(row[k], first + k);
-    if constexpr (has_state) {
-      std::vector<state> states = kept_.take(row, first);
-      return asked([&] { return compute_->backward(row, std::span(states), in, out, with); });
-    } else {
-      return asked([&] { return compute_->backward(row, in, out, with); });
-    }
+    std::vector<state> states = kept_.take(row, first);
+    return asked([&] { return compute_->backward(row, std::span(states), in, out, with); });
   }
 
   result<void> forward(const piece& one, std::size_t at, std::span<const std::byte> in, outgoing& out)
@@ -313,15 +280,13 @@ class piece_calls {
         running_ = std::span<const piece>(pack_).subspan(k, 1);
         kept_.release(pack_[k], first + k);
         result<void> done = asked([&] { return compute_->weights(pack_[k]); });
-        if (done) done = reduced_in_time(pack_[k]);
-        if (!done) return named(of_compute(std::move(done).error()));
+        if (done = ended(pack_[k], std::move(done)); !done) return done;
       }
     } else {
       const std::span<const piece> pack = running_ = pack_;
       for (std::size_t k = 0; k < pack.size(); ++k) kept_.release(pack[k], first + k);
       result<void> done = asked([&] { return compute_->weights(pack); });
-      if (done) done = reduced_in_time(pack.back());
-      if (!done) return named(of_compute(std::move(done).error()));
+      if (done = ended(pack.back(), std::move(done)); !done) return done;
     }
     for (const piece& one : pack_) finished(one);
     running_ = {};
@@ -333,9 +298,7 @@ class piece_calls {
   {
     kept_.give_back(one, at);
     if constexpr (has_state)
-      return asked([&] {
-        return compute_->backward(one, kept_.take(one, at), in, out);
-      });
+      return asked([&] { return compute_->backward(one, kept_.take(one, at), in, out); });
     else
       return asked([&] { return compute_->backward(one, in, out); });
   }
@@ -376,7 +339,19 @@ class piece_calls {
     }
   }
 
+  /// Ends a call of the compute with these pieces.            done: what it has come to so far
+  result<void> called(pass p, std::span<const piece> pieces, result<void> done) {
+    if (done = ended(pieces.back(), std::move(done)); !done) return done;
+    for (const piece& one : pieces) tell(p, one);
+    running_ = {};
+    return done;
+  }
   /// last: the last piece of the call
+  result<void> ended(const piece& last, result<void> done) {
+    if (done) done = reduced_in_time(last);
+    if (!done) return named(of_compute(std::move(done).error()));
+    return done;
+  }
   result<void> reduced_in_time([[maybe_unused]] const piece& last) {
     if constexpr (has_member_reductions<Compute>) return watch_.after_call(*compute_, last);
     return success();

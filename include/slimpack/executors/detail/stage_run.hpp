@@ -87,17 +87,7 @@ class stage_run final : public stage_step {
   [[nodiscard]] loan_sizes sizes_of_loans() const override {
     loan_sizes sizes;
     if constexpr (lends_attention<Compute>) {
-      for (std::uint32_t chunk = 0; has_loans() && chunk < static_cast<std::uint32_t>(script().on.chunks); ++chunk) {
-        const loan_format format = compute_->loans(chunk);
-        sizes.layers += format.layers;
-        for (const pass p : both_passes)
-          for (const auto* messages : {&format.offered, &format.asked, &format.answered})
-            for (const loan_message& m : (*messages)[p]) {
-              const auto bytes = static_cast<std::int64_t>(m.format.bytes_per_token());
-              ++sizes.in[p].messages;
-              (m.of_keys ? sizes.in[p].keys : sizes.in[p].queries) += bytes;
-            }
-      }
+      for (std::uint32_t chunk = 0; has_loans() && chunk < static_cast<std::uint32_t>(script().on.chunks); ++chunk) sizes.add(compute_->loans(chunk));
     }
     return sizes;
   }

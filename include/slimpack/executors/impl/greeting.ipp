@@ -15,6 +15,16 @@
 
 namespace slimpack::detail {
 
+SLIMPACK_DECL void loan_sizes::add(const loan_format& of_chunk) {
+  layers += of_chunk.layers;
+  for (const pass p : both_passes)
+    for (const auto* messages : {&of_chunk.offered, &of_chunk.asked, &of_chunk.answered})
+      for (const loan_message& m : (*messages)[p]) {
+        ++in[p].messages;
+        (m.of_keys ? in[p].keys : in[p].queries) += static_cast<std::int64_t>(m.format.bytes_per_token());
+      }
+}
+
 SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std::size_t stages,
                                               const std::function<std::string(std::size_t, std::size_t)>& ranks) {
   const auto differ = [&](std::size_t a, std::size_t b, const std::string& how) { return error{errc::disagreement, ranks(a, b) + how}; };
