@@ -102,8 +102,8 @@ class Train(unittest.TestCase):
 
     def test_proxies_relay_rows_between_nodes(self):
         expected = self.reference()
-        for planner, shape, ranks in (("te_cp", "--dp 4 --node-replicas 2 --relay proxies", 0), ("te_cp", "--dp 4 --pp 2 --node-replicas 2 --relay proxies:3", 0),
-                                      ("hybrid_dp", "--dp 8 --node-replicas 4 --relay proxies:2", 0), ("te_cp", "--dp 4 --node-replicas 2 --relay proxies:2", 4)):
+        for planner, shape, ranks in (("te_cp", "--dp 4 --ranks-per-node 2 --relay proxies", 0), ("te_cp", "--dp 4 --pp 2 --ranks-per-node 4 --relay proxies:3", 0),
+                                      ("hybrid_dp", "--dp 8 --ranks-per-node 4 --relay proxies:2", 0), ("te_cp", "--dp 4 --ranks-per-node 2 --relay proxies:2", 4)):
             with self.subTest(planner=planner, shape=shape, ranks=ranks):
                 if ranks and not MPIRUN:
                     continue
@@ -114,9 +114,10 @@ class Train(unittest.TestCase):
                     self.assertEqual(row["predicted_exchanged_bytes"], row["exchanged_bytes"])
                     self.assertGreaterEqual(float(row["exchanged_bytes"]), float(direct["exchanged_bytes"]))
                 self.assertGreater(sum(float(row["exchanged_bytes"]) for row in rows), sum(float(row["exchanged_bytes"]) for row in plain))
-        for planner, typed, said in (("te_cp", "--dp 4 --relay proxies", "--node-replicas from 2 to less than the 4"), ("te_cp", "--dp 2 --node-replicas 2", "is for --relay"),
-                                     ("megatron", "--dp 4 --relay proxies --node-replicas 2", "te_cp, hybrid_dp and zeppelin"),
-                                     ("te_cp", "--dp 4 --relay proxies:0 --node-replicas 2", "proxies:N with N segments from 1")):
+        for planner, typed, said in (("te_cp", "--dp 4 --relay proxies", "--ranks-per-node, a multiple of the 1 of --pp, from 2 to less than all 4 ranks"),
+                                     ("te_cp", "--dp 4 --pp 2 --relay proxies --ranks-per-node 3", "a multiple of the 2 of --pp, from 4 to less than all 8 ranks"),
+                                     ("megatron", "--dp 4 --relay proxies --ranks-per-node 2", "te_cp, hybrid_dp and zeppelin"),
+                                     ("te_cp", "--dp 4 --relay proxies:0 --ranks-per-node 2", "proxies:N with N segments from 1")):
             self.fails(2, [said], *EXACT, "--planner", planner, *typed.split())
 
     def test_stages_lend_each_other_attention(self):

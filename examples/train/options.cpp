@@ -94,18 +94,17 @@ void check(const options& o) {
   for (const auto& path : {o.json, o.trace, o.timeline, o.log, o.profile}) check_writable(path);
 }
 
-/// What --relay needs: a planner of rings, and nodes of several replicas.
-void check_relays(const options& o, bool gives_nodes) {
-  if (o.relays.segments == 0) {
-    if (gives_nodes) throw bad_usage{"--node-replicas is for --relay: give --relay proxies, or leave it out"};
-    return;
-  }
+/// Where --relay has its nodes. It needs a planner of rings, and nodes of several replicas.
+void find_relays(options& o) {
+  if (o.relays.segments == 0) return;
   std::vector<std::string> planners = o.compare;
   planners.push_back(o.planner);
   if (const slimpack::result<void> used = cli::check_relays(planners); !used) throw bad_usage{used.error().detail};
-  if (o.relays.replicas_per_node < 2 || o.relays.replicas_per_node >= static_cast<std::uint32_t>(o.shape.replicas))
-    throw bad_usage{"--relay is between nodes of several replicas: give --node-replicas from 2 to less than the " + std::to_string(o.shape.replicas) +
-                    " of --dp"};
+  const int stages = o.shape.stages, on_a_node = o.ranks_per_node / stages;
+  if (o.ranks_per_node % stages != 0 || on_a_node < 2 || on_a_node >= o.shape.replicas)
+    throw bad_usage{"--relay is between nodes of several whole replicas: give --ranks-per-node, a multiple of the " + std::to_string(stages) +
+                    " of --pp, from " + std::to_string(2 * stages) + " to less than all " + std::to_string(stages * o.shape.replicas) + " ranks"};
+  o.relays.replicas_per_node = static_cast<std::uint32_t>(on_a_node);
 }
 
 }  // namespace
@@ -185,7 +184,6 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(planning, "--relay", relay, "HOW",
       "How rows that go round replicas cross between nodes, under te_cp, hybrid_dp and zeppelin: none; proxies, in parts over all\n"
       "replicas of a node; proxies:N, in N segments [none]");
-  add(planning, "--node-replicas", o.relays.replicas_per_node, "N", "Replicas that --relay takes for those of one node [1]")->check(degree);
   add(planning, "--lending", lending, "HOW", "Attention that stages of slimpipe lend each other: none, pairs or level [none]")
       ->check(CLI::IsMember({"none", "pairs", "level"}));
   add(planning, "--effort", effort, "EFFORT", "How long to search: fast, normal or high [normal]")
@@ -204,7 +202,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       "layer what these exchange is posted, attention of the pack's other sequences runs meanwhile, then it is taken [apart]")
       ->check(CLI::IsMember({"apart", "joined"}));
   add(ranks, "--ranks-per-node", o.ranks_per_node, "N",
-      "Ranks [k N, (k + 1) N) are on one node: what goes to other nodes is posted first [all on one]")
+      "Ranks [k N, (k + 1) N) are on one node: what goes to other nodes is posted first, and --relay is between them [all on one]")
       ->check(degree);
   auto* reduction_option = add(planning, "--reduction", reduction, "WHEN",
       "Sums of gradients over replicas: overlapped, each chunk's as soon as it is final; or exposed, after the last\n"
@@ -265,7 +263,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     const slimpack::result<std::uint32_t> segments = cli::segments_named(relay);
     if (!segments) throw bad_usage{segments.error().detail};
     o.relays.segments = segments.value();
-    check_relays(o, app.get_option("--node-replicas")->count() > 0);
+    find_relays(o);
     if (weights == "apart") o.weights = slimpack::weight_gradients::apart;
     if (*memory_option) o.shape.memory = cli::memory_of(memory);
     if (*reduction_option && o.cost_text != "measured")

@@ -49,7 +49,7 @@ struct options {
   std::vector<std::string> compare;
   int slices{0};             ///< of a row of slimpipe; 0: as many as there are stages
   slimpack::attention_lending lending{slimpack::attention_lending::none};  ///< of slimpipe
-  slimpack::solvers::relaying relays{};  ///< of planners in rings, between nodes of so many replicas
+  slimpack::solvers::relaying relays{};  ///< of planners in rings
   std::uint32_t sharers{65536};  ///< replicas that may share a sequence
   slimpack::exchange_set exchanges{};  ///< that those may use
   slimpack::executors::row_calls rows{};  ///< how packs that hold parts of such sequences are run
