@@ -97,6 +97,7 @@ COMMANDS = {
         "slimpack-bench-plan_quality [--only PARTS] [--models NAMES] [--quick]": PART,
         "slimpack-plan --layers auto": PART,
         "slimpack-bench-fidelity [FOLDER]": PART,
+        "python3 benchmarks/compile_time/compile_time.py": LONG,
     },
     "include/slimpack/README.md": {},
 }

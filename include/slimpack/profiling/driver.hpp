@@ -28,6 +28,8 @@
 #include <slimpack/transports/hooks.hpp>
 #include <slimpack/transports/traffic.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <array>
 #include <chrono>

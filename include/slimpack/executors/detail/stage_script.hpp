@@ -16,7 +16,7 @@
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/transports/traffic.hpp>
 
-#include <boost/container/small_vector.hpp>
+#include <boost/container/container_fwd.hpp>
 
 #include <algorithm>
 #include <array>
@@ -72,19 +72,11 @@ class stage_script {
     return most;
   }
 
-  using message_ends = boost::container::small_vector<message_end, 4>;
+  using message_ends = boost::container::small_vector<message_end, 4>;  // who asks includes boost/container/small_vector.hpp
   /// Of each message that it waits for, in order of the stages that they come from.
-  [[nodiscard]] message_ends sources(const instruction& i) const {
-    message_ends all;
-    if (!i.is_weights()) each_before(place(i), on, [&](flow_place from) { all.push_back({rank_of(from), channel(place(i))}); });
-    return all;
-  }
+  [[nodiscard]] message_ends sources(const instruction& i) const;
   /// Of each message that it sends, in order of the stages that they go to. All have one content.
-  [[nodiscard]] message_ends targets(const instruction& i) const {
-    message_ends all;
-    if (!i.is_weights()) each_after(place(i), on, [&](flow_place to) { all.push_back({rank_of(to), channel(to)}); });
-    return all;
-  }
+  [[nodiscard]] message_ends targets(const instruction& i) const;
 
   [[nodiscard]] bool spreads_vocabulary() const noexcept { return on.vocabulary == vocabulary::spread; }
   /// Whether the instruction puts the parts of all stages together: V on the last stage. It reads the hidden rows of this stage's

@@ -5,8 +5,12 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/messages/rehearsal.hpp>
+#include <slimpack/executors/detail/shared/turned_rows.hpp>
+
+#include <boost/container/small_vector.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -15,9 +19,11 @@ namespace slimpack::detail {
 SLIMPACK_DECL messages::messages(message_owner& owner, any_transport& transport, const stage_script& script,
                                  const std::array<std::size_t, message_contents>& widths, bool is_rehearsal)
     : owner_(&owner), transport_(&transport), script_(&script), in_plan_order_(transport.keeps_plan_order()), is_rehearsal_(is_rehearsal),
-      turned_(script.ids(), widths[0]), width_(widths) {
+      turned_(std::make_unique<turned_rows>(script.ids(), widths[0])), width_(widths) {
   if (in_plan_order_) ends_ = script.transfers.ends(script.code.size());
 }
+
+SLIMPACK_DECL messages::~messages() = default;
 
 SLIMPACK_DECL result<call_messages> messages::open(std::size_t at) {
   if (at == 0)
@@ -37,7 +43,7 @@ SLIMPACK_DECL result<call_messages> messages::open(std::size_t at) {
   } else if (script_->takes_gradients(i)) {
     if (result<void> taken = take(inputs_.emplace_back(), message_content::hidden); !taken) return std::move(taken).error();
     const std::span<std::byte> rows = bytes_of(i, inputs_.back(), message_content::hidden);
-    const result<void> handed = turned_.take(pieces_of(i), rows,
+    const result<void> handed = turned_->take(pieces_of(i), rows,
                                              [this](std::span<const std::byte> from, std::span<std::byte> to) { return owner_->copy(from, to); },
                                              [this](buffer memory) { let_go_of_gradients(std::move(memory)); });
     if (!handed) return handed.error();
@@ -62,7 +68,7 @@ SLIMPACK_DECL result<call_messages> messages::open(std::size_t at) {
 SLIMPACK_DECL result<void> messages::finish(std::size_t at) {
   const instruction& i = script_->code[at];
   if (script_->gathers(i)) {  // what it sends are statistics; its own partial rows are read
-    turned_.keep(pieces_of(i), std::exchange(gradients_made_, {}));
+    turned_->keep(pieces_of(i), std::exchange(gradients_made_, {}));
     give_back(message_content::partial, std::exchange(output_, std::move(statistics_made_)));
     give_back(message_content::hidden, taken_from(hidden_rows_));
     statistics_.push_back(output_);

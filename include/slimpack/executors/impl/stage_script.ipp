@@ -78,6 +78,18 @@ SLIMPACK_DECL result<stage_script> stage_script::of(const plan& p, int rank, bac
   return s;
 }
 
+SLIMPACK_DECL stage_script::message_ends stage_script::sources(const instruction& i) const {
+  message_ends all;
+  if (!i.is_weights()) each_before(place(i), on, [&](flow_place from) { all.push_back({rank_of(from), channel(place(i))}); });
+  return all;
+}
+
+SLIMPACK_DECL stage_script::message_ends stage_script::targets(const instruction& i) const {
+  message_ends all;
+  if (!i.is_weights()) each_after(place(i), on, [&](flow_place to) { all.push_back({rank_of(to), channel(to)}); });
+  return all;
+}
+
 SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts) {
   const auto own_replica = static_cast<std::uint32_t>(replica), own_stage = static_cast<std::uint32_t>(stage);
   result<shared_sequences> with_others = shared_sequences::of(p, own_replica);

@@ -6,7 +6,6 @@
 #include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/message_owner.hpp>
-#include <slimpack/executors/detail/shared/turned_rows.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/message_format.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
@@ -15,11 +14,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace slimpack::detail {
+
+class turned_rows;  // detail/shared/turned_rows.hpp
 
 /// The messages of one stage in a step, in the plan's order of all transfers: receives are posted as early as that lets
 /// them be, or, over a transport that wants them at their place (transports/hooks.hpp), right before the first of this rank's
@@ -34,6 +36,9 @@ class messages {
            const vocabulary_format& ends)
       : messages(owner, transport, script,
                  {hidden.bytes_per_token(), ends.partial.bytes_per_token(), ends.statistics.bytes_per_token()}, false) {}
+  messages(const messages&) = delete;
+  messages& operator=(const messages&) = delete;
+  ~messages();
 
   /// What instruction `at` of the program reads, and memory for what it writes, valid until `finish`. Instructions are asked
   /// about in order.
@@ -108,7 +113,7 @@ class messages {
   // On the last stage, where the vocabulary is spread, by pack in run order:
   std::deque<buffer> hidden_rows_;  // from the last part's F to V
   std::deque<buffer> statistics_;   // from V to U
-  turned_rows turned_;
+  std::unique_ptr<turned_rows> turned_;
   std::array<std::size_t, message_contents> width_;  // bytes of a token, by content
   std::array<std::deque<transfer>, flows> sent_;
   std::array<std::vector<buffer>, message_contents> free_;  // by content
