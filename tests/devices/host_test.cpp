@@ -136,6 +136,34 @@ TEST(HostDevice, MovesNothingAfterACycle) {
   }
 }
 
+// A device of each layer waits for both of the next layer: more ways from the first layer to the last than can be walked.
+TEST(HostDevice, LooksAtEachDeviceOnceForACycle) {
+  constexpr int layers = 40;
+  std::vector<host> d = host::make(2 * layers, {.delay = none});
+  const std::uint64_t wire = d[0].new_wire();
+  std::atomic<bool> gate{false};
+  const std::vector<std::byte> source(1, std::byte{7});
+  std::vector<std::byte> target(static_cast<std::size_t>(4 * layers));
+  std::vector<host::stream> streams;
+  for (host& one : d) streams.push_back(one.make_stream().value());
+  for (int layer = layers; layer-- > 0;)
+    for (int own = 2 * layer; own < 2 * layer + 2; ++own) {
+      host& here = d[static_cast<std::size_t>(own)];
+      const host::stream& s = streams[static_cast<std::size_t>(own)];
+      std::vector<host::transfer> receives, sends;
+      for (const int other : {0, 1}) {
+        receives.push_back(in(wire, {&target[static_cast<std::size_t>(2 * own + other)], 1}, 2 * (layer + 1) + other, own));
+        sends.push_back(out(wire, source, own, 2 * (layer - 1) + other));
+      }
+      if (layer == layers - 1) here.run(s, [&] { while (!gate) std::this_thread::yield(); }).value();
+      else here.move(s, "receives", receives).value();
+      if (layer > 0) here.move(s, "sends", sends).value();
+    }
+  gate = true;
+  for (const int first : {0, 1}) d[static_cast<std::size_t>(first)].synchronize(streams[static_cast<std::size_t>(first)]).value();
+  for (std::size_t i = 0; i + 4 < target.size(); ++i) EXPECT_EQ(target[i], std::byte{7});
+}
+
 TEST(HostDevice, MovesMutualTransfersOfOneOperation) {
   std::vector<host> d = host::make(2, {});
   const host::stream a = d[0].make_stream().value(), b = d[1].make_stream().value();

@@ -81,13 +81,15 @@ class host_machine {
 
   void issue(std::size_t on, operation o) {
     const std::lock_guard lock(mutex_);
-    for (transfer& t : o.moves) t.number = issued_[{t.wire, t.from, t.to, t.sends}]++;
+    for (transfer& t : o.moves) {
+      t.number = issued_[{t.wire, t.from, t.to, t.sends}]++;
+      pending_.emplace(key_of(t, t.sends), lanes_[on].get());
+    }
     lanes_[on]->queue.push_back(std::move(o));
     lanes_[on]->woken.notify_one();
     // Only a transfer that some lane waits for can close a cycle.
     for (const transfer& t : lanes_[on]->queue.back().moves)
-      for (const auto& one : lanes_)
-        if (one->is_held && !cycle_ && waits_for(one->queue.front(), t)) find_cycle(*one);
+      if (lane* const other = other_side(t); other != nullptr && other->is_held && !cycle_ && at_its_front(*other, t) != nullptr) find_cycle(*other);
   }
 
   [[nodiscard]] bool reached(const mark& m) {
@@ -131,6 +133,7 @@ class host_machine {
     std::thread worker;
   };
   using side = std::tuple<std::uint64_t, int, int, bool>;
+  using key = std::pair<side, std::uint64_t>;
 
   /// Under the mutex, or before there are others.
   std::size_t add_lane(std::size_t device) {
@@ -215,28 +218,36 @@ class host_machine {
       transfer& t = o.moves[(first + i) % o.moves.size()];
       if (t.done) continue;
       if (is_cut(t)) {
-        t.done = true;
+        end(t);
         continue;
       }
-      for (const auto& other : lanes_) {
-        if (other->queue.empty()) continue;
-        for (transfer& u : other->queue.front().moves)
-          if (!t.done && !u.done && meet(t, u)) {
-            t.done = u.done = true;
-            exchange(t.sends ? t : u, t.sends ? u : t);
-            other->woken.notify_one();
-          }
-      }
+      lane* const other = other_side(t);
+      transfer* const u = other == nullptr ? nullptr : at_its_front(*other, t);
+      if (u == nullptr) continue;
+      exchange(t.sends ? t : *u, t.sends ? *u : t);
+      end(t), end(*u);
+      other->woken.notify_one();
     }
     return std::all_of(o.moves.begin(), o.moves.end(), [](const transfer& t) { return t.done; });
   }
 
-  static bool meet(const transfer& t, const transfer& u) {
-    return t.wire == u.wire && t.from == u.from && t.to == u.to && t.sends != u.sends && t.number == u.number;
+  void end(transfer& t) {
+    t.done = true;
+    pending_.erase(key_of(t, t.sends));
   }
 
-  static bool waits_for(const operation& o, const transfer& t) {
-    return std::any_of(o.moves.begin(), o.moves.end(), [&](const transfer& own) { return !own.done && meet(own, t); });
+  static key key_of(const transfer& t, bool sends) { return {{t.wire, t.from, t.to, sends}, t.number}; }
+
+  /// Where the other side of a transfer has been issued, and has not ended; or null.
+  [[nodiscard]] lane* other_side(const transfer& t) const {
+    const auto found = pending_.find(key_of(t, !t.sends));
+    return found == pending_.end() ? nullptr : found->second;
+  }
+  /// The other side of a transfer, if the lane has come to it.
+  static transfer* at_its_front(lane& other, const transfer& t) {
+    for (transfer& u : other.queue.front().moves)
+      if (!u.done && key_of(u, u.sends) == key_of(t, !t.sends)) return &u;
+    return nullptr;
   }
 
   void exchange(const transfer& out, const transfer& in) {
@@ -251,8 +262,8 @@ class host_machine {
   /// Lanes wait for each other where the other side of a transfer, or an event, has been issued behind one that waits for
   /// this lane in turn. What has not been issued may still be.
   void find_cycle(const lane& from) {
-    std::vector<const lane*> path{&from};
-    if (!leads_to(from, from, path)) return;
+    std::vector<const lane*> seen{&from}, path{&from};
+    if (!leads_to(from, from, seen, path)) return;
     std::string text = "operations wait for each other:";
     for (const lane* one : path) text += " device " + std::to_string(one->device) + " is at " + one->queue.front().name + ";";
     text.back() = '.';
@@ -260,12 +271,14 @@ class host_machine {
     wake_all();
   }
 
-  bool leads_to(const lane& goal, const lane& at, std::vector<const lane*>& path) const {
+  /// A lane seen before does not lead to the goal, or the search would have ended there.
+  bool leads_to(const lane& goal, const lane& at, std::vector<const lane*>& seen, std::vector<const lane*>& path) const {
     for (const lane* next : held_up_by(at)) {
       if (next == &goal) return true;
-      if (std::find(path.begin(), path.end(), next) != path.end()) continue;
+      if (std::find(seen.begin(), seen.end(), next) != seen.end()) continue;
+      seen.push_back(next);
       path.push_back(next);
-      if (leads_to(goal, *next, path)) return true;
+      if (leads_to(goal, *next, seen, path)) return true;
       path.pop_back();
     }
     return false;
@@ -276,13 +289,8 @@ class host_machine {
     if (at.queue.empty()) return found;
     const operation& head = at.queue.front();
     if (head.waits && !head.waits->reached) found.push_back(lanes_[head.waits->lane].get());
-    for (const transfer& t : head.moves) {
-      if (t.done) continue;
-      for (const auto& other : lanes_)
-        for (std::size_t i = 1; i < other->queue.size(); ++i)
-          for (const transfer& u : other->queue[i].moves)
-            if (meet(t, u)) found.push_back(other.get());
-    }
+    for (const transfer& t : head.moves)
+      if (lane* const other = t.done ? nullptr : other_side(t); other != nullptr && at_its_front(*other, t) == nullptr) found.push_back(other);
     return found;
   }
 
@@ -292,6 +300,7 @@ class host_machine {
   std::condition_variable reached_;
   std::uint64_t state_;
   std::map<side, std::uint64_t> issued_;
+  std::map<key, lane*> pending_;  // transfers that have been issued and have not ended
   std::map<std::uint64_t, error> mismatches_;
   std::vector<std::uint64_t> cut_;
   std::uint64_t wires_{};
