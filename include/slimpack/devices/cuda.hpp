@@ -68,7 +68,10 @@ class cuda {
   [[nodiscard]] result<void> wait(const stream& on, const event& at) { return told(cudaStreamWaitEvent(on.get(), at.handle_.get(), 0)); }
   [[nodiscard]] result<bool> query(const event& at) {
     const cudaError_t code = cudaEventQuery(at.handle_.get());
-    if (code == cudaErrorNotReady) return false;
+    if (code == cudaErrorNotReady) {
+      (void)cudaGetLastError();  // CUDA remembers it as it does errors, and a trainer may ask after a launch
+      return false;
+    }
     if (result<void> r = told(code); !r) return std::move(r).error();
     return true;
   }
@@ -103,6 +106,7 @@ class cuda {
  private:
   static result<void> told(cudaError_t code) {
     if (code == cudaSuccess) return success();
+    (void)cudaGetLastError();  // said here, and not by the next launch
     return error{errc::transport_failed, std::string("CUDA: ") + cudaGetErrorString(code)};
   }
 };

@@ -1,0 +1,95 @@
+#ifndef SLIMPACK_TESTS_DEVICES_GPU_TRAINED_STAGE_HPP
+#define SLIMPACK_TESTS_DEVICES_GPU_TRAINED_STAGE_HPP
+
+#include "../../../examples/device/cuda_products.hpp"
+#include "../../../examples/device/layer_stage.hpp"
+#include "../../../examples/device/whole_batch.hpp"
+
+#include <slimpack/executors/packflow.hpp>
+#include <slimpack/planner_for.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack {
+
+/// The stage of examples/adopt_cuda.cu on a real GPU, of which one call may fail.
+template <class End>
+class trained_stage : public device_trainer::layer_stage<End, device_trainer::cuda_products> {
+  using base = device_trainer::layer_stage<End, device_trainer::cuda_products>;
+
+ public:
+  explicit trained_stage(base stage) : base(std::move(stage)) {}
+
+  using base::backward;
+  result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
+    if (fails) return error{errc::compute_failed, "a kernel that cannot be launched"};
+    return base::backward(p, in, out);
+  }
+
+  bool fails{};
+};
+
+/// Five texts on stages and replicas that may share them.
+inline plan texts_planned(int stages, int replicas, std::uint32_t most_sharers) {
+  struct end {  // any transport of device memory: planning asks for no endpoint
+    devices::cuda& device();
+    const devices::cuda::stream& stream();
+  };
+  const std::vector<tokens> lengths{{37}, {6}, {90}, {1}, {21}};
+  const shape on{.stages = stages, .replicas = replicas, .quantum = {4}};
+  return planner_for<device_trainer::layer_stage<end, device_trainer::cuda_products>>(on, {}, {}, {.most_sharers = most_sharers})(lengths).value();
+}
+
+/// By how much the gradients of a rank differ from those of whole texts on the host at most.
+inline double difference(const plan& p, int rank, const std::vector<double>& gradients) {
+  const device_trainer::whole_batch expected(p.lengths, p.shape.stages);
+  const std::vector<double>& of_stage = expected.gradients[static_cast<std::size_t>(rank % p.shape.stages)];
+  double most = 0;
+  for (std::size_t i = 0; i < of_stage.size(); ++i) most = std::max(most, std::abs(gradients[i] - of_stage[i]));
+  return most;
+}
+
+/// Steps on a rank of which the second fails on the rank `failing`: the others have the gradients of whole texts, the second is told on
+/// all ranks. What is wrong, or nothing.
+template <class End>
+std::string steps_of(const plan& p, End& on, int failing) {
+  const device_trainer::texts batch(p.lengths);
+  auto products = device_trainer::cuda_products::make(on.stream());
+  if (!products) return products.error().detail;
+  auto made = device_trainer::layer_stage<End, device_trainer::cuda_products>::make(on, std::move(products).value(), batch, on.rank() % p.shape.stages);
+  if (!made) return made.error().detail;
+  trained_stage<End> stage(std::move(made).value());
+  for (int step = 0; step < 4; ++step) {
+    stage.fails = step == 1 && on.rank() == failing;
+    const auto done = executors::packflow{}.execute(p, stage, on);
+    if (step == 1) {
+      if (done || done.error().detail.find("a kernel that cannot be launched") == std::string::npos)
+        return "the step that fails says: " + (done ? std::string("nothing") : done.error().detail);
+      continue;
+    }
+    if (!done) return "step " + std::to_string(step) + ": " + done.error().detail;
+    const auto gradients = stage.gradients();
+    if (!gradients) return gradients.error().detail;
+    if (const double off = difference(p, on.rank(), gradients.value()); !(off < 1e-12))
+      return "step " + std::to_string(step) + ": gradients are off by " + std::to_string(off * 1e12) + "e-12";
+    if (auto changed = stage.step(0); !changed) return changed.error().detail;  // gradients begin at 0 again, weights stay
+  }
+  if (auto ended = finish(on); !ended) return ended.error().detail;  // before the stage's memory goes
+  return {};
+}
+
+/// Stages, replicas and sharers of a text.
+struct gpu_layout {
+  int stages, replicas;
+  std::uint32_t sharers;
+};
+
+}  // namespace slimpack
+
+#endif
