@@ -103,6 +103,21 @@ class Profile(unittest.TestCase):
         self.assertNotIn("attention not measured", run.stdout)
         self.assertGreater(json.loads((self.folder / "plan.json").read_text())["step_time"], 0)
 
+    def test_the_packs_of_a_plan_are_measured(self):
+        if subprocess.run([PYTHON, "-c", "import torch; torch.nn.functional.rms_norm"], capture_output=True).returncode:
+            self.skipTest("this PyTorch has no norm of its own: it is older than 2.4")
+        (self.folder / "lengths.txt").write_text("512\n100\n300\n" * 2)
+        for typed in (["--recompute", "none"], ["--recompute", "selective", "--tp", "2"], ["--recompute", "full"]):
+            plan, packs = self.folder / "packs.json", self.folder / "packs.csv"
+            subprocess.run([os.environ["SLIMPACK_PLAN"], "--lengths", self.folder / "lengths.txt", "--model", self.model, "--gpu", "h100", "--pp", "4", "--json", plan,
+                            *typed], check=True, stdout=subprocess.DEVNULL)
+            said = subprocess.run([PYTHON, SCRIPTS / "measure_packs.py", "--plan", plan, "--model", self.model, "--out", packs, "--device", "cpu", "--seconds", "1"],
+                                  check=True, timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True).stdout
+            self.assertIn("measured / predicted", said)
+            rows = rows_of(packs)
+            self.assertEqual({"forward", "backward"}, {row["pass"] for row in rows})
+            self.assertTrue(all(0 < float(row["attention_s"]) < float(row["measured_s"]) for row in rows))
+
 
 if __name__ == "__main__":
     PYTHON = python_with_torch()
