@@ -25,7 +25,7 @@ struct wires {
   slimpack::result<void> sum(const communicator&, const slimpack::devices::host::stream&, std::span<T>);
   bool keeps_launch_order() const;
 #ifdef SLIMPACK_REPAIRED
-  void abort(const communicator&);
+  void abort(std::span<const communicator>);
 #endif
 };
 

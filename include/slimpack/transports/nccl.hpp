@@ -133,8 +133,9 @@ class nccl {
   /// Stops the step on every rank; each calls it.
   void abort(std::string_view reason) {
     world_->abort(reason);
-    for (const auto& one : joined_) communicators_.abort(one);
-    for (const auto& [group, one] : groups_) communicators_.abort(one);
+    std::vector<communicator> all = joined_;
+    for (const auto& [group, one] : groups_) all.push_back(one);
+    communicators_.abort(all);
     (void)drain(false);
     joined_.clear();
     groups_.clear();

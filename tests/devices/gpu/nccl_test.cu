@@ -47,8 +47,8 @@ int failed(int ranks, seconds time_out, const OfRank& of_rank) {
 
 TEST_P(Nccl, ObeysTheLawsOfTransports) {
   for (const int ranks : {1, 2, 3})
-    EXPECT_EQ(failed(ranks, {10}, [](end& t) {
-      const testing::report found = testing::transport_laws(t, {.seed = 5, .cases = 2, .time_out = {10}});
+    EXPECT_EQ(failed(ranks, {6}, [](end& t) {
+      const testing::report found = testing::transport_laws(t, {.seed = 5, .cases = 1, .time_out = {6}});
       std::ostringstream text;
       if (!found) text << found;
       return text.str();
@@ -65,8 +65,8 @@ TEST_P(Nccl, TrainsAndFailsAsOneMachineDoes) {
 
 // What slimpack-check-device does once MPI has told who is where.
 TEST_P(Nccl, IsCheckedAsOnACluster) {
-  EXPECT_EQ(failed(2, {10}, [](end& t) -> std::string {
-    const auto table = check_device::check(t, t.rank(), {.gpu = "GPU", .largest = std::size_t{1} << 20, .cases = 1, .time_out = 10}, std::cout);
+  EXPECT_EQ(failed(2, {6}, [](end& t) -> std::string {
+    const auto table = check_device::check(t, t.rank(), {.gpu = "GPU", .largest = std::size_t{1} << 20, .cases = 1, .time_out = 6}, std::cout);
     return table ? std::string{} : table.error().detail;
   }), 0);
 }

@@ -47,6 +47,7 @@ int failed_processes(int ranks, const OfRank& of_rank) {
       if (other != r) sockets.close(static_cast<std::size_t>(other));
     if (gpus < ranks) ::setenv("NCCL_HOSTID", std::to_string(r).c_str(), 1);
     ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+    ::alarm(120);  // one that hangs is ended, and has failed
     std::string wrong = cudaSetDevice(r % gpus) == cudaSuccess ? of_rank(r, sockets.link(r)) : "no GPU";
     if (!wrong.empty()) std::fprintf(stderr, "rank %d: %s\n", r, wrong.c_str());
     std::fflush(nullptr);

@@ -26,13 +26,19 @@ class trained_stage : public device_trainer::layer_stage<End, device_trainer::cu
  public:
   explicit trained_stage(base stage) : base(std::move(stage)) {}
 
-  using base::backward;
   result<void> backward(const piece& p, std::span<const std::byte> in, outgoing& out) {
-    if (fails) return error{errc::compute_failed, "a kernel that cannot be launched"};
+    if (fails) return failure();
     return base::backward(p, in, out);
+  }
+  result<void> backward(std::span<const piece> row, std::span<const std::byte> in, outgoing& out, sharing& with) {
+    if (fails) return failure();
+    return base::backward(row, in, out, with);
   }
 
   bool fails{};
+
+ private:
+  static error failure() { return {errc::compute_failed, "a kernel that cannot be launched"}; }
 };
 
 /// Five texts on stages and replicas that may share them.

@@ -73,7 +73,9 @@ class host {
     });
   }
   [[nodiscard]] bool keeps_launch_order() const noexcept { return keeps_launch_order_; }
-  void abort(const communicator& over) { device_.cut(over.wire_); }
+  void abort(std::span<const communicator> all) {
+    for (const communicator& one : all) device_.cut(one.wire_);
+  }
 
  private:
   static devices::host::transfer out(const communicator& over, int peer, std::span<const std::byte> bytes) {

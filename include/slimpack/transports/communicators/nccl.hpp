@@ -14,7 +14,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 namespace slimpack::detail {
 
@@ -86,9 +88,13 @@ class nccl {
     int version = 0;
     return said != nullptr && std::string_view(said) == "1" && ncclGetVersion(&version) == ncclSuccess && version >= 22600;
   }
-  void abort(const communicator& over) {
-    const ncclComm_t ended = std::exchange(over.joined_->handle, nullptr);
-    if (ended != nullptr) (void)ncclCommAbort(ended);
+  /// A thread for each: NCCL frees memory of the GPU in this call, which waits for the kernels of the other communicators.
+  void abort(std::span<const communicator> all) {
+    std::vector<std::thread> ending;
+    for (const communicator& one : all)
+      if (const ncclComm_t ended = std::exchange(one.joined_->handle, nullptr); ended != nullptr)
+        ending.emplace_back([ended] { (void)ncclCommAbort(ended); });
+    for (std::thread& one : ending) one.join();
   }
 
  private:
