@@ -12,6 +12,7 @@ Needs PyTorch, 2.5 or newer for a fused kernel; flash-attn is preferred where it
 same code measures the host, with the textbook's attention if nothing better is there: to try it out, not to plan with.
 """
 import argparse
+import contextlib
 import csv
 import json
 import pathlib
@@ -78,14 +79,19 @@ def attention_kernel(device):
                 return flash_attn.flash_attn_func(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), causal=True)
             return "flash-attn-" + flash_attn.__version__, flash
     try:
+        from torch.nn.attention import SDPBackend, sdpa_kernel
         from torch.nn.attention.bias import causal_lower_right
     except ImportError:
         return "textbook", textbook
 
+    # Left to itself PyTorch takes another kernel for whole sequences than for slices, with other times (README.md).
+    one_kernel = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
+
     def fused(q, k, v):
         mask = causal_lower_right(q.shape[2], k.shape[2])
-        return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
-    return "torch-sdpa-" + torch.__version__, fused
+        with sdpa_kernel(SDPBackend.FLASH_ATTENTION) if one_kernel else contextlib.nullcontext():
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+    return f"torch-sdpa{'-flash' if one_kernel else ''}-{torch.__version__}", fused
 
 
 def doubling(low, high):
