@@ -150,7 +150,7 @@ struct counted {
     return ++*calls, success();
   }
   bool keeps_launch_order() const { return true; }
-  void abort(const communicator&) {}
+  void abort(std::span<const communicator>) {}
 };
 
 /// The messages of a program by hand, as far as a host issues them.
