@@ -28,6 +28,7 @@ void check_planners(const CLI::App& app, const options& o) {
   for (const char* const name : {"--slices", "--lending"})
     if (given(name) && !plans_with(o, "slimpipe"))
       throw bad_usage{std::string(name) + " is for the planner slimpipe, which is not asked: give --planner slimpipe, or leave it out"};
+  if (o.zones && !plans_with(o, "slimpack")) throw bad_usage{"--zones is for the planner slimpack; zeppelin has them as it is: leave it out"};
   if (o.relay > 0) {
     std::vector<std::string> planners = o.compare;
     planners.push_back(o.planner);
@@ -48,7 +49,7 @@ void check_replicas(const CLI::App& app, const options& o) {
   if (app.get_option("--sharers")->count() > 0 && o.sharers > static_cast<unsigned>(replicas))
     throw bad_usage{"--sharers " + std::to_string(o.sharers) + " exceeds the replicas, --dp " +
                     std::to_string(replicas) + "; lower it, or leave it out for any number"};
-  for (const char* const name : {"--exchange", "--divide", "--rows"})
+  for (const char* const name : {"--exchange", "--divide", "--rows", "--zones"})
     if (app.get_option(name)->count() > 0 && replicas == 1)
       throw bad_usage{std::string(name) + " is about several replicas: give --dp, or leave it out"};
 }
@@ -57,7 +58,7 @@ void check_replicas(const CLI::App& app, const options& o) {
 void check_forward_only(const CLI::App& app, const options& o) {
   if (o.planner != "slimpack")
     throw bad_usage{"--forward-only is of the planner slimpack; leave out --planner " + o.planner};
-  for (const char* const name : {"--compare", "--auto", "--sharers", "--exchange", "--rows", "--divide", "--effort", "--weight-gradients", "--backward-cuts",
+  for (const char* const name : {"--compare", "--auto", "--sharers", "--zones", "--exchange", "--rows", "--divide", "--effort", "--weight-gradients", "--backward-cuts",
                                  "--reduction", "--explain", "--search-report"})
     if (app.get_option(name)->count() > 0)
       throw bad_usage{"--forward-only plans one pass by a search of its own, and leaves nothing to choose for " + std::string(name) +

@@ -64,6 +64,7 @@ void check_zones(const options& o) {
   const bool compared = std::find(o.compare.begin(), o.compare.end(), "zeppelin") != o.compare.end();
   if (o.quadratic && (o.planner == "zeppelin" || compared))
     throw bad_usage{"the planner zeppelin needs --cost transformer or profiled; a quadratic cost knows no links of a GPU"};
+  if (o.quadratic && o.zones) throw bad_usage{"--zones needs --cost transformer or profiled; a quadratic cost knows no links of a GPU"};
   if (o.quadratic && o.relay > 0)
     throw bad_usage{"--relay needs --cost transformer or profiled; a quadratic cost knows no links of a GPU"};
 }
@@ -378,6 +379,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(planning, "--sharers", o.sharers, "N",
                              "Replicas that may share a sequence; 1 where the trainer cannot [any number]")
                              ->check(degree);
+  app.add_flag("--zones", o.zones,
+               "Replicas share a sequence as far as its attention covers what they send each other, as under zeppelin; more share\n"
+               "one that fits no fewer")
+      ->group(planning);
   add(planning, "--exchange", exchange, "HOW",
       "What those send each other: keep, keys and values once; queries, and their outputs; ring, keys and values of\n"
       "sequences of one row; any, what memory has room for [keep]")

@@ -83,6 +83,7 @@ struct options {
   slimpack::costs::reduction reduction{};
   bool joins_rows{};             ///< attention covers exchanges of shared sequences in the same pack
   bool by_estimates{};           ///< divide the batch by estimates
+  bool zones{};                  ///< sharing_zones limit slimpack's own division
   bool forward_only{};           ///< plan the forward alone, to evaluate
   std::size_t threads{0};        ///< 0: one per core
   bool search_report{};          ///< print what slimpack's search did

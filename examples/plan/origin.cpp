@@ -29,7 +29,7 @@ plan_origin::options options_on(const shapes::layout& on) {
 
 /// Whether an option of a search over layouts has nothing to say on this one.
 bool is_idle(const std::string& option, const options& o, const shape& on) {
-  if (option == "exchange" || option == "divide") return on.replicas == 1;
+  if (option == "exchange" || option == "divide" || option == "zones") return on.replicas == 1;
   if (option == "sharers") return o.sharers > static_cast<unsigned>(on.replicas);
   return option.starts_with("expert-") && on.expert == 1;
 }

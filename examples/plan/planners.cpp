@@ -25,8 +25,8 @@ namespace {
 using namespace slimpack;
 
 solvers::two_phase solver_of(const request& asked) {
-  return {.effort = asked.effort, .most_sharers = asked.most_sharers, .exchanges = asked.exchanges,
-          .threads = asked.threads, .report = asked.report};
+  return {.effort = asked.effort, .most_sharers = asked.most_sharers, .zone = asked.zones ? asked.zone : solvers::sharing_zones{},
+          .exchanges = asked.exchanges, .threads = asked.threads, .report = asked.report};
 }
 
 /// Calls with a solver, or with one around it whose plans cut both passes at the same places.

@@ -44,7 +44,8 @@ struct request {
   std::stop_token stop{};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
   slimpack::exchange_set exchanges{};  ///< that those may use
-  slimpack::solvers::sharing_zones zone{};  ///< of zeppelin
+  slimpack::solvers::sharing_zones zone{};  ///< of zeppelin, and of slimpack where zones are asked for
+  bool zones{};  ///< they limit slimpack's own division
   slimpack::result<slimpack::solvers::relaying> relays{slimpack::solvers::relaying{}};  ///< of planners in rings; why there can be none
   bool by_estimates{};  ///< of slimpack's own plans: divide::estimated, else divide::searched
   slimpack::weight_gradients weights{slimpack::weight_gradients::with_inputs};  ///< of slimpack's own plans

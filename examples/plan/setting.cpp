@@ -293,6 +293,7 @@ request request_of(const setting& s, const std::string& planner, const shapes::l
           .most_sharers = o.sharers,
           .exchanges = o.exchanges,
           .zone = s.model && s.device ? solvers::sharing_zones::of(*s.model, *s.device, on.shape) : solvers::sharing_zones{},
+          .zones = o.zones,
           .relays = s.device ? solvers::relaying::of(*s.device, on.shape, o.relay) : solvers::relaying{},
           .by_estimates = o.by_estimates,
           .weights = o.weights,

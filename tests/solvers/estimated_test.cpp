@@ -29,7 +29,7 @@ namespace {
 const costs::quadratic pipeline_cost{.per_pack = {6e-5}, .hop = {2e-5}};
 
 divide::division_problem asked_of(const std::vector<tokens>& lengths, const shape& on, const costs::quadratic& cost) {
-  return divide::division_problem::of({lengths, on}, cost, rates_of(cost, on).value(), 65536, {}, {}).value();
+  return divide::division_problem::of({lengths, on}, cost, rates_of(cost, on).value(), 65536, {}, {}, {}).value();
 }
 
 divide::division divided(const std::vector<tokens>& lengths, const shape& on, const costs::quadratic& cost = pipeline_cost) {

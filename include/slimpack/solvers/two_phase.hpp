@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
@@ -38,6 +39,7 @@ struct two_phase {
                        .turn_least = 0.68, .before = 0.104, .after = 0.081};
   search_budget effort{search_budget::normal()};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
+  sharing_zones zone{};      ///< lets fewer share one unless memory asks for more; as it is, it limits nothing
   exchange_set exchanges{};  ///< by which those that share one may get what they attend to on each other
   std::size_t threads{1};  ///< that plan replicas side by side, 0: one per core; plans do not depend on it
   search_options options{};        ///< what tunes the search, if the defaults do not do
@@ -63,6 +65,7 @@ struct two_phase {
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const two_phase& s) {
     out << "solvers::two_phase{.forward = " << s.forward << ", .backward = " << s.backward << ", .effort = " << s.effort
         << ", .most_sharers = " << s.most_sharers;
+    if (s.zone != sharing_zones{}) out << ", .zone = " << s.zone;
     if (s.exchanges != exchange_set{}) out << ", .exchanges = " << s.exchanges;
     if (s.options != default_search_options) out << ", .options = " << s.options;
     return out << "}";

@@ -42,6 +42,15 @@ struct sharing_zones {
   [[nodiscard]] constexpr bool allow(tokens length, std::uint32_t sharers) const noexcept {
     return static_cast<double>(length.value) >= (sharers - 1) * (on_one_node(sharers) ? inside : between);
   }
+  /// The largest group that it lets share so long a sequence, wherever the group begins.        Requires   replicas > 0
+  [[nodiscard]] constexpr std::uint32_t most(tokens length, std::uint32_t replicas) const noexcept {
+    const auto covered = [&](double each, std::uint32_t at_most) {
+      const double more = static_cast<double>(length.value) / each;  // infinite where nothing is limited
+      return more < at_most ? std::min(static_cast<std::uint32_t>(more) + 1, at_most) : at_most;
+    };
+    const std::uint32_t over_nodes = covered(between, replicas), node = node_of(replicas);
+    return over_nodes > node ? over_nodes : covered(inside, node);
+  }
   /// The next larger group: twice as many on a node, as long as these fit; then one node more.
   [[nodiscard]] constexpr std::uint32_t larger(std::uint32_t sharers, std::uint32_t replicas) const noexcept {
     const std::uint32_t node = node_of(replicas);

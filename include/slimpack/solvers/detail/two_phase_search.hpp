@@ -86,7 +86,7 @@ class two_phase_search {
                                         "keep, queries and ring, or one sharer"};
     result<std::vector<memory_rates>> rates = rates_of(cost(), batch_.shape);
     if (!rates) return std::move(rates).error();
-    return divide::division_problem::of(batch_, cost(), std::move(rates).value(), how_.most_sharers, how_.exchanges, how_.options);
+    return divide::division_problem::of(batch_, cost(), std::move(rates).value(), how_.most_sharers, how_.zone, how_.exchanges, how_.options);
   }
 
   template <class Divider>

@@ -7,6 +7,7 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/divide/detail/likely_row.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -52,8 +53,8 @@ struct division_problem {
   /// Complexity O(sequences * parts) questions to the cost model
   template <class Cost>
   [[nodiscard]] static result<division_problem> of(const problem& asked, const Cost& cost, std::vector<memory_rates> rates,
-                                                   std::uint32_t most_sharers, const exchange_set& exchanges,
-                                                   const solvers::search_options& options) {
+                                                   std::uint32_t most_sharers, const solvers::sharing_zones& zone,
+                                                   const exchange_set& exchanges, const solvers::search_options& options) {
     division_problem made{asked.shape, solvers::sequences_of(asked.lengths), std::move(rates), 0, {}, {}, options, exchanges};
     made.stage = solvers::busiest_stage(cost, made.batch, made.shape);
     made.exchange_is_free = made.replicas() > 1 && slimpack::detail::exchange_is_free(cost, made.batch, made.shape.quantum, made.stage, exchanges);
@@ -62,8 +63,9 @@ struct division_problem {
     for (const sequence& s : made.batch)
       made.work.push_back(solvers::stage_time(cost, {s.id, {0}, s.length}, made.stage, made.shape).value);
     for (const sequence& s : made.batch) {
-      const result<sharers_range> range = made.sharers_of(s, most_sharers);
-      if (!range) return range.error();
+      result<sharers_range> range = made.sharers_of(s, most_sharers);
+      if (!range) return std::move(range).error();
+      range.value().most = std::clamp(zone.most(s.length, static_cast<std::uint32_t>(made.replicas())), range.value().least, range.value().most);
       made.sharers.push_back(range.value());
     }
     return made;
