@@ -23,8 +23,8 @@ namespace slimpack {
 ///   shapes::space all{.gpus = 64, .layers = 32, .heads = 32, .memory = limit};
 ///   shapes::ranking found = shape_search{}(all.layouts(), batches, cost_of, plan_of).value();
 ///
-/// Branch and bound. Where there are many layouts, a few that promise much among a sample of them are probed first, so that there
-/// is a plan soon. Each layout has a proven lower bound, the same for every planner (simulators/bounds/lower_bounds.hpp and the
+/// Branch and bound. Where there are many layouts, those that promise most of what is bounded so far are probed in between, so that there
+/// is a fair plan soon. Each layout has a proven lower bound, the same for every planner (simulators/bounds/lower_bounds.hpp and the
 /// reduction of gradients). Layouts are probed, planned with a small part of the first effort, those first that promise most by
 /// their bounds and the room that memory leaves for packs; not those whose bound is no less than the time of the last finalist so
 /// far, which can be none, nor those that have so little room that they promise far more than it. A layout whose first batches
@@ -66,8 +66,7 @@ struct shape_search {
     detail::contest run(layouts, batches, cost_of, plan_of, threads, stop, told);
     const std::size_t wanted = first == effort ? 1 : finalists;
     const solvers::search_budget look{std::min(probe.nodes, first.nodes), std::min(probe.candidates, first.candidates), probe.largest};
-    if (result<void> r = run.seed(look); !r) return std::move(r).error();
-    if (result<void> r = run.bound(); !r) return std::move(r).error();
+    if (result<void> r = run.bound(look); !r) return std::move(r).error();
     if (result<void> r = run.probe(look, wanted); !r) return std::move(r).error();
     if (result<void> r = run.probe_long({first.nodes, first.candidates, long_probe_times * probe.largest}, wanted, long_probes); !r)
       return std::move(r).error();

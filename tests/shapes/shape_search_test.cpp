@@ -284,6 +284,20 @@ TEST(ShapeSearch, HasAFairPlanOfManyLayoutsAtOnce) {
   }
 }
 
+TEST(ShapeSearch, HasPlannedWhatPromisesMostOfHalfTheLayoutsOnceTheseAreBounded) {
+  std::vector<layout> many = layouts(500, 64);
+  while (many.size() < 600) many.insert(many.end(), many.begin(), many.end());
+  const std::vector<std::vector<tokens>> lists = batches(2);
+  std::stop_source stop;
+  const auto at_half = [&](const shapes::search_progress& p) {
+    if (p.now == shapes::search_progress::round::bounds && 2 * p.done > many.size()) stop.request_stop();
+  };
+  const ranking half = shape_search{.first = small, .effort = small}(many, lists, toy_on, plan_on, stop.get_token(), at_half).value();
+  const ranking all = shape_search{.first = small, .effort = small}(many, lists, toy_on, plan_on).value();
+  EXPECT_GT(half.count(outcome::planned), 8u);
+  EXPECT_LE(half.best()->step_time, all.best()->step_time * 1.1);
+}
+
 TEST(ShapeSearch, PlansNothingMoreOnceItIsStoppedWithAPlan) {
   const std::vector<std::vector<tokens>> lists = batches(1);
   for (const int last : {1, 5, 20}) {

@@ -77,44 +77,47 @@ class contest {
       longest_ = std::max(longest_, *std::max_element(lengths.begin(), lengths.end()));
   }
 
-  /// A fair plan at once, for a search that is stopped early, and a time to beat for others: of some layouts, evenly taken among
-  /// all, those that promise most are probed. Where there are few layouts the search itself is as fast.
-  result<void> seed(solvers::search_budget effort) {
-    if (entries_.size() < 4 * sampled) return success();
-    begin(round::probes, probed_together);
-    std::vector<std::size_t> some;
-    for (std::size_t k = 0; k < sampled; ++k) some.push_back(k * entries_.size() / sampled);
-    result<void> done = for_each_index(some.size(), threads_, [&](std::size_t k) -> result<void> {
-      bound_one(entries_[some[k]]);
-      return success();
-    });
-    if (!done) return done;
-    std::erase_if(some, [&](std::size_t i) { return entries_[i].bounds.empty(); });
-    most_promising_first(some);
-    some.resize(std::min(some.size(), probed_together));
-    return for_each_index(some.size(), threads_, [&](std::size_t k) -> result<void> {
-      entry& e = entries_[some[k]];
-      if (stop_.stop_requested() && any_plan_) return success();
-      plan_one(e, effort, never);
-      tell(e.known.step_time);
-      return success();
-    });
-  }
-
-  /// Lower bounds of every layout, and the proof that some do not fit.
-  result<void> bound() {
-    begin(round::bounds, entries_.size());
-    result<void> done = for_each_index(entries_.size(), threads_, [&](std::size_t i) -> result<void> {
-      if (entries_[i].known.outcome == shapes::outcome::untried && entries_[i].bounds.empty() && !is_over()) bound_one(entries_[i]);
-      tell({});
-      return success();
-    });
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
+  /// Lower bounds of every layout, and the proof that some do not fit. Where there are many, an even sample of all goes first, then
+  /// another one, and of all that are bounded so far those that promise most are probed in between: for a search that is stopped
+  /// early, and for a time that others have to beat.
+  result<void> bound(solvers::search_budget effort) {
+    const std::size_t all = entries_.size();
+    begin(round::bounds, all);
+    std::size_t step = all * 618 / 1000 + 1;  // by the golden section, whose multiples are spread evenly
+    while (std::gcd(step, all) > 1) ++step;
+    const bool are_many = all >= 4 * sampled;  // or the rounds that follow are as fast
+    std::vector<std::size_t> waiting;          // to be probed
+    for (std::size_t from = 0; from < all; from += sampled) {
+      const auto place = [&](std::size_t k) { return (from + k) * step % all; };
+      const std::size_t count = std::min(sampled, all - from);
+      result<void> done = for_each_index(count, threads_, [&](std::size_t k) -> result<void> {
+        if ((are_many && from == 0) || !is_over()) bound_one(entries_[place(k)]);
+        tell({});
+        return success();
+      });
+      if (!done) return done;
+      if (!are_many) continue;
+      for (std::size_t k = 0; k < count; ++k)
+        if (!entries_[place(k)].bounds.empty()) waiting.push_back(place(k));
+      most_promising_first(waiting);
+      std::size_t some = 0;
+      while (some < std::min(waiting.size(), from == 0 ? probed_first : probed_between) && entries_[waiting[some]].promised < best_so_far().value) ++some;
+      done = for_each_index(some, threads_, [&](std::size_t k) -> result<void> {
+        entry& e = entries_[waiting[k]];
+        if (stop_.stop_requested() && any_plan_) return success();
+        plan_one(e, effort, never);
+        see(e.known.step_time);
+        return success();
+      });
+      if (!done) return done;
+      waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(some));
+    }
+    for (std::size_t i = 0; i < all; ++i) {
       const shapes::outcome seen = entries_[i].known.outcome;
       if (!entries_[i].bounds.empty() && (seen == shapes::outcome::untried || seen == shapes::outcome::too_long)) open_.push_back(i);
     }
     most_promising_first(open_);
-    return done;
+    return success();
   }
 
   /// Plans layouts, those first that promise most, but for those whose bound says that they are not among the best `places`.
@@ -217,9 +220,10 @@ class contest {
   /// Source    measured: 256 GPUs of llama-3.1-70b and 8 and 64 of llama-3.1-8b, four lists of lengths. Winners promise at most 1.25
   ///           times what they take; of layouts that promise more than 1.5 times that, none comes within 16 % of it
   static constexpr double far = 1.5;
-  static constexpr std::size_t probed_together = 8;  ///< of a sample
+  static constexpr std::size_t probed_first = 8;     ///< of the first sample
+  static constexpr std::size_t probed_between = 2;   ///< after each further one
   static constexpr std::size_t probed_ahead = 32;    ///< while one is probed: of those that take long, none should be waited for
-  static constexpr std::size_t sampled = 64;  ///< layouts, for the first plans
+  static constexpr std::size_t sampled = 64;         ///< layouts that are bounded before some are probed
 
   struct entry {
     shapes::candidate known;
@@ -249,12 +253,21 @@ class contest {
     const std::lock_guard lock(telling_);
     ++progress_.done;
     if (progress_.left > 0) --progress_.left;
-    if (step > seconds{}) {
-      any_plan_ = true;
-      if (progress_.best == seconds{} || step < progress_.best) progress_.best = step;
-    }
+    enter(step);
     if (listener_) listener_(progress_);
   }
+  /// A plan in a round of bounds.
+  void see(seconds step) {
+    const std::lock_guard lock(telling_);
+    enter(step);
+    if (listener_) listener_(progress_);
+  }
+  void enter(seconds step) {
+    if (step == seconds{}) return;
+    any_plan_ = true;
+    if (progress_.best == seconds{} || step < progress_.best) progress_.best = step;
+  }
+  [[nodiscard]] seconds best_so_far() const { return progress_.best == seconds{} ? never : progress_.best; }
 
   /// Of a search that was stopped before it had bounds of all: goes on until it has a plan. Those that divide the model most,
   /// which need the least memory, are the last.
