@@ -64,7 +64,7 @@ class CommandLine(unittest.TestCase):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
-                       "recompute memory-table hop call-overhead relay layers reduction cost planner compare explain effort weight-gradients backward-cuts rows divide threads time-limit json trace timeline graph").split():
+                       "recompute memory-table hop call-overhead relay layers reduction cost planner compare explain effort weight-gradients backward-cuts zones rows divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -1080,6 +1080,26 @@ class CommandLine(unittest.TestCase):
         for given, exchanges in (("plain", set()), ("shares-rows", {"keep"}), ("queries", {"queries"}), ("packflow", {"keep"})):
             self.plans(*two, "--memory", "70000tokens", "--trainer", given, "--json", self.outputs / "p.json")
             self.assertEqual(exchanges, {merge["exchange"] for merge in json.loads((self.outputs / "p.json").read_text())["merges"]}, given)
+
+    def test_zones_limit_who_shares(self):
+        # Nodes of 8 GPUs: a replica of 2 x 2 GPUs leaves two on a node.
+        asked = ["--lengths", self.file("l.txt", "20000\n" + "500\n" * 8), *MODEL, "--dp", "8", "--pp", "2", "--tp", "2", "--effort", "fast",
+                 "--recompute", "full", "--cost", "transformer"]
+        def sharers(*typed):
+            self.plans(*asked, *typed, "--json", self.outputs / "p.json")
+            plan = json.loads((self.outputs / "p.json").read_text())
+            return max(len(merge["replicas"]) for merge in plan["merges"]), plan
+        free, _ = sharers()
+        limited, plan = sharers("--zones")
+        print(f"{free} replicas share the longest sequence, {limited} in its zone")
+        self.assertGreater(free, limited)
+        self.plans("--from", self.outputs / "p.json", "--json", self.outputs / "q.json")
+        self.assertEqual(plan["hash"], json.loads((self.outputs / "q.json").read_text())["hash"])
+        for name in ("p.json", "q.json"):
+            (self.outputs / name).unlink()
+        self.fails(2, ["--zones is for the planner slimpack"], *asked, "--zones", "--planner", "megatron")
+        self.fails(2, ["--zones needs --cost transformer or profiled"], "--lengths", asked[1], "--dp", "2", *QUADRATIC, "--zones")
+        self.fails(2, ["--zones is about several replicas"], "--lengths", asked[1], *MODEL, "--zones")
 
     def test_rows_are_relayed_between_nodes(self):
         ring = ["--lengths", self.file("l.txt", "65536\n" + "4000\n" * 12), *MODEL, "--effort", "fast", "--recompute", "selective", "--cost",

@@ -33,6 +33,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -64,10 +65,11 @@ std::optional<std::chrono::milliseconds> limit_of(const options& o) {
   return o.time_limit_ms ? std::optional<std::chrono::milliseconds>(*o.time_limit_ms) : std::nullopt;
 }
 
-/// Asks to stop when the time of --time-limit is over; without it, its token never stops.
-std::optional<deadline> deadline_of(const options& o) {
+/// Asks to stop when a share of the time of --time-limit is over; without it, its token never stops.
+std::optional<deadline> deadline_of(const options& o, double share = 1) {
   const std::optional<std::chrono::milliseconds> limit = limit_of(o);
-  return limit ? std::optional<deadline>(std::in_place, *limit) : std::optional<deadline>();
+  if (!limit) return std::nullopt;
+  return std::optional<deadline>(std::in_place, std::chrono::milliseconds(std::llround(share * static_cast<double>(limit->count()))));
 }
 
 /// Least step time of any plan that cuts no sequence.
@@ -125,7 +127,7 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
   }
   std::vector<plan> plans;
   progress shown("choosing a layout for " + planner, limit_of(s.options));
-  const std::optional<deadline> limit = deadline_of(s.options);
+  const std::optional<deadline> limit = deadline_of(s.options, .93);  // plans under way are still simulated and proven
   if (s.options.even_stages) layouts = with_even_stages(s, std::move(layouts), all.lengths);
   if (s.options.automatic || layouts.size() > 1) {
     shape_search how{.effort = s.options.effort, .threads = s.options.threads};
