@@ -24,7 +24,7 @@ slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_AFTER ${defau
 find_program(SLIMPACK_CLANG clang++)
 add_test(NAME headers.clang
          COMMAND ${CMAKE_COMMAND} -D "CLANG=$<$<BOOL:${SLIMPACK_CLANG}>:${SLIMPACK_CLANG}>" -D "INCLUDE_DIRS=${include_dirs}"
-                 -D "SOURCES=${headers}/runs_a_step.cpp;${PROJECT_SOURCE_DIR}/examples/adopt_tensor.cpp" -P ${headers}/clang.cmake)
+                 -D "SOURCES=${headers}/runs_a_step.cpp;${PROJECT_SOURCE_DIR}/examples/adopt_tensor.cpp;${PROJECT_SOURCE_DIR}/examples/write_transport.cpp" -P ${headers}/clang.cmake)
 set_tests_properties(headers.clang PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: " TIMEOUT 300)
 
 add_test(NAME headers.macros
