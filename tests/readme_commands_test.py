@@ -260,7 +260,7 @@ def run_as(user, base, system, leave_out):
         wrong = []
 
         def runs(kind, command):
-            return kind != PART and not any(text in command for text in leave_out)
+            return kind not in (PART, CLUSTER) and not any(text in command for text in leave_out)
 
         for readme in READ:
             folder = home if readme == NEWCOMERS else home / "slimpack"
