@@ -50,15 +50,20 @@ slimpack::result<outcome> train(const slimpack::plan& plan, End& on, Products pr
   return seen;
 }
 
+/// By how much gradients of a rank differ from those of whole texts on the host at most.
+inline double difference(const whole_batch& expected, std::size_t rank, std::span<const double> gradients) {
+  const std::vector<double>& of_stage = expected.gradients[rank % expected.gradients.size()];
+  double most = 0;
+  for (std::size_t i = 0; i < of_stage.size(); ++i) most = std::max(most, std::abs(gradients[i] - of_stage[i]));
+  return most;
+}
+
 /// By how much the first step's loss and gradients, of all ranks, differ from those of whole texts on the host at most.
 inline double difference(const slimpack::plan& plan, std::span<const outcome> ranks) {
   const whole_batch expected(plan.lengths, plan.shape.stages);
   double most = 0;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    most = std::max(most, std::abs(ranks[rank].losses[0] - expected.loss));
-    const std::vector<double>& of_stage = expected.gradients[rank % expected.gradients.size()];
-    for (std::size_t i = 0; i < of_stage.size(); ++i) most = std::max(most, std::abs(ranks[rank].gradients[i] - of_stage[i]));
-  }
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    most = std::max({most, std::abs(ranks[rank].losses[0] - expected.loss), difference(expected, rank, ranks[rank].gradients)});
   return most;
 }
 

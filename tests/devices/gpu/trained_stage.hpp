@@ -2,14 +2,10 @@
 #define SLIMPACK_TESTS_DEVICES_GPU_TRAINED_STAGE_HPP
 
 #include "../../../examples/device/cuda_products.hpp"
-#include "../../../examples/device/layer_stage.hpp"
-#include "../../../examples/device/whole_batch.hpp"
+#include "../../../examples/device/training.hpp"
 
-#include <slimpack/executors/packflow.hpp>
 #include <slimpack/planner_for.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -53,15 +49,6 @@ inline plan texts_planned(int stages, int replicas, std::uint32_t most_sharers) 
   return planner_for<device_trainer::layer_stage<end, device_trainer::cuda_products>>(on, {}, {}, {.most_sharers = most_sharers})(lengths).value();
 }
 
-/// By how much the gradients of a rank differ from those of whole texts on the host at most.
-inline double difference(const plan& p, int rank, const std::vector<double>& gradients) {
-  const device_trainer::whole_batch expected(p.lengths, p.shape.stages);
-  const std::vector<double>& of_stage = expected.gradients[static_cast<std::size_t>(rank % p.shape.stages)];
-  double most = 0;
-  for (std::size_t i = 0; i < of_stage.size(); ++i) most = std::max(most, std::abs(gradients[i] - of_stage[i]));
-  return most;
-}
-
 /// Steps on a rank of which the second fails on the rank `failing`: the others have the gradients of whole texts, the second is told on
 /// all ranks. What is wrong, or nothing.
 template <class End>
@@ -72,6 +59,7 @@ std::string steps_of(const plan& p, End& on, int failing) {
   auto made = device_trainer::layer_stage<End, device_trainer::cuda_products>::make(on, std::move(products).value(), batch, on.rank() % p.shape.stages);
   if (!made) return made.error().detail;
   trained_stage<End> stage(std::move(made).value());
+  const device_trainer::whole_batch expected(p.lengths, p.shape.stages);
   for (int step = 0; step < 4; ++step) {
     stage.fails = step == 1 && on.rank() == failing;
     const auto done = executors::packflow{}.execute(p, stage, on);
@@ -83,7 +71,7 @@ std::string steps_of(const plan& p, End& on, int failing) {
     if (!done) return "step " + std::to_string(step) + ": " + done.error().detail;
     const auto gradients = stage.gradients();
     if (!gradients) return gradients.error().detail;
-    if (const double off = difference(p, on.rank(), gradients.value()); !(off < 1e-12))
+    if (const double off = device_trainer::difference(expected, static_cast<std::size_t>(on.rank()), gradients.value()); !(off < 1e-12))
       return "step " + std::to_string(step) + ": gradients are off by " + std::to_string(off * 1e12) + "e-12";
     if (auto changed = stage.step(0); !changed) return changed.error().detail;  // gradients begin at 0 again, weights stay
   }

@@ -29,7 +29,6 @@
 #include <span>
 #include <stop_token>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -89,28 +88,16 @@ class contest {
     std::vector<std::size_t> waiting;          // to be probed
     for (std::size_t from = 0; from < all; from += sampled) {
       const auto place = [&](std::size_t k) { return (from + k) * step % all; };
-      const std::size_t count = std::min(sampled, all - from);
-      result<void> done = for_each_index(count, threads_, [&](std::size_t k) -> result<void> {
+      result<void> done = for_each_index(std::min(sampled, all - from), threads_, [&](std::size_t k) -> result<void> {
         if ((are_many && from == 0) || !is_over()) bound_one(entries_[place(k)]);
         tell({});
         return success();
       });
       if (!done) return done;
       if (!are_many) continue;
-      for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t k = 0; k < std::min(sampled, all - from); ++k)
         if (!entries_[place(k)].bounds.empty()) waiting.push_back(place(k));
-      most_promising_first(waiting);
-      std::size_t some = 0;
-      while (some < std::min(waiting.size(), from == 0 ? probed_first : probed_between) && entries_[waiting[some]].promised < best_so_far().value) ++some;
-      done = for_each_index(some, threads_, [&](std::size_t k) -> result<void> {
-        entry& e = entries_[waiting[k]];
-        if (stop_.stop_requested() && any_plan_) return success();
-        plan_one(e, effort, never);
-        see(e.known.step_time);
-        return success();
-      });
-      if (!done) return done;
-      waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(some));
+      if (result<void> r = probe_first_of(waiting, from == 0 ? probed_first : probed_between, effort); !r) return r;
     }
     for (std::size_t i = 0; i < all; ++i) {
       const shapes::outcome seen = entries_[i].known.outcome;
@@ -240,6 +227,23 @@ class contest {
     return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const entry& e) { return e.is_planned(); }));
   }
 
+  /// Probes those at most that promise most, if they promise to be the best, and takes them out.
+  result<void> probe_first_of(std::vector<std::size_t>& waiting, std::size_t most, solvers::search_budget effort) {
+    most_promising_first(waiting);
+    const seconds best = any_plan_ ? progress_.best : never;
+    std::size_t some = 0;
+    while (some < std::min(waiting.size(), most) && seconds{entries_[waiting[some]].promised} < best) ++some;
+    result<void> done = for_each_index(some, threads_, [&](std::size_t k) -> result<void> {
+      entry& e = entries_[waiting[k]];
+      if (stop_.stop_requested() && any_plan_) return success();
+      plan_one(e, effort, never);
+      tell(e.known.step_time, 0);
+      return success();
+    });
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(some));
+    return done;
+  }
+
   void most_promising_first(std::vector<std::size_t>& these) const {
     std::stable_sort(these.begin(), these.end(), [&](std::size_t a, std::size_t b) { return entries_[a].promised < entries_[b].promised; });
   }
@@ -248,26 +252,17 @@ class contest {
     progress_ = {what, 0, layouts, progress_.best};
     if (listener_) listener_(progress_);
   }
-  /// One more layout is done; its step time, if it has one.
-  void tell(seconds step) {
+  /// So many more layouts of the round are done; the step time of one, if it has one.
+  void tell(seconds step, std::size_t done = 1) {
     const std::lock_guard lock(telling_);
-    ++progress_.done;
-    if (progress_.left > 0) --progress_.left;
-    enter(step);
+    progress_.done += done;
+    progress_.left -= std::min(progress_.left, done);
+    if (step > seconds{}) {
+      any_plan_ = true;
+      if (progress_.best == seconds{} || step < progress_.best) progress_.best = step;
+    }
     if (listener_) listener_(progress_);
   }
-  /// A plan in a round of bounds.
-  void see(seconds step) {
-    const std::lock_guard lock(telling_);
-    enter(step);
-    if (listener_) listener_(progress_);
-  }
-  void enter(seconds step) {
-    if (step == seconds{}) return;
-    any_plan_ = true;
-    if (progress_.best == seconds{} || step < progress_.best) progress_.best = step;
-  }
-  [[nodiscard]] seconds best_so_far() const { return progress_.best == seconds{} ? never : progress_.best; }
 
   /// Of a search that was stopped before it had bounds of all: goes on until it has a plan. Those that divide the model most,
   /// which need the least memory, are the last.
@@ -339,7 +334,9 @@ class contest {
     shapes::candidate& c = e.known;
     c.why.clear();
     e.plans.clear();
-    if (e.nodes > static_cast<double>(effort.largest)) return refuse(c, too_many(e.nodes, effort.largest));
+    if (e.nodes > static_cast<double>(effort.largest))
+      return refuse(c, {errc::over_budget, "memory forces packs that are small, about " + std::to_string(std::llround(e.nodes)) +
+                                               " tasks; the search may simulate " + std::to_string(effort.largest)});
     const auto cost = cost_of_(c.layout);
     if (!cost) return refuse(c, cost.error());
     const auto all = static_cast<double>(batches_.size());
@@ -359,14 +356,11 @@ class contest {
     }
     c.outcome = shapes::outcome::planned;
     c.step_time = mean(times);
-    std::tie(c.fastest, c.slowest) = extremes(times);
+    const auto [least, most] = std::minmax_element(times.begin(), times.end());
+    c.fastest = *least, c.slowest = *most;
     c.bubble = c.step_time > seconds{} ? waited / (all * c.step_time.value) : 0;
   }
 
-  static error too_many(double nodes, std::uint64_t largest) {
-    return {errc::over_budget, "memory forces packs that are small, about " + std::to_string(std::llround(nodes)) +
-                                   " tasks; the search may simulate " + std::to_string(largest)};
-  }
   static void refuse(shapes::candidate& c, const error& why) {
     c.outcome = why.code == errc::out_of_memory ? shapes::outcome::no_room
                 : why.code == errc::over_budget ? shapes::outcome::too_long
@@ -376,10 +370,6 @@ class contest {
 
   [[nodiscard]] static seconds mean(std::span<const seconds> times) {
     return std::accumulate(times.begin(), times.end(), seconds{}) * (1.0 / static_cast<double>(times.size()));
-  }
-  [[nodiscard]] static std::pair<seconds, seconds> extremes(std::span<const seconds> times) {
-    const auto [least, most] = std::minmax_element(times.begin(), times.end());
-    return {*least, *most};
   }
 
   /// The planned ones by time, then the others by what is known of them, then by their bounds.
