@@ -274,13 +274,13 @@ def run_as(user, base, system, leave_out):
             subprocess.run(["umount", "--lazy", system / folder], check=True)
 
 
-def run_in_chroot(folder, leave_out):
+def run_in_chroot(folder, users, leave_out):
     base = folder / "base"
     if not base.exists():
         folder.mkdir(parents=True, exist_ok=True)
         subprocess.run(["debootstrap", "--variant=minbase", "bookworm", base, mirror()], check=True, stdout=subprocess.DEVNULL)
     wrong = []
-    for user in ("reader", "root"):
+    for user in users:
         print(f"== as {user} ==", flush=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=user) as parent:
             wrong += run_as(user, base, pathlib.Path(parent) / "system", leave_out)
@@ -291,6 +291,7 @@ def run_in_chroot(folder, leave_out):
 def main():
     arguments = argparse.ArgumentParser(description="Every command of every README runs as written.")
     arguments.add_argument("--chroot", type=pathlib.Path, metavar="DIR", help="run all, in a bare Debian 12 that is made in this folder; needs root")
+    arguments.add_argument("--users", metavar="NAME", nargs="+", default=["reader", "root"], help="in the chroot, as whom to run (%(default)s)")
     arguments.add_argument("--leave-out", metavar="TEXT", nargs="+", default=[], help="in the chroot, commands that have one of these in them")
     arguments.add_argument("--list", action="store_true", help="print when each command runs")
     given, rest = arguments.parse_known_args()
@@ -299,7 +300,7 @@ def main():
             for command, kind in known.items():
                 print(f"{kind:5}  {readme}: {command}")
     elif given.chroot:
-        sys.exit(run_in_chroot(given.chroot.resolve(), given.leave_out))
+        sys.exit(run_in_chroot(given.chroot.resolve(), given.users, given.leave_out))
     else:
         unittest.main(argv=[sys.argv[0], *rest])
 

@@ -98,7 +98,7 @@ TEST(ActivationStore, VisitsAPrefixPageByPage) {
 TEST(ActivationStore, RowsComeBackUnderOtherCuts) {
   constexpr std::uint64_t seed = 11;
   testing::generator random(seed);
-  for (int i = tests::cases(40); i > 0; --i) {
+  for (int i = tests::steps(40); i > 0; --i) {
     const std::int64_t quantum = random.between(1, 5);
     const std::int64_t length = random.between(1, 40);
     const auto cut = [&](std::int64_t at) { return std::min(length, (at / quantum + random.between(1, 4)) * quantum); };
@@ -410,7 +410,7 @@ TEST(ActivationStore, PeakIsWhatTheSimulatorPredictsToTheByte) {
   constexpr std::uint64_t seed = 5;
   testing::generator random(seed);
   replayed seen;
-  for (int i = tests::cases(200); i > 0; --i) {
+  for (int i = tests::steps(200); i > 0; --i) {
     shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(1, 2)),
              .chunks = static_cast<int>(random.between(1, 2)), .quantum = {random.between(1, 64)}};
     const std::vector<tokens> lengths = tests::random_lengths(random, 12, {3000});

@@ -49,7 +49,7 @@ TYPED_TEST_SUITE(PackflowEvaluates, forms);
 
 TYPED_TEST(PackflowEvaluates, WithTheLossOfUncutSequencesByPlansOfBothKinds) {
   int plans = 0, cut = 0;
-  for (int seed = 1; seed <= tests::cases(3); ++seed) {
+  for (int seed = 1; seed <= tests::steps(3); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
     const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 24)));
@@ -141,7 +141,7 @@ class lets_go : public prefix_stage {
 
 TEST(PackflowEvaluates, AndHoldsWhatThePlanSays) {
   int whole = 0, ranks = 0;
-  for (int seed = 1; seed <= tests::cases(10); ++seed) {
+  for (int seed = 1; seed <= tests::steps(10); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(1, 2)),
                    .chunks = static_cast<int>(random.between(1, 2)), .quantum = {random.between(1, 8)}};
@@ -167,7 +167,7 @@ TEST(PackflowEvaluates, AndHoldsWhatThePlanSays) {
 
 template <class Compute>
 void evaluate_shared(int& shared) {
-  for (int seed = 1; seed <= tests::cases(3); ++seed) {
+  for (int seed = 1; seed <= tests::steps(3); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
     const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 16)));

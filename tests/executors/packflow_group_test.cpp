@@ -27,7 +27,7 @@ using groups = ::testing::Types<local_group, cancelling_group>;
 TYPED_TEST_SUITE(PackflowOverGroup, groups);
 
 TYPED_TEST(PackflowOverGroup, GivesTheGradientsOfUncutSequences) {
-  for (int seed = 1; seed <= tests::cases(2); ++seed)
+  for (int seed = 1; seed <= tests::steps(2); ++seed)
     for (shape on : {shape{.stages = 3, .replicas = 2}, shape{.stages = 2, .chunks = 2}}) {
       testing::generator random(static_cast<std::uint64_t>(seed));
       on.quantum = {random.between(1, 8)};
@@ -61,7 +61,7 @@ TYPED_TEST(PackflowOverGroup, GoesOnAfterStepsThatFail) {
     const auto at = static_cast<std::size_t>(rank);
     auto endpoint = world.endpoint(rank);
     throws_once& stage = stages[at];
-    for (int step = 0; step < tests::cases(6); ++step) {
+    for (int step = 0; step < tests::steps(6); ++step) {
       std::string told;
       const executors::packflow<> run{.sink = [&](std::string_view line) { told = line; }};
       stage.calls_left = rank == step % 6 ? step : -1;

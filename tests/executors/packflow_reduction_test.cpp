@@ -76,7 +76,7 @@ class reducing_stage : public prefix_in_arena<backward_cuts::any> {
 // Sums beside the work have the bits of those after it, of every copy, and gradients are those of uncut sequences.
 TEST(PackflowReduction, BesideTheWorkHasTheBitsOfTheOneAfterIt) {
   int early = 0, sums = 0;
-  for (int seed = 1; seed <= tests::cases(8); ++seed) {
+  for (int seed = 1; seed <= tests::steps(8); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const shape on{.stages = static_cast<int>(random.between(1, 3)),
                    .replicas = static_cast<int>(random.between(1, 4)),

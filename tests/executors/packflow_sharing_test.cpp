@@ -87,7 +87,7 @@ TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
 
 // One order of all transfers cannot wait for itself, even if of each rank only the transfer that it issued first may move.
 TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
-  const int cases = tests::cases(60);
+  const int cases = tests::steps(60);
   by_exchange shared{};
   for (int seed = 1; seed <= cases; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
@@ -119,7 +119,7 @@ TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
 
 // What no solver here makes: rows of which some sharers have nothing, in random packs.
 TYPED_TEST(PackflowSharing, RunsRowsOfWhichSharersHaveNothing) {
-  const int cases = tests::cases(60);
+  const int cases = tests::steps(60);
   int shared = 0, absent = 0;
   for (int seed = 1; seed <= cases; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));

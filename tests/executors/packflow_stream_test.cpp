@@ -114,7 +114,7 @@ const shape shapes[]{{.stages = 2}, {.stages = 3, .replicas = 2}, {.stages = 2, 
 
 template <class Check>
 void on_shapes(const Check& check) {
-  for (int seed = 1; seed <= tests::cases(2); ++seed)
+  for (int seed = 1; seed <= tests::steps(2); ++seed)
     for (shape on : shapes) {
       testing::generator random(static_cast<std::uint64_t>(seed));
       on.quantum = {random.between(1, 8)};
@@ -251,7 +251,7 @@ TEST(PackflowOverStreams, MakesAllMemoryOfASpreadVocabularyBeforeTheProgram) {
 TEST(PackflowOverStreams, GivesTheSameBitsWhereSumsRunBesideTheProgram) {
   const costs::quadratic times{.attention = 1e-8, .per_pack = {2e-5}, .hop = {1e-5}};
   int beside = 0;
-  for (int seed = 1; seed <= tests::cases(12); ++seed) {
+  for (int seed = 1; seed <= tests::steps(12); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const shape on{.stages = static_cast<int>(random.between(1, 3)),
                    .replicas = static_cast<int>(random.between(2, 3)),

@@ -31,7 +31,7 @@ TYPED_TEST_SUITE(PackflowForms, forms);
 TYPED_TEST(PackflowForms, GiveTheGradientsOfUncutSequences) {
   int asymmetric = 0;
   int steps = 0;
-  for (int seed = 1; seed <= tests::cases(6); ++seed) {
+  for (int seed = 1; seed <= tests::steps(6); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
     const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 24)));

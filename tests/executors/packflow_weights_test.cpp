@@ -48,7 +48,7 @@ std::vector<tokens> any_lengths(testing::generator& random, tokens quantum) {
 }
 
 TYPED_TEST(PackflowWeights, GiveTheGradientsOfUncutSequences) {
-  for (int seed = 1; seed <= tests::cases(4); ++seed) {
+  for (int seed = 1; seed <= tests::steps(4); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
     const std::vector<tokens> lengths = any_lengths(random, quantum);
@@ -109,7 +109,7 @@ TYPED_TEST(PackflowWeights, AreFinalWithTheLastCallOfEither) {
 
 // Then some sequences have their later tokens' weight gradients in B, those of the tokens before in W.
 TYPED_TEST(PackflowWeights, GiveThemWhereTheFirstPacksRunWhole) {
-  for (int seed = 1; seed <= tests::cases(4); ++seed) {
+  for (int seed = 1; seed <= tests::steps(4); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
     const std::vector<tokens> lengths = any_lengths(random, quantum);
@@ -120,7 +120,7 @@ TYPED_TEST(PackflowWeights, GiveThemWhereTheFirstPacksRunWhole) {
 
 TYPED_TEST(PackflowWeights, GiveThoseGradientsInZeroBubbleOrders) {
   using schedules::zero_bubble_order;
-  for (int seed = 1; seed <= tests::cases(2); ++seed) {
+  for (int seed = 1; seed <= tests::steps(2); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
     const std::vector<tokens> lengths = any_lengths(random, quantum);

@@ -63,8 +63,10 @@ TYPED_TEST_SUITE(ShippedSolvers, combinations);
 TYPED_TEST(ShippedSolvers, ObeyTheLaws) {
   const TypeParam c;
   const costs::quadratic cost{.per_pack = {6.4e-5}, .hop = {2.4e-5}};
-  for (const shape& on : {shape{}, shape{.stages = 4}, shape{.stages = 3, .replicas = 3}}) {
+  int k = 0;
+  for (const shape& on : {shape{.stages = 3, .replicas = 3}, shape{}, shape{.stages = 4}}) {
     for (const tokens quantum : {tokens{1}, tokens{128}}) {
+      if (!tests::is_tried(k++)) continue;
       const testing::options o{.cases = tests::cases(4), .longest = quantum * 512, .quantum = quantum};
       const testing::report found = testing::solver_laws(c.solver, c.slicer, cost, c.schedule, on, o);
       EXPECT_TRUE(found) << on.stages << " stages, " << on.replicas << " replicas\n" << found;

@@ -112,12 +112,16 @@ std::size_t packs_of(const plan& p) {
 
 TEST(HardBatches, ArePlannedByTheLawsOrRefusedForWantOfMemory) {
   const std::size_t most_packs = tests::cases(1) > 1 ? 50000 : 600;
+  int k = 0, n = 0;
   for (const batch& b : hard_batches()) {
+    if (!tests::is_tried(n++)) continue;
     const tokens longest = longest_of(b.lengths);
     const tokens chunk = std::max(tokens{8192}, tokens{longest.value / 64});  // no more slices than others make
     for (const shape& on : {shape{.stages = 3}, shape{.stages = 2, .replicas = 3}})
-      for (const shape& limited : {on, limited_to(longest, on)})
+      for (const shape& limited : {on, limited_to(longest, on)}) {
+        ++k;  // so that not each batch meets the same planners
         each_planner(limited, per_slice, chunk, [&](const std::string& name, const auto& plan_batch) {
+          if (!tests::is_tried(k++)) return;
           const std::string what = b.name + ", " + std::to_string(on.replicas) + " replicas, " +
                                    (limited.memory ? "tight memory, " : "") + name + '\n';
           const result<plan> made = plan_batch(b.lengths);
@@ -131,21 +135,27 @@ TEST(HardBatches, ArePlannedByTheLawsOrRefusedForWantOfMemory) {
           const testing::report found = testing::plan_laws(made.value(), per_slice);
           EXPECT_TRUE(found) << what << found;
         });
+      }
   }
 }
 
 TEST(HardBatches, FitWhereTheirLongestSequenceDoes) {
+  int k = 0;
   for (const batch& b : hard_batches())
     for (const shape& on : {shape{.stages = 8}, shape{.stages = 2, .replicas = 3}})
-      EXPECT_TRUE(planner(limited_to(longest_of(b.lengths), on), slicers::equal_cost{}, per_slice,
-                          solvers::two_phase{.effort = few_candidates})(b.lengths)) << b.name;
+      if (tests::is_tried(k++)) {
+        EXPECT_TRUE(planner(limited_to(longest_of(b.lengths), on), slicers::equal_cost{}, per_slice,
+                            solvers::two_phase{.effort = few_candidates})(b.lengths)) << b.name;
+      }
 }
 
 // The packs of a pass have about 50,000 instructions on all stages at most, more cost planning time and gain less; where
 // memory is tight short sequences share none.
 TEST(HardBatches, AreNeverCutIntoUselesslyManyPacks) {
+  int k = 0;
   for (const batch& b : hard_batches())
     for (const shape& on : {shape{.stages = 4}, limited_to(longest_of(b.lengths), {.stages = 4})}) {
+      if (!tests::is_tried(k++)) continue;
       const planner plan_batch{on, slicers::equal_cost{}, per_slice, solvers::two_phase{.effort = few_candidates}};
       const replica_plan made = plan_batch(b.lengths).value().replicas[0];
       for (const pass p : {pass::forward, pass::backward})
@@ -165,7 +175,9 @@ bool covers(const plan& p) {
 
 TEST(HardBatches, MayHaveAHundredThousandSequences) {
   const std::vector<tokens> ones = copies(100000, 1);
+  int k = 0;
   each_planner({.stages = 2, .replicas = 4}, per_slice, {8192}, [&](const std::string& name, const auto& plan_batch) {
+    if (!tests::is_tried(k++)) return;
     const plan made = plan_batch(ones).value();
     EXPECT_TRUE(covers(made)) << name;
     EXPECT_LE(made.lower_bound, made.step_time) << name;

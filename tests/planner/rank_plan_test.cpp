@@ -10,6 +10,7 @@
 #include <slimpack/testing/rank_plan_laws.hpp>
 
 #include "../costs/models.hpp"
+#include "../laws/cases.hpp"
 #include "../solvers/batches.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ auto planner_of(const shape& on, const Cost& cost, const Solver& solver, const S
 
 TEST(RankPlan, PartsTogetherAreTheWholePlanToTheBit) {
   testing::generator random(31);
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < tests::cases(12); ++round) {
     shape on{.stages = static_cast<int>(random.between(1, 4)), .replicas = static_cast<int>(random.between(1, 6))};
     std::vector<tokens> lengths = round % 2 == 0 ? giants() : tests::random_lengths(random, 60, {60000});
     if (random.once_in(2)) on.memory = memory_limit{memory_unit::token, 120000};

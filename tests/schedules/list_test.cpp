@@ -57,7 +57,7 @@ TEST(ListSchedule, TakesTheClosedFormOfVirtualStages) {
       for (const std::uint32_t m : {4u, 8u, 16u, 7u, 13u}) {
         const workload work = tests::uniform_work(p, m, {{1}, {2}}, v);
         if (m % static_cast<unsigned>(p) == 0) {
-          EXPECT_NEAR(makespan(work, list{}).value, (v * m + p - 1.0) * 3, v == 2 ? 0 : 1) << p << ' ' << v << ' ' << m;
+          EXPECT_NEAR(makespan(work, list{}).value, (1.0 * v * m + p - 1) * 3, v == 2 ? 0 : 1) << p << ' ' << v << ' ' << m;
         }
         simulators::task_graph graph;
         std::vector<seconds> start;

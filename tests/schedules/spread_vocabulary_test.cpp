@@ -281,6 +281,7 @@ void plans_hold(std::uint64_t from) {
     ASSERT_TRUE(under) << under << ", seed " << seed;
   }
   std::printf("%zu plans, %zu with shared sequences, %zu more under a memory limit\n", planned, shared, limited);
+  if (planned < 20) return;  // too few to hold one of each
   EXPECT_GT(limited, 0u);
   EXPECT_GT(shared, 0u);
 }

@@ -92,7 +92,7 @@ struct exact_batch {
   /// where that can be: 1 if its loss has not the step's bits, or it leaves something.
   template <class Stage, class Transport>
   result<double> error_of(const plan& p, Transport& transport, executors::packflow<> run = {.rows = executors::row_calls::joined}) const {
-    Stage stage(model, p.shape, transport.rank() % p.shape.stages, documents(), 7);
+    Stage stage(model, p.shape, transport.rank() % p.shape.stages, documents(), 7u);
     result<step_report> step = run.execute(p, stage, transport);
     if (!step) return std::move(step).error();
     double worst = 100 * std::abs(step.value().loss_sum - loss) / loss;

@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_TESTS_TRANSPORTS_ON_RANKS_HPP
 #define SLIMPACK_TESTS_TRANSPORTS_ON_RANKS_HPP
 
+#include "../support/sanitizers.hpp"
+
 #include <slimpack/testing/report.hpp>
 #include <slimpack/testing/transport_laws.hpp>
 
@@ -12,7 +14,7 @@
 namespace slimpack {
 
 /// How long waits of laws last: a sanitizer of threads slows ranks down tenfold.
-#ifdef __SANITIZE_THREAD__
+#ifdef SLIMPACK_TESTS_THREAD_SANITIZER
 inline constexpr double law_time_out = 5;
 #else
 inline constexpr double law_time_out = 2;

@@ -2,13 +2,14 @@
 #include <slimpack/testing/transport_laws.hpp>
 #include <slimpack/transports/over.hpp>
 
+#include "../support/sanitizers.hpp"
 #include "local_group.hpp"
 #include "message_checks.hpp"
 #include "on_ranks.hpp"
 
 #include <gtest/gtest.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SLIMPACK_TESTS_ADDRESS_SANITIZER
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -180,7 +181,7 @@ TYPED_TEST(OverGroup, WaitsForGoodByesNoLongerThanTheTimeOut) {
   group_world<TypeParam> world(2, 0.2);
   const auto begin = clock::now();
   {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SLIMPACK_TESTS_ADDRESS_SANITIZER
     const __lsan::ScopedDisabler meant;  // without cancel its memory is left to the group
 #endif
     auto alone = world.endpoint(0);

@@ -16,7 +16,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <memory>
@@ -50,7 +49,12 @@ namespace slimpack::transports {
 ///            peer; those of device, world and communicators
 template <streams Device, communicator_for<Device> Communicators, transport World>
 class nccl {
-  struct operation;
+  struct operation {
+    std::optional<typename Device::event> done;
+    // Of a message to itself:
+    std::span<const std::byte> from;
+    std::span<std::byte> to;
+  };
 
  public:
   static constexpr bool plan_order = true;
@@ -122,8 +126,7 @@ class nccl {
   /// Until the work of the compute and all messages have ended.
   [[nodiscard]] result<void> finish() {
     if (result<void> open = status(); !open) return open;
-    if (result<void> ended = drain(true); !ended) return ended;
-    return hear();
+    return drain(true);
   }
   /// A point in the compute's work, and the time from one to another that have been reached.
   using time_mark = typename Device::event;
@@ -168,13 +171,6 @@ class nccl {
   using identity = typename Communicators::identity;
   using event = typename Device::event;
 
-  struct operation {
-    std::optional<event> done;
-    // Of a message to itself:
-    std::span<const std::byte> from;
-    std::span<std::byte> to;
-  };
-
   static constexpr std::size_t kinds = 3;  // of messages, each with a communicator
   using introduction = detail::introduction<identity, kinds>;
   // Of the world:
@@ -210,6 +206,14 @@ class nccl {
     return success();
   }
 
+  /// Communicators tell of what went wrong on them, too.
+  result<void> hear_of_all() {
+    result<void> heard = hear();
+    for (std::size_t kind = 0; heard && kind < joined_.size(); ++kind)
+      if (const result<bool> well = communicators_.is_ready(joined_[kind]); !well) heard = well.error();
+    return heard;
+  }
+
   /// Asks until the answer is yes.
   template <class Ask>
   result<void> poll(const std::string& what, const Ask& ask) {
@@ -222,9 +226,7 @@ class nccl {
     }
   }
   [[nodiscard]] error timed_out(const std::string& what) const {
-    char text[64];
-    std::snprintf(text, sizeof text, "rank %d waited %g s for ", rank(), options_.time_out.value);
-    return {errc::timed_out, text + what};
+    return {errc::timed_out, "rank " + std::to_string(rank()) + ' ' + detail::waited_for(options_.time_out) + what};
   }
 
   result<void> settle(const communicator& over, const char* what) {
@@ -299,8 +301,7 @@ class nccl {
     auto done = issue(kind, joined_[kind], [&](const auto& on) { return work(joined_[kind], on); });
     if (!done) return std::move(done).error();
     handle h;
-    h.of_ = std::make_shared<operation>();
-    h.of_->done.emplace(std::move(done).value());
+    h.of_ = std::make_shared<operation>(operation{std::move(done).value(), {}, {}});
     h.step_ = step_;
     return h;
   }
@@ -370,17 +371,10 @@ class nccl {
         const result<bool> reached = device_.query(one);
         if (!reached) return reached.error();
         if (reached.value()) break;
-        if (hears) {
-          if (result<void> heard = hear(); !heard) return heard;
-          for (const communicator& over : joined_)
-            if (const result<bool> well = communicators_.is_ready(over); !well) return well.error();
-        }
+        if (result<void> well = hears ? hear_of_all() : success(); !well) return well;
         if (!again.again()) return timed_out("the work of its device");
       }
-    if (hears)
-      for (const communicator& over : joined_)
-        if (const result<bool> well = communicators_.is_ready(over); !well) return well.error();
-    return success();
+    return hears ? hear_of_all() : success();
   }
 
   World* world_;

@@ -5,6 +5,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/transports/detail/parking.hpp>
 #include <slimpack/transports/detail/polling.hpp>
+#include <slimpack/transports/detail/sentences.hpp>
 #include <slimpack/transports/detail/step_gate.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <memory>
@@ -89,7 +89,7 @@ class device_world {
   /// Whether a rank is in a step that nobody has stopped. One that has aborted waits here for the others.
   result<void> status(std::size_t rank) {
     if (!next_step_begins(rank))
-      return error{errc::timed_out, waited() + "rank " + std::to_string(gate_.straggler(rank)) + " to leave the step that was aborted"};
+      return error{errc::timed_out, waited_for(time_out_) + "rank " + std::to_string(gate_.straggler(rank)) + " to leave the step that was aborted"};
     if (gate_.ask(rank) == step_gate::entry::aborted) return gate_.why();
     return success();
   }
@@ -120,7 +120,7 @@ class device_world {
     if (!is_open(rank)) return gate_.why();
     if (receives && m.wrong) return *m.wrong;
     if (came) return success();
-    return error{errc::timed_out, waited() + (receives ? "a message from rank " + std::to_string(m.sender) : std::string("a message to be taken")) +
+    return error{errc::timed_out, waited_for(time_out_) + (receives ? "a message from rank " + std::to_string(m.sender) : std::string("a message to be taken")) +
                                       " on channel " + std::to_string(m.channel)};
   }
 
@@ -163,7 +163,7 @@ class device_world {
     changed_.notify_all();
     const bool came = changed_.wait_for(lock, patience::from(time_out_), [&] { return !is_open(rank) || all.came == group.size(); });
     if (!is_open(rank)) return gate_.why();
-    if (!came) return error{errc::timed_out, waited() + "all ranks of a collective"};
+    if (!came) return error{errc::timed_out, waited_for(time_out_) + "all ranks of a collective"};
     std::vector<part> parts = all.from;
     if (++all.left == group.size()) collectives_.erase(key);
     return parts;
@@ -243,7 +243,7 @@ class device_world {
         const result<bool> reached = own.device.query(one);
         if (!reached) return reached.error();
         if (reached.value()) break;
-        if (!poll.again()) return error{errc::timed_out, waited() + "the work of its device"};
+        if (!poll.again()) return error{errc::timed_out, waited_for(time_out_) + "the work of its device"};
       }
     }
     own.open.clear();
@@ -254,12 +254,6 @@ class device_world {
     if (gate_.ask(rank) != step_gate::entry::early) return true;
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience::from(time_out_), [&] { return gate_.ask(rank) != step_gate::entry::early; });
-  }
-
-  [[nodiscard]] std::string waited() const {
-    char text[64];
-    std::snprintf(text, sizeof text, "waited %g s for ", time_out_.value);
-    return text;
   }
 
   const seconds time_out_;

@@ -5,6 +5,7 @@
 #include <slimpack/core/units.hpp>
 
 #include <cstddef>
+#include <string>
 
 /// What transports answer in the same words.
 namespace slimpack::detail {
@@ -18,6 +19,8 @@ struct route_name {
   int channel{};
   bool receives{};
 };
+/// "waited ... s for ", which a sentence about a time-out goes on from.
+[[nodiscard]] std::string waited_for(seconds time_out);
 [[nodiscard]] error late_message(const route_name& on, seconds waited);
 
 /// A message of another size than its receiver named.

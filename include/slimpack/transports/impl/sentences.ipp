@@ -5,12 +5,19 @@
 #include <slimpack/transports/detail/sentences.hpp>
 
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 namespace slimpack::detail {
 
 SLIMPACK_DECL error no_such_rank(int peer, int size) {
   return {errc::invalid_input, "no rank " + std::to_string(peer) + " among " + std::to_string(size)};
+}
+
+SLIMPACK_DECL std::string waited_for(seconds time_out) {
+  char text[64];
+  std::snprintf(text, sizeof text, "waited %g s for ", time_out.value);
+  return text;
 }
 
 SLIMPACK_DECL error late_message(const route_name& on, seconds waited) {

@@ -3,10 +3,10 @@
 
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/transports/detail/sentences.hpp>
 #include <slimpack/transports/threads.hpp>
 
 #include <chrono>
-#include <cstdio>
 #include <string>
 #include <thread>
 #include <utility>
@@ -111,21 +111,19 @@ SLIMPACK_DECL error threads::port::wrong_message(const handle& h) {
 SLIMPACK_DECL error threads::port::timed_out(const handle& h) const {
   return {errc::timed_out,
           waited() +
-              (h.receives_ ? "for a message from rank " + std::to_string(h.on_->source())
-                           : "for rank " + std::to_string(h.on_->destination()) + " to take a message") +
+              (h.receives_ ? "a message from rank " + std::to_string(h.on_->source())
+                           : "rank " + std::to_string(h.on_->destination()) + " to take a message") +
               " on channel " + std::to_string(h.on_->number())};
 }
 
 SLIMPACK_DECL error threads::port::never_left() const {
-  return {errc::timed_out, waited() + "for rank " + std::to_string(world_->gate().straggler(rank_)) +
+  return {errc::timed_out, waited() + "rank " + std::to_string(world_->gate().straggler(rank_)) +
                                " to leave the step that was aborted"};
 }
 
 SLIMPACK_DECL std::string threads::port::waited() const {
-  char text[64];
   const std::chrono::duration<double> time = world_->patience().time_out;
-  std::snprintf(text, sizeof text, "rank %d waited %g s ", rank(), time.count());
-  return text;
+  return "rank " + std::to_string(rank()) + ' ' + slimpack::detail::waited_for({time.count()});
 }
 
 }  // namespace slimpack::transports

@@ -30,7 +30,7 @@ class peeked_stream : public std::istream {
 
    protected:
     int_type underflow() override {
-      const std::streamsize read = from_.sgetn(bytes_.data(), bytes_.size());
+      const std::streamsize read = from_.sgetn(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
       setg(bytes_.data(), bytes_.data(), bytes_.data() + read);
       return read > 0 ? traits_type::to_int_type(bytes_.front()) : traits_type::eof();
     }
