@@ -44,7 +44,7 @@ print_times() {
 run_preset() {
   local preset=$1 target=$2
   shift 2
-  trap 'print_times "$preset"' EXIT
+  trap "print_times $preset" EXIT  # expanded here, since the variable ends with the function
   timed configure cmake --preset "$preset" "$@"
   timed build cmake --build --preset "$preset" -j "$jobs" --target "$target"
   timed ctest ctest --preset "$preset" -j "$tests"
