@@ -703,7 +703,7 @@ class CommandLine(unittest.TestCase):
     def test_what_auto_chose_is_made_again(self):
         # A first look at a layout, one by estimates, the fast effort and the normal one: options say which of them a plan is of.
         efforts = set()
-        for longest in (20000, 40000, 60000, 90000) if FULL else (20000, 60000):
+        for longest in (20000, 40000, 60000, 90000):
             for effort in ("fast", "normal"):
                 lengths = self.file("again.txt", f"{longest}\n" + "".join(f"{n}\n" for n in range(500, 9000, 250)))
                 self.plans("--lengths", lengths, *MODEL, "--auto", "--gpus", "8", "--recompute", "none", "--effort", effort, "--json", self.outputs / "p.json")
@@ -736,12 +736,12 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(outputs[0], other)
 
     def test_auto_tunes_what_it_compares(self):
-        out = self.plans(*self.auto("--compare", "megatron", gpus=8))
-        self.assertIn("shapes    megatron on 8 GPUs", out)
+        out = self.plans(*self.auto("--compare", "megatron"))
+        self.assertIn("shapes    megatron on 16 GPUs", out)
         self.assertRegex(out, r"megatron .* --")
-        self.plans(*self.auto("--planner", "megatron", gpus=8))
+        self.plans(*self.auto("--planner", "megatron"))
         tuned = sum(self.chosen()[1])
-        self.plans(*self.auto("--planner", "megatron", "--pp", 2, "--tp", 2, "--cp", 2, gpus=8))
+        self.plans(*self.auto("--planner", "megatron", "--pp", 4, "--tp", 2, "--cp", 2))
         self.assertLessEqual(tuned, sum(self.chosen()[1]))
 
     def test_milp_is_never_behind(self):

@@ -20,10 +20,10 @@ inline constexpr int one_in = 1;
   return std::max(1, (std::getenv("SLIMPACK_FULL") != nullptr ? 20 * few : few) / one_in);
 }
 
-/// How many random plans to run: as many under a sanitizer, since running them takes less than making them.
+/// As cases, and as many under a sanitizer: for plans that run, which takes less than making them, and where fewer show too little.
 [[nodiscard]] inline int steps(int few) { return cases(few * one_in); }
 
-/// Whether to try the k-th of cases that are counted up: all of them, but under a sanitizer.
+/// Whether to try the k-th of cases that are counted up: all of them, unless a sanitizer makes them slow and SLIMPACK_FULL is not set.
 [[nodiscard]] inline bool is_tried(int k) {
   return std::getenv("SLIMPACK_FULL") != nullptr || k % one_in == 0;
 }
