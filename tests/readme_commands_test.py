@@ -74,8 +74,8 @@ COMMANDS = {
         "slimpack-train --layers": PART,
     },
     "examples/data/README.md": {
-        "build/gcc-release/benchmarks/slimpack-bench-fidelity --only F15 --price-errors examples/data/price_errors.csv": BARE,
-        "bash tests/run.sh": PART,
+        "cmake --build --preset gcc-release --target slimpack-bench-fidelity": LONG,
+        "build/gcc-release/benchmarks/slimpack-bench-fidelity --only F15 --price-errors examples/data/price_errors.csv": LONG,
     },
     "examples/profile/README.md": {
         "build/gcc-release/examples/slimpack-plan --lengths examples/data/lengths/azure_code_2023.txt --model llama-3.1-8b --gpu h100 "
