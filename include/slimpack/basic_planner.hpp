@@ -4,15 +4,17 @@
 #include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/plan.hpp>
-#include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/quadratic.hpp>
-#include <slimpack/pricing/detail/checked_times.hpp>
+#include <slimpack/pricing/detail/checked_answers.hpp>
+#include <slimpack/pricing/detail/cost_answers.hpp>
 #include <slimpack/pricing/detail/longest_check.hpp>
+#include <slimpack/pricing/detail/searched_times.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
+#include <slimpack/solvers/detail/any_simulator.hpp>
 #include <slimpack/solvers/detail/batch_check.hpp>
 #include <slimpack/solvers/detail/plan_assembly.hpp>
 #include <slimpack/solvers/detail/solution_check.hpp>
@@ -26,7 +28,6 @@
 #include <cstdint>
 #include <span>
 #include <stop_token>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -74,7 +75,7 @@ class basic_planner {
     if (result<void> fine = detail::batch_check(shape_, lengths, {parts_of(cost_), spreads_vocabulary<Cost>(), takes_any_cost}); !fine)
       return fine;
     const tokens longest = *std::max_element(lengths.begin(), lengths.end());
-    return detail::longest_check(cost_, shape_, longest)(weight_gradients_of<Schedule>);
+    return detail::longest_check(detail::answers_of(cost_), shape_, longest)(weight_gradients_of<Schedule>);
   }
 
   /// Plans `lengths`; sequence ids are positions in it. A stop token (slimpack::deadline's, say) makes a search end early
@@ -99,20 +100,17 @@ class basic_planner {
     result<solution> solved = Search::solve(asked, slicer_, searched_cost(cost_, faults, shape_), threads_of(solver_));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    const checked_cost cost(cost_, faults);
     if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1))(); !sound)
       return std::move(sound).error();
-    const detail::plan_assembly<checked_cost, Simulator> assemble = assembly(cost);
-    plan p = assemble.blank(lengths);
+    const acceptance accepted(*this, faults);
+    plan p = accepted.assembly.blank(lengths);
     p.reduction.reset(), p.reduce_time = {};  // forward alone makes no gradients
-    if (result<void> run = assemble.simulate(p, simulators::joint_groups({}, p.replicas.size()), std::move(solved).value()); !run)
+    if (result<void> run = accepted.assembly.simulate(p, simulators::joint_groups({}, p.replicas.size()), std::move(solved).value()); !run)
       return std::move(run).error();
-    Search::bound_replicas(p, cost);
-    assemble.prove(p, Search::bounds(cost, shape_, solvers::sequences_of(lengths)));
+    Search::bound_replicas(p, accepted.cost);
+    accepted.assembly.prove(p, Search::bounds(accepted.cost, shape_, solvers::sequences_of(lengths)));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
-    p.truncated = stop.stop_possible();
-    p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
-    p.hash = hash_of(p);
+    detail::plan_assembly::sign(p, stop, begin);
     return p;
   }
 
@@ -134,18 +132,8 @@ class basic_planner {
   [[nodiscard]] result<plan> put_together(std::span<const rank_plan> parts) const;
 
  private:
-  using searched_cost = detail::checked_times<Cost, false>;
-  using checked_cost = detail::checked_times<Cost, true>;
+  using searched_cost = detail::searched_times<Cost>;
   static_assert(cost_model<searched_cost>, "what a solver is given in place of the cost model is one");
-
-  /// A solver orders forwards and backwards of a pipeline that turns packs on one stage more, where the vocabulary is spread
-  /// (pricing/detail/vocabulary_turn.hpp). Its programs without that stage.
-  solution of_layers(solution&& solved) const {
-    if (shape_.vocabulary == vocabulary::spread)
-      for (replica_solution& r : solved.replicas)
-        if (r.programs.size() > static_cast<std::size_t>(shape_.stages)) r.programs.resize(static_cast<std::size_t>(shape_.stages));
-    return std::move(solved);
-  }
 
   /// A solver that is written for one cost model alone is given that: what its plan is made of is checked all the same.
   result<solution> solution_of(const problem& batch, const searched_cost& cost) const {
@@ -155,9 +143,19 @@ class basic_planner {
       return solver_.solve(batch, slicer_, cost_, schedule_);
   }
 
-  [[nodiscard]] detail::plan_assembly<checked_cost, Simulator> assembly(const checked_cost& cost) const {
-    return {shape_, cost, simulator_, threads_of(solver_), weight_gradients_of<Schedule>};
-  }
+  /// What makes a plan of a solution, with the planner's cost model and simulator as it is given them.
+  struct acceptance {
+    acceptance(const basic_planner& of, detail::time_faults& faults)
+        : answers(of.cost_), cost(answers, faults), simulator(of.simulator_),
+          assembly(of.shape_, cost, simulator, threads_of(of.solver_), weight_gradients_of<Schedule>) {}
+    acceptance(const acceptance&) = delete;
+    acceptance& operator=(const acceptance&) = delete;
+
+    detail::answers_of<Cost> answers;
+    detail::checked_answers cost;
+    detail::simulator_behind<Simulator> simulator;
+    detail::plan_assembly assembly;
+  };
 
   /// A template, so that a planner whose solver plans no group alone can be instantiated explicitly.
   template <class Searched>
@@ -182,28 +180,10 @@ template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> S
   requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
 result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::operator()(std::span<const tokens> lengths,
                                                                                   std::stop_token stop) const {
-  const auto begin = std::chrono::steady_clock::now();
   if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
   detail::time_faults faults(stop);
-  const searched_cost searched(cost_, faults, shape_);
-  shape on = detail::vocabulary_turn::searched(shape_);
-  result<plan> made = error{};
-  // A search leaves room for what a spread vocabulary holds between calls. Where it was not enough, it gets less to fill.
-  for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
-    result<solution> solved = solution_of(problem{lengths, on, faults.token()}, searched);
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
-    if (!solved) return std::move(solved).error();
-    made = assembly(checked_cost(cost_, faults)).of(lengths, of_layers(std::move(solved).value()));
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
-    if (made || made.error().code != errc::out_of_memory || tries == 1) break;
-    on.memory->amount *= 0.97;
-  }
-  if (!made) return made;
-  plan& p = made.value();
-  p.truncated = stop.stop_possible();
-  p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
-  p.hash = hash_of(p);
-  return made;
+  const searched_cost cost(cost_, faults, shape_);
+  return acceptance(*this, faults).assembly.searched(lengths, stop, faults, [&](const problem& batch) { return solution_of(batch, cost); });
 }
 
 template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
@@ -215,23 +195,10 @@ result<rank_plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_r
 {
   // clang 14 compiles this for any solver where a planner is instantiated explicitly.
   if constexpr (group_solver_for<Solver, Slicer, Cost, Schedule>) {
-    const auto begin = std::chrono::steady_clock::now();
     if (result<void> fine = check(lengths); !fine) return std::move(fine).error();
     detail::time_faults faults(stop);
-    const problem asked{lengths, detail::vocabulary_turn::searched(shape_), faults.token()};
-    result<group_solution> solved = group_of(asked, searched_cost(cost_, faults, shape_), replica);
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
-    if (!solved) return std::move(solved).error();
-    rank_plan made{solved.value().division, solved.value().replicas, {}};
-    solved.value().solved = of_layers(std::move(solved.value().solved));
-    result<plan> part = assembly(checked_cost(cost_, faults)).of(lengths, std::move(solved).value());
-    if (faults.any()) return faults.told(lengths, shape_.quantum);
-    if (!part) return std::move(part).error();
-    made.part = std::move(part).value();
-    made.part.truncated = stop.stop_possible();
-    made.part.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
-    made.part.hash = hash_of(made.part);
-    return made;
+    const searched_cost cost(cost_, faults, shape_);
+    return acceptance(*this, faults).assembly.searched_group(lengths, stop, faults, [&](const problem& batch) { return group_of(batch, cost, replica); });
   } else {
     return error{errc::invalid_input, ""};
   }
@@ -240,40 +207,10 @@ result<rank_plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::of_r
 template <slicer Slicer, cost_model Cost, class Solver, schedule_for<workload> Schedule, class Simulator>
   requires solver_for<Solver, Slicer, Cost, Schedule> && simulator_for<Simulator>
 result<plan> basic_planner<Slicer, Cost, Solver, Schedule, Simulator>::put_together(std::span<const rank_plan> parts) const {
-  const auto wrong = [](const std::string& what) { return error{errc::invalid_input, "parts of a plan: " + what}; };
-  if (parts.empty()) return wrong("there are none");
-  const plan& first = parts.front().part;
-  if (first.shape != shape_) return wrong("they are for another shape than the planner's");
-  if (result<void> fine = check(first.lengths); !fine) return std::move(fine).error();
+  if (!parts.empty())
+    if (result<void> fine = check(parts.front().part.lengths); !fine) return std::move(fine).error();
   detail::time_faults faults{std::stop_token{}};
-  const checked_cost cost(cost_, faults);
-  const detail::plan_assembly<checked_cost, Simulator> assemble = assembly(cost);
-  plan p = assemble.blank(first.lengths);
-  std::vector<const rank_plan*> of(p.replicas.size());
-  for (const rank_plan& r : parts) {
-    if (r.group.empty() || r.part.replicas.size() != of.size()) return wrong("one has no group, or other replicas than the shape");
-    if (r.division != parts.front().division || r.part.shape != shape_ || r.part.lengths != first.lengths)
-      return wrong("replicas " + std::to_string(parts.front().group.front()) + " and " + std::to_string(r.group.front()) + " are of different divisions");
-    for (const std::uint32_t replica : r.group) {
-      if (replica >= of.size()) return wrong("the shape has no replica " + std::to_string(replica));
-      const rank_plan* const before = std::exchange(of[replica], &r);
-      if (before && (before->group != r.group || before->part.hash != r.part.hash))
-        return wrong("two of them plan replica " + std::to_string(replica) + " differently");
-    }
-  }
-  for (std::uint32_t replica = 0; replica < of.size(); ++replica) {
-    if (!of[replica]) return wrong("none plans replica " + std::to_string(replica));
-    const rank_plan& r = *of[replica];
-    p.replicas[replica] = r.part.replicas[replica];
-    if (r.group.front() != replica) continue;
-    p.merges.insert(p.merges.end(), r.part.merges.begin(), r.part.merges.end());
-    p.truncated = p.truncated || r.part.truncated;
-    p.planning_time = std::max(p.planning_time, r.part.planning_time);
-  }
-  if (result<void> proved = assemble.prove(p); !proved) return std::move(proved).error();
-  if (faults.any()) return faults.told(p.lengths, shape_.quantum);
-  p.hash = hash_of(p);
-  return p;
+  return acceptance(*this, faults).assembly.put_together(parts, faults);
 }
 
 }  // namespace slimpack

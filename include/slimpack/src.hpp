@@ -12,8 +12,10 @@
 #include <slimpack/executors/impl/call_check.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
+#include <slimpack/executors/impl/joined_rows.ipp>
 #include <slimpack/executors/impl/loan_exchange.ipp>
 #include <slimpack/executors/impl/messages.ipp>
+#include <slimpack/executors/impl/outgoing.ipp>
 #include <slimpack/executors/impl/row_exchange.ipp>
 #include <slimpack/executors/impl/row_order.ipp>
 #include <slimpack/executors/impl/row_pool.ipp>
@@ -25,6 +27,7 @@
 #include <slimpack/executors/impl/stage_step.ipp>
 #include <slimpack/executors/impl/transfer_script.ipp>
 #include <slimpack/io/impl/text_lengths.ipp>
+#include <slimpack/pricing/impl/longest_check.ipp>
 #include <slimpack/pricing/impl/price.ipp>
 #include <slimpack/pricing/impl/time_faults.ipp>
 #include <slimpack/schedules/impl/list.ipp>
@@ -40,6 +43,8 @@
 #endif
 #include <slimpack/simulators/impl/memory.ipp>
 #include <slimpack/solvers/impl/batch_check.ipp>
+#include <slimpack/solvers/impl/cut_in_pieces.ipp>
+#include <slimpack/solvers/impl/plan_assembly.ipp>
 #include <slimpack/solvers/impl/solution_check.ipp>
 #include <slimpack/solvers/impl/two_phase.ipp>
 #include <slimpack/transports/impl/blocking_link.ipp>

@@ -1,6 +1,6 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
-#include <slimpack/pricing/detail/checked_times.hpp>
+#include <slimpack/pricing/detail/searched_times.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
@@ -28,7 +28,7 @@ TEST(VocabularyTurn, CountsTheEndsToLayersAndTurnsOneStageLater) {
     EXPECT_EQ(searched.vocabulary, vocabulary::last);
     const layers_and_ends model = by_hand();
     detail::time_faults faults{std::stop_token{}};
-    const detail::checked_times<layers_and_ends, false> cost(model, faults, on);
+    const detail::searched_times cost(model, faults, on);
     const slice ten{{0}, {0}, {10}};
     for (int part = 0; part < searched.parts(); ++part) {
       const bool turns = part % 4 == 3;
@@ -55,7 +55,7 @@ TEST(VocabularyTurn, IsInTheTimesThatSchedulesSee) {
   const shape on{.stages = 2, .quantum = {1}, .vocabulary = vocabulary::spread};
   const layers_and_ends model = by_hand();
   detail::time_faults faults{std::stop_token{}};
-  const detail::checked_times<layers_and_ends, false> cost(model, faults, on);
+  const detail::searched_times cost(model, faults, on);
   const shape searched = detail::vocabulary_turn::searched(on);
   partition packs;
   packs.forward.append({{0}, {0}, {10}}), packs.forward.close();

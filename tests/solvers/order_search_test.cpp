@@ -1,4 +1,6 @@
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/pricing/price.hpp>
+#include <slimpack/schedules/hooks.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
@@ -20,6 +22,7 @@
 #include <cstdint>
 #include <iostream>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -32,6 +35,12 @@ struct with_bytes : costs::quadratic {
     return memory_rates{.fixed = 1e9 / 3, .live_token = 100.0 / 3 + stage, .gradient_token = 10.0 / 3, .forward_token = 5.0 / 3,
                         .backward_token = 7.0 / 3, .weight_token = 8.0 / 3};
   }
+};
+
+/// Whose first packs wait for weights: the larger they are, the less.
+struct with_gathers : with_bytes {
+  static constexpr gradient_bucket buckets[]{{0, {1e-3}, {2e-3}}, {0.5, {1e-3}, {4e-3}}};
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int) const { return buckets; }
 };
 
 /// Whether packs run each token once, from the fronts of sequences forward and from their ends backward.
@@ -47,13 +56,13 @@ bool complete(const micropacks& packs, pass p, const std::vector<sequence>& own)
 
 /// What a search makes of packs of equal work, checked by the task graph and the memory account.
 /// most: of the time of the steps before
-template <class Slicer, class Schedule = schedules::list>
-void improve(const Slicer& slicer, std::uint64_t seed, double most, int chunks = 1, const Schedule& schedule = {}) {
+template <class Slicer, class Schedule = schedules::list, class Cost = with_bytes>
+void improve(const Slicer& slicer, std::uint64_t seed, double most, int chunks = 1, const Schedule& schedule = {},
+             const Cost& cost = {{.per_pack = {6e-5}, .hop = {2e-5}}}) {
   testing::generator random(seed);
   detail::splitmix choices;
   double before = 0, after = 0;
   for (int i = 0; i < 30; ++i) {
-    const with_bytes cost{{.per_pack = {6e-5}, .hop = {2e-5}}};
     const std::vector<sequence> own = solvers::sequences_of(tests::random_lengths(random, 40, {6000}));
     shape on{.stages = static_cast<int>(random.between(1, 6)), .chunks = chunks};
     const cut_budget base{{}, {7000}, on.quantum, 0, true};
@@ -105,6 +114,11 @@ TEST(OrderSearch, ShortensStepsWithinMemoryWithChunks) {
 TEST(OrderSearch, ShortensStepsWithinMemoryWhereWeightGradientsRunApart) {
   improve(slicers::equal_cost{}, 8, 0.995, 1, schedules::zero_bubble{});
   improve(slicers::equal_cost{}, 9, 0.995, 2, schedules::zero_bubble{});
+}
+TEST(OrderSearch, CountsWhatTheFirstPackWaitsForWeights) {
+  const with_gathers cost{{{.per_pack = {6e-5}, .hop = {2e-5}}}};
+  improve(slicers::equal_cost{}, 10, 0.995, 1, schedules::list{}, cost);
+  improve(slicers::uniform{{512}}, 11, 0.995, 2, schedules::list{}, cost);
 }
 
 }  // namespace

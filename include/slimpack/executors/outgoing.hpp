@@ -3,29 +3,24 @@
 
 #include <slimpack/core/error.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <type_traits>
 
 namespace slimpack {
 
 namespace detail {
 
+/// Says why bytes cannot be elements of a size that lie at multiples of `alignment`.
+[[noreturn]] void throw_no_elements(std::size_t bytes, std::size_t size, std::size_t alignment);
+
 /// A message's bytes as elements, of which there are a whole number, each where its type may lie.
 template <class T, class Byte>
 [[nodiscard]] std::span<T> elements_of(std::span<Byte> message) {
   static_assert(std::is_trivially_copyable_v<T>, "a message is seen as elements that can be copied byte by byte");
-  const bool whole = message.size() % sizeof(T) == 0;
-  if (!whole || reinterpret_cast<std::uintptr_t>(message.data()) % alignof(T) != 0) {
-    const std::string size = std::to_string(message.size()) + " bytes of a message ";
-    throw_error({errc::wrong_message,
-                 whole ? size + "do not begin at a multiple of " + std::to_string(alignof(T)) +
-                             " bytes, where elements of this type must lie: copy them"
-                       : size + "are no whole number of elements of " + std::to_string(sizeof(T)) + " bytes"});
-  }
+  if (message.size() % sizeof(T) != 0 || reinterpret_cast<std::uintptr_t>(message.data()) % alignof(T) != 0)
+    throw_no_elements(message.size(), sizeof(T), alignof(T));
   return {reinterpret_cast<T*>(message.data()), message.size() / sizeof(T)};
 }
 
@@ -76,15 +71,7 @@ class outgoing {
   /// Errors    wrong_message: the tensor has another size; the step stops even if the caller drops this result
   template <class Tensor>
   result<void> put(const Tensor& tensor) {
-    if (!wanted_) return success();  // the tensor may be null where nothing takes it
-    const std::span<const std::byte> from = as_span(tensor);
-    written_ = true;
-    given_ = from.size();
-    if (from.size() != bytes_.size())
-      return error{errc::wrong_message, "a message of " + std::to_string(from.size()) + " bytes where the plan has " +
-                                            std::to_string(bytes_.size())};
-    std::copy(from.begin(), from.end(), bytes_.begin());
-    return success();
+    return wanted_ ? copied(as_span(tensor)) : result<void>(success());  // the tensor may be null where nothing takes it
   }
 
   [[nodiscard]] bool written() const noexcept { return written_; }
@@ -93,6 +80,8 @@ class outgoing {
   [[nodiscard]] std::size_t given() const noexcept { return given_ == none ? bytes_.size() : given_; }
 
  private:
+  [[nodiscard]] result<void> copied(std::span<const std::byte> from);
+
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   std::span<std::byte> bytes_;
   std::size_t given_{none};
@@ -111,5 +100,9 @@ template <class T>
 }
 
 }  // namespace slimpack
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/executors/impl/outgoing.ipp>
+#endif
 
 #endif

@@ -8,7 +8,7 @@
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/pricing/detail/sequence_numbers.hpp>
-#include <slimpack/pricing/detail/wait_for_weights.hpp>
+#include <slimpack/pricing/detail/reduction_waits.hpp>
 #include <slimpack/pricing/refine.hpp>
 #include <slimpack/pricing/workload.hpp>
 
@@ -231,6 +231,7 @@ template <class Cost>
 ///           shared: the rows that the replica takes part in (core/shared_row.hpp)
 /// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to count them
 /// to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
+/// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary
 /// Errors    none            Complexity  O(slices * (parts + log sequences))
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,
@@ -246,8 +247,11 @@ template <class Cost>
     w.forward = detail::timing_of(packs.forward, pass::forward, cost, shape.parts());
     w.backward = detail::timing_of(packs.backward, pass::backward, cost, shape.parts());
     if (weights == weight_gradients::apart) detail::split_backward(packs.backward, cost, shape.parts(), w);
-    if (shape.vocabulary == vocabulary::spread) detail::price_vocabulary(packs, cost, w);
-    if constexpr (requires { cost.turn_wait(w); }) detail::wait_for_turn(cost.turn_wait(w), w);
+    if constexpr (requires { cost.turn_wait(w); }) {
+      detail::wait_for_turn(cost.turn_wait(w), w);
+    } else if constexpr (spreads_vocabulary<Cost>()) {
+      if (shape.vocabulary == vocabulary::spread) detail::price_vocabulary(packs, cost, w);
+    }
     detail::add_exchanges(packs, cost, shared, w);
     if (!packs.backward.empty()) detail::wait_for_weights(cost, w);  // no optimizer has run before forward packs alone
     w.rates = std::move(rates);

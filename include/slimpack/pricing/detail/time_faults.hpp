@@ -2,7 +2,11 @@
 #define SLIMPACK_PRICING_DETAIL_TIME_FAULTS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
+#include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/core/vocabulary.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -43,7 +47,34 @@ class time_faults {
   [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
   [[nodiscard]] bool any() const noexcept { return found_; }
 
-  // Kept out of line, so that who asks millions of times pays for two comparisons only.
+  /// The time that was given to a question, or 0 and a fault where it is none.
+  /// Shapes    of: the slice asked for, of a message one of as many tokens; part: or stage; count: time_fault's
+  [[nodiscard]] seconds sound(seconds t, question asked, const slice& of, pass p, int part, std::size_t count = 0) {
+    return is_time(t) ? t : refused(t, asked, of, p, part, count);
+  }
+  /// The same of amounts of memory.
+  [[nodiscard]] std::optional<memory_rates> sound(std::optional<memory_rates> held, int stage);
+  [[nodiscard]] bytes sound(bytes kept, const slice& piece, int stage) {
+    return is_memory(kept.value) ? kept : refused(kept, piece, stage);
+  }
+  [[nodiscard]] loan_messages sound(loan_messages m, const loan& l, int part);
+  [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, vocabulary_call call, int stage) {
+    const pass p = call == vocabulary_call::embed_gradients ? pass::backward : pass::forward;
+    return sound(t, question::vocabulary, {{}, {0}, size}, p, stage);
+  }
+  [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, vocabulary_rows rows, int stage) {
+    const pass p = rows == vocabulary_rows::gradients ? pass::backward : pass::forward;
+    return sound(t, question::message, {{}, {0}, size}, p, stage);
+  }
+  /// Of a pack's time that is none: 0, and a fault of the first of its slices that has none either, or of the pack.
+  /// Shapes    time_of(slice): seconds
+  template <class TimeOf>
+  [[nodiscard, gnu::cold, gnu::noinline]] seconds blamed(seconds all, std::span<const slice> pack, pass p, int part, const TimeOf& time_of) {
+    for (const slice& s : pack)
+      if (const seconds own = time_of(s); !is_time(own)) return refused(own, question::time, s, p, part, 0);
+    return refused(all, question::pack, pack.empty() ? slice{} : pack.front(), p, part, pack.size());
+  }
+
   [[gnu::cold, gnu::noinline]] void add(const time_fault& fault) {
     const std::lock_guard lock(mutex_);
     if (first_) return;
@@ -62,6 +93,16 @@ class time_faults {
     std::stop_source* stop;
     void operator()() const noexcept { stop->request_stop(); }
   };
+
+  // Out of line, so that what is asked millions of times is short enough to be inlined with its two comparisons.
+  [[gnu::cold, gnu::noinline]] seconds refused(seconds t, question asked, const slice& of, pass p, int part, std::size_t count) {
+    add({asked, t.value, of, p, part, count});
+    return {};
+  }
+  [[gnu::cold, gnu::noinline]] bytes refused(bytes kept, const slice& piece, int stage) {
+    add({question::kept, kept.value, piece, {}, stage});
+    return {};
+  }
 
   [[nodiscard]] static bool is_about_slice(question asked) noexcept;
 

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_ANY_COST_HPP
 #define SLIMPACK_SOLVERS_DETAIL_ANY_COST_HPP
 
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/partition.hpp>
@@ -35,7 +36,9 @@ class any_cost {
   [[nodiscard]] virtual seconds exchange(const shared_row& row, std::span<const slice> mine, pass p,
                                          int part) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
-  /// timing_of and price of pricing/price.hpp.
+  [[nodiscard]] virtual std::span<const gradient_bucket> gradient_buckets(int part) const = 0;
+  /// timing_of and price of pricing/price.hpp; a price has sums of gradients that go on behind the last backward pack counted to it
+  /// (pricing/detail/reduction_waits.hpp).
   [[nodiscard]] virtual pass_timing timing(const micropacks& packs, pass p, int parts) const = 0;
   [[nodiscard]] virtual workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
                                         weight_gradients weights, std::span<const shared_row> shared) const = 0;
@@ -84,6 +87,7 @@ class cost_behind final : public any_cost {
     return exchange_time(cost_, row, mine, p, part);
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return memory_of(cost_, stage); }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override { return gradient_buckets_of(cost_, part); }
   [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {
     return timing_of(packs, p, cost_, parts);
   }

@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_DETAIL_PIECE_COST_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/micropack.hpp>
 #include <slimpack/core/partition.hpp>
@@ -53,6 +54,7 @@ class piece_cost final : public any_cost {
     return cost_->exchange(row, mine, p, part);
   }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return cost_->memory(stage); }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override { return cost_->gradient_buckets(part); }
 
   /// Of packs that are in pieces already.
   [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {

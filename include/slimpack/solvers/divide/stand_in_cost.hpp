@@ -57,6 +57,7 @@ class stand_in_cost final : public any_cost {
   /// Exchanges are in `priced`: a stand-in is in no row.
   [[nodiscard]] seconds exchange(const shared_row&, std::span<const slice>, pass, int) const override { return {}; }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return cost_->memory(stage); }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override { return cost_->gradient_buckets(part); }
 
   /// A pack is what its stand-ins take; what of it depends on other packs is in `priced`.
   [[nodiscard]] pass_timing timing(const micropacks& packs, pass p, int parts) const override {

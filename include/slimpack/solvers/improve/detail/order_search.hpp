@@ -6,6 +6,7 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/pricing/detail/reduction_waits.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
@@ -50,6 +51,7 @@ class order_search {
                splitmix& random, const solvers::search_options& options = solvers::default_search_options,
                const common_cuts* cuts = nullptr)
       : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()), turn_wait_(work.turn_wait.value),
+        stages_(work.shape.stages), reduction_waits_(cost, work.shape),
         ends_(ends_of(packs.forward, sequences.size())),
         order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), splits_(work.weight.count() > 0), random_(random),
         options_(options), cuts_(cuts) {
@@ -217,7 +219,8 @@ class order_search {
 
   void describe(pass p) {
     const micropacks& packs = cuts_ ? in_pieces(p) : made_;
-    const pass_timing timing = timing_of(packs, p, cost_, parts_);
+    pass_timing timing = timing_of(packs, p, cost_, parts_);
+    if (p == pass::forward && !reduction_waits_.empty()) wait_for_weights(timing);
     for (auto* list : {&change_.time, &change_.message}) list->clear();
     for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after}) list->clear();
     for (const seconds t : timing.time) change_.time.push_back(t.value);
@@ -241,6 +244,14 @@ class order_search {
     priced_ += packs.slices().size() * static_cast<std::size_t>(parts_);
   }
 
+  /// As price does: what the first forward pack of all waits for.
+  void wait_for_weights(pass_timing& timing) {
+    while (!order_.has(pass::forward, first_forward_)) ++first_forward_;
+    seconds waits{};
+    if (change_.places.front() == first_forward_)
+      reduction_waits_.wait_for_weights(timing.time, timing.message, std::vector<seconds>(static_cast<std::size_t>(stages_)), {}, waits);
+  }
+
   /// What is made anew, in pieces of both passes.
   [[nodiscard]] const micropacks& in_pieces(pass p) {
     pieces_.clear();
@@ -254,6 +265,9 @@ class order_search {
   cut_budget base_;
   int parts_;
   double turn_wait_;  // workload::turn_wait
+  int stages_;
+  reduction_waits reduction_waits_;
+  node first_forward_{};  // of the packs that are left
   std::vector<std::int64_t> ends_;
   simulators::changing_order order_;
   bool splits_;  // weight gradients run apart

@@ -1,0 +1,118 @@
+#ifndef SLIMPACK_PRICING_DETAIL_COST_ANSWERS_HPP
+#define SLIMPACK_PRICING_DETAIL_COST_ANSWERS_HPP
+
+#include <slimpack/core/gradient_reduction.hpp>
+#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/lending/loan_messages.hpp>
+#include <slimpack/core/memory_rates.hpp>
+#include <slimpack/core/shared_row.hpp>
+#include <slimpack/core/slice.hpp>
+#include <slimpack/core/vocabulary.hpp>
+#include <slimpack/costs/hooks.hpp>
+
+#include <optional>
+#include <span>
+
+namespace slimpack::detail {
+
+/// Every question of costs/hooks.hpp behind virtual calls, so that what is asked once a plan is compiled once for all cost
+/// models: the checks before a search, and the pricing, bounds and shares of time of the plan that is accepted. A search, which
+/// asks millions of times, has solvers/detail/any_cost.hpp.
+/// Law       every answer is what the hook gives for the model, its default included, to the bit
+class cost_answers {
+ public:
+  [[nodiscard]] virtual seconds time(const slice& s, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds overhead(pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds call_overhead(pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds useful(const slice& s, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds least(const slice& s, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds message(tokens size, pass p, int part) const = 0;
+  [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
+  [[nodiscard]] virtual bytes kept(const slice& piece, int stage) const = 0;
+  [[nodiscard]] virtual seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds covers(const slice& s, pass p, int part) const = 0;
+  [[nodiscard]] virtual loan_messages lending(const loan& l, int part) const = 0;
+  [[nodiscard]] virtual seconds reduce_time() const = 0;
+  [[nodiscard]] virtual std::span<const gradient_bucket> gradient_buckets(int part) const = 0;
+  [[nodiscard]] virtual int like(int part) const = 0;
+  [[nodiscard]] virtual seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const = 0;
+  [[nodiscard]] virtual seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const = 0;
+
+  /// Whether packs have a time of their own, and that time without calls.
+  [[nodiscard]] virtual bool has_pack_times() const noexcept = 0;
+  [[nodiscard]] virtual seconds of_pack(std::span<const slice> pack, pass p, int part) const = 0;
+  /// Whether weight gradients have a time of their own, and that time.
+  [[nodiscard]] virtual bool has_weight_times() const noexcept = 0;
+  [[nodiscard]] virtual seconds of_weights(const slice& s, int part) const = 0;
+
+  [[nodiscard]] seconds weight_time(const slice& s, int part) const {
+    return has_weight_times() ? of_weights(s, part) : time(s, pass::backward, part) * 0.5;
+  }
+  friend seconds pack_time(const cost_answers& cost, std::span<const slice> pack, pass p, int part) {
+    const seconds calls = cost.call_overhead(p, part) * static_cast<double>(pack.size());
+    if (cost.has_pack_times()) return cost.of_pack(pack, p, part) + calls;
+    seconds sum = cost.overhead(p, part);
+    for (const slice& s : pack) sum += cost.time(s, p, part);
+    return sum + calls;
+  }
+
+ protected:
+  cost_answers() = default;
+  cost_answers(const cost_answers&) = default;
+  cost_answers& operator=(const cost_answers&) = default;
+  ~cost_answers() = default;
+};
+
+/// Those of a model.
+template <class Cost>
+class answers_of final : public cost_answers {
+ public:
+  /// Requires  the model outlives it
+  explicit answers_of(const Cost& cost) noexcept : cost_(cost) {}
+
+  [[nodiscard]] seconds time(const slice& s, pass p, int part) const override { return cost_.time(s, p, part); }
+  [[nodiscard]] seconds overhead(pass p, int part) const override { return pack_overhead(cost_, p, part); }
+  [[nodiscard]] seconds call_overhead(pass p, int part) const override { return call_overhead_of(cost_, p, part); }
+  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const override { return useful_time(cost_, s, p, part); }
+  [[nodiscard]] seconds least(const slice& s, pass p, int part) const override { return least_time(cost_, s, p, part); }
+  [[nodiscard]] seconds message(tokens size, pass p, int part) const override { return message_time(cost_, size, p, part); }
+  [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return memory_of(cost_, stage); }
+  [[nodiscard]] bytes kept(const slice& piece, int stage) const override { return kept_of(cost_, piece, stage); }
+  [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const override {
+    return exchange_time(cost_, row, mine, p, part);
+  }
+  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const override { return covered_time(cost_, s, p, part); }
+  [[nodiscard]] loan_messages lending(const loan& l, int part) const override { return loan_messages_of(cost_, l, part); }
+  [[nodiscard]] seconds reduce_time() const override { return reduce_time_of(cost_); }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const override {
+    return gradient_buckets_of(cost_, part);
+  }
+  [[nodiscard]] int like(int part) const override { return like_of(cost_, part); }
+  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const override {
+    return slimpack::vocabulary_time(cost_, size, call, stage);
+  }
+  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const override {
+    return slimpack::vocabulary_message(cost_, size, rows, stage);
+  }
+  [[nodiscard]] bool has_pack_times() const noexcept override { return prices_packs<Cost>; }
+  [[nodiscard]] seconds of_pack(std::span<const slice> pack, pass p, int part) const override {
+    if constexpr (prices_packs<Cost>)
+      return cost_.time(pack, p, part);
+    else
+      return {};
+  }
+  [[nodiscard]] bool has_weight_times() const noexcept override { return prices_weights<Cost>; }
+  [[nodiscard]] seconds of_weights(const slice& s, int part) const override {
+    if constexpr (prices_weights<Cost>)
+      return cost_.weight_time(s, part);
+    else
+      return {};
+  }
+
+ private:
+  const Cost& cost_;
+};
+
+}  // namespace slimpack::detail
+
+#endif

@@ -1,0 +1,27 @@
+#ifndef SLIMPACK_SOLVERS_DETAIL_CUT_IN_PIECES_HPP
+#define SLIMPACK_SOLVERS_DETAIL_CUT_IN_PIECES_HPP
+
+#include <slimpack/core/error.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace slimpack::detail {
+
+/// Cuts the packs of some replicas at the cuts of either pass. Those that change, of a replica that shares nothing, are ordered
+/// anew.
+/// Shapes    threads: that do so side by side, on which `order` is called
+/// Errors    those of `order`            Complexity  O(slices log slices), and that of `order`
+[[nodiscard]] result<void> cut_in_pieces(solution& found, std::span<const std::uint32_t> replicas, std::size_t threads,
+                                         const std::function<result<void>(replica_solution&)>& order);
+
+}  // namespace slimpack::detail
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/solvers/impl/cut_in_pieces.ipp>
+#endif
+
+#endif

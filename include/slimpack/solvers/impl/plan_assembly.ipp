@@ -1,0 +1,252 @@
+#ifndef SLIMPACK_SOLVERS_IMPL_PLAN_ASSEMBLY_IPP
+#define SLIMPACK_SOLVERS_IMPL_PLAN_ASSEMBLY_IPP
+
+#include <slimpack/solvers/detail/plan_assembly.hpp>
+#include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/error.hpp>
+#include <slimpack/core/plan.hpp>
+#include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/shape.hpp>
+#include <slimpack/costs/hooks.hpp>
+#include <slimpack/detail/amount.hpp>
+#include <slimpack/pricing/detail/vocabulary_turn.hpp>
+#include <slimpack/pricing/price.hpp>
+#include <slimpack/pricing/rank_time_of.hpp>
+#include <slimpack/simulators/bounds/lower_bounds.hpp>
+#include <slimpack/simulators/graph/joint.hpp>
+#include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/step_bounds.hpp>
+#include <slimpack/solvers/detail/parallel.hpp>
+#include <slimpack/solvers/detail/solution_check.hpp>
+#include <slimpack/solvers/divide/priced_group.hpp>
+#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/solution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+SLIMPACK_DECL solution plan_assembly::of_layers(solution&& solved) const {
+  if (shape_.vocabulary == vocabulary::spread)
+    for (replica_solution& r : solved.replicas)
+      if (r.programs.size() > static_cast<std::size_t>(shape_.stages)) r.programs.resize(static_cast<std::size_t>(shape_.stages));
+  return std::move(solved);
+}
+
+SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
+                                                   const std::function<result<solution>(const problem&)>& solve) const {
+  const auto begin = std::chrono::steady_clock::now();
+  shape on = vocabulary_turn::searched(shape_);
+  for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
+    result<solution> solved = solve({lengths, on, faults.token()});
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (!solved) return std::move(solved).error();
+    result<plan> made = of(lengths, of_layers(std::move(solved).value()));
+    if (faults.any()) return faults.told(lengths, shape_.quantum);
+    if (made) sign(made.value(), stop, begin);
+    if (made || made.error().code != errc::out_of_memory || tries == 1) return made;
+    on.memory->amount *= 0.97;
+  }
+}
+
+SLIMPACK_DECL result<rank_plan> plan_assembly::searched_group(std::span<const tokens> lengths, const std::stop_token& stop,
+                                                              time_faults& faults,
+                                                              const std::function<result<group_solution>(const problem&)>& solve) const {
+  const auto begin = std::chrono::steady_clock::now();
+  result<group_solution> solved = solve({lengths, vocabulary_turn::searched(shape_), faults.token()});
+  if (faults.any()) return faults.told(lengths, shape_.quantum);
+  if (!solved) return std::move(solved).error();
+  rank_plan made{solved.value().division, solved.value().replicas, {}};
+  solved.value().solved = of_layers(std::move(solved.value().solved));
+  result<plan> part = of(lengths, std::move(solved).value());
+  if (faults.any()) return faults.told(lengths, shape_.quantum);
+  if (!part) return std::move(part).error();
+  made.part = std::move(part).value();
+  sign(made.part, stop, begin);
+  return made;
+}
+
+SLIMPACK_DECL result<plan> plan_assembly::put_together(std::span<const rank_plan> parts, const time_faults& faults) const {
+  const auto wrong = [](const std::string& what) { return error{errc::invalid_input, "parts of a plan: " + what}; };
+  if (parts.empty()) return wrong("there are none");
+  const plan& first = parts.front().part;
+  if (first.shape != shape_) return wrong("they are for another shape than the planner's");
+  plan p = blank(first.lengths);
+  std::vector<const rank_plan*> of(p.replicas.size());
+  for (const rank_plan& r : parts) {
+    if (r.group.empty() || r.part.replicas.size() != of.size()) return wrong("one has no group, or other replicas than the shape");
+    if (r.division != parts.front().division || r.part.shape != shape_ || r.part.lengths != first.lengths)
+      return wrong("replicas " + std::to_string(parts.front().group.front()) + " and " + std::to_string(r.group.front()) + " are of different divisions");
+    for (const std::uint32_t replica : r.group) {
+      if (replica >= of.size()) return wrong("the shape has no replica " + std::to_string(replica));
+      const rank_plan* const before = std::exchange(of[replica], &r);
+      if (before && (before->group != r.group || before->part.hash != r.part.hash))
+        return wrong("two of them plan replica " + std::to_string(replica) + " differently");
+    }
+  }
+  for (std::uint32_t replica = 0; replica < of.size(); ++replica) {
+    if (!of[replica]) return wrong("none plans replica " + std::to_string(replica));
+    const rank_plan& r = *of[replica];
+    p.replicas[replica] = r.part.replicas[replica];
+    if (r.group.front() != replica) continue;
+    p.merges.insert(p.merges.end(), r.part.merges.begin(), r.part.merges.end());
+    p.truncated = p.truncated || r.part.truncated;
+    p.planning_time = std::max(p.planning_time, r.part.planning_time);
+  }
+  if (result<void> proved = prove(p); !proved) return std::move(proved).error();
+  if (faults.any()) return faults.told(p.lengths, shape_.quantum);
+  p.hash = hash_of(p);
+  return p;
+}
+
+SLIMPACK_DECL plan plan_assembly::blank(std::span<const tokens> lengths) const {
+  plan p;
+  p.simulator = simulator_.name();
+  p.lengths.assign(lengths.begin(), lengths.end());
+  p.shape = shape_;
+  p.memory_unit = unit_of(cost_, shape_);
+  p.replicas.resize(static_cast<std::size_t>(shape_.replicas));
+  p.reduction = simulators::reduction_of(cost_, shape_);
+  if (!p.reduction && shape_.has_copies()) p.reduce_time = reduce_time_of(cost_);  // between copies of the weights
+  return p;
+}
+
+SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, solution&& solved) const {
+  if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
+  plan p = blank(lengths);
+  if (result<void> run = simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved));
+      !run)
+    return std::move(run).error();
+  if (result<void> proved = prove(p); !proved) return std::move(proved).error();
+  return p;
+}
+
+SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, group_solution&& group) const {
+  if (result<void> sound = detail::solution_check(group, lengths, shape_)(); !sound) return std::move(sound).error();
+  plan p = blank(lengths);
+  std::vector<std::vector<std::uint32_t>> groups = simulators::joint_groups(group.solved.merges, p.replicas.size());
+  std::erase_if(groups, [&](const std::vector<std::uint32_t>& g) {
+    return !std::binary_search(group.replicas.begin(), group.replicas.end(), g.front());
+  });
+  if (result<void> run = simulate(p, groups, std::move(group.solved)); !run) return std::move(run).error();
+  return p;
+}
+
+SLIMPACK_DECL result<void> plan_assembly::prove(plan& p) const {
+  result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
+  if (!rates) return std::move(rates).error();
+  const std::vector<sequence> batch = solvers::sequences_of(p.lengths);
+  if (std::none_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); })) {
+    prove(p, simulators::step_bounds(cost_, shape_, batch, rates.value()));
+    return success();
+  }
+  bound mean = simulators::mean_stage_bound(cost_, shape_, batch);
+  mean.time += simulators::least_reduction(cost_, shape_);
+  prove(p, {mean});
+  return success();
+}
+
+SLIMPACK_DECL void plan_assembly::prove(plan& p, std::vector<bound> bounds) const {
+  for (const replica_plan& r : p.replicas) p.step_time = std::max(p.step_time, r.makespan);
+  if (p.reduction) p.reduce_time = simulators::exposed_reduction(p);
+  p.step_time += p.reduce_time;
+  p.bounds = std::move(bounds);
+  for (bound& b : p.bounds) {
+    // A bound that a plan meets may come out an ulp above it, since its sum is taken in another order.
+    if (b.time > p.step_time && b.time <= p.step_time * (1 + 1e-12)) b.time = p.step_time;
+    p.lower_bound = std::max(p.lower_bound, b.time);
+  }
+  p.rank_time = rank_time_of(p, cost_);
+  const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
+  p.efficiency = timed ? p.lower_bound / p.step_time : 1;
+  p.bubble = timed ? 1 - p.rank_time->useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
+}
+
+SLIMPACK_DECL void plan_assembly::sign(plan& p, const std::stop_token& stop, std::chrono::steady_clock::time_point begin) {
+  p.truncated = stop.stop_possible();
+  p.planning_time = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+  p.hash = hash_of(p);
+}
+
+SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved) const {
+  const result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
+  if (!rates) return rates.error();
+  std::vector<bool> shared(p.lengths.size());
+  for (const merge& m : solved.merges) shared[m.sequence.value] = true;
+  result<void> run = detail::for_each_index(groups.size(), threads_, [&](std::size_t g) {
+    return simulate(p, groups[g], solved, shared, rates.value());
+  });
+  if (!run) return run;
+  p.merges = std::move(solved.merges);
+  return success();
+}
+
+SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std::uint32_t> group, solution& solved, const std::vector<bool>& shared,
+                      const std::vector<memory_rates>& rates) const {
+  result<simulators::priced_group> run =
+      simulators::price_group(group, solved, cost_, shape_, rates, weights_);
+  if (!run) return std::move(run).error();
+  const simulators::task_graph& graph = run.value().graph;
+  const result<std::vector<seconds>> start = simulator_.starts(graph);
+  if (!start) return start.error();
+  const std::vector<seconds> ends = simulators::ends_of(graph, start.value(), group.size());
+  std::vector<std::vector<gradient_span>> gradients;
+  if (p.reduction) gradients = simulators::gradients_of(graph, start.value(), group.size(), shape_);
+  for (std::size_t g = 0; g < group.size(); ++g) {
+    if (!run.value().programs.empty()) solved.replicas[group[g]].programs = std::move(run.value().programs[g]);
+    result<replica_plan> one =
+        recorded(p.lengths, std::move(solved.replicas[group[g]]), shared, std::move(run.value().works[g]), rates);
+    if (!one) return std::move(one).error();
+    one.value().makespan = ends[g];
+    if (p.reduction) one.value().gradients = std::move(gradients[g]);
+    p.replicas[group[g]] = std::move(one).value();
+  }
+  return success();
+}
+
+SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const tokens> lengths, replica_solution&& from,
+                              const std::vector<bool>& shared, workload&& work,
+                              const std::vector<memory_rates>& rates) const {
+  replica_plan r;
+  r.peak_memory = simulators::peak_memory(work, from.programs);
+  if (shape_.memory) {
+    const double peak = *std::max_element(r.peak_memory.begin(), r.peak_memory.end());
+    if (peak > shape_.memory->amount)
+      return error{errc::out_of_memory, "the plan needs " + detail::amount(peak, shape_.memory->unit) + ", the limit is " +
+                                            detail::amount(shape_.memory->amount, shape_.memory->unit)};
+  }
+  // What a replica shares with others is not its own: no bound of it alone holds.
+  std::vector<sequence> own;
+  for (const sequence_id id : from.sequences)
+    if (!shared[id.value]) own.push_back({id, lengths[id.value]});
+  shape alone = shape_;
+  alone.replicas = 1;
+  if (!work.loans.empty())
+    r.lower_bound = own.empty() ? seconds{} : simulators::mean_stage_bound(cost_, alone, own).time;
+  else if (!work.is_forward_only())  // plan_forward has bounds of its own
+    for (const bound& b : simulators::lower_bounds(cost_, alone, own, rates)) r.lower_bound = std::max(r.lower_bound, b.time);
+  r.sequences = std::move(from.sequences);
+  r.partition = std::move(from.partition);
+  r.programs = std::move(from.programs);
+  r.forward = std::move(work.forward);
+  r.backward = std::move(work.backward);
+  r.weight = std::move(work.weight);
+  r.vocabulary = std::move(work.vocabulary);
+  r.loans = std::move(work.loans);
+  r.communication = work.communication;
+  r.rates = rates;
+  return r;
+}
+
+}  // namespace slimpack::detail
+
+#endif
