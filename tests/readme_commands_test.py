@@ -74,7 +74,8 @@ COMMANDS = {
         "slimpack-train --layers": PART,
     },
     "examples/data/README.md": {
-        "cmake --build --preset gcc-release --target slimpack-bench-fidelity": LONG,
+        "bash cmake/install-packages.sh && cmake --preset gcc-release && cmake --build --preset gcc-release --target "
+        "slimpack-bench-fidelity": LONG,
         "build/gcc-release/benchmarks/slimpack-bench-fidelity --only F15 --price-errors examples/data/price_errors.csv": LONG,
     },
     "examples/profile/README.md": {

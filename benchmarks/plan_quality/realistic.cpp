@@ -5,11 +5,13 @@
 #include "parts.hpp"
 #include "tuning.hpp"
 
+#include <slimpack/core/plan.hpp>
 #include <slimpack/io/model_config.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -47,6 +49,15 @@ struct tuned_step {
 
 tuned_step step_of(const shapes::candidate& c) { return {c.step_time.value, c.bubble, text_of(c.layout)}; }
 
+/// Shares of rank-time, in the order of rank_time_parts.
+using split = std::array<double, std::size(rank_time_parts)>;
+
+split split_of(const rank_time& spent) {
+  split shares{};
+  for (std::size_t i = 0; i < shares.size(); ++i) shares[i] = spent.*rank_time_parts[i].second / spent.total();
+  return shares;
+}
+
 /// One batch on one cluster: slimpack and Megatron-LM's recipe, each on its best layout.
 struct comparison {
   std::string where;
@@ -58,6 +69,7 @@ struct comparison {
   double over_same{};  ///< ... over ours on the layout that is best for megatron; 0 where we have no plan
   double longest{};    ///< sequence's share of the work
   double uncut{};      ///< floor of whole sequences on our layout over our step
+  split spent{};       ///< what our stages do
   [[nodiscard]] double bubble_cut() const { return 1 - own.bubble / megatron.bubble; }
 
   /// What a file keeps, but for `where`.
@@ -66,6 +78,7 @@ struct comparison {
     out.precision(17);
     for (const tuned_step* s : {&own, &megatron}) out << s->time << ' ' << s->bubble << ' ' << s->layout << ' ';
     out << fastest << ' ' << over_megatron << ' ' << over_fastest << ' ' << over_same << ' ' << longest << ' ' << uncut;
+    for (const double share : spent) out << ' ' << share;
     return out.str();
   }
   /// Nothing where the row is no comparison.
@@ -74,6 +87,7 @@ struct comparison {
     std::istringstream in(row);
     for (tuned_step* s : {&c.own, &c.megatron}) in >> s->time >> s->bubble >> s->layout;
     in >> c.fastest >> c.over_megatron >> c.over_fastest >> c.over_same >> c.longest >> c.uncut;
+    for (double& share : c.spent) in >> share;
     return in ? std::optional(std::move(c)) : std::nullopt;
   }
 };
@@ -93,6 +107,7 @@ std::string compared(const cluster& on, const batch& b, tokens context) {
   std::optional<shapes::candidate> megatron;
   std::optional<shapes::candidate> fastest;
   std::string name;
+  std::optional<rank_time> spent;
   double over_same = 0;
   for (const std::string_view baseline : baselines::sharing_none) {
     const std::string planner(baseline);
@@ -103,7 +118,7 @@ std::string compared(const cluster& on, const batch& b, tokens context) {
     const result<plan> same = on.planned("slimpack", {}, other->layout, b.lengths, solvers::search_budget::normal());
     if (planner == "megatron") megatron = other, over_same = same ? other->step_time / same.value().step_time : 0;
     if (same && same.value().step_time < own->step_time)
-      own->layout = other->layout, own->step_time = same.value().step_time, own->bubble = same.value().bubble;
+      spent = same.value().rank_time, own->layout = other->layout, own->step_time = same.value().step_time, own->bubble = same.value().bubble;
   }
   if (!megatron) return "megatron has room on no layout, slimpack takes " + std::to_string(own->step_time.value) + " s on " +
                           text_of(own->layout);
@@ -112,6 +127,8 @@ std::string compared(const cluster& on, const batch& b, tokens context) {
   c.over_fastest = fastest->step_time / own->step_time;
   c.over_same = over_same;
   const costs::transformer cost = on.cost_on(own->layout).value();
+  if (!spent) spent = on.planned("slimpack", {}, own->layout, b.lengths, solvers::search_budget::normal()).value().rank_time;
+  c.spent = split_of(*spent);
   c.longest = longest_share(cost, b.lengths);
   c.uncut = (uncut_floor(cost, own->layout.shape, b.lengths) + simulators::least_reduction(cost, own->layout.shape)) / own->step_time;
   return c.row();
@@ -132,7 +149,8 @@ void summarise(const char* what, const std::vector<comparison>& all, const Ratio
                 std::exp(logarithms / static_cast<double>(count)), least, most, count);
 }
 
-void summarise(std::vector<comparison> all, scoreboard& board) {
+void summarise_model(const std::string& model, std::vector<comparison> all, scoreboard& board) {
+  std::printf(" %s\n", model.c_str());
   summarise("step of megatron, tuned, over ours:", all, [](const comparison& c) { return c.over_megatron; });
   summarise("step of the fastest baseline, tuned, over ours:", all, [](const comparison& c) { return c.over_fastest; });
   summarise("on megatron's layout, megatron over ours:", all, [](const comparison& c) { return c.over_same; });
@@ -146,7 +164,13 @@ void summarise(std::vector<comparison> all, scoreboard& board) {
       reached(2.8), all.size(), reached(1.5), reached(1.1), cut);
   const auto slower = std::count_if(all.begin(), all.end(), [](const comparison& c) { return c.over_fastest * (1 + 1e-9) < 1; });
   std::printf("  slower than a baseline in %td of %zu, goal 0: %s\n", slower, all.size(),
-              board.judge({"realistic: batches slower than a baseline", static_cast<double>(slower), 0}));
+              board.judge({"realistic: batches slower than a baseline, " + model, static_cast<double>(slower), 0}));
+  split mean{};
+  for (const comparison& c : all)
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += 100 * c.spent[i] / static_cast<double>(all.size());
+  std::printf("  rank-time of ours, mean %%:");
+  for (std::size_t i = 0; i < mean.size(); ++i) std::printf("%s %s %.1f", i == 0 ? "" : ",", rank_time_parts[i].first, mean[i]);
+  std::printf("\n");
   std::stable_sort(all.begin(), all.end(),
                    [](const comparison& a, const comparison& b) { return a.over_megatron > b.over_megatron; });
   std::printf("  most and least over megatron:\n");
@@ -162,10 +186,11 @@ void realistic(const options& o, scoreboard& board) {
   std::printf(
       "realistic: steps of 512 sequences on H100s, transformer cost; 80 GB a GPU less 4 GiB, everything included\n"
       "  every planner on the layout that is fastest for it, of every dp x pp x tp x cp with 1, 2 and 4 virtual stages,\n"
-      "  without, with selective and with full recomputation, layers as many on each part or spread so that stages are\n"
-      "  even; those that pack to a length over 1, 4, 16 x the longest sequence within the context; slimpack also on\n"
-      "  every layout that a baseline ends on. Makespans with the reduction of gradients, s; layouts are\n"
-      "  dp/pp/tp/cp/vpp, s or f: recomputation, e: even stages. Lists as in bounds, lengths cut to the context, seed %llu;\n"
+      "  without, with selective and with full recomputation, the vocabulary on the last stage or spread, layers as many on\n"
+      "  each part or so that stages are even, experts over any ranks of a stage; those that pack to a length over 1, 4, 16 x\n"
+      "  the longest sequence within the context; slimpack also on every layout that a baseline ends on. Makespans with the\n"
+      "  reduction of gradients, s; layouts are dp/pp/tp/cp/vpp, x: ranks over which experts are spread, v: spread vocabulary,\n"
+      "  s or f: recomputation, e: even stages. Lists as in bounds, lengths cut to the context, seed %llu;\n"
       "  short ones do not depend on it. over: step of megatron, and of the fastest baseline, over ours; same: of megatron\n"
       "  on its own layout; bubbles in %% of rank-time; cut: of megatron's, %%; long.: the longest sequence's share of the\n"
       "  work, %%; uncut: what no plan of whole sequences can beat on our layout, over our step\n",
@@ -191,7 +216,8 @@ void realistic(const options& o, scoreboard& board) {
           rows.push_back({name, count, context, b});
         }
   }
-  finished_rows kept(o.rows, "realistic, layers even or not, 512 sequences, seed " + std::to_string(o.seeds.front()));
+  finished_rows kept(o.rows, "realistic, vocabulary last or spread, layers even or not, experts spread, 512 sequences, seed " +
+                                 std::to_string(o.seeds.front()));
   std::vector<comparison> all;
   std::optional<cluster> on;
   const auto begin = std::chrono::steady_clock::now();
@@ -218,7 +244,12 @@ void realistic(const options& o, scoreboard& board) {
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
     std::fprintf(stderr, "row %zu of %zu, %.0f s so far\n", i + 1, rows.size(), time.count());
   }
-  if (!all.empty()) summarise(std::move(all), board);
+  for (const char* name : models) {
+    std::vector<comparison> own;
+    for (const comparison& c : all)
+      if (c.where.find(std::string(", ") + name + ", ") != std::string::npos) own.push_back(c);
+    if (!own.empty()) summarise_model(name, std::move(own), board);
+  }
   std::printf("\n");
 }
 

@@ -61,7 +61,9 @@ cluster cluster::of(costs::model_shape model, int gpus) {
                             .gpus_per_node = h100().gpus_per_node,
                             .layers = model.layers,
                             .heads = model.heads,
-                            .memory = memory_limit{memory_unit::byte, h100().memory.value - 0x1p32}};
+                            .experts = model.experts,
+                            .memory = memory_limit{memory_unit::byte, h100().memory.value - 0x1p32},
+                            .vocabularies = {vocabulary::spread, vocabulary::last}};
   return {std::move(model), gpus, space.layouts()};
 }
 
@@ -124,6 +126,8 @@ std::string text_of(const shapes::layout& on) {
   char text[64];
   std::snprintf(text, sizeof text, "%d/%d/%d/%d/%d", s.replicas, s.stages, s.tensor, s.context, s.chunks);
   std::string named = text;
+  if (s.expert > 1) named += "/x" + std::to_string(s.expert);
+  if (on.shape.vocabulary == vocabulary::spread) named += 'v';
   if (on.recompute != costs::recompute::none) named += " asf"[static_cast<std::size_t>(on.recompute)];
   if (!on.layers.empty()) named += 'e';
   return named;

@@ -1,4 +1,4 @@
-#include <slimpack/pricing/detail/wait_for_weights.hpp>
+#include <slimpack/pricing/detail/reduction_waits.hpp>
 #include <slimpack/pricing/price.hpp>
 
 #include "../support/bucketed_cost.hpp"
@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace slimpack::wait_for_weights_test {
+namespace slimpack::reduction_waits_test {
 namespace {
 
 /// A second a token forward, messages of 1 s.
@@ -51,4 +51,4 @@ TEST(WaitForWeights, NobodyWaitsWithoutBuckets) {
 }
 
 }  // namespace
-}  // namespace slimpack::wait_for_weights_test
+}  // namespace slimpack::reduction_waits_test
