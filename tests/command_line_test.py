@@ -312,6 +312,8 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(("no copies", "4 copies"), (held["weights"][1], held["optimizer"][1]))
         peak = float(re.search(r"(?m)^slimpack .* ([\d.]+) GiB ", out)[1])
         self.assertAlmostEqual(peak, sum(size for size, _ in held.values()), delta=0.05)
+        self.assertIn("keys and values of other replicas", held)  # the plan shares a sequence: what is kept of it is counted once
+        self.assertNotIn("logits of a spread vocabulary", held)
         self.assertNotIn("margin", self.plans(*given, "--memory", "70GiB"))
 
     def test_one_file_is_a_profile(self):

@@ -97,10 +97,17 @@ void print_memory(std::ostream& out, const setting& s, const row& planned) {
       {"what weight gradients wait with", &memory_rates::weight_token},
       {"logits of a spread vocabulary", &memory_rates::logit_token},
       {"gradients that come back from a spread vocabulary", &memory_rates::turned_token}};
+  const auto held = [&](const memory_rates& by) { return held_by(work, by, r.programs, most.stage)[static_cast<std::size_t>(at)]; };
+  constexpr memory_rates none{.fixed = 0, .live_token = 0};
+  const double kept = held(none);  // whatever the rates: what a workload counts by piece, tokens of other replicas among it
+  const bool shares = std::any_of(p.merges.begin(), p.merges.end(), [&](const merge& m) {
+    return std::find(m.replicas.begin(), m.replicas.end(), most.replica) != m.replicas.end();
+  });
   for (const auto& [what, member] : of_packs) {
-    memory_rates alone{.fixed = 0, .live_token = 0};
+    memory_rates alone = none;
     alone.*member = rates.*member;
-    line(what, held_by(work, alone, r.programs, most.stage)[static_cast<std::size_t>(at)], "-");
+    const bool of_others = member == &memory_rates::other_token;
+    if (!of_others || shares) line(what, held(alone) - (of_others ? 0 : kept), "-");
   }
   line("what pieces keep besides", most.held - told, "-");
   out << "\n";

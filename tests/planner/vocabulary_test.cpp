@@ -40,8 +40,12 @@ TEST(PlannerVocabulary, SpreadIsFasterWhereTheLastStageIsHeaviest) {
     for (const int chunks : {1, 2}) {
       std::vector<tokens> lengths;
       for (int i = 0; i < 256; ++i) lengths.push_back(random.length({8192}));
-      const result<plan> last = planned(llama_shape(stages, chunks, vocabulary::last), lengths);
-      const result<plan> spread = planned(llama_shape(stages, chunks, vocabulary::spread), lengths);
+      const auto on_h100s = [&](vocabulary where) {
+        shape on = llama_shape(stages, chunks, where);
+        on.memory = memory_limit{memory_unit::byte, 70 * 0x1p30};
+        return planned(on, lengths);
+      };
+      const result<plan> last = on_h100s(vocabulary::last), spread = on_h100s(vocabulary::spread);
       ASSERT_TRUE(last && spread);
       const double gain = last.value().step_time / spread.value().step_time;
       std::printf("p %d, v %d: %.4f s, spread %.4f s, %.3f times as fast\n", stages, chunks, last.value().step_time.value,

@@ -81,7 +81,6 @@ struct two_phase {
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
 #include <slimpack/solvers/impl/two_phase.ipp>
-#include <slimpack/solvers/two_phase_with.hpp>  // which was part of this header, for one release
 #endif
 
 #endif

@@ -8,39 +8,53 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace slimpack {
 
-SLIMPACK_DECL std::uint64_t hash_of(const plan& p) noexcept {
-  detail::word_hash h;
-  const auto add_all = [&h](const auto& range) {
+namespace detail {
+
+/// Adds the parts of a plan to a hash.
+struct plan_hasher {
+  word_hash& h;
+
+  template <class Range>
+  void add_all(const Range& range) const {
     h.add(std::uint64_t{range.size()});
     for (const auto& x : range) h.add(x);
-  };
-  const auto kind = [](const instruction& i) {
+  }
+
+  static std::uint32_t kind(const instruction& i) noexcept {
     return std::uint32_t{i.pass == pass::forward ? 0u : i.weights_only ? 2u : 1u} + 4 * static_cast<std::uint32_t>(i.end) +
            (i.end == model_end::output && i.weights_only ? 2u : 0u);
-  };
-  for (const std::string_view text : {std::string_view{p.planner}, std::string_view{p.cost},
-                                      std::string_view{p.model}, std::string_view{p.gpu}})
-    h.add(text);
-  add_all(p.lengths);
-  for (const int degree : {p.shape.stages, p.shape.replicas, p.shape.tensor, p.shape.context, p.shape.chunks})
-    h.add(degree);
-  h.add(p.shape.quantum);
-  if (p.shape.expert > 1) h.add(std::string_view{"expert"}), h.add(p.shape.expert);
-  if (p.shape.vocabulary != vocabulary::last) h.add(name_of(p.shape.vocabulary));
-  if (!p.layers.empty()) h.add(std::string_view{"layers"}), add_all(p.layers);
-  for (const replica_plan& r : p.replicas) {
+  }
+
+  void add(const shape& on) const {
+    for (const int degree : {on.stages, on.replicas, on.tensor, on.context, on.chunks}) h.add(degree);
+    h.add(on.quantum);
+    if (on.expert > 1) h.add(std::string_view{"expert"}), h.add(on.expert);
+    if (on.vocabulary != vocabulary::last) h.add(name_of(on.vocabulary));
+  }
+
+  void add(const micropacks& packs) const {
+    h.add(std::uint64_t{packs.size()});
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+      h.add(std::uint64_t{packs[i].size()});
+      for (const slice& s : packs[i]) h.add(s.sequence.value), h.add(s.begin), h.add(s.length);
+    }
+  }
+
+  void add(const loan& l) const {
+    for (const loan::side& side : {l.lender, l.helper})
+      h.add(kind(side.what)), h.add(side.stage), h.add(side.what.pack.value), h.add(side.what.chunk);
+    h.add(l.queries.sequence.value), h.add(l.queries.begin), h.add(l.queries.length), h.add(l.context.begin), h.add(l.context.length);
+  }
+
+  void add(const replica_plan& r) const {
     h.add(std::uint64_t{r.sequences.size()});
     for (const sequence_id s : r.sequences) h.add(s.value);
     for (const pass direction : {pass::forward, pass::backward}) {
-      const micropacks& packs = r.partition.of(direction);
-      h.add(std::uint64_t{packs.size()});
-      for (std::size_t i = 0; i < packs.size(); ++i) {
-        h.add(std::uint64_t{packs[i].size()});
-        for (const slice& s : packs[i]) h.add(s.sequence.value), h.add(s.begin), h.add(s.length);
-      }
+      add(r.partition.of(direction));
       add_all(r.of(direction).time);
       add_all(r.of(direction).message);
     }
@@ -52,19 +66,16 @@ SLIMPACK_DECL std::uint64_t hash_of(const plan& p) noexcept {
       for (const auto& [name, column] : vocabulary_columns) add_all(r.vocabulary.*column);
     }
     if (!r.loans.empty()) h.add(std::string_view{"loans"}), h.add(std::uint64_t{r.loans.size()});
-    for (const loan& l : r.loans) {
-      for (const loan::side& side : {l.lender, l.helper}) h.add(kind(side.what)), h.add(side.stage), h.add(side.what.pack.value), h.add(side.what.chunk);
-      h.add(l.queries.sequence.value), h.add(l.queries.begin), h.add(l.queries.length), h.add(l.context.begin), h.add(l.context.length);
-    }
+    for (const loan& l : r.loans) add(l);
     for (const program& stage : r.programs) {
       h.add(std::uint64_t{stage.size()});
-      for (const instruction& i : stage)
-        h.add(kind(i)), h.add(i.pack.value), h.add(i.chunk);
+      for (const instruction& i : stage) h.add(kind(i)), h.add(i.pack.value), h.add(i.chunk);
     }
     add_all(r.peak_memory);
     h.add(r.makespan), h.add(r.lower_bound);
   }
-  for (const merge& m : p.merges) {
+
+  void add(const merge& m) const {
     h.add(m.sequence.value);
     if (m.exchange != exchange::keep) h.add(name_of(m.exchange));
     add_all(m.replicas);
@@ -76,13 +87,30 @@ SLIMPACK_DECL std::uint64_t hash_of(const plan& p) noexcept {
         for (const pack_id pack : row) h.add(pack.value);
     }
   }
-  if (p.reduction) {
-    h.add(std::string_view{"reduction"}), h.add(p.reduction->after);
-    for (const std::vector<gradient_bucket>& part : p.reduction->parts) {
+
+  void add(const gradient_reduction& reduction) const {
+    h.add(std::string_view{"reduction"}), h.add(reduction.after);
+    for (const std::vector<gradient_bucket>& part : reduction.parts) {
       h.add(std::uint64_t{part.size()});
       for (const gradient_bucket& b : part) h.add(b.at), h.add(b.scatter), h.add(b.gather);
     }
   }
+};
+
+}  // namespace detail
+
+SLIMPACK_DECL std::uint64_t hash_of(const plan& p) noexcept {
+  detail::word_hash h;
+  const detail::plan_hasher parts{h};
+  for (const std::string_view text : {std::string_view{p.planner}, std::string_view{p.cost},
+                                      std::string_view{p.model}, std::string_view{p.gpu}})
+    h.add(text);
+  parts.add_all(p.lengths);
+  parts.add(p.shape);
+  if (!p.layers.empty()) h.add(std::string_view{"layers"}), parts.add_all(p.layers);
+  for (const replica_plan& r : p.replicas) parts.add(r);
+  for (const merge& m : p.merges) parts.add(m);
+  if (p.reduction) parts.add(*p.reduction);
   h.add(p.reduce_time), h.add(p.step_time);
   for (const bound& b : p.bounds) h.add(std::string_view{b.name}), h.add(b.time);
   h.add(p.lower_bound), h.add(p.efficiency), h.add(p.bubble);

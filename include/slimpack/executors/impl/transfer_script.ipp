@@ -18,102 +18,141 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL result<transfer_script> transfer_script::of(const plan& p, std::uint32_t replica, std::uint32_t stage) {
-  const result<std::vector<simulators::transfer>> order = simulators::transfer_order(p, replica);
-  if (!order) return order.error();
-  constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
-  const replica_plan& own = p.replicas[replica];
-  const bool spread = p.shape.vocabulary == vocabulary::spread;
-  // Of this replica, by flow, pack and place: where its messages stand, by receiver, and where its rows do.
-  const std::size_t receivers = spread ? static_cast<std::size_t>(p.shape.stages) : 1;
-  std::array<std::vector<std::uint32_t>, flows> message, rows;
-  for (std::size_t f = 0; f < (spread ? flows : 2); ++f) {
-    const auto way = static_cast<flow>(f);
-    const std::size_t places = own.partition.of(pass_of(way)).size() * width_of(way, p.shape);
-    message[f].assign(places * receivers, never);
-    if (is_of_layers(way)) rows[f].assign(places, never);
+/// Finds a rank's part of the order of transfers.
+class transfer_script_maker {
+ public:
+  /// Requires  all outlive it
+  transfer_script_maker(const plan& p, std::uint32_t replica, std::uint32_t stage, std::span<const simulators::transfer> order)
+      : plan_(p), replica_(replica), stage_(stage), order_(order), spread_(p.shape.vocabulary == vocabulary::spread),
+        receivers_(spread_ ? static_cast<std::size_t>(p.shape.stages) : 1) {
+    for (std::size_t f = 0; f < (spread_ ? flows : 2); ++f) {
+      const auto way = static_cast<flow>(f);
+      const std::size_t places = p.replicas[replica].partition.of(pass_of(way)).size() * width_of(way, p.shape);
+      message_[f].assign(places * receivers_, never);
+      if (is_of_layers(way)) rows_[f].assign(places, never);
+    }
   }
-  const auto rows_of = [&](flow_place place, pack_id pack) -> std::uint32_t& {
-    return rows[static_cast<std::size_t>(place.flow)][std::size_t{pack.value} * width_of(place.flow, p.shape) + place.at];
-  };
-  const auto message_of = [&](flow_place place, pack_id pack, std::uint32_t receiver) -> std::uint32_t& {
-    return message[static_cast<std::size_t>(place.flow)]
-                  [(std::size_t{pack.value} * width_of(place.flow, p.shape) + place.at) * receivers + (spread ? receiver : 0)];
-  };
-  std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> own_rows;  // by gate and stage: where they stand
-  std::vector<std::uint32_t> away;                                            // where the transfers of absent rows stand
-  std::set<std::uint32_t> lacking;                                            // gates of rows of which some sharer has no tokens
-  transfer_script script;
-  script.together = replica;
-  word_hash hash;
-  for (std::uint32_t n = 0; n < order.value().size(); ++n) {
-    const simulators::transfer& t = order.value()[n];
+
+  [[nodiscard]] transfer_script made() {
+    read_order();
+    place_instructions();
+    place_absent_rows();
+    std::sort(placed_.begin(), placed_.end(), [](const auto& a, const auto& b) {
+      return std::tuple(a.first, a.second.at) < std::tuple(b.first, b.second.at);
+    });
+    for (const auto& [place, one] : placed_) script_.steps.push_back(one);
+    return std::move(script_);
+  }
+
+ private:
+  using kind = transfer_script::kind;
+  static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
+
+  [[nodiscard]] std::uint32_t& rows_of(flow_place place, pack_id pack) {
+    return rows_[static_cast<std::size_t>(place.flow)][std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at];
+  }
+  [[nodiscard]] std::uint32_t& message_of(flow_place place, pack_id pack, std::uint32_t receiver) {
+    return message_[static_cast<std::size_t>(place.flow)]
+                   [(std::size_t{pack.value} * width_of(place.flow, plan_.shape) + place.at) * receivers_ + (spread_ ? receiver : 0)];
+  }
+
+  /// Notes where in the order what is this replica's stands, and what all ranks compare.
+  void read_order() {
+    script_.together = replica_;
+    word_hash hash;
+    for (std::uint32_t n = 0; n < order_.size(); ++n) {
+      const simulators::transfer& t = order_[n];
+      add(t, hash);
+      script_.together = std::min(script_.together, t.replica);
+      if (t.is_absent && t.stage == stage_) lacking_.insert(t.gate);
+      if (t.replica != replica_ || t.is_leg) continue;  // the exchange of rows posts its legs
+      if (t.is_absent) {
+        if (t.stage == stage_) away_.push_back(n);
+        continue;
+      }
+      const flow_place place = place_of(t.what, t.stage, plan_.shape);
+      if (t.is_rows)
+        own_rows_[{t.gate, t.stage}] = rows_of(place, t.what.pack) = n;
+      else
+        message_of(place, t.what.pack, t.receiver) = n;
+    }
+    script_.hash = hash.value();
+  }
+  void add(const simulators::transfer& t, word_hash& hash) const {
     hash.add(t.replica), hash.add(t.stage), hash.add(t.what.chunk), hash.add(t.what.pack.value);
     hash.add(static_cast<std::uint32_t>(flow_of(t.what)) + (t.is_rows ? 8u : 0u) + (t.is_absent ? 16u : 0u) + (t.is_leg ? 32u : 0u));
     hash.add(t.merge);
     if (t.is_leg) hash.add(t.receiver), hash.add(t.leg);
-    if (spread) hash.add(t.receiver);
-    script.together = std::min(script.together, t.replica);
-    if (t.is_absent && t.stage == stage) lacking.insert(t.gate);
-    if (t.replica != replica || t.is_leg) continue;  // the exchange of rows posts its legs
-    if (t.is_absent) {
-      if (t.stage == stage) away.push_back(n);
-      continue;
+    if (spread_) hash.add(t.receiver);
+  }
+
+  /// What the rank's instructions read, exchange and send.
+  void place_instructions() {
+    const program& code = plan_.replicas[replica_].programs[stage_];
+    for (std::uint32_t at = 0; at < code.size(); ++at) {
+      const instruction& i = code[at];
+      if (i.is_weights()) continue;
+      const flow_place place = place_of(i, stage_, plan_.shape);
+      std::uint32_t number = 0;
+      each_before(place, plan_.shape, [&](flow_place from) {
+        placed_.push_back({message_of(from, i.pack, stage_), {kind::receive, at, number++}});
+      });
+      if (i.is_pass() && rows_of(place, i.pack) != never) placed_.push_back({rows_of(place, i.pack), {kind::rows, at}});
+      number = 0;
+      each_after(place, plan_.shape, [&](flow_place to) {
+        placed_.push_back({message_of(place, i.pack, stage_of(to, plan_.shape)), {kind::send, at, number++}});
+      });
     }
-    const flow_place place = place_of(t.what, t.stage, p.shape);
-    if (t.is_rows)
-      own_rows[{t.gate, t.stage}] = rows_of(place, t.what.pack) = n;
-    else
-      message_of(place, t.what.pack, t.receiver) = n;
+    for (const auto& [place, n] : own_rows_)
+      if (order_[n].stage == stage_ && lacking_.contains(order_[n].gate)) script_.apart[order_[n].what.pass].push_back(order_[n].what.pack);
   }
-  script.hash = hash.value();
-  std::vector<std::pair<std::uint32_t, step>> placed;  // in the order
-  const program& code = own.programs[stage];
-  for (std::uint32_t at = 0; at < code.size(); ++at) {
-    const instruction& i = code[at];
-    if (i.is_weights()) continue;
-    const flow_place place = place_of(i, stage, p.shape);
-    std::uint32_t number = 0;
-    each_before(place, p.shape, [&](flow_place from) {
-      placed.push_back({message_of(from, i.pack, stage), {kind::receive, at, number++}});
-    });
-    if (i.is_pass() && rows_of(place, i.pack) != never) placed.push_back({rows_of(place, i.pack), {kind::rows, at}});
-    number = 0;
-    each_after(place, p.shape, [&](flow_place to) {
-      placed.push_back({message_of(place, i.pack, stage_of(to, p.shape)), {kind::send, at, number++}});
-    });
-  }
-  for (const auto& [place, n] : own_rows) {
-    const simulators::transfer& t = order.value()[n];
-    if (t.stage == stage && lacking.contains(t.gate)) script.apart[t.what.pass].push_back(t.what.pack);
-  }
-  for (const std::uint32_t n : away) {
-    const simulators::transfer& t = order.value()[n];
-    const auto index = static_cast<std::uint32_t>(script.absent.size());
-    script.absent.push_back({t.what.pass, t.what.chunk, t.merge, t.what.pack.value, p.merges[t.merge].sequence});
-    const auto own_at = own_rows.find({t.gate, stage});
-    if (own_at == own_rows.end()) {
-      placed.push_back({n, {kind::absent, index}});
-      continue;
+
+  /// Transfers with rows of which the rank has no tokens: beside its own rows of the same gate, or on their own.
+  void place_absent_rows() {
+    for (const std::uint32_t n : away_) {
+      const simulators::transfer& t = order_[n];
+      const auto index = static_cast<std::uint32_t>(script_.absent.size());
+      script_.absent.push_back({t.what.pass, t.what.chunk, t.merge, t.what.pack.value, plan_.merges[t.merge].sequence});
+      const auto own_at = own_rows_.find({t.gate, stage_});
+      if (own_at == own_rows_.end()) {
+        placed_.push_back({n, {kind::absent, index}});
+        continue;
+      }
+      for (const auto& [place, one] : placed_)
+        if (place == own_at->second && one.what == kind::rows) script_.beside[one.at].push_back(index);
     }
-    for (const auto& [place, one] : placed)
-      if (place == own_at->second && one.what == kind::rows) script.beside[one.at].push_back(index);
+    for (auto& [at, beside] : script_.beside)
+      std::sort(beside.begin(), beside.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return script_.absent[a].sequence < script_.absent[b].sequence;
+      });
   }
-  for (auto& [at, beside] : script.beside)
-    std::sort(beside.begin(), beside.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return script.absent[a].sequence < script.absent[b].sequence;
-    });
-  std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.first, a.second.at) < std::tuple(b.first, b.second.at);
-  });
-  for (const auto& [place, one] : placed) script.steps.push_back(one);
-  return script;
+
+  const plan& plan_;
+  std::uint32_t replica_;
+  std::uint32_t stage_;
+  std::span<const simulators::transfer> order_;
+  bool spread_;
+  std::size_t receivers_;  // that a place's messages may have
+  // Of this replica, by flow, pack and place: where its messages stand, by receiver, and where its rows do.
+  std::array<std::vector<std::uint32_t>, flows> message_, rows_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> own_rows_;  // by gate and stage: where they stand
+  std::vector<std::uint32_t> away_;                                            // where the transfers of absent rows stand
+  std::set<std::uint32_t> lacking_;                                            // gates of rows of which some sharer has no tokens
+  std::vector<std::pair<std::uint32_t, transfer_script::step>> placed_;        // in the order
+  transfer_script script_;
+};
+
+SLIMPACK_DECL result<transfer_script> transfer_script::of(const plan& p, std::uint32_t replica, std::uint32_t stage) {
+  const result<std::vector<simulators::transfer>> order = simulators::transfer_order(p, replica);
+  if (!order) return order.error();
+  return transfer_script_maker(p, replica, stage, order.value()).made();
 }
 
 SLIMPACK_DECL transfer_script transfer_script::idle(const program& code, std::uint32_t replica, std::uint32_t stage, const shape& on) {

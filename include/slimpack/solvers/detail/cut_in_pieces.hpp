@@ -2,11 +2,11 @@
 #define SLIMPACK_SOLVERS_DETAIL_CUT_IN_PIECES_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/detail/function_ref.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 
 namespace slimpack::detail {
@@ -16,7 +16,7 @@ namespace slimpack::detail {
 /// Shapes    threads: that do so side by side, on which `order` is called
 /// Errors    those of `order`            Complexity  O(slices log slices), and that of `order`
 [[nodiscard]] result<void> cut_in_pieces(solution& found, std::span<const std::uint32_t> replicas, std::size_t threads,
-                                         const std::function<result<void>(replica_solution&)>& order);
+                                         function_ref<result<void>(replica_solution&)> order);
 
 }  // namespace slimpack::detail
 

@@ -6,6 +6,7 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
+#include <slimpack/detail/function_ref.hpp>
 #include <slimpack/pricing/detail/checked_answers.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -16,7 +17,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -37,11 +37,11 @@ class plan_assembly {
   /// memory to fill and is asked again.
   /// Shapes    faults: those of the cost model's answers, by whose token the search is stopped
   [[nodiscard]] result<plan> searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
-                                      const std::function<result<solution>(const problem&)>& solve) const;
+                                      function_ref<result<solution>(const problem&)> solve) const;
 
   /// The same of the group of a replica.
   [[nodiscard]] result<rank_plan> searched_group(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
-                                                 const std::function<result<group_solution>(const problem&)>& solve) const;
+                                                 function_ref<result<group_solution>(const problem&)> solve) const;
 
   /// The whole plan of parts (basic_planner::put_together).
   [[nodiscard]] result<plan> put_together(std::span<const rank_plan> parts, const time_faults& faults) const;

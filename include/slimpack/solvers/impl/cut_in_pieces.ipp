@@ -13,7 +13,7 @@
 namespace slimpack::detail {
 
 SLIMPACK_DECL result<void> cut_in_pieces(solution& found, std::span<const std::uint32_t> replicas, std::size_t threads,
-                                         const std::function<result<void>(replica_solution&)>& order) {
+                                         function_ref<result<void>(replica_solution&)> order) {
   std::vector<bool> shares(found.replicas.size());
   for (const merge& m : found.merges)
     for (const std::uint32_t r : m.replicas)

@@ -43,7 +43,7 @@ SLIMPACK_DECL solution plan_assembly::of_layers(solution&& solved) const {
 }
 
 SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
-                                                   const std::function<result<solution>(const problem&)>& solve) const {
+                                                   function_ref<result<solution>(const problem&)> solve) const {
   const auto begin = std::chrono::steady_clock::now();
   shape on = vocabulary_turn::searched(shape_);
   for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
@@ -60,7 +60,7 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengt
 
 SLIMPACK_DECL result<rank_plan> plan_assembly::searched_group(std::span<const tokens> lengths, const std::stop_token& stop,
                                                               time_faults& faults,
-                                                              const std::function<result<group_solution>(const problem&)>& solve) const {
+                                                              function_ref<result<group_solution>(const problem&)> solve) const {
   const auto begin = std::chrono::steady_clock::now();
   result<group_solution> solved = solve({lengths, vocabulary_turn::searched(shape_), faults.token()});
   if (faults.any()) return faults.told(lengths, shape_.quantum);

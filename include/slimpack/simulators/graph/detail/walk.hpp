@@ -31,6 +31,103 @@ struct step_of_walk {
   return work.shape.vocabulary == vocabulary::last ? layers : layers + 3 * work.forward.size() + work.backward.size();
 }
 
+/// Where a walk over programs is.
+class walker {
+ public:
+  /// Requires  both outlive it
+  walker(const workload& work, std::span<const program> programs)
+      : work_(work), on_(work.shape), programs_(programs), next_(static_cast<std::size_t>(on_.stages)),
+        weights_(static_cast<std::size_t>(on_.parts()), static_cast<std::uint32_t>(work.weight.next(0))) {
+    for (std::size_t f = 0; f < (spread() ? flows : 2); ++f) done_[f].assign(width_of(static_cast<flow>(f), on_), 0);
+  }
+
+  /// Programs of as many stages, and of as many instructions, as there are.
+  [[nodiscard]] result<void> check_sizes() const {
+    if (programs_.size() != next_.size())
+      return error{errc::invalid_input, std::to_string(programs_.size()) + " programs for " + std::to_string(next_.size()) + " stages"};
+    const std::size_t of_stage = instructions_of_stage(work_);
+    for (std::size_t r = 0; r < programs_.size(); ++r)
+      if (programs_[r].size() != of_stage)
+        return error{errc::invalid_input, "stage " + std::to_string(r) + " runs " + std::to_string(programs_[r].size()) +
+                                              " instructions, its packs need " + std::to_string(of_stage)};
+    return success();
+  }
+
+  /// Runs a stage on until it waits for a message or ends. Stages that may go on then are added to `ready`.
+  template <class Visit>
+  [[nodiscard]] result<void> run(std::uint32_t stage, std::vector<std::uint32_t>& ready, Visit& visit) {
+    const program& code = programs_[stage];
+    for (std::uint32_t& at = next_[stage]; at < code.size(); ++at) {
+      const instruction& i = code[at];
+      const flow_place place = place_of(i, stage, on_);
+      const step_of_walk step{i, stage, place, at + 1 < code.size()};
+      if (i.is_weights()) {
+        if (!runs_weights(i, place))
+          return wrong(stage, at, "weight gradients must run once, in order, after their backward");
+        visit(step);
+        continue;
+      }
+      if (!is_known(i, place) || i.pack.value != ran(place) || i.pack.value >= work_.of(i.pass).size())
+        return wrong(stage, at, "packs must run once and in order");
+      if (waits(i, place)) break;
+      visit(step);
+      ++ran(place);
+      each_after(place, on_, [&](flow_place to) {
+        const std::uint32_t receiver = stage_of(to, on_);
+        // The receiver resumes only if this is the very message it waits for.
+        if (next_[receiver] < programs_[receiver].size() && receiver != stage &&
+            programs_[receiver][next_[receiver]] == instruction_at(to, i.pack, on_))
+          ready.push_back(receiver);
+      });
+    }
+    return success();
+  }
+
+  /// That all stages have ended.
+  [[nodiscard]] result<void> check_ends() const {
+    std::string stuck;
+    for (std::size_t r = 0; r < next_.size(); ++r)
+      if (next_[r] < programs_[r].size())
+        stuck += " stage " + std::to_string(r) + " at " + name_of(programs_[r][next_[r]], on_.chunks) + ",";
+    if (stuck.empty()) return success();
+    stuck.back() = '.';
+    return error{errc::cyclic_schedule, "the programs wait for each other; stuck:" + stuck};
+  }
+
+ private:
+  [[nodiscard]] bool spread() const noexcept { return on_.vocabulary == vocabulary::spread; }
+  [[nodiscard]] std::uint32_t& ran(flow_place p) { return done_[static_cast<std::size_t>(p.flow)][p.at]; }
+  [[nodiscard]] bool is_known(const instruction& i, flow_place place) const {
+    return is_of_layers(place.flow) ? i.chunk < static_cast<std::uint32_t>(on_.chunks) : spread() && i.chunk == 0;
+  }
+  /// Counts the weight gradients of a pack, if it is their turn.
+  [[nodiscard]] bool runs_weights(const instruction& i, flow_place place) {
+    if (i.pass == pass::forward || !is_known(i, place) || i.pack.value != weights_[place.at] || i.pack.value >= ran(place) ||
+        !work_.weight.splits(i.pack.value))
+      return false;
+    weights_[place.at] = static_cast<std::uint32_t>(work_.weight.next(weights_[place.at] + 1));
+    return true;
+  }
+  [[nodiscard]] bool waits(const instruction& i, flow_place place) {
+    bool any = false;
+    each_before(place, on_, [&](flow_place from) { any = any || ran(from) <= i.pack.value; });
+    // What runs on its own stage has run, or never does.
+    if (const std::optional<flow_place> own = waits_on_stage(place, on_))
+      any = any || ran(*own) <= (place.flow == flow::backward ? work_.turn[i.pack.value] : i.pack.value);
+    return any;
+  }
+  [[nodiscard]] static error wrong(std::uint32_t stage, std::uint32_t at, const std::string& why) {
+    return {errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) + ": " + why};
+  }
+
+  const workload& work_;
+  const shape& on_;
+  std::span<const program> programs_;
+  std::vector<std::uint32_t> next_;                      // position in its program
+  std::array<std::vector<std::uint32_t>, flows> done_;   // packs that each place of each flow has run
+  std::vector<std::uint32_t> weights_;                   // per part, the pack whose weight gradients are next
+};
+
 /// Checks programs (one per stage) over the packs of `work` and visits their instructions in a topological order: each
 /// stage runs on until it waits for a message, then those that wait for what it has sent.
 /// visit(const step_of_walk&)
@@ -40,75 +137,16 @@ struct step_of_walk {
 /// Complexity O(instructions)
 template <class Visit>
 result<void> walk(const workload& work, std::span<const program> programs, Visit&& visit) {
-  const shape& on = work.shape;
-  const auto stages = static_cast<std::uint32_t>(on.stages);
-  const auto parts = static_cast<std::uint32_t>(on.parts());
-  const auto chunks = static_cast<std::uint32_t>(on.chunks);
-  const bool spread = on.vocabulary == vocabulary::spread;
-  if (programs.size() != stages)
-    return error{errc::invalid_input, std::to_string(programs.size()) + " programs for " + std::to_string(stages) + " stages"};
-  const std::size_t of_stage = instructions_of_stage(work);
-  for (std::size_t r = 0; r < stages; ++r)
-    if (programs[r].size() != of_stage)
-      return error{errc::invalid_input, "stage " + std::to_string(r) + " runs " + std::to_string(programs[r].size()) +
-                                            " instructions, its packs need " + std::to_string(of_stage)};
-
-  std::vector<std::uint32_t> next(stages, 0);  // position in its program
-  // Packs that each place of each flow has run; per part, the pack whose weight gradients are next.
-  std::array<std::vector<std::uint32_t>, flows> done;
-  for (std::size_t f = 0; f < (spread ? flows : 2); ++f) done[f].assign(width_of(static_cast<flow>(f), on), 0);
-  const auto ran = [&](flow_place p) -> std::uint32_t& { return done[static_cast<std::size_t>(p.flow)][p.at]; };
-  std::vector<std::uint32_t> weights(parts, static_cast<std::uint32_t>(work.weight.next(0)));
+  walker at(work, programs);
+  if (result<void> fit = at.check_sizes(); !fit) return fit;
   std::vector<std::uint32_t> ready;
-  for (std::uint32_t r = stages; r-- > 0;) ready.push_back(r);
+  for (auto r = static_cast<std::uint32_t>(programs.size()); r-- > 0;) ready.push_back(r);
   while (!ready.empty()) {
     const std::uint32_t stage = ready.back();
     ready.pop_back();
-    const program& code = programs[stage];
-    for (std::uint32_t& at = next[stage]; at < code.size(); ++at) {
-      const instruction& i = code[at];
-      const flow_place place = place_of(i, stage, on);
-      const bool known = is_of_layers(place.flow) ? i.chunk < chunks : spread && i.chunk == 0;
-      const step_of_walk step{i, stage, place, at + 1 < code.size()};
-      if (i.is_weights()) {
-        if (i.pass == pass::forward || !known || i.pack.value != weights[place.at] || i.pack.value >= ran(place) ||
-            !work.weight.splits(i.pack.value))
-          return error{errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) +
-                                                ": weight gradients must run once, in order, after their backward"};
-        weights[place.at] = static_cast<std::uint32_t>(work.weight.next(weights[place.at] + 1));
-        visit(step);
-        continue;
-      }
-      if (!known || i.pack.value != ran(place) || i.pack.value >= work.of(i.pass).size())
-        return error{errc::invalid_input, "stage " + std::to_string(stage) + ", instruction " + std::to_string(at) +
-                                              ": packs must run once and in order"};
-      bool waits = false;
-      each_before(place, on, [&](flow_place from) { waits = waits || ran(from) <= i.pack.value; });
-      // What runs on its own stage has run, or never does.
-      if (const std::optional<flow_place> own = waits_on_stage(place, on))
-        waits = waits || ran(*own) <= (place.flow == flow::backward ? work.turn[i.pack.value] : i.pack.value);
-      if (waits) break;
-      visit(step);
-      ++ran(place);
-      each_after(place, on, [&](flow_place to) {
-        const std::uint32_t receiver = stage_of(to, on);
-        // The receiver resumes only if this is the very message it waits for.
-        if (next[receiver] < programs[receiver].size() && receiver != stage &&
-            programs[receiver][next[receiver]] == instruction_at(to, i.pack, on))
-          ready.push_back(receiver);
-      });
-    }
+    if (result<void> ran = at.run(stage, ready, visit); !ran) return ran;
   }
-  for (std::size_t r = 0; r < stages; ++r) {
-    if (next[r] == programs[r].size()) continue;
-    std::string detail = "the programs wait for each other; stuck:";
-    for (; r < stages; ++r)
-      if (next[r] < programs[r].size())
-        detail += " stage " + std::to_string(r) + " at " + name_of(programs[r][next[r]], on.chunks) + ",";
-    detail.back() = '.';
-    return error{errc::cyclic_schedule, detail};
-  }
-  return success();
+  return at.check_ends();
 }
 
 /// Where times and messages of an instruction are in those of its flow.
