@@ -51,6 +51,11 @@ class reduction_waits {
       start += time[part] + message[part];
     }
   }
+  /// The same of a pass whose step begins with part 0, and whose streams carry nothing before.
+  void wait_for_weights(pass_timing& forward) const {
+    seconds waits{};
+    wait_for_weights(forward.time, forward.message, std::vector<seconds>(stages_), {}, waits);
+  }
 
  private:
   std::size_t stages_;

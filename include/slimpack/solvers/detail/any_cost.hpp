@@ -37,8 +37,7 @@ class any_cost {
                                          int part) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
   [[nodiscard]] virtual std::span<const gradient_bucket> gradient_buckets(int part) const = 0;
-  /// timing_of and price of pricing/price.hpp; a price has sums of gradients that go on behind the last backward pack counted to it
-  /// (pricing/detail/reduction_waits.hpp).
+  /// timing_of and price of pricing/price.hpp.
   [[nodiscard]] virtual pass_timing timing(const micropacks& packs, pass p, int parts) const = 0;
   [[nodiscard]] virtual workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
                                         weight_gradients weights, std::span<const shared_row> shared) const = 0;

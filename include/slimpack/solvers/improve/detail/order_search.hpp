@@ -51,7 +51,7 @@ class order_search {
                splitmix& random, const solvers::search_options& options = solvers::default_search_options,
                const common_cuts* cuts = nullptr)
       : sequences_(sequences), slicer_(slicer), cost_(cost), base_(base), parts_(work.shape.parts()), turn_wait_(work.turn_wait.value),
-        stages_(work.shape.stages), reduction_waits_(cost, work.shape),
+        reduction_waits_(cost, work.shape),
         ends_(ends_of(packs.forward, sequences.size())),
         order_(work, programs, sizes_of(packs.forward), needs_of(packs, work)), splits_(work.weight.count() > 0), random_(random),
         options_(options), cuts_(cuts) {
@@ -247,9 +247,7 @@ class order_search {
   /// As price does: what the first forward pack of all waits for.
   void wait_for_weights(pass_timing& timing) {
     while (!order_.has(pass::forward, first_forward_)) ++first_forward_;
-    seconds waits{};
-    if (change_.places.front() == first_forward_)
-      reduction_waits_.wait_for_weights(timing.time, timing.message, std::vector<seconds>(static_cast<std::size_t>(stages_)), {}, waits);
+    if (change_.places.front() == first_forward_) reduction_waits_.wait_for_weights(timing);
   }
 
   /// What is made anew, in pieces of both passes.
@@ -265,7 +263,6 @@ class order_search {
   cut_budget base_;
   int parts_;
   double turn_wait_;  // workload::turn_wait
-  int stages_;
   reduction_waits reduction_waits_;
   node first_forward_{};  // of the packs that are left
   std::vector<std::int64_t> ends_;
