@@ -50,5 +50,38 @@ TEST(WaitForWeights, NobodyWaitsWithoutBuckets) {
   EXPECT_EQ(w.communication, seconds{0});
 }
 
+// A last pack of 8 s on stage 0: its last layers' gradients are there after 4 s, and summed for 3; those before them, at its end,
+// for 2. The sums end at 10 s. Stage 1, which ends before, is not asked. W of 4 s apart: at 2 + 3, at 5 + 2.
+TEST(CountLateSums, LastBackwardPacksEndWithTheSumsOfStage0) {
+  const tests::bucketed_cost cost = cost_with({{{0, {2}, {}}, {0.5, {3}, {}}}, {{0, {50}, {}}}});
+  workload w = priced(cost, {.stages = 2});
+  ASSERT_EQ(w.backward.time, (std::vector<seconds>(4, {8})));
+  detail::count_late_sums(cost, w);
+  EXPECT_EQ(w.backward.time, (std::vector<seconds>{{8}, {8}, {10}, {8}}));
+  EXPECT_EQ(w.communication, seconds{0});
+  w.split.weights.assign(4, {4});
+  detail::count_late_sums(cost, w);
+  EXPECT_EQ(w.split.weights, (std::vector<seconds>{{4}, {4}, {7}, {4}}));
+}
+
+TEST(CountLateSums, LargerPacksHideMoreOfThem) {
+  const tests::bucketed_cost cost = cost_with({{{0, {2}, {}}, {0.25, {4}, {3}}, {0.5, {3}, {}}}});
+  const detail::reduction_waits waits(cost, {});
+  EXPECT_EQ(waits.late_sums({0}), seconds{9});  // one after the other: 3, 7, 9
+  EXPECT_EQ(waits.late_sums({4}), seconds{7});  // from 2 s: 5, 9, 11 of 4
+  EXPECT_EQ(waits.late_sums({100}), seconds{2});  // the first layers' are final at the end
+  EXPECT_EQ(waits.most(), seconds{9 + 3});
+}
+
+TEST(CountLateSums, NothingIsLateWithoutBucketsOrBackward) {
+  const tests::bucketed_cost none = cost_with({{}, {}});
+  const detail::reduction_waits waits(none, {.stages = 2});
+  EXPECT_EQ(waits.late_sums({4}), seconds{0});
+  EXPECT_EQ(waits.most(), seconds{0});
+  workload forward;
+  detail::count_late_sums(cost_with({{{0, {2}, {}}}}), forward);
+  EXPECT_TRUE(forward.backward.time.empty());
+}
+
 }  // namespace
 }  // namespace slimpack::reduction_waits_test

@@ -10,6 +10,8 @@
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>
 
+#include "../support/bucketed_cost.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -59,7 +61,9 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
   row.others = on.quantum, row.sent = on.quantum;
   EXPECT_EQ(exchange_time(model, row, std::span(&mine, 1), pass::forward, 0), exchange_time(cost, row, std::span(&mine, 1), pass::forward, 0));
   const std::vector<memory_rates> rates(static_cast<std::size_t>(on.stages));
-  const workload work = price(packs, model, on, rates), same = price(packs, cost, on, rates);
+  workload work = price(packs, model, on, rates);
+  const workload same = price(packs, cost, on, rates);
+  detail::count_late_sums(model, work);
   EXPECT_EQ(work.forward.time, same.forward.time);
   EXPECT_EQ(work.backward.time, same.backward.time);
   EXPECT_EQ(work.turn, same.turn);
@@ -81,6 +85,19 @@ TEST(AnyCost, AnswersAsTheModelDoes) {
     compare(costs::quadratic{.per_pack = {0.25}, .hop = {0.5}, .per_call = {0.125}}, on, seed);
     compare(priced, on, seed);
   }
+}
+
+TEST(AnyCost, CountsSumsThatAreLateToLastPacks) {
+  const shape on{.stages = 2, .replicas = 2};
+  const tests::bucketed_cost model{{.linear = 1, .attention = 0}, {{{0, {3}, {}}}, {}}, {}};
+  partition packs;
+  for (const pass p : both_passes)
+    for (const std::uint32_t id : {0U, 1U}) packs.of(p).append({{id}, {0}, {4}}), packs.of(p).close();
+  const detail::cost_behind<tests::bucketed_cost> behind(model);
+  const detail::any_cost& cost = behind;
+  const std::vector<memory_rates> rates(2);
+  EXPECT_EQ(price(packs, model, on, rates).backward.time, (std::vector<seconds>{{8}, {8}, {8}, {8}}));
+  EXPECT_EQ(price(packs, cost, on, rates).backward.time, (std::vector<seconds>{{8}, {8}, {8 + 3}, {8}}));
 }
 
 }  // namespace

@@ -37,9 +37,9 @@ struct with_bytes : costs::quadratic {
   }
 };
 
-/// Whose first packs wait for weights: the larger they are, the less.
-struct with_gathers : with_bytes {
-  static constexpr gradient_bucket buckets[]{{0, {1e-3}, {2e-3}}, {0.5, {1e-3}, {4e-3}}};
+/// Whose first packs wait for weights, and whose sums are late to last packs: the larger they are, the less.
+struct with_reduction : with_bytes {
+  static constexpr gradient_bucket buckets[]{{0, {1e-3}, {2e-3}}, {0.5, {2e-3}, {4e-3}}};
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int) const { return buckets; }
 };
 
@@ -52,6 +52,14 @@ bool complete(const micropacks& packs, pass p, const std::vector<sequence>& own)
     ran += s.length;
   }
   return std::all_of(own.begin(), own.end(), [&](const sequence& s) { return done[s.id.value] == s.length; });
+}
+
+/// As any_cost prices for a search.
+template <class Cost>
+workload searched(const partition& packs, const Cost& cost, const shape& on, const std::vector<memory_rates>& rates, weight_gradients weights) {
+  workload w = price(packs, cost, on, rates, weights);
+  detail::count_late_sums(cost, w);
+  return w;
 }
 
 /// What a search makes of packs of equal work, checked by the task graph and the memory account.
@@ -74,9 +82,9 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most, int chunks =
     }
     const std::vector<memory_rates> rates = rates_of(cost, on).value();
     const auto priced = [&](const partition& of, std::span<const program> programs) {
-      return settled(price(of, cost, on, rates, weight_gradients_of<Schedule>), programs);
+      return settled(searched(of, cost, on, rates, weight_gradients_of<Schedule>), programs);
     };
-    const timed_programs start = schedule.timed(price(packs, cost, on, rates, weight_gradients_of<Schedule>)).value();
+    const timed_programs start = schedule.timed(searched(packs, cost, on, rates, weight_gradients_of<Schedule>)).value();
     const std::vector<double> held = simulators::peak_memory(priced(packs, start.programs), start.programs);
     on.memory = {memory_unit::byte, 1.02 * *std::max_element(held.begin(), held.end())};
 
@@ -115,8 +123,8 @@ TEST(OrderSearch, ShortensStepsWithinMemoryWhereWeightGradientsRunApart) {
   improve(slicers::equal_cost{}, 8, 0.995, 1, schedules::zero_bubble{});
   improve(slicers::equal_cost{}, 9, 0.995, 2, schedules::zero_bubble{});
 }
-TEST(OrderSearch, CountsWhatTheFirstPackWaitsForWeights) {
-  const with_gathers cost{{{.per_pack = {6e-5}, .hop = {2e-5}}}};
+TEST(OrderSearch, CountsWhatTheFirstPackWaitsForWeightsAndTheStepForLateSums) {
+  const with_reduction cost{{{.per_pack = {6e-5}, .hop = {2e-5}}}};
   improve(slicers::equal_cost{}, 10, 0.995, 1, schedules::list{}, cost);
   improve(slicers::uniform{{512}}, 11, 0.995, 2, schedules::list{}, cost);
 }

@@ -14,7 +14,8 @@
 
 namespace slimpack::detail {
 
-/// What the begin of a step waits for where weights are gathered beside its work (core/gradient_reduction.hpp).
+/// What a step waits for at its begin, where weights are gathered beside its work, and at its end, where gradients are summed
+/// beside it (core/gradient_reduction.hpp).
 class reduction_waits {
  public:
   /// Requires  the model outlives it            Complexity  O(parts)
@@ -57,6 +58,30 @@ class reduction_waits {
     wait_for_weights(forward.time, forward.message, std::vector<seconds>(stages_), {}, waits);
   }
 
+  /// How much later than its last backward pack a stage with part 0 ends for the sums of its gradients. That pack is the last
+  /// of the step on all stages.
+  ///
+  /// With t the time that the pack takes on the part, a_k of which is left when bucket k is final, and s_k the time of the
+  /// bucket's sum, the sums end at E_k = max(E_{k+1}, (1 - a_k) t) + s_k from the pack's begin, and E_0 - t of them is late.
+  /// The larger the pack, the more it hides. Replicas may be asked one by one: a sum begins when the last of them has its
+  /// gradients, so that the sums of all end when those of the replica do for which they would end last.
+  /// Complexity O(buckets)
+  [[nodiscard]] seconds late_sums(seconds last) const {
+    seconds end{};
+    const std::span<const gradient_bucket> buckets = parts_.front();
+    for (auto b = buckets.rbegin(); b != buckets.rend(); ++b) end = std::max(end, last * (1 - b->at)) + b->scatter;
+    return std::max(seconds{}, end - last);
+  }
+
+  /// No step waits longer, at both ends together, whatever its packs are: gathers of a stage are one after the other, and a
+  /// pack of no time hides nothing.
+  [[nodiscard]] seconds most() const {
+    std::vector<seconds> gathered(stages_);
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      for (const gradient_bucket& b : parts_[part]) gathered[part % stages_] += b.gather;
+    return *std::max_element(gathered.begin(), gathered.end()) + late_sums({});
+  }
+
  private:
   std::size_t stages_;
   std::vector<std::span<const gradient_bucket>> parts_;
@@ -81,6 +106,17 @@ void wait_for_weights(const Cost& cost, workload& w) {
       start += time + w.vocabulary.embedded[stage];
     }
   if (!waits.empty()) waits.wait_for_weights(w.forward.time, w.forward.message, std::move(gathered), start, w.communication);
+}
+
+/// Counts the sums that are late to the last backward pack, so that a search, which compares replicas' makespans, sees them
+/// (reduction_waits::late_sums). Not for the price of a plan: there sums are on streams of their own (simulators/reduction.hpp).
+template <class Cost>
+void count_late_sums(const Cost& cost, workload& w) {
+  if (w.backward.time.empty()) return;
+  const reduction_waits waits(cost, w.shape);
+  const std::size_t last = w.backward.time.size() - static_cast<std::size_t>(w.shape.parts());
+  w.backward.time[last] += waits.late_sums(w.backward.time[last]);
+  if (!w.split.weights.empty()) w.split.weights[last] += waits.late_sums(w.split.weights[last]);
 }
 
 }  // namespace slimpack::detail

@@ -10,6 +10,7 @@
 #include <slimpack/core/shared_row.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/pricing/detail/reduction_waits.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
@@ -23,7 +24,7 @@ namespace slimpack::detail {
 
 /// A cost model behind virtual calls, so that a search is compiled once for all of them. What is asked most
 /// often is asked for many slices at once: a call then costs next to nothing beside its answer.
-/// Law       every answer is that of the model, to the bit
+/// Law       every answer but `priced` is that of the model, to the bit
 class any_cost {
  public:
   [[nodiscard]] virtual seconds time(const slice& s, pass p, int part) const = 0;
@@ -37,8 +38,9 @@ class any_cost {
                                          int part) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
   [[nodiscard]] virtual std::span<const gradient_bucket> gradient_buckets(int part) const = 0;
-  /// timing_of and price of pricing/price.hpp.
+  /// timing_of of pricing/price.hpp.
   [[nodiscard]] virtual pass_timing timing(const micropacks& packs, pass p, int parts) const = 0;
+  /// price of pricing/price.hpp, with the sums of gradients that end after the last backward pack counted to it.
   [[nodiscard]] virtual workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
                                         weight_gradients weights, std::span<const shared_row> shared) const = 0;
   /// Whether packs have times of their own, beside those of their slices.
@@ -92,7 +94,9 @@ class cost_behind final : public any_cost {
   }
   [[nodiscard]] workload priced(const partition& packs, const shape& on, const std::vector<memory_rates>& rates,
                                 weight_gradients weights, std::span<const shared_row> shared) const override {
-    return price(packs, cost_, on, rates, weights, shared);
+    workload w = price(packs, cost_, on, rates, weights, shared);
+    count_late_sums(cost_, w);
+    return w;
   }
   [[nodiscard]] bool has_pack_times() const noexcept override { return prices_packs<Cost>; }
   [[nodiscard]] std::size_t sharers() const noexcept override { return sharers_priced_by(cost_); }

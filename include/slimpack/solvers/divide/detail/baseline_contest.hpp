@@ -5,6 +5,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/pricing/detail/reduction_waits.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -176,7 +177,7 @@ class baseline_contest {
     for (const replica_solution& r : packed.value()) {
       works.push_back(price(r.partition, cost_, batch_.shape, rates_, schedule_.weights()));
       const seconds least = least_time_of(works.back());
-      if (!is_faster(least, end_)) return is_faster(least - overheads(r.partition), end_);
+      if (!is_faster(least, end_)) return is_faster(least - overheads(r.partition) - reduction_waits(cost_, batch_.shape).most(), end_);
     }
     order(packed.value(), works, schedule_);
     if (schedule_.orders_may_change()) order(packed.value(), works, schedule_behind(usual));

@@ -220,7 +220,7 @@ class order_search {
   void describe(pass p) {
     const micropacks& packs = cuts_ ? in_pieces(p) : made_;
     pass_timing timing = timing_of(packs, p, cost_, parts_);
-    if (p == pass::forward && !reduction_waits_.empty()) wait_for_weights(timing);
+    if (!reduction_waits_.empty()) wait_for_reduction(timing, p);
     for (auto* list : {&change_.time, &change_.message}) list->clear();
     for (auto* list : {&change_.size, &change_.needs, &change_.gradient_running, &change_.gradient_after}) list->clear();
     for (const seconds t : timing.time) change_.time.push_back(t.value);
@@ -244,10 +244,15 @@ class order_search {
     priced_ += packs.slices().size() * static_cast<std::size_t>(parts_);
   }
 
-  /// As price does: what the first forward pack of all waits for.
-  void wait_for_weights(pass_timing& timing) {
-    while (!order_.has(pass::forward, first_forward_)) ++first_forward_;
-    if (change_.places.front() == first_forward_) reduction_waits_.wait_for_weights(timing);
+  /// As any_cost prices: what the first forward pack of all waits for, and the sums that end after the last backward pack.
+  void wait_for_reduction(pass_timing& timing, pass p) {
+    if (p == pass::forward) {
+      while (!order_.has(pass::forward, first_forward_)) ++first_forward_;
+      if (change_.places.front() == first_forward_) reduction_waits_.wait_for_weights(timing);
+    } else if (order_.next_pack(pass::backward, change_.places.back()) == simulators::changing_order::none) {
+      seconds& last = timing.time[timing.time.size() - static_cast<std::size_t>(parts_)];
+      last += reduction_waits_.late_sums(last);
+    }
   }
 
   /// What is made anew, in pieces of both passes.
