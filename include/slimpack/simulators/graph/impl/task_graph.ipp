@@ -49,38 +49,74 @@ SLIMPACK_DECL result<void> task_graph::assign(const workload& work, std::span<co
   return walked;
 }
 
+namespace detail {
+
+/// The nodes of a graph in topological order, and fewer where there is a cycle.            Complexity O(nodes + edges)
+inline std::vector<std::uint32_t> topological_order(std::span<const std::uint32_t> rows, std::span<const std::uint32_t> targets) {
+  const auto size = static_cast<std::uint32_t>(rows.size() - 1);
+  std::vector<std::uint32_t> missing(size, 0);  // tasks that lead to it and have no place yet
+  for (const std::uint32_t n : targets) ++missing[n];
+  std::vector<std::uint32_t> order;
+  order.reserve(size);
+  for (std::uint32_t n = 0; n < size; ++n)
+    if (missing[n] == 0) order.push_back(n);
+  for (std::size_t at = 0; at < order.size(); ++at)
+    for (std::uint32_t e = rows[order[at]]; e < rows[order[at] + 1]; ++e)
+      if (--missing[targets[e]] == 0) order.push_back(targets[e]);
+  return order;
+}
+
+/// The nodes of several graphs, counted one graph after the other.
+class counted_graphs {
+ public:
+  explicit counted_graphs(std::span<const task_graph> graphs) : graphs_(graphs) {
+    for (const task_graph& g : graphs) first_.push_back(first_.back() + static_cast<std::uint32_t>(g.size())), edges_ += g.edges();
+  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return first_.back(); }
+  [[nodiscard]] std::size_t edges() const noexcept { return edges_; }
+  [[nodiscard]] std::uint32_t first_of(std::size_t graph) const noexcept { return first_[graph]; }
+  [[nodiscard]] std::size_t graph_of(std::uint32_t n) const {
+    return static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), n) - first_.begin()) - 1;
+  }
+  [[nodiscard]] const task& operator[](std::uint32_t n) const {
+    const std::size_t g = graph_of(n);
+    return graphs_[g].tasks()[n - first_[g]];
+  }
+
+ private:
+  std::span<const task_graph> graphs_;
+  std::vector<std::uint32_t> first_{0};
+  std::size_t edges_{};
+};
+
+}  // namespace detail
+
 SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
                                             std::span<const std::pair<node, node>> between) {
-  std::vector<task> tasks;
-  for (std::size_t g = 0; g < alone.size(); ++g) {
-    const std::size_t first = tasks.size();
-    tasks.insert(tasks.end(), alone[g].tasks_.begin(), alone[g].tasks_.end());
-    for (std::size_t n = first; n < tasks.size(); ++n) tasks[n].replica = static_cast<std::uint32_t>(g);
-  }
-  // The gates come after them: each task is entered by its gate where it has one.
-  std::vector<node> entry(tasks.size());
+  // Large groups have millions of tasks: vectors are given their sizes, and a task is copied once.
+  const detail::counted_graphs before(alone);
+  const std::size_t all = before.size() + together.size();
+  std::size_t edges = before.edges() + between.size();
+  // The gates come after the tasks: each task is entered by its gate where it has one.
+  std::vector<node> entry(before.size());
   std::iota(entry.begin(), entry.end(), node{0});
+  std::vector<seconds> longest;  // of a gate's tasks
   for (const std::vector<node>& set : together) {
-    seconds longest{};
-    for (const node n : set) longest = std::max(longest, tasks[n].duration);
-    for (const node n : set) {
-      tasks[n].duration = longest;
-      entry[n] = static_cast<node>(tasks.size());
-    }
-    task gate = tasks[set.front()];
-    gate.duration = {};
-    gate.is_gate = true;
-    tasks.push_back(gate);
+    const node gate = before.size() + static_cast<node>(longest.size());
+    seconds& most = longest.emplace_back();
+    for (const node n : set) most = std::max(most, before[n].duration), entry[n] = gate;
+    edges += set.size();
   }
   std::vector<std::pair<node, node>> more(between.begin(), between.end());
   std::sort(more.begin(), more.end());
   auto next = more.begin();
   std::vector<std::uint32_t> rows{0};  // before nodes are numbered anew
   std::vector<node> targets;
-  for (const task_graph& g : alone) {
-    const auto first = static_cast<node>(rows.size() - 1);
-    for (node n = 0; n < g.size(); ++n) {
-      for (const node to : g.successors(n)) targets.push_back(entry[first + to]);
+  rows.reserve(all + 1), targets.reserve(edges);
+  for (std::size_t g = 0; g < alone.size(); ++g) {
+    const node first = before.first_of(g);
+    for (node n = 0; n < alone[g].size(); ++n) {
+      for (const node to : alone[g].successors(n)) targets.push_back(entry[first + to]);
       for (; next != more.end() && next->first == first + n; ++next) targets.push_back(entry[next->second]);
       rows.push_back(static_cast<std::uint32_t>(targets.size()));
     }
@@ -90,25 +126,24 @@ SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone, s
     rows.push_back(static_cast<std::uint32_t>(targets.size()));
   }
 
-  std::vector<std::uint32_t> missing(tasks.size(), 0);  // tasks that lead to it and have no number yet
-  for (const node n : targets) ++missing[n];
-  std::vector<node> order;
-  order.reserve(tasks.size());
-  for (node n = 0; n < tasks.size(); ++n)
-    if (missing[n] == 0) order.push_back(n);
-  for (std::size_t at = 0; at < order.size(); ++at)
-    for (std::uint32_t e = rows[order[at]]; e < rows[order[at] + 1]; ++e)
-      if (--missing[targets[e]] == 0) order.push_back(targets[e]);
-  if (order.size() != tasks.size())
+  const std::vector<node> order = detail::topological_order(rows, targets);
+  if (order.size() != all)
     return error{errc::cyclic_schedule, "replicas wait for each other: they do not run the rows of what they share in one order"};
-
-  std::vector<node> place(tasks.size());
+  std::vector<node> place(all);
   for (node n = 0; n < order.size(); ++n) place[order[n]] = n;
-  tasks_.clear();
-  rows_.assign(1, 0);
-  targets_.clear();
+  tasks_.clear(), tasks_.reserve(all);
+  rows_.assign(1, 0), rows_.reserve(all + 1);
+  targets_.clear(), targets_.reserve(edges);
   for (const node n : order) {
-    tasks_.push_back(tasks[n]);
+    const bool is_gate = n >= before.size();
+    const node like = is_gate ? together[n - before.size()].front() : n;
+    task& made = tasks_.emplace_back(before[like]);
+    made.replica = static_cast<std::uint32_t>(before.graph_of(like));
+    made.is_gate = is_gate;
+    if (is_gate)
+      made.duration = {};
+    else if (entry[n] != n)
+      made.duration = longest[entry[n] - before.size()];
     for (std::uint32_t e = rows[n]; e < rows[n + 1]; ++e) targets_.push_back(place[targets[e]]);
     rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
   }
