@@ -16,6 +16,48 @@
 #include <span>
 #include <vector>
 
+namespace slimpack::detail {
+
+/// The nodes of a graph in topological order, and fewer where there is a cycle.            Complexity O(nodes + edges)
+inline std::vector<std::uint32_t> topological_order(std::span<const std::uint32_t> rows, std::span<const std::uint32_t> targets) {
+  const auto size = static_cast<std::uint32_t>(rows.size() - 1);
+  std::vector<std::uint32_t> missing(size, 0);  // tasks that lead to it and have no place yet
+  for (const std::uint32_t n : targets) ++missing[n];
+  std::vector<std::uint32_t> order;
+  order.reserve(size);
+  for (std::uint32_t n = 0; n < size; ++n)
+    if (missing[n] == 0) order.push_back(n);
+  for (std::size_t at = 0; at < order.size(); ++at)
+    for (std::uint32_t e = rows[order[at]]; e < rows[order[at] + 1]; ++e)
+      if (--missing[targets[e]] == 0) order.push_back(targets[e]);
+  return order;
+}
+
+/// The nodes of several graphs, counted one graph after the other.
+class counted_graphs {
+ public:
+  explicit counted_graphs(std::span<const simulators::task_graph> graphs) : graphs_(graphs) {
+    for (const simulators::task_graph& g : graphs) first_.push_back(first_.back() + static_cast<std::uint32_t>(g.size())), edges_ += g.edges();
+  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return first_.back(); }
+  [[nodiscard]] std::size_t edges() const noexcept { return edges_; }
+  [[nodiscard]] std::uint32_t first_of(std::size_t graph) const noexcept { return first_[graph]; }
+  [[nodiscard]] std::size_t graph_of(std::uint32_t n) const {
+    return static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), n) - first_.begin()) - 1;
+  }
+  [[nodiscard]] const simulators::task& operator[](std::uint32_t n) const {
+    const std::size_t g = graph_of(n);
+    return graphs_[g].tasks()[n - first_[g]];
+  }
+
+ private:
+  std::span<const simulators::task_graph> graphs_;
+  std::vector<std::uint32_t> first_{0};
+  std::size_t edges_{};
+};
+
+}  // namespace slimpack::detail
+
 namespace slimpack::simulators {
 
 SLIMPACK_DECL result<void> task_graph::assign(const workload& work, std::span<const program> programs) {
@@ -48,48 +90,6 @@ SLIMPACK_DECL result<void> task_graph::assign(const workload& work, std::span<co
   rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
   return walked;
 }
-
-namespace detail {
-
-/// The nodes of a graph in topological order, and fewer where there is a cycle.            Complexity O(nodes + edges)
-inline std::vector<std::uint32_t> topological_order(std::span<const std::uint32_t> rows, std::span<const std::uint32_t> targets) {
-  const auto size = static_cast<std::uint32_t>(rows.size() - 1);
-  std::vector<std::uint32_t> missing(size, 0);  // tasks that lead to it and have no place yet
-  for (const std::uint32_t n : targets) ++missing[n];
-  std::vector<std::uint32_t> order;
-  order.reserve(size);
-  for (std::uint32_t n = 0; n < size; ++n)
-    if (missing[n] == 0) order.push_back(n);
-  for (std::size_t at = 0; at < order.size(); ++at)
-    for (std::uint32_t e = rows[order[at]]; e < rows[order[at] + 1]; ++e)
-      if (--missing[targets[e]] == 0) order.push_back(targets[e]);
-  return order;
-}
-
-/// The nodes of several graphs, counted one graph after the other.
-class counted_graphs {
- public:
-  explicit counted_graphs(std::span<const task_graph> graphs) : graphs_(graphs) {
-    for (const task_graph& g : graphs) first_.push_back(first_.back() + static_cast<std::uint32_t>(g.size())), edges_ += g.edges();
-  }
-  [[nodiscard]] std::uint32_t size() const noexcept { return first_.back(); }
-  [[nodiscard]] std::size_t edges() const noexcept { return edges_; }
-  [[nodiscard]] std::uint32_t first_of(std::size_t graph) const noexcept { return first_[graph]; }
-  [[nodiscard]] std::size_t graph_of(std::uint32_t n) const {
-    return static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), n) - first_.begin()) - 1;
-  }
-  [[nodiscard]] const task& operator[](std::uint32_t n) const {
-    const std::size_t g = graph_of(n);
-    return graphs_[g].tasks()[n - first_[g]];
-  }
-
- private:
-  std::span<const task_graph> graphs_;
-  std::vector<std::uint32_t> first_{0};
-  std::size_t edges_{};
-};
-
-}  // namespace detail
 
 SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
                                             std::span<const std::pair<node, node>> between) {
