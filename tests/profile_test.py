@@ -103,6 +103,16 @@ class Profile(unittest.TestCase):
         self.assertNotIn("attention not measured", run.stdout)
         self.assertGreater(json.loads((self.folder / "plan.json").read_text())["step_time"], 0)
 
+    def test_shares_of_a_vocabulary_are_measured(self):
+        table = self.folder / "vocabulary.csv"
+        subprocess.run([PYTHON, SCRIPTS / "measure_vocabulary.py", "--model", self.model, "--out", table, "--device", "cpu", "--eager", "--tp", "1", "2",
+                        "--stages", "1", "4", "--tokens", "64", "--seconds-each", "0.002"], check=True, timeout=300,
+                       env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE)
+        rows = rows_of(table)
+        self.assertEqual({("1", "1", "512"), ("1", "4", "128"), ("2", "1", "256"), ("2", "4", "64")}, {(r["tp"], r["stages"], r["words"]) for r in rows})
+        calls = ("embed_ms", "output_ms", "output_weights_ms", "embed_gradients_ms")
+        self.assertTrue(all(float(r[call]) > 0 for r in rows for call in calls))
+
     def test_the_packs_of_a_plan_are_measured(self):
         if subprocess.run([PYTHON, "-c", "import torch; torch.nn.functional.rms_norm"], capture_output=True).returncode:
             self.skipTest("this PyTorch has no norm of its own: it is older than 2.4")

@@ -88,6 +88,7 @@ COMMANDS = {
         "build/gcc-release/examples/slimpack-plan --lengths examples/data/lengths/azure_code_2023.txt --model llama-3.1-8b --gpu h100 "
         "--pp 4 --batch 256 --json out/packs.json": QUICK,
         "python3 examples/profile/measure_packs.py --plan out/packs.json --model examples/data/models/llama-3.1-8b.json --out out/packs.csv": GPU,
+        "python3 examples/profile/measure_vocabulary.py --model examples/data/models/llama-3.1-8b.json --out out/vocabulary.csv": GPU,
     },
     "tests/README.md": {
         "bash tests/run.sh": PART,

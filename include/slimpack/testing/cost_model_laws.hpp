@@ -146,6 +146,37 @@ void check_like(report& r, const Cost& cost, std::span<const slice> pack, pass p
   }
 }
 
+/// What the slices of a sequence that is cut at random take, beside the whole.
+template <class Cost>
+void check_cuts(report& r, const Cost& cost, const sequence& s, pass p, int part, const options& o, generator& random) {
+  const slice whole{s.id, {0}, s.length};
+  seconds sum{};      // of least times
+  seconds without{};  // weight gradients
+  seconds counted{};  // of that, by bounds
+  for (tokens at{0}; at < s.length;) {
+    const std::int64_t quanta = random.between(1, s.length.value / o.quantum.value / 4 + 1);
+    const slice cut{s.id, at, std::min(o.quantum * quanta, s.length - at)};
+    sum += least_time(cost, cut, p, part);
+    if (p == pass::backward) {
+      without += cost.time(cut, p, part) - weight_time(cost, cut, part);
+      counted += least_time(cost, cut, p, part) - least_weight_time(cost, cut, part);
+    }
+    at = cut.end();
+  }
+  const seconds uncut = least_time(cost, whole, p, part);
+  if (o.analytic)
+    r.check(4, about(sum.value, uncut.value), "the times of a sequence's slices add up to its own", "sum", sum, "uncut", uncut, "for", s.length,
+            "tokens", p, "on part", part);
+  if (p == pass::forward) return;
+  const seconds weights = least_weight_time(cost, whole, part);
+  r.check(2, at_least(without, uncut - weights, uncut), "slices take no less, without weight gradients, than the least of their sequence without its own",
+          "slices", without, "sequence", uncut, "less", weights, "for", s.length, "tokens on part", part);
+  if (!o.analytic) return;
+  const seconds rest = cost.time(whole, p, part) - weight_time(cost, whole, part);
+  r.check(4, at_least(rest, counted, uncut), "a sequence takes no less, without weight gradients, than the least of its slices without their own",
+          "sequence", rest, "slices", counted, "for", s.length, "tokens on part", part);
+}
+
 }  // namespace detail
 
 /// Checks the laws of slimpack::cost_model on edge cases and random slices, packs and sequences, on parts 0..parts-1.
@@ -197,34 +228,7 @@ template <cost_model Cost>
         detail::check_like(r, cost, pack, p, part);
         r.check(3, detail::at_most(least_time(cost, {s.id, {0}, piece.length}, p, part), least_time(cost, piece, p, part)),
                 "least times do not fall when a slice's prefix grows", "slice", piece, p, "on part", part);
-
-        seconds sum{};      // of least times
-        seconds without{};  // weight gradients
-        seconds counted{};  // of that, by bounds
-        for (tokens at{0}; at < s.length;) {
-          const std::int64_t quanta = random.between(1, s.length.value / o.quantum.value / 4 + 1);
-          const slice cut{s.id, at, std::min(o.quantum * quanta, s.length - at)};
-          sum += least_time(cost, cut, p, part);
-          if (p == pass::backward) {
-            without += cost.time(cut, p, part) - weight_time(cost, cut, part);
-            counted += least_time(cost, cut, p, part) - least_weight_time(cost, cut, part);
-          }
-          at = cut.end();
-        }
-        const seconds uncut = least_time(cost, whole, p, part);
-        if (o.analytic)
-          r.check(4, detail::about(sum.value, uncut.value), "the times of a sequence's slices add up to its own", "sum",
-                  sum, "uncut", uncut, "for", s.length, "tokens", p, "on part", part);
-        if (p == pass::forward) continue;
-        const seconds weights = least_weight_time(cost, whole, part);
-        r.check(2, detail::at_least(without, uncut - weights, uncut),
-                "slices take no less, without weight gradients, than the least of their sequence without its own",
-                "slices", without, "sequence", uncut, "less", weights, "for", s.length, "tokens on part", part);
-        if (!o.analytic) continue;
-        const seconds rest = cost.time(whole, p, part) - weight_time(cost, whole, part);
-        r.check(4, detail::at_least(rest, counted, uncut),
-                "a sequence takes no less, without weight gradients, than the least of its slices without their own",
-                "sequence", rest, "slices", counted, "for", s.length, "tokens on part", part);
+        detail::check_cuts(r, cost, s, p, part, o, random);
       }
     }
   }

@@ -49,6 +49,8 @@ class milp_pipeline {
   [[nodiscard]] replica_solution plan_of(const std::vector<double>& values) const;
 
  private:
+  class told_values;
+
   static constexpr std::size_t index(pass p) noexcept { return p == pass::backward; }
 
   [[nodiscard]] std::size_t atoms() const { return of_.atoms.size(); }
