@@ -131,6 +131,16 @@ TEST(CalibratedProbes, BeatPointsByChanceFromAnH100ToAnA100) {
   holds("products on A100", prior, unseen.products);
 }
 
+// Measured after all constants were shipped, with a kernel and on a GPU that no table had: what a user with neither begins with.
+TEST(CalibratedProbes, BeatPointsByChanceOnAnH200ThatNothingWasFittedTo) {
+  const io::profile unseen = io::read_profile(std::filesystem::path(SLIMPACK_TEST_DATA) / "../../benchmarks/measured_h200").value();
+  ASSERT_EQ(unseen.attention.size(), 220U);
+  ASSERT_EQ(unseen.products.size(), 360U);
+  const wave_model prior(io::read_gpu(std::filesystem::path(SLIMPACK_TEST_DATA) / "gpus/h200.json").value());
+  holds("attention on H200", prior, unseen.attention);
+  holds("products on H200", prior, unseen.products);
+}
+
 TEST(CalibratedProbes, CanBeFittedWhereTimesAreMostlyAlike) {
   // A few products of 20 us and less among many of a millisecond: chosen by gain alone, all may be long.
   const wave_model start = untaught(a100().device);

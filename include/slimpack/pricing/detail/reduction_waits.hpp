@@ -58,8 +58,8 @@ class reduction_waits {
     wait_for_weights(forward.time, forward.message, std::vector<seconds>(stages_), {}, waits);
   }
 
-  /// How much later than its last backward pack a stage with part 0 ends for the sums of its gradients. That pack is the last
-  /// of the step on all stages.
+  /// How much later than its last backward pack stage 0 ends for the sums of its gradients. That pack is the last of the step
+  /// to end, on any stage.
   ///
   /// With t the time that the pack takes on the part, a_k of which is left when bucket k is final, and s_k the time of the
   /// bucket's sum, the sums end at E_k = max(E_{k+1}, (1 - a_k) t) + s_k from the pack's begin, and E_0 - t of them is late.
