@@ -70,10 +70,9 @@ class Share:
         self.wide.index_add_(0, self.targets, self.rows[self.own].float())
 
 
-def measured(model, tp, stages, tokens, fuse, clock):
+def measured(model, words, tokens, fuse, clock):
     """Milliseconds of each call."""
-    vocabulary = model["vocab_size"]
-    share = Share(model["hidden_size"], vocabulary, max(1, vocabulary // tp // stages), tokens, fuse, clock.device)
+    share = Share(model["hidden_size"], model["vocab_size"], words, tokens, fuse, clock.device)
     share.output()  # what U needs
 
     def of(name):
@@ -84,9 +83,9 @@ def measured(model, tp, stages, tokens, fuse, clock):
 def rows_of(model, arguments, fuse, kernels, clock):
     for tp in arguments.tp:
         for stages in arguments.stages:
+            words = max(1, model["vocab_size"] // tp // stages)
             for tokens in arguments.tokens:
-                times = measured(model, tp, stages, tokens, fuse, clock)
-                words = max(1, model["vocab_size"] // tp // stages)
+                times = measured(model, words, tokens, fuse, clock)
                 yield kernels, model["hidden_size"], model["vocab_size"], tp, stages, words, tokens, *(f"{time:.5g}" for time in times)
 
 

@@ -8,6 +8,7 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
+#include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/improve/detail/order_search.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
 #include <slimpack/solvers/pack/needs.hpp>
@@ -54,14 +55,6 @@ bool complete(const micropacks& packs, pass p, const std::vector<sequence>& own)
   return std::all_of(own.begin(), own.end(), [&](const sequence& s) { return done[s.id.value] == s.length; });
 }
 
-/// As any_cost prices for a search.
-template <class Cost>
-workload searched(const partition& packs, const Cost& cost, const shape& on, const std::vector<memory_rates>& rates, weight_gradients weights) {
-  workload w = price(packs, cost, on, rates, weights);
-  detail::count_late_sums(cost, w);
-  return w;
-}
-
 /// What a search makes of packs of equal work, checked by the task graph and the memory account.
 /// most: of the time of the steps before
 template <class Slicer, class Schedule = schedules::list, class Cost = with_bytes>
@@ -81,10 +74,11 @@ void improve(const Slicer& slicer, std::uint64_t seed, double most, int chunks =
                                [&](seconds) { return size; }, [](const sequence&) { return false; }));
     }
     const std::vector<memory_rates> rates = rates_of(cost, on).value();
+    const detail::cost_behind searched(cost);
     const auto priced = [&](const partition& of, std::span<const program> programs) {
-      return settled(searched(of, cost, on, rates, weight_gradients_of<Schedule>), programs);
+      return settled(searched.priced(of, on, rates, weight_gradients_of<Schedule>, {}), programs);
     };
-    const timed_programs start = schedule.timed(searched(packs, cost, on, rates, weight_gradients_of<Schedule>)).value();
+    const timed_programs start = schedule.timed(searched.priced(packs, on, rates, weight_gradients_of<Schedule>, {})).value();
     const std::vector<double> held = simulators::peak_memory(priced(packs, start.programs), start.programs);
     on.memory = {memory_unit::byte, 1.02 * *std::max_element(held.begin(), held.end())};
 
