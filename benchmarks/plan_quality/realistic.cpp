@@ -199,6 +199,8 @@ void realistic(const options& o, scoreboard& board) {
               "megatron", "layout", "over", "over", "fastest", "same", "bubble", "its", "cut", "long.", "uncut");
   if (std::none_of(std::begin(models), std::end(models), [&](const char* m) { return benchmarks::chosen(o.models, m); }))
     std::printf("  --models %s names none of them\n", o.models.c_str());
+  if (std::none_of(gpus.begin(), gpus.end(), [&](int count) { return benchmarks::chosen(o.gpus, std::to_string(count)); }))
+    std::printf("  --gpus %s names none of these clusters\n", o.gpus.c_str());
 
   struct row {
     std::string model;
@@ -209,12 +211,14 @@ void realistic(const options& o, scoreboard& board) {
   std::vector<row> rows;
   for (const char* name : models) {
     if ((o.quick && name != models[0]) || !benchmarks::chosen(o.models, name)) continue;
-    for (const int count : gpus)
+    for (const int count : gpus) {
+      if (!benchmarks::chosen(o.gpus, std::to_string(count))) continue;
       for (const tokens context : {tokens{65536}, tokens{262144}})
         for (const batch& b : batches(o.data, 512, o.seeds.front(), context)) {
           if (o.quick ? b.name != "log-normal 512" : !b.long_tailed && context != tokens{65536}) continue;
           rows.push_back({name, count, context, b});
         }
+    }
   }
   finished_rows kept(o.rows, "realistic, vocabulary last or spread, layers even or not, experts spread, 512 sequences, seed " +
                                  std::to_string(o.seeds.front()));

@@ -1,3 +1,4 @@
+#include <slimpack/schedules/detail/greedy_chunks.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
@@ -8,6 +9,7 @@
 #include "../laws/cases.hpp"
 #include "../simulators/workloads.hpp"
 #include "../support/plain_list.hpp"
+#include "../support/plain_parts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -186,6 +188,31 @@ TEST(ListSchedule, DecidesAsTheRuleDoesEventByEvent) {
     for (const int passes : {1, 2, 3, 4})
       EXPECT_EQ(list{.passes = passes}.programs(work).value(), tests::plain::list(work, passes))
           << passes << " passes (seed 65)";
+  }
+}
+
+// Where packs take whole numbers of seconds, many are ready at the same time, and the order of choice decides.
+TEST(ListSchedule, DecidesAsTheRuleDoesEventByEventWithVirtualStages) {
+  using namespace slimpack::detail::greedy;
+  testing::generator random(68);
+  for (int i = tests::cases(200); i > 0; --i) {
+    workload work = testing::any_replica({.longest = {16384}, .chunks = 4}, random).work;
+    if (random.once_in(2))
+      for (pass_timing* t : {&work.forward, &work.backward}) {
+        for (seconds& s : t->time) s = {1 + std::floor(3 * random.ratio())};
+        for (seconds& s : t->message) s = {};
+      }
+    const part_pipeline step = part_pipeline::of(work), image = step.mirrored();
+    part_rule rule;
+    part_order found, prior;
+    for (int pass = 0; pass < 4; ++pass) {
+      const part_pipeline& here = pass % 2 == 0 ? step : image;
+      rule.run(here, pass == 0 ? nullptr : &prior, found);
+      const part_order plain = tests::plain::schedule(here, pass == 0 ? nullptr : &prior);
+      EXPECT_EQ(programs_of(found), programs_of(plain)) << "pass " << pass << " (seed 68)";
+      EXPECT_EQ(found.makespan, plain.makespan) << "pass " << pass << " (seed 68)";
+      prior = found;
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/detail/first_least.hpp>
 #include <slimpack/schedules/detail/greedy.hpp>
 
 #include <algorithm>
@@ -114,29 +115,21 @@ class part_rule {
     }
     if (image != nullptr) rank(p, *image);
     out.stage.assign(p.stages, {});
-    states_.assign(p.stages, {});
-    for (std::size_t r = 0; r < p.stages; ++r) look(p, r);
-    for (std::size_t left = (p.down.packs + p.up.packs) * parts; left > 0; --left) {
-      const auto first = std::min_element(states_.begin(), states_.end(),
-                                          [](const stage_state& a, const stage_state& b) { return a.start < b.start; });
-      SLIMPACK_ASSERT(first->start != never, "packs pass each part in one order, so no stage waits for ever");
-      const auto r = static_cast<std::size_t>(first - states_.begin());
-      const part_step s = first->step;
-      const part_flow& flow = s.is_up ? p.up : p.down;
-      way& w = ways_[s.is_up];
-      const std::size_t part = s.chunk * p.stages + r, cell = part * flow.packs + s.pack;
-      first->free = first->start + flow.time[cell];
-      out.stage[r].push_back(s);
-      ++w.next[part];
-      if (part != (s.is_up ? 0 : parts - 1)) {
-        const std::size_t to = s.is_up ? part - 1 : part + 1;
-        w.arrival[to * flow.packs + s.pack] = first->free + flow.message[cell];
-        if (to % p.stages != r) look(p, to % p.stages);
-      }
+    free_.assign(p.stages, 0.0);
+    start_.assign(p.stages, never);
+    chosen_.assign(p.stages, 0);
+    arrival_.assign(2 * parts, never);
+    rank_.assign(2 * parts, 0);
+    for (std::size_t r = 0; r < p.stages; ++r) {
+      for (std::size_t k = 0; k < p.chunks; ++k) renew(p, r, k, false), renew(p, r, k, true);
       look(p, r);
     }
-    out.makespan = 0;
-    for (const stage_state& s : states_) out.makespan = std::max(out.makespan, s.free);
+    for (std::size_t left = (p.down.packs + p.up.packs) * parts; left > 0; --left) {
+      const std::size_t first = first_least(start_);
+      SLIMPACK_ASSERT(start_[first] != never, "packs pass each part in one order, so no stage waits for ever");
+      run_next(p, first, out);
+    }
+    out.makespan = *std::max_element(free_.begin(), free_.end());
   }
 
  private:
@@ -146,11 +139,6 @@ class part_rule {
     std::vector<double> arrival{};     // by cell
     std::vector<std::uint32_t> next{};  // pack, by part
     std::vector<std::uint32_t> rank{};  // by cell, in the order of the mirror image; empty: there is none
-  };
-  struct stage_state {
-    double free{};
-    double start{};
-    part_step step{};
   };
 
   void rank(const part_pipeline& p, const part_order& image) {
@@ -163,29 +151,63 @@ class part_rule {
       }
   }
 
-  void look(const part_pipeline& p, std::size_t r) {
-    stage_state& s = states_[r];
-    s.start = never;
-    std::uint32_t first = 0;  // rank of what is chosen
-    for (const bool is_up : {true, false}) {
-      const part_flow& flow = is_up ? p.up : p.down;
-      const way& w = ways_[is_up];
-      for (std::size_t k = 0; k < p.chunks; ++k) {
-        const std::size_t chunk = is_up ? k : p.chunks - 1 - k, part = chunk * p.stages + r;
-        const std::uint32_t pack = w.next[part];
-        if (pack == flow.packs) continue;
-        if (is_up && part + 1 == p.parts() && ways_[0].next[part] < p.need[pack]) continue;
-        const std::size_t cell = part * flow.packs + pack;
-        const double start = std::max(s.free, w.arrival[cell]);
-        const std::uint32_t rank = w.rank.empty() ? 0 : w.rank[cell];
-        if (start < s.start || (start == s.start && start != never && rank < first))
-          s.start = start, s.step = {is_up, static_cast<std::uint32_t>(chunk), pack}, first = rank;
+  /// Runs what a stage has chosen.
+  void run_next(const part_pipeline& p, std::size_t r, part_order& out) {
+    const bool is_up = chosen_[r] < p.chunks;
+    const std::size_t chunk = is_up ? chosen_[r] : 2 * p.chunks - 1 - chosen_[r], part = chunk * p.stages + r;
+    const part_flow& flow = is_up ? p.up : p.down;
+    way& w = ways_[is_up];
+    const std::uint32_t pack = w.next[part]++;
+    const std::size_t cell = part * flow.packs + pack;
+    free_[r] = start_[r] + flow.time[cell];
+    out.stage[r].push_back({is_up, static_cast<std::uint32_t>(chunk), pack});
+    renew(p, r, chunk, is_up);
+    if (!is_up && part + 1 == p.parts()) renew(p, r, chunk, true);
+    if (part != (is_up ? 0 : p.parts() - 1)) {
+      const std::size_t to = is_up ? part - 1 : part + 1, receiver = to % p.stages;
+      w.arrival[to * flow.packs + pack] = free_[r] + flow.message[cell];
+      if (w.next[to] == pack) {
+        renew(p, receiver, to / p.stages, is_up);
+        if (receiver != r) look(p, receiver);
       }
     }
+    look(p, r);
+  }
+
+  /// Tells a stage of the next pack of its part. What it can choose lies side by side: ups by chunk, then downs from the last
+  /// chunk on.
+  void renew(const part_pipeline& p, std::size_t r, std::size_t chunk, bool is_up) {
+    const part_flow& flow = is_up ? p.up : p.down;
+    const way& w = ways_[is_up];
+    const std::size_t part = chunk * p.stages + r;
+    const std::uint32_t pack = w.next[part];
+    const std::size_t choice = 2 * p.chunks * r + (is_up ? chunk : 2 * p.chunks - 1 - chunk);
+    arrival_[choice] = never;
+    if (pack == flow.packs || (is_up && part + 1 == p.parts() && ways_[0].next[part] < p.need[pack])) return;
+    const std::size_t cell = part * flow.packs + pack;
+    arrival_[choice] = w.arrival[cell];
+    rank_[choice] = w.rank.empty() ? 0 : w.rank[cell];
+  }
+
+  /// Chooses the first by rank of what is there when the stage can go on. Without branches: which it is cannot be foretold.
+  void look(const part_pipeline& p, std::size_t r) {
+    const std::size_t choices = 2 * p.chunks, from = choices * r;
+    double arrival = never;
+    for (std::size_t c = 0; c < choices; ++c) arrival = std::min(arrival, arrival_[from + c]);
+    start_[r] = std::max(free_[r], arrival);
+    constexpr auto none = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t first = none;  // rank, then choice
+    for (std::size_t c = 0; c < choices; ++c)
+      first = std::min(first, arrival_[from + c] <= start_[r] ? std::uint64_t{rank_[from + c]} << 32 | c : none);
+    chosen_[r] = static_cast<std::uint32_t>(first);
   }
 
   way ways_[2];
-  std::vector<stage_state> states_;
+  std::vector<double> arrival_;        // of the next packs: [stage * 2 * chunks + choice]
+  std::vector<std::uint32_t> rank_;    // likewise
+  std::vector<double> free_;           // by stage
+  std::vector<double> start_;          // by stage, of what it runs next
+  std::vector<std::uint32_t> chosen_;  // by stage
 };
 
 /// The programs of an order of a step.

@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/detail/first_least.hpp>
 #include <slimpack/schedules/detail/greedy.hpp>
 #include <slimpack/schedules/detail/units.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
@@ -157,21 +158,21 @@ class unit_rule {
         if (to != unit_flow::none) (*arrival)[static_cast<std::size_t>(to)] = never;
     out.before.assign(ups * p.stages, 0);
     states_.assign(p.stages, {});
+    start_.assign(p.stages, never);
     for (std::size_t r = 0; r < p.stages; ++r) look(p, image, r);
     for (std::size_t left = (downs + ups) * p.stages; left > 0; --left) {
-      const auto first = std::min_element(states_.begin(), states_.end(),
-                                          [](const stage_state& a, const stage_state& b) { return a.start < b.start; });
-      SLIMPACK_ASSERT(first->start != never, "units run in one order and the cap was checked, so no stage waits for ever");
-      const auto r = static_cast<std::size_t>(first - states_.begin());
-      const bool is_up = first->is_up;
+      const std::size_t r = first_least(start_);
+      SLIMPACK_ASSERT(start_[r] != never, "units run in one order and the cap was checked, so no stage waits for ever");
+      stage_state& s = states_[r];
+      const bool is_up = s.is_up;
       const unit_flow& flow = is_up ? p.up : p.down;
-      const std::size_t cell = r * flow.count + (is_up ? first->ups : first->downs);
-      first->free = first->start + flow.time[cell];
-      if (is_up) out.before[r * ups + first->ups] = first->downs;
-      ++(is_up ? first->ups : first->downs);
+      const std::size_t cell = r * flow.count + (is_up ? s.ups : s.downs);
+      s.free = start_[r] + flow.time[cell];
+      if (is_up) out.before[r * ups + s.ups] = s.downs;
+      ++(is_up ? s.ups : s.downs);
       if (flow.next[cell] != unit_flow::none) {
         const auto to = static_cast<std::size_t>(flow.next[cell]);
-        (is_up ? up_at_ : down_at_)[to] = first->free + flow.message[cell];
+        (is_up ? up_at_ : down_at_)[to] = s.free + flow.message[cell];
         if (to / flow.count != r) look(p, image, to / flow.count);
       }
       look(p, image, r);
@@ -187,8 +188,7 @@ class unit_rule {
     std::uint32_t downs{};
     std::uint32_t ups{};
     double free{};
-    double start{};  // of what it runs next; never: not known yet
-    bool is_up{};    // what it runs next
+    bool is_up{};  // what it runs next
   };
 
   /// Decides what a stage runs next, as far as its inputs are known.
@@ -198,13 +198,14 @@ class unit_rule {
     double down = never, up = never;
     if (s.downs < downs && s.downs < p.caps[p.row[r] + s.ups]) down = std::max(s.free, down_at_[r * downs + s.downs]);
     if (s.ups < ups && (r + 1 < p.stages || p.need[s.ups] <= s.downs)) up = std::max(s.free, up_at_[r * ups + s.ups]);
-    s.start = std::min(down, up);
+    start_[r] = std::min(down, up);
     s.is_up = up < down || (up == down && down != never && (image == nullptr || image->before[r * downs + (downs - 1 - s.downs)] < ups - s.ups));
   }
 
   std::vector<double> down_at_;  // when a unit's input arrives; never: not known yet
   std::vector<double> up_at_;
   std::vector<stage_state> states_;
+  std::vector<double> start_;  // by stage, of what it runs next; never: not known yet
 };
 
 /// The programs of an order of units.

@@ -7,6 +7,7 @@
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/detail/first_least.hpp>
 #include <slimpack/simulators/graph/detail/tied_packs.hpp>
 #include <slimpack/simulators/graph/detail/walk.hpp>
 
@@ -61,10 +62,8 @@ class vocabulary_fill {
       for (const program& code : programs_[g]) left += code.size() + 3 * works_[g].forward.size() + works_[g].backward.size();
     for (std::size_t s = 0; s < states_.size(); ++s) look(s);
     for (; left > 0; --left) {
-      const auto first = static_cast<std::size_t>(
-          std::min_element(states_.begin(), states_.end(), [](const state& a, const state& b) { return a.start < b.start; }) -
-          states_.begin());
-      if (states_[first].start == never) return stuck();
+      const std::size_t first = first_least(start_);
+      if (start_[first] == never) return stuck();
       const std::size_t ran = run(first);
       left -= ran - 1;
     }
@@ -87,12 +86,12 @@ class vocabulary_fill {
     std::array<std::uint32_t, flows> ran{};  // packs, of the ends
     std::uint32_t forwards{};                // packs, of its last chunk
     double free{};
-    double start{};  // of what it runs next; never: nothing is known that it could
-    instruction next{};
+    instruction next{};  // what it runs next, if start_ is known
   };
 
   void begin() {
     states_.resize(works_.size() * stages_);
+    start_.assign(states_.size(), never);
     for (const workload& work : works_) number_.emplace_back(work), arrival_.emplace_back(number_.back().size(), never);
     if (!apart_.empty()) ended_.assign(packs_.size() * static_cast<std::size_t>(on_.parts()), never);
   }
@@ -180,13 +179,13 @@ class vocabulary_fill {
     state& own = states_[s];
     const std::size_t g = s / stages_;
     const double next = next_ready(s);
-    own.start = next;
+    double start = next;
     if (next < never) own.next = programs_[g][s % stages_][own.at];
     for (const flow f : ends) {
       const std::uint32_t pack = own.ran[static_cast<std::size_t>(f)];
       if (pack >= works_[g].of(pass_of(f)).size()) continue;
       if (f == flow::embedding && pack >= embedded(g) + stages_ + 2) continue;
-      const bool at_once = own.start == own.free;  // nothing can run before what was found
+      const bool at_once = start == own.free;  // nothing can run before what was found
       if (at_once && !is_first(f, own.next, false)) continue;
       const bool is_urgent = f == flow::output || f == flow::embedding || is_late(s, f);
       if (at_once && !is_urgent) continue;  // it would have to be sooner
@@ -194,9 +193,10 @@ class vocabulary_fill {
       const double at = ready(s, call);
       if (at == never) continue;
       // What nobody waits for may run on for half its time into what comes next.
-      const bool takes = is_urgent ? at <= own.start : at < own.start && (next == never || at + time_of(g, call, s % stages_) / 2 <= next);
-      if (takes && (at < own.start || is_first(f, own.next, own.start == never))) own.start = at, own.next = call;
+      const bool takes = is_urgent ? at <= start : at < start && (next == never || at + time_of(g, call, s % stages_) / 2 <= next);
+      if (takes && (at < start || is_first(f, own.next, start == never))) start = at, own.next = call;
     }
+    start_[s] = start;
   }
 
   /// Of two that are ready at the same time.
@@ -223,7 +223,7 @@ class vocabulary_fill {
   std::size_t run(std::size_t s) {
     std::vector<std::size_t> with;
     const instruction next = states_[s].next;
-    const double start = states_[s].start;
+    const double start = start_[s];
     if (const std::optional<std::uint32_t> row = next.is_pass() ? next_row(s) : std::nullopt) static_cast<void>(ready_together(s, *row, &with));
     if (with.empty()) with.push_back(s);
     const auto its = [&](std::size_t o) { return with.size() == 1 ? next : programs_[o / stages_][o % stages_][states_[o].at]; };
@@ -247,11 +247,15 @@ class vocabulary_fill {
     rows_.clear();
     const bool to_all = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
                         place == flow_place{flow::output, static_cast<std::uint32_t>(stages_) - 1};
-    for (std::size_t o = 0; o < states_.size(); ++o) {
-      const bool is_near = o % stages_ == stage || o % stages_ == receiver;
-      if (!is_near && !to_all) continue;
-      const bool ran_there = std::any_of(with.begin(), with.end(), [&](std::size_t one) { return one / stages_ == o / stages_; });
-      if (ran_there || (is_near && next_row(o))) look(o);
+    for (std::size_t g = 0; g < works_.size(); ++g) {
+      const std::size_t first = g * stages_;
+      const bool ran_there = std::any_of(with.begin(), with.end(), [&](std::size_t one) { return one - first < stages_; });
+      if (ran_there && to_all) {
+        for (std::size_t o = first; o < first + stages_; ++o) look(o);
+        continue;
+      }
+      if (ran_there || next_row(first + stage)) look(first + stage);
+      if (receiver != stage && (ran_there || next_row(first + receiver))) look(first + receiver);
     }
   }
 
@@ -302,7 +306,8 @@ class vocabulary_fill {
   std::vector<double> ended_;               // by pack and part, where rows are apart; never: it has not run
   std::vector<std::vector<bool>> sharers_;  // by the pack that stands for a row
   std::vector<std::pair<std::array<std::size_t, 3>, double>> rows_;  // next_ready by row, stage and chunk, as long as nothing runs
-  std::vector<state> states_;  // [replica * stages + stage]
+  std::vector<state> states_;   // [replica * stages + stage]
+  std::vector<double> start_;   // of what it runs next, by state; never: nothing is known that it could
   std::vector<messages_under_way> number_;     // by replica
   std::vector<std::vector<double>> arrival_;   // by replica: of each message
   std::vector<std::uint32_t> forwards_;        // by replica: that part 0 has run

@@ -5,6 +5,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/workload.hpp>
+#include <slimpack/schedules/detail/first_least.hpp>
 #include <slimpack/simulators/memory.hpp>
 
 #include <algorithm>
@@ -94,7 +95,7 @@ class fill {
     start_.resize(stages_);
     for (std::size_t r = 0; r < stages_; ++r) start_[r] = ready(r);
     for (; left > 0; --left) {
-      const auto first = static_cast<std::size_t>(std::min_element(start_.begin(), start_.end()) - start_.begin());
+      const std::size_t first = first_least(start_);
       SLIMPACK_ASSERT(start_[first] < never, "the order is free of deadlock, so some stage can go on");
       advance(first);
       // Only this stage went on, and only those beside it may have got what they wait for.
