@@ -21,13 +21,16 @@ namespace slimpack::detail {
 
 /// Rates of parts from what a GPU sustains in single large kernels (gemm_efficiency, attention_efficiency), and nothing
 /// besides: no element-wise kernel, no optimizer, and traffic as fast as alone. The formulas are at costs::transformer.
-/// Requires  all that it is made from outlives it            Errors    none            Complexity  O(layers)
+/// Requires  all that it is made from outlives it            Errors    none
+/// Complexity O(ranks of the shape) once, and O(layers) for each part
 class sheet_rates {
  public:
   /// `launch`: of a layer's kernels in a pass
   sheet_rates(const costs::model_shape& model, const costs::gpu& device, const shape& on, const costs::network& net,
               const costs::routing& routing, costs::recompute again, seconds launch)
-      : model_(model), device_(device), shape_(on), net_(net), routing_(routing), again_(again), launch_(launch) {}
+      : model_(model), device_(device), shape_(on), routing_(routing), again_(again), launch_(launch),
+        tensor_(net.link_of(net.place().tensor(on))), context_(net.link_of(net.place().context(on))),
+        exchange_(model.experts > 0 ? exchange::of(model, on, net, routing) : exchange{}) {}
 
   /// Of a part with these layers, and the logits of the whole vocabulary where it has the head.
   [[nodiscard]] part_rates of(std::span<const costs::layer> own, bool has_head) const {
@@ -46,14 +49,12 @@ class sheet_rates {
     if (has_head) weights += head / 2;
     const auto count = static_cast<double>(own.size());
     // Sequence parallelism: two gathers and two scatters of the hidden states a layer; backward gathers twice more.
-    const costs::link& tensor = net_.link_of(net_.place().tensor(shape_));
-    const double one_token = 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
+    const double one_token = 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor_.bandwidth;
     const double traffic = gathers * one_token;
-    const costs::link& context = net_.link_of(net_.place().context(shape_));
-    const double waits = shape_.tensor > 1 ? gathers * tensor.latency.value : 0;
-    const double turns = (shape_.context - 1.0) * count * context.latency.value;
+    const double waits = shape_.tensor > 1 ? gathers * tensor_.latency.value : 0;
+    const double turns = (shape_.context - 1.0) * count * context_.latency.value;
     const auto ring = [&](pass p, double of_pair) {
-      return ring_rates::of(own, p, of_pair, shape_.context, context.bandwidth);
+      return ring_rates::of(own, p, of_pair, shape_.context, context_.bandwidth);
     };
 
     part_rates r;
@@ -88,9 +89,8 @@ class sheet_rates {
     const auto h = static_cast<double>(model_.hidden);
     const double product = 2 * h * static_cast<double>(model_.vocabulary) / (shape_.tensor * shape_.stages) /
                            (device_.peak_bf16_flops * device_.gemm_efficiency * shape_.context);
-    const costs::link& tensor = net_.link_of(net_.place().tensor(shape_));
-    const double traffic = 2 * 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor.bandwidth;
-    const double waits = shape_.tensor > 1 ? 2 * tensor.latency.value : 0;
+    const double traffic = 2 * 2 * h / shape_.context * (shape_.tensor - 1.0) / shape_.tensor / tensor_.bandwidth;
+    const double waits = shape_.tensor > 1 ? 2 * tensor_.latency.value : 0;
     const double kernel = launch_.value / 12;
     const double moved = h / (shape_.tensor * shape_.context) / device_.memory_bandwidth;
     costs::vocabulary_rates ends;
@@ -111,24 +111,34 @@ class sheet_rates {
       return *this;
     }
   };
+  /// Both all-to-alls among the ranks that divide the experts of a layer, in seconds a byte that a rank sends, and at least.
+  struct exchange {
+    double byte{};
+    double latency{};
+    static exchange of(const costs::model_shape& model, const shape& on, const costs::network& net, const costs::routing& routing) {
+      const costs::rank_group group = net.place().experts(on);
+      const double share = costs::traffic::crossing_share(model, routing, group);
+      const auto both = [&](double size) { return 2 * net.all_to_all(group, bytes{size}, share).value; };
+      const double large = 1 << 30, latency = both(0);
+      return {(both(large) - latency) / large, latency};
+    }
+  };
   [[nodiscard]] dispatch dispatched(const costs::layer& l, double products) const {
     if (!(l.dispatched > 0)) return {};
-    const costs::rank_group group = net_.place().experts(shape_);
-    const double share = costs::traffic::crossing_share(model_, routing_, group);
-    const auto both = [&](double size) { return 2 * net_.all_to_all(group, bytes{size}, share).value; };
-    const double large = 1 << 30, latency = both(0);
-    const double token = (both(large) - latency) / large * 2 * l.dispatched / shape_.context;
+    const double token = exchange_.byte * 2 * l.dispatched / shape_.context;
     const double hidden = routing_.overlap * token;
-    return {token - hidden + std::max(0.0, hidden - products), (1 - routing_.overlap) * latency};
+    return {token - hidden + std::max(0.0, hidden - products), (1 - routing_.overlap) * exchange_.latency};
   }
 
   const costs::model_shape& model_;
   const costs::gpu& device_;
   const shape& shape_;
-  const costs::network& net_;
   const costs::routing& routing_;
   costs::recompute again_;
   seconds launch_;
+  costs::link tensor_;  // among the ranks that divide tensors
+  costs::link context_;
+  exchange exchange_;
 };
 
 }  // namespace slimpack::detail
