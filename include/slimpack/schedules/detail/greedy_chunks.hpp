@@ -115,11 +115,8 @@ class part_rule {
     }
     if (image != nullptr) rank(p, *image);
     out.stage.assign(p.stages, {});
-    free_.assign(p.stages, 0.0);
-    start_.assign(p.stages, never);
-    chosen_.assign(p.stages, 0);
-    arrival_.assign(2 * parts, never);
-    rank_.assign(2 * parts, 0);
+    free_.assign(p.stages, 0.0), start_.assign(p.stages, never), chosen_.assign(p.stages, 0);
+    arrival_.assign(2 * parts, never), rank_.assign(2 * parts, 0);
     for (std::size_t r = 0; r < p.stages; ++r) {
       for (std::size_t k = 0; k < p.chunks; ++k) renew(p, r, k, false), renew(p, r, k, true);
       look(p, r);
@@ -195,10 +192,9 @@ class part_rule {
     double arrival = never;
     for (std::size_t c = 0; c < choices; ++c) arrival = std::min(arrival, arrival_[from + c]);
     start_[r] = std::max(free_[r], arrival);
-    constexpr auto none = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t first = none;  // rank, then choice
+    std::uint64_t first = std::numeric_limits<std::uint64_t>::max();  // rank, then choice
     for (std::size_t c = 0; c < choices; ++c)
-      first = std::min(first, arrival_[from + c] <= start_[r] ? std::uint64_t{rank_[from + c]} << 32 | c : none);
+      first = std::min(first, arrival_[from + c] <= start_[r] ? std::uint64_t{rank_[from + c]} << 32 | c : first);
     chosen_[r] = static_cast<std::uint32_t>(first);
   }
 

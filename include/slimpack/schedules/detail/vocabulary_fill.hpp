@@ -64,8 +64,7 @@ class vocabulary_fill {
     for (; left > 0; --left) {
       const std::size_t first = first_least(start_);
       if (start_[first] == never) return stuck();
-      const std::size_t ran = run(first);
-      left -= ran - 1;
+      left -= run(first) - 1;
     }
     std::vector<std::vector<program>> made(works_.size());
     for (std::size_t s = 0; s < states_.size(); ++s) made[s / stages_].push_back(std::move(states_[s].code));

@@ -3,8 +3,6 @@
 
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>
-#include <slimpack/costs/model/gpu.hpp>
-#include <slimpack/costs/model/model_shape.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -27,11 +25,14 @@ struct sharing_zones {
   friend constexpr bool operator==(const sharing_zones&, const sharing_zones&) = default;
 
   /// Of a model on GPUs, with ranks in the order of costs::placement: where a replica takes a node or more, no two share one.
-  [[nodiscard]] static constexpr sharing_zones of(const costs::model_shape& model, const costs::gpu& device, const shape& on) noexcept {
+  /// A template, so that planners without models need not include theirs.
+  /// Shapes    Model: costs::model_shape, Gpu: costs::gpu
+  template <class Model, class Gpu>
+  [[nodiscard]] static constexpr sharing_zones of(const Model& model, const Gpu& device, const shape& on) noexcept {
     const double keys = static_cast<double>(model.kv_rank > 0 ? model.kv_rank : model.head_dim * model.kv_heads);
     const double queries = static_cast<double>(model.head_dim) * model.heads;
     const double operations = device.peak_bf16_flops * device.attention_efficiency;
-    const auto tokens_over = [&](const costs::link& wire) { return 2 * (keys / queries) * operations / wire.bandwidth; };
+    const auto tokens_over = [&](const auto& wire) { return 2 * (keys / queries) * operations / wire.bandwidth; };
     return {tokens_over(device.inside), tokens_over(device.between),
             static_cast<std::uint32_t>(std::max(1, device.gpus_per_node / (on.stages * on.tensor * on.context)))};
   }

@@ -39,6 +39,9 @@ class plan_assembly {
   [[nodiscard]] result<plan> searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
                                       function_ref<result<solution>(const problem&)> solve) const;
 
+  /// The fastest plan of a solution and its runners-up, if the solution has one.
+  [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, solution&& solved) const;
+
   /// The same of the group of a replica.
   [[nodiscard]] result<rank_plan> searched_group(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
                                                  function_ref<result<group_solution>(const problem&)> solve) const;

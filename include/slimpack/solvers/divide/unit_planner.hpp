@@ -106,7 +106,7 @@ class unit_planner {
       result<planned_division> anew = planned(contest.best().units, start, effort);
       if (anew) contest.enter(std::move(anew).value());
     }
-    return std::move(contest.best());
+    return contest.with_runners_up();
   }
 
   /// Packs half as large, or as much as the options say.

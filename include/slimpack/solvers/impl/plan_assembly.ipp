@@ -46,16 +46,27 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengt
                                                    function_ref<result<solution>(const problem&)> solve) const {
   const auto begin = std::chrono::steady_clock::now();
   shape on = vocabulary_turn::searched(shape_);
+  const bool estimated = shape_.vocabulary == vocabulary::spread || (shape_.parts() > 1 && simulators::reduction_of(cost_, shape_));
   for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
-    result<solution> solved = solve({lengths, on, faults.token()});
+    result<solution> solved = solve({lengths, on, faults.token(), estimated});
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    result<plan> made = of(lengths, of_layers(std::move(solved).value()));
+    result<plan> made = fastest_of(lengths, std::move(solved).value());
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (made) sign(made.value(), stop, begin);
     if (made || made.error().code != errc::out_of_memory || tries == 1) return made;
     on.memory->amount *= 0.97;
   }
+}
+
+SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> lengths, solution&& solved) const {
+  const std::vector<solution> others = std::move(solved.runners_up);
+  result<plan> best = of(lengths, of_layers(std::move(solved)));
+  for (std::size_t i = 0; best && i < others.size(); ++i) {
+    result<plan> made = of(lengths, of_layers(solution(others[i])));
+    if (made && made.value().step_time < best.value().step_time) best = std::move(made);
+  }
+  return best;
 }
 
 SLIMPACK_DECL result<rank_plan> plan_assembly::searched_group(std::span<const tokens> lengths, const std::stop_token& stop,

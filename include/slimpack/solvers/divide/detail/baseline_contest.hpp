@@ -62,7 +62,8 @@ namespace slimpack::detail {
 /// Law       the answer is no slower than the plan nor, but for rounding, than any of these that the slicer and the memory
 ///           allow: packs that do not cut hold up to 1, 4, 16, ... times the longest sequence, until one holds them all or
 ///           their ramps are too long, and a chunk has 8192 tokens; as it was where nothing is faster. Packs of a replica
-///           that are more than the quickest search can simulate take no part
+///           that are more than the quickest search can simulate take no part. Where times are estimates, those that are near
+///           the fastest are kept, too
 /// Complexity for each length of packs that of the baselines, and a pricing of their packs; what those take at least
 ///           (least_time_of) spares most of them a schedule
 class baseline_contest {
@@ -75,10 +76,7 @@ class baseline_contest {
   /// Takes part with a plan of the search.            Returns  whether it is the fastest so far
   bool enter(planned_division ours) {
     if (schedule_.orders_may_change()) reorder(ours);
-    if (best_ && !is_faster(ours.end(), end_)) return false;
-    end_ = ours.end();
-    best_ = std::move(ours);
-    return true;
+    return take(std::move(ours));
   }
 
   /// Lets the baselines take part.            Returns  whether one is the fastest so far
@@ -97,11 +95,33 @@ class baseline_contest {
 
   /// Requires  that something took part
   [[nodiscard]] planned_division& best() noexcept { return *best_; }
+  /// With those that were as near as estimates are, the nearest first.
+  [[nodiscard]] planned_division with_runners_up() {
+    for (planned_division& other : others_)
+      if (other.end() < near()) best_->solved.runners_up.push_back(std::move(other.solved));
+    return *std::move(best_);
+  }
   [[nodiscard]] seconds end() const noexcept { return end_; }
   /// Baselines' packs that were put in order.
   [[nodiscard]] std::uint64_t tried() const noexcept { return tried_; }
 
  private:
+  static constexpr std::size_t most_others = 3;
+  static constexpr double estimate = 1.2;  ///< a plan takes less than so many times what a search says, as a rule
+
+  /// What is no faster than this takes no part.
+  [[nodiscard]] seconds near() const { return batch_.estimated ? end_ * estimate : end_; }
+  /// Returns   whether it is the fastest so far; keeps it otherwise, where it is near
+  bool take(planned_division made) {
+    const bool first = !best_ || is_faster(made.end(), end_);
+    if (first) end_ = made.end(), std::swap(made, best_ ? *best_ : best_.emplace());
+    if (!batch_.estimated || made.ends.empty()) return first;
+    const auto sooner = [](const planned_division& a, const planned_division& b) { return a.end() < b.end(); };
+    others_.insert(std::upper_bound(others_.begin(), others_.end(), made, sooner), std::move(made));
+    if (others_.size() > most_others) others_.pop_back();
+    return first;
+  }
+
   /// By more than sums of the same times in another order may differ.
   static bool is_faster(seconds one, seconds other) { return one < other * (1 - 1e-10); }
 
@@ -177,7 +197,7 @@ class baseline_contest {
     for (const replica_solution& r : packed.value()) {
       works.push_back(price(r.partition, cost_, batch_.shape, rates_, schedule_.weights()));
       const seconds least = least_time_of(works.back());
-      if (!is_faster(least, end_)) return is_faster(least - overheads(r.partition) - reduction_waits(cost_, batch_.shape).most(), end_);
+      if (!is_faster(least, near())) return is_faster(least - overheads(r.partition) - reduction_waits(cost_, batch_.shape).most(), near());
     }
     order(packed.value(), works, schedule_);
     if (schedule_.orders_may_change()) order(packed.value(), works, schedule_behind(usual));
@@ -200,12 +220,11 @@ class baseline_contest {
     planned_division made{division_of(packed), {}, {packed}};
     for (std::size_t r = 0; r < works.size(); ++r) {
       result<timed_programs> timed = by.timed(works[r]);
-      if (!timed || !is_faster(timed.value().makespan, end_)) return;
+      if (!timed || !is_faster(timed.value().makespan, near())) return;
       made.ends.push_back(timed.value().makespan);
       made.solved.replicas[r].programs = std::move(timed.value().programs);
     }
-    end_ = made.end();
-    best_ = std::move(made);
+    take(std::move(made));
   }
 
   /// Each replica's sequences as a unit of its own.
@@ -226,6 +245,7 @@ class baseline_contest {
   const std::vector<memory_rates>& rates_;
   solvers::search_budget effort_;
   std::optional<planned_division> best_;
+  std::vector<planned_division> others_;  // the nearest first
   seconds end_{std::numeric_limits<double>::infinity()};
   std::uint64_t tried_{};
 };
