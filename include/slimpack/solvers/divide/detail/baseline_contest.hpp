@@ -106,8 +106,8 @@ class baseline_contest {
   [[nodiscard]] std::uint64_t tried() const noexcept { return tried_; }
 
  private:
-  static constexpr std::size_t most_others = 3;
-  static constexpr double estimate = 1.2;  ///< a plan takes less than so many times what a search says, as a rule
+  static constexpr std::size_t most_others = 16;
+  static constexpr double estimate = 1.5;  ///< a plan takes less than so many times what a search says, as a rule
 
   /// What is no faster than this takes no part.
   [[nodiscard]] seconds near() const { return batch_.estimated ? end_ * estimate : end_; }
