@@ -64,6 +64,7 @@ SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> len
   result<plan> best = of(lengths, of_layers(std::move(solved)));
   for (std::size_t i = 0; best && i < others.size(); ++i) {
     result<plan> made = of(lengths, of_layers(solution(others[i])));
+    if (!made && made.error().code == errc::invalid_input) return made;  // unsound: not to be passed over in silence
     if (made && made.value().step_time < best.value().step_time) best = std::move(made);
   }
   return best;
