@@ -48,7 +48,7 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengt
   shape on = vocabulary_turn::searched(shape_);
   const bool estimated = shape_.vocabulary == vocabulary::spread || (shape_.parts() > 1 && simulators::reduction_of(cost_, shape_));
   for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
-    result<solution> solved = solve({lengths, on, faults.token(), estimated});
+    result<solution> solved = solve({.lengths = lengths, .shape = on, .stop = faults.token(), .estimated = estimated});
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
     result<plan> made = fastest_of(lengths, std::move(solved).value());
