@@ -4,8 +4,8 @@
 //   [--models mixtral-8x22b,deepseek-v3] [--gpus 64,256] [--rows FILE] [FOLDER]
 //
 // refit is measured where --only names it: it judges constants, not plans. --models, --gpus: of the realistic part,
-// which takes hours, most of them on 1024 GPUs. --rows: where that part keeps the rows that it has finished, so that a run that was ended goes on where it was;
-// the file of another build is to be deleted.
+// which takes hours, most of them on 1024 GPUs. --rows: where that part keeps the rows that it has finished, so that a run
+// that was ended goes on where it was; the file of another build is to be deleted.
 // FOLDER holds lengths/, models/, profiles/ as examples/data does, which is the default. Everything but times is the
 // same on every machine with the same C library. The exit status is 1 when a goal is missed that
 // known_misses.hpp does not list.

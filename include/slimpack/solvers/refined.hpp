@@ -87,6 +87,7 @@ struct refined {
       return slimpack::detail::put_in_order(r, batch.shape, cost, rates.value(), schedule);
     });
     if (!ordered) return std::move(ordered).error();
+    found.runners_up.clear();  // whose packs are not cut in pieces
     return std::move(found);
   }
 };

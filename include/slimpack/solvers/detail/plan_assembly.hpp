@@ -39,9 +39,6 @@ class plan_assembly {
   [[nodiscard]] result<plan> searched(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
                                       function_ref<result<solution>(const problem&)> solve) const;
 
-  /// The fastest plan of a solution and its runners-up, if the solution has one.
-  [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, solution&& solved) const;
-
   /// The same of the group of a replica.
   [[nodiscard]] result<rank_plan> searched_group(std::span<const tokens> lengths, const std::stop_token& stop, time_faults& faults,
                                                  function_ref<result<group_solution>(const problem&)> solve) const;
@@ -69,6 +66,9 @@ class plan_assembly {
   result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved) const;
 
  private:
+  /// The fastest plan of a solution and its runners-up, if the solution has one. Where `stop` ends the search, the fastest so far.
+  [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, const std::stop_token& stop, solution&& solved) const;
+
   /// A solver orders forwards and backwards of a pipeline that turns packs on one stage more, where the vocabulary is spread
   /// (pricing/detail/vocabulary_turn.hpp). Its answer without that stage.
   [[nodiscard]] solution of_layers(solution&& solved) const;

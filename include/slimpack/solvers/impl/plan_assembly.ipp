@@ -51,7 +51,7 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengt
     result<solution> solved = solve({.lengths = lengths, .shape = on, .stop = faults.token(), .estimated = estimated});
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
-    result<plan> made = fastest_of(lengths, std::move(solved).value());
+    result<plan> made = fastest_of(lengths, stop, std::move(solved).value());
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (made) sign(made.value(), stop, begin);
     if (made || made.error().code != errc::out_of_memory || tries == 1) return made;
@@ -59,11 +59,12 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengt
   }
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> lengths, solution&& solved) const {
-  const std::vector<solution> others = std::move(solved.runners_up);
+SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> lengths, const std::stop_token& stop, solution&& solved) const {
+  std::vector<solution> others = std::move(solved.runners_up);
   result<plan> best = of(lengths, of_layers(std::move(solved)));
-  for (std::size_t i = 0; best && i < others.size(); ++i) {
-    result<plan> made = of(lengths, of_layers(solution(others[i])));
+  for (solution& other : others) {
+    if (!best || stop.stop_requested()) break;
+    result<plan> made = of(lengths, of_layers(std::move(other)));
     if (!made && made.error().code == errc::invalid_input) return made;  // unsound: not to be passed over in silence
     if (made && made.value().step_time < best.value().step_time) best = std::move(made);
   }

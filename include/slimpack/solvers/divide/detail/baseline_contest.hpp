@@ -111,11 +111,13 @@ class baseline_contest {
 
   /// What is no faster than this takes no part.
   [[nodiscard]] seconds near() const { return batch_.estimated ? end_ * estimate : end_; }
-  /// Returns   whether it is the fastest so far; keeps it otherwise, where it is near
+  /// Returns   whether it is the fastest so far. Where times are estimates, the slower one is kept, too
   bool take(planned_division made) {
     const bool first = !best_ || is_faster(made.end(), end_);
-    if (first) end_ = made.end(), std::swap(made, best_ ? *best_ : best_.emplace());
-    if (!batch_.estimated || made.ends.empty()) return first;
+    const bool alone = !best_;
+    if (alone) best_.emplace();
+    if (first) end_ = made.end(), std::swap(made, *best_);
+    if (alone || !batch_.estimated) return first;
     const auto sooner = [](const planned_division& a, const planned_division& b) { return a.end() < b.end(); };
     others_.insert(std::upper_bound(others_.begin(), others_.end(), made, sooner), std::move(made));
     if (others_.size() > most_others) others_.pop_back();
