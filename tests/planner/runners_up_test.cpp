@@ -1,5 +1,6 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
+#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
 #include <slimpack/solvers/refined.hpp>
 
@@ -7,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -41,6 +43,39 @@ TEST(RunnersUp, AreTakenWhereTheirPlanIsFaster) {
   const plan chunks = planned(solvers::chunked{.chunk = {1024}}).value(), found = planned(solvers::two_phase{}).value();
   ASSERT_LT(found.step_time, chunks.step_time);
   EXPECT_EQ(planned(hesitant{}).value().hash, found.hash);
+}
+
+/// Answers with what two_phase would do, and with one chunk after the other as its runner-up.
+struct right_at_first {
+  template <class Slicer, class Cost, class Schedule>
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& prices, const Schedule& schedule) const {
+    result<solution> first = solvers::two_phase{}.solve(batch, slicer, prices, schedule);
+    if (first) first.value().runners_up.push_back(solvers::chunked{.chunk = {1024}}.solve(batch, slicer, prices, schedule).value());
+    return first;
+  }
+};
+
+/// Counts the graphs that it runs.
+struct counting : simulators::sweep {
+  int* runs;
+
+  [[nodiscard]] result<std::vector<seconds>> starts(const simulators::task_graph& graph) const {
+    ++*runs;
+    return sweep::starts(graph);
+  }
+};
+
+TEST(RunnersUp, AreLeftAtTheFirstReplicaThatIsSlower) {
+  const auto run = [](const auto& solver) {
+    int runs = 0;
+    const planner plan_batch{on, slicers::equal_cost{}, cost, solver, schedules::list{}, counting{{}, &runs}};
+    const std::uint64_t hash = plan_batch(lengths).value().hash;
+    return std::pair(runs, hash);
+  };
+  const plan chunks = planned(solvers::chunked{.chunk = {1024}}).value();
+  const auto [alone, found] = run(solvers::two_phase{});
+  ASSERT_GT(chunks.replicas.front().makespan, planned(solvers::two_phase{}).value().step_time);
+  EXPECT_EQ(run(right_at_first{}), std::pair(alone + 1, found)) << "one of the runner-up's two replicas";
 }
 
 TEST(RunnersUp, AreRefusedWhereTheyAreUnsound) {

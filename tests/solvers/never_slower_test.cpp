@@ -1,3 +1,5 @@
+#include <slimpack/costs/model/gpus.hpp>
+#include <slimpack/costs/transformer.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
@@ -5,6 +7,7 @@
 #include <slimpack/solvers/baselines/named.hpp>
 #include <slimpack/testing/generator.hpp>
 
+#include "../costs/models.hpp"
 #include "../laws/cases.hpp"
 #include "../support/bucketed_cost.hpp"
 #include "batches.hpp"
@@ -138,6 +141,35 @@ TEST(NeverSlower, ThanABaselineWhoseSumsASearchDoesNotSee) {
   compare(34006, tests::cases(9), schedules::list{}, situation::reduced_parts);
 }
 TEST(NeverSlower, ThanABaselineThatSpreadsTheVocabulary) { compare(35001, tests::cases(9), schedules::list{}, situation::spread); }
+
+// Memory that just holds a baseline's packs may have no room for what sequences that are cut or shared keep beside.
+TEST(NeverSlower, ThanABaselineThatJustFits) {
+  for (std::uint64_t seed = 36028, end = seed + static_cast<std::uint64_t>(tests::cases(6)); seed < end; ++seed) {
+    testing::generator random(seed);
+    const std::vector<tokens> lengths = tests::random_lengths(random, 24, {std::int64_t{1} << random.between(10, 17)});
+    shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(1, 4)), .tensor = 2};
+    const costs::transformer cost = costs::transformer::sheet(tests::llama_3_1_8b(), costs::gpus::h100(), on, {}).value();
+    for (const std::string_view name : baselines::sharing_none) {
+      const auto known = baselines::with_named(name, on, {}, [&](const auto& usual) {
+        const auto theirs = [&](const shape& within) {
+          return planner{within, usual.slicer, cost, usual.solver, usual.schedule}(lengths).value();
+        };
+        shape tight = on;
+        tight.memory = memory_limit{memory_unit::byte, 0};
+        for (const replica_plan& r : theirs(on).replicas)
+          tight.memory->amount = std::max(tight.memory->amount, *std::max_element(r.peak_memory.begin(), r.peak_memory.end()));
+        const result<plan> mine = planner{tight, slicers::equal_cost{}, cost}(lengths);
+        const bool found = mine.has_value();
+        EXPECT_TRUE(found) << name << ", seed " << seed << ": " << (found ? "" : mine.error().detail);
+        if (found) {
+          EXPECT_LE(mine.value().step_time.value, theirs(tight).step_time.value * (1 + 1e-9)) << name << ", seed " << seed;
+        }
+        return true;
+      });
+      EXPECT_TRUE(known);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace slimpack::never_slower_test

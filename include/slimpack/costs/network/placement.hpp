@@ -13,7 +13,8 @@ namespace slimpack::costs {
 /// Which ranks of a shape share a node: ranks fill nodes tensor first, then context, stages, replicas; where ranks divide
 /// experts replicas come before stages, as in Megatron-LM's order tp-cp-ep-dp-pp, since these groups reach over replicas
 /// and send more than neighbouring stages do.
-/// Each question is answered for the group that is spread farthest: most nodes, then most islands.
+/// Each question is answered for the group that is spread farthest: most nodes, then most islands. No two ranks are farther
+/// apart than on two nodes, and no more of them are asked then.
 /// Requires  1 <= island <= gpus_per_node            Errors    none            Complexity  O(ranks of the shape)
 struct placement {
   int gpus_per_node{1};
@@ -70,7 +71,7 @@ struct placement {
     rank_group worst;
     for (int at = 0; at < s.stages; ++at) {
       if (at != r && s.chunks == 1) continue;
-      for (int i = 0; i < of_a_stage(s); ++i) {
+      for (int i = 0; i < of_a_stage(s) && worst.nodes < 2; ++i) {
         const int from = of_stage(s, at, i), to = of_stage(s, (at + 1) % s.stages, i);
         spread(worst, group(2, [=](int end) { return end == 0 ? from : to; }));
       }
@@ -84,7 +85,7 @@ struct placement {
   /// Both ends of a message between two stages.
   [[nodiscard]] constexpr rank_group stages(const shape& s, int one, int other) const {
     rank_group worst;
-    for (int i = 0; i < of_a_stage(s); ++i) {
+    for (int i = 0; i < of_a_stage(s) && worst.nodes < 2; ++i) {
       const int from = of_stage(s, one, i), to = of_stage(s, other, i);
       spread(worst, group(2, [=](int end) { return end == 0 ? from : to; }));
     }

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -50,7 +51,8 @@ class plan_assembly {
   [[nodiscard]] plan blank(std::span<const tokens> lengths) const;
 
   /// Prices a solution, runs it in the simulator, and proves how good it is.
-  [[nodiscard]] result<plan> of(std::span<const tokens> lengths, solution&& solved) const;
+  /// Errors    over_budget: a replica alone takes no less than `to_beat`; of the others not all are priced then
+  [[nodiscard]] result<plan> of(std::span<const tokens> lengths, solution&& solved, seconds to_beat = never) const;
 
   /// The part of a group, priced and run likewise.
   [[nodiscard]] result<plan> of(std::span<const tokens> lengths, group_solution&& group) const;
@@ -63,10 +65,14 @@ class plan_assembly {
   static void sign(plan& p, const std::stop_token& stop, std::chrono::steady_clock::time_point begin);
 
   /// Prices and runs groups of replicas (joint_groups), and hands them and the merges over to the plan.
-  result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved) const;
+  /// Errors    over_budget: as of `of`
+  result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved, seconds to_beat = never) const;
 
  private:
-  /// The fastest plan of a solution and its runners-up, if the solution has one. Where `stop` ends the search, the fastest so far.
+  static constexpr seconds never{std::numeric_limits<double>::infinity()};
+
+  /// The fastest plan of a solution and its runners-up, if the solution has one; a runner-up is left at its first replica that is
+  /// slower. Where `stop` ends the search, the fastest so far.
   [[nodiscard]] result<plan> fastest_of(std::span<const tokens> lengths, const std::stop_token& stop, solution&& solved) const;
 
   /// A solver orders forwards and backwards of a pipeline that turns packs on one stage more, where the vocabulary is spread

@@ -37,10 +37,10 @@ class division_search {
     std::vector<division> all = choices();
     if (all.size() == 1) {
       result<planned_division> only = plan_.planned(std::move(all.front()), start_, effort);
-      if (!only) return std::move(only).error();
+      if (!only) return of_baselines(std::move(only).error(), effort);
       return beside_baselines(std::move(only).value(), effort);
     }
-    if (result<void> some = try_each(all, effort); !some) return std::move(some).error();
+    if (result<void> some = try_each(all, effort); !some) return of_baselines(std::move(some).error(), effort);
     // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
     const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
     const auto levelled = [&](contender& c) { level(c.units, asked_.batch, asked_.work, c.ends); };
@@ -61,10 +61,21 @@ class division_search {
 
   /// Not where less than the normal effort is asked for, of which baselines would take too large a part; nor where both
   /// passes are cut alike afterwards, which changes what their packs take.
+  [[nodiscard]] bool asks_baselines(solvers::search_budget effort) const {
+    return effort.candidates >= solvers::search_budget::normal().candidates && !plan_.cuts_alike() && !plan_.stopped();
+  }
+
   solution beside_baselines(planned_division found, solvers::search_budget effort) {
-    if (effort.candidates >= solvers::search_budget::normal().candidates && !plan_.cuts_alike() && !plan_.stopped())
-      found = plan_.beside_baselines(std::move(found), start_, effort);
+    if (asks_baselines(effort)) found = *plan_.beside_baselines(std::move(found), start_, effort);
     return std::move(found.solved);
+  }
+
+  /// Where memory has no room for any division's plan: a baseline's, which needs less where it cuts no sequence, or else why.
+  result<solution> of_baselines(error why, solvers::search_budget effort) {
+    if (why.code != errc::out_of_memory || !asks_baselines(effort)) return why;
+    std::optional<planned_division> found = plan_.beside_baselines(std::nullopt, start_, effort);
+    if (!found) return why;
+    return std::move(found->solved);
   }
 
   /// A number of quarters of the effort.

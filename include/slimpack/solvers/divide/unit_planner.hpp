@@ -33,6 +33,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -89,19 +90,21 @@ class unit_planner {
     return found;
   }
 
-  /// The faster of a plan and of what the baselines would do (baseline_contest); where one of them is faster, also of a plan
-  /// of its division.
-  planned_division beside_baselines(planned_division found, const partition_rule& start, solvers::search_budget effort) {
+  /// The faster of a plan, if there is one, and of what the baselines would do (baseline_contest); where one of them is faster, also
+  /// of a plan of its division. Nothing where there is no plan at all.
+  std::optional<planned_division> beside_baselines(std::optional<planned_division> found, const partition_rule& start,
+                                                   solvers::search_budget effort) {
     baseline_contest contest(batch_, slicer_, cost_, schedule_, asked_.rates, effort);
-    contest.enter(std::move(found));
+    if (found) contest.enter(*std::move(found));
     const seconds before = contest.end();
     const bool faster = contest.let_baselines_enter();
     if (contest.tried() > 0) {
       solvers::move_report& line = report_.of("baselines");
       line.tried += contest.tried();
       line.taken += faster;
-      line.gained += before - contest.end();
+      if (found) line.gained += before - contest.end();
     }
+    if (!found && !faster) return std::nullopt;
     if (faster) {
       result<planned_division> anew = planned(contest.best().units, start, effort);
       if (anew) contest.enter(std::move(anew).value());

@@ -64,7 +64,7 @@ SLIMPACK_DECL result<plan> plan_assembly::fastest_of(std::span<const tokens> len
   result<plan> best = of(lengths, of_layers(std::move(solved)));
   for (solution& other : others) {
     if (!best || stop.stop_requested()) break;
-    result<plan> made = of(lengths, of_layers(std::move(other)));
+    result<plan> made = of(lengths, of_layers(std::move(other)), best.value().step_time);
     if (!made && made.error().code == errc::invalid_input) return made;  // unsound: not to be passed over in silence
     if (made && made.value().step_time < best.value().step_time) best = std::move(made);
   }
@@ -133,11 +133,10 @@ SLIMPACK_DECL plan plan_assembly::blank(std::span<const tokens> lengths) const {
   return p;
 }
 
-SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, solution&& solved) const {
+SLIMPACK_DECL result<plan> plan_assembly::of(std::span<const tokens> lengths, solution&& solved, seconds to_beat) const {
   if (result<void> sound = detail::solution_check(solved, lengths, shape_)(); !sound) return std::move(sound).error();
   plan p = blank(lengths);
-  if (result<void> run = simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved));
-      !run)
+  if (result<void> run = simulate(p, simulators::joint_groups(solved.merges, p.replicas.size()), std::move(solved), to_beat); !run)
     return std::move(run).error();
   if (result<void> proved = prove(p); !proved) return std::move(proved).error();
   return p;
@@ -190,13 +189,17 @@ SLIMPACK_DECL void plan_assembly::sign(plan& p, const std::stop_token& stop, std
   p.hash = hash_of(p);
 }
 
-SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved) const {
+SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved,
+                                                   seconds to_beat) const {
   const result<std::vector<memory_rates>> rates = rates_of(cost_, shape_);
   if (!rates) return rates.error();
   std::vector<bool> shared(p.lengths.size());
   for (const merge& m : solved.merges) shared[m.sequence.value] = true;
-  result<void> run = detail::for_each_index(groups.size(), threads_, [&](std::size_t g) {
-    return simulate(p, groups[g], solved, shared, rates.value());
+  result<void> run = detail::for_each_index(groups.size(), threads_, [&](std::size_t g) -> result<void> {
+    if (result<void> one = simulate(p, groups[g], solved, shared, rates.value()); !one) return one;
+    const auto is_faster = [&](std::uint32_t r) { return p.replicas[r].makespan < to_beat; };
+    if (to_beat == never || std::all_of(groups[g].begin(), groups[g].end(), is_faster)) return success();
+    return error{errc::over_budget, "a replica takes no less than the plan to beat"};
   });
   if (!run) return run;
   p.merges = std::move(solved.merges);
