@@ -59,8 +59,8 @@ class division_search {
     [[nodiscard]] seconds end() const { return *std::max_element(ends.begin(), ends.end()); }
   };
 
-  /// Not where less than the normal effort is asked for, of which baselines would take too large a part; nor where both
-  /// passes are cut alike afterwards, which changes what their packs take.
+  /// Whether baselines take part. Not where less than the normal effort is asked for, of which they would take too large a part;
+  /// nor where both passes are cut alike afterwards, which changes what their packs take.
   [[nodiscard]] bool asks_baselines(solvers::search_budget effort) const {
     return effort.candidates >= solvers::search_budget::normal().candidates && !plan_.cuts_alike() && !plan_.stopped();
   }
@@ -220,7 +220,7 @@ namespace slimpack::divide {
 /// effort on of what the shipped baselines would do (divide/detail/baseline_contest.hpp), is the answer.
 /// It plans all replicas: where each rank is to plan its own, divide::estimated is for that.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
-/// Errors    why the first division had no plan, where none has
+/// Errors    why the first division had no plan, where none has, and for want of memory no baseline either
 /// Complexity up to 22 plans of every replica, most of them of the least effort
 struct searched {
   /// The plan of the division that it finds. UnitPlanner: detail::unit_planner
