@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,10 +37,13 @@ shape spread(int stages, int replicas = 1, int chunks = 1) {
   return {.stages = stages, .replicas = replicas, .chunks = chunks, .quantum = {64}, .vocabulary = vocabulary::spread};
 }
 
-/// The programs of one replica with the calls between.
-std::vector<program> with_calls(const workload& work, const std::vector<program>& layers) {
+/// The programs of one replica with the calls between, where they take less than a time.
+result<std::vector<std::vector<program>>> faster_than(seconds to_beat, const workload& work, const std::vector<program>& layers) {
   const std::uint32_t only = 0;
-  return schedules::spread_vocabulary(std::span(&only, 1), std::span(&work, 1), std::span(&layers, 1), {}).value().front();
+  return schedules::spread_vocabulary(std::span(&only, 1), std::span(&work, 1), std::span(&layers, 1), {}, to_beat);
+}
+std::vector<program> with_calls(const workload& work, const std::vector<program>& layers) {
+  return faster_than({std::numeric_limits<double>::infinity()}, work, layers).value().front();
 }
 
 std::vector<std::string> names(const program& code) {
@@ -124,19 +128,7 @@ testing::random_replica any_spread(testing::generator& random, int chunks) {
   testing::random_replica made;
   do made = testing::any_replica({.longest = {4096}, .chunks = chunks}, random);
   while (made.work.shape.stages < 2);
-  workload& work = made.work;
-  work.shape.vocabulary = vocabulary::spread;
-  const auto stages = static_cast<std::size_t>(work.shape.stages), parts = static_cast<std::size_t>(work.shape.parts());
-  const std::int64_t most = random.between(0, 4);
-  const auto some = [&] { return seconds{static_cast<double>(random.between(0, most))}; };
-  for (const auto& [name, column] : vocabulary_columns) {
-    const pass of = column == &vocabulary_timing::embed_gradients || column == &vocabulary_timing::gradients ? pass::backward : pass::forward;
-    (work.vocabulary.*column).resize(work.of(of).size() * stages);
-    for (seconds& s : work.vocabulary.*column) s = some();
-  }
-  for (std::size_t i = 0; i < work.backward.size(); ++i) work.backward.message[i * parts] = some();
-  for (memory_rates& r : work.rates)
-    r.logit_token = static_cast<double>(random.between(0, 5)), r.turned_token = static_cast<double>(random.between(0, 5));
+  testing::spread_vocabulary(made, random);
   return made;
 }
 
@@ -189,6 +181,10 @@ void hold(std::uint64_t seed, int chunks) {
       if (late == 0 || late == 8) best = std::min(best, fill.makespan());  // what is tried without a memory limit
     }
     ASSERT_EQ(makespan, best) << "seed " << seed;
+    ASSERT_EQ(faster_than(makespan * (1 + 1e-9), work, layers).value().front(), programs) << "seed " << seed;
+    const auto none = faster_than(makespan * (1 - 1e-9), work, layers);
+    ASSERT_FALSE(none) << "seed " << seed;
+    ASSERT_EQ(none.error().code, errc::over_budget) << none.error().detail << ", seed " << seed;
   }
 }
 

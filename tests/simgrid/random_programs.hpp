@@ -5,14 +5,15 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/testing/generator.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace slimpack::tests {
 
-/// Programs that no schedule would write: again and again, any instruction of any stage whose input is there. That one
-/// order of all instructions exists means that no stage waits for ever.
+/// Programs that no schedule would write: again and again, any instruction of any stage whose input is there, with the calls of a
+/// vocabulary that is spread over the stages. That one order of all instructions exists means that no stage waits for ever.
 [[nodiscard]] inline std::vector<program> random_programs(const workload& work, testing::generator& random) {
   const auto stages = static_cast<std::size_t>(work.shape.stages);
   const auto parts = static_cast<std::size_t>(work.shape.parts());
@@ -22,12 +23,32 @@ namespace slimpack::tests {
     std::size_t weights{};  // the pack whose weight gradients are next
   };
   std::vector<progress> done(parts, {0, 0, work.weight.next(0)});
+  const bool spread = work.shape.vocabulary == vocabulary::spread;
+  struct calls {
+    std::size_t embed{};
+    std::size_t output{};
+    std::size_t weights{};  // of the output layer
+    std::size_t gradients{};
+  };
+  std::vector<calls> ends(stages);
   std::vector<program> programs(stages);
   struct choice {
-    std::size_t part;
+    std::size_t part;  // of a call, the stage
     instruction what;
   };
   for (std::vector<choice> ready;; ready.clear()) {
+    for (std::size_t stage = 0; spread && stage < stages; ++stage) {
+      const calls& own = ends[stage];
+      const bool last = stage == stages - 1;
+      const auto add = [&](pass p, std::size_t pack, model_end end, bool weights_only = false) {
+        ready.push_back({stage, {p, {static_cast<std::uint32_t>(pack)}, 0, weights_only, end}});
+      };
+      const bool shares_known = std::all_of(ends.begin(), ends.end() - 1, [&](const calls& c) { return c.output > own.output; });
+      if (own.embed < work.forward.size() && (stage == 0 || ends[stage - 1].embed > own.embed)) add(pass::forward, own.embed, model_end::embedding);
+      if (done[parts - 1].forward > own.output && (!last || shares_known)) add(pass::forward, own.output, model_end::output);
+      if (own.output > own.weights && ends[stages - 1].output > own.weights) add(pass::forward, own.weights, model_end::output, true);
+      if ((last ? done[0].backward : ends[stage + 1].gradients) > own.gradients) add(pass::backward, own.gradients, model_end::embedding);
+    }
     for (std::size_t part = 0; part < parts; ++part) {
       const progress& own = done[part];
       const bool last = part == parts - 1;
@@ -35,16 +56,24 @@ namespace slimpack::tests {
         ready.push_back(
             {part, {p, {static_cast<std::uint32_t>(pack)}, static_cast<std::uint32_t>(part / stages), weights_only}});
       };
-      if (own.forward < work.forward.size() && (part == 0 || done[part - 1].forward > own.forward))
+      const std::size_t embedded = spread ? ends[stages - 1].embed : work.forward.size();
+      if (own.forward < work.forward.size() && (part == 0 ? embedded : done[part - 1].forward) > own.forward)
         add(pass::forward, own.forward, false);
       if (own.backward < work.backward.size() &&
-          (last ? own.forward > work.turn[own.backward] : done[part + 1].backward > own.backward))
+          (last ? (spread ? ends[stages - 1].output : own.forward) > work.turn[own.backward] : done[part + 1].backward > own.backward))
         add(pass::backward, own.backward, false);
       if (own.weights < own.backward && work.weight.splits(own.weights)) add(pass::backward, own.weights, true);
     }
     if (ready.empty()) return programs;
     const choice& next =
         ready[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(ready.size()) - 1))];
+    if (next.what.end != model_end::none) {
+      calls& own = ends[next.part];
+      ++(next.what.end == model_end::output ? next.what.weights_only ? own.weights : own.output
+                                            : next.what.pass == pass::forward ? own.embed : own.gradients);
+      programs[next.part].push_back(next.what);
+      continue;
+    }
     progress& own = done[next.part];
     if (next.what.weights_only)
       own.weights = work.weight.next(own.weights + 1);

@@ -2,6 +2,7 @@
 #define SLIMPACK_TESTS_SIMGRID_REPLAY_HPP
 
 #include <slimpack/core/plan.hpp>
+#include <slimpack/core/vocabulary.hpp>
 
 #include "experiment.hpp"
 
@@ -22,10 +23,11 @@ struct place {
   slimpack::pass pass{};
   bool weights_only{};
   std::size_t pack{};
-  std::size_t part{};
+  std::size_t part{};  ///< of a call of a spread vocabulary: the stage
+  model_end end{};     ///< whose call it is
 
   friend bool operator<(const place& a, const place& b) {
-    const auto all = [](const place& x) { return std::tie(x.replica, x.pass, x.weights_only, x.pack, x.part); };
+    const auto all = [](const place& x) { return std::tie(x.replica, x.end, x.pass, x.weights_only, x.pack, x.part); };
     return all(a) < all(b);
   }
 };
@@ -38,18 +40,27 @@ class as_planned {
   /// Adds what an instruction does on a host. Returns its first task and its last.
   std::pair<experiment::task, experiment::task> run(experiment& to, std::size_t host, const place& at) const {
     const replica_plan& r = plan_->replicas[at.replica];
-    const experiment::task all = to.compute(host, (at.weights_only ? r.weight.time : r.of(at.pass).time)[cell(at)]);
+    const vocabulary_timing& calls = r.vocabulary;
+    const std::vector<seconds>& times = at.end == model_end::embedding ? at.pass == pass::forward ? calls.embed : calls.embed_gradients
+                                        : at.end == model_end::output  ? at.weights_only ? calls.output_weights : calls.output
+                                        : at.weights_only              ? r.weight.time
+                                                                       : r.of(at.pass).time;
+    const experiment::task all = to.compute(host, times[cell(at)]);
     return {all, all};
   }
   /// Adds the message that a pack's output on a part goes on as.
   experiment::task carry(experiment& to, const place& from) const {
     return to.carry(plan_->replicas[from.replica].of(from.pass).message[cell(from)]);
   }
+  /// The same of a spread vocabulary, whose column has the time at a place.
+  experiment::task carry_rows(experiment& to, std::vector<seconds> vocabulary_timing::*column, const place& at) const {
+    return to.carry((plan_->replicas[at.replica].vocabulary.*column)[cell(at)]);
+  }
 
  protected:
   [[nodiscard]] const slimpack::plan& plan() const { return *plan_; }
   [[nodiscard]] std::size_t cell(const place& at) const {
-    return at.pack * static_cast<std::size_t>(plan_->shape.parts()) + at.part;
+    return at.pack * static_cast<std::size_t>(at.end == model_end::none ? plan_->shape.parts() : plan_->shape.stages) + at.part;
   }
 
  private:
@@ -67,12 +78,13 @@ class replay {
   template <class How>
   replay(const plan& p, std::vector<std::uint32_t> replicas, const How& how)
       : replicas_(std::move(replicas)), stages_(static_cast<std::size_t>(p.shape.stages)),
-        parts_(static_cast<std::size_t>(p.shape.parts())), todo_(p.shape.stages * static_cast<int>(replicas_.size())) {
+        parts_(static_cast<std::size_t>(p.shape.parts())), is_spread_(p.shape.vocabulary == vocabulary::spread), todo_(p.shape.stages * static_cast<int>(replicas_.size())) {
     for (std::size_t r = 0; r < replicas_.size(); ++r) run_programs(r, p, how);
     join_rows(p.merges);
     for (std::size_t r = 0; r < replicas_.size(); ++r) {
       const replica_plan& of = p.replicas[replicas_[r]];
       carry_messages(replicas_[r], of.partition, how);
+      if (is_spread_) call_ends(replicas_[r], of, how);
       keep_sequences_in_order(replicas_[r], of.partition);
       for (std::size_t pack = 0; pack < of.partition.backward.size(); ++pack)
         for (std::size_t part = 0; part < parts_ && of.weight.splits(pack); ++part)
@@ -115,7 +127,7 @@ class replay {
     for (std::size_t stage = 0; stage < programs.size(); ++stage) {
       for (std::size_t at = 0; at < programs[stage].size(); ++at) {
         const auto place_of = [&](const instruction& i) {
-          return place{replicas_[r], i.pass, i.weights_only, i.pack.value, std::size_t{i.chunk} * stages_ + stage};
+          return place{replicas_[r], i.pass, i.weights_only, i.pack.value, std::size_t{i.chunk} * stages_ + stage, i.end};
         };
         const place here = place_of(programs[stage][at]);
         ran_[here] = how.run(todo_, r * stages_ + stage, here);
@@ -186,8 +198,47 @@ class replay {
     }
   }
 
+  /// The ends of a model whose vocabulary is spread over the stages. Rows are looked up from stage 0 to the last, from which they go
+  /// to part 0. Hidden rows of a pack go from the last part to all stages; what each has of the softmax goes to the last stage, whose
+  /// own share waits for all of it, and which tells the whole to all. Gradients of rows go from part 0 to the last stage and on, down
+  /// to stage 0. What goes from a stage to itself takes no message.
+  template <class How>
+  void call_ends(std::uint32_t replica, const replica_plan& of, const How& how) {
+    using v = vocabulary_timing;
+    const std::size_t last = stages_ - 1;
+    const auto send = [&](const place& from, std::vector<seconds> v::*column, const place& priced, const place& to) {
+      const experiment::task message = how.carry_rows(todo_, column, priced);
+      todo_.order(last_of(from), message);
+      todo_.order(message, first_of(to));
+    };
+    for (std::size_t pack = 0; pack < of.partition.forward.size(); ++pack) {
+      const auto at = [&](model_end end, bool weights, std::size_t stage) { return place{replica, pass::forward, weights, pack, stage, end}; };
+      const auto embed = [&](std::size_t stage) { return at(model_end::embedding, false, stage); };
+      const auto output = [&](std::size_t stage) { return at(model_end::output, false, stage); };
+      const auto weights = [&](std::size_t stage) { return at(model_end::output, true, stage); };
+      const place first = at(model_end::none, false, 0), turn = at(model_end::none, false, parts_ - 1);
+      for (std::size_t stage = 0; stage < stages_; ++stage) {
+        send(embed(stage), &v::embedded, embed(stage), stage < last ? embed(stage + 1) : first);
+        order(output(stage), weights(stage));
+        if (stage == last) continue;
+        send(turn, &v::hidden, output(stage), output(stage));
+        send(output(stage), &v::partial, output(stage), output(last));
+        send(output(last), &v::statistics, weights(stage), weights(stage));
+      }
+      order(turn, output(last));
+    }
+    for (std::size_t pack = 0; pack < of.partition.backward.size(); ++pack) {
+      const auto gradient = [&](std::size_t stage) { return place{replica, pass::backward, false, pack, stage, model_end::embedding}; };
+      const place from{replica, pass::backward, false, pack, 0};
+      const experiment::task message = how.carry(todo_, from);
+      todo_.order(last_of(from), message);
+      todo_.order(message, first_of(gradient(last)));
+      for (std::size_t stage = last; stage > 0; --stage) send(gradient(stage), &v::gradients, gradient(stage), gradient(stage - 1));
+    }
+  }
+
   /// Rules 1 to 3: on each part, a sequence runs forward front to back and backward back to front; on the last part its
-  /// backward begins when its forward is over.
+  /// backward begins when its forward is over, and with a spread vocabulary the last stage's share of its logits, too.
   void keep_sequences_in_order(std::uint32_t replica, const partition& packs) {
     const chains forward = packs_of_sequences(packs.forward), backward = packs_of_sequences(packs.backward);
     for (const auto& [sequence, front_to_back] : forward) {
@@ -199,6 +250,9 @@ class replay {
       }
       order({replica, pass::forward, false, front_to_back.back(), parts_ - 1},
             {replica, pass::backward, false, back_to_front.front(), parts_ - 1});
+      if (is_spread_)
+        order({replica, pass::forward, false, front_to_back.back(), stages_ - 1, model_end::output},
+              {replica, pass::backward, false, back_to_front.front(), parts_ - 1});
     }
   }
 
@@ -222,6 +276,7 @@ class replay {
   std::vector<std::uint32_t> replicas_;
   std::size_t stages_;
   std::size_t parts_;
+  bool is_spread_;
   experiment todo_;
   std::map<place, tasks> ran_;
   std::map<place, tasks> rows_;  // what starts and what ends the row of a place

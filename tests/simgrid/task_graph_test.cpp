@@ -33,7 +33,8 @@ class RandomGraphs : public ::testing::TestWithParam<std::uint64_t> {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphs, ::testing::Range<std::uint64_t>(1, 1001, block));
 
-/// A replica of up to 6 stages and 3 chunks, half of them with weight gradients apart, its programs in a random order.
+/// A replica of up to 6 stages and 3 chunks, half of them with weight gradients apart, a third of those with several stages with a
+/// spread vocabulary, its programs in a random order.
 struct random_step {
   testing::random_replica replica;
   std::vector<program> programs;
@@ -43,6 +44,7 @@ struct random_step {
     testing::generator random(seed);
     replica = testing::any_replica({.longest = {8192}, .chunks = 3}, random);
     if (random.once_in(2)) testing::split_weights(replica, random);
+    if (replica.work.shape.stages > 1 && random.once_in(3)) testing::spread_vocabulary(replica, random);
     programs = tests::random_programs(replica.work, random);
     graph.assign(replica.work, programs).value();
   }
@@ -66,6 +68,7 @@ struct random_step {
     one.forward = replica.work.forward;
     one.backward = replica.work.backward;
     one.weight = replica.work.weight;
+    one.vocabulary = replica.work.vocabulary;
     one.programs = programs;
     return {p, {0}, tests::as_planned(p)};
   }

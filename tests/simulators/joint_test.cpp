@@ -6,14 +6,20 @@
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
+#include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/plan_laws.hpp>
+#include <slimpack/testing/simulator_laws.hpp>
+
+#include "../laws/cases.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace slimpack::joint_test {
@@ -120,6 +126,51 @@ TEST(JointGraph, GrowsWithTheSharersOfARowAndNotWithTheirSquare) {
   EXPECT_EQ(graph.edges(), (2 + 4 + 4) * sharers);
   std::vector<seconds> start;
   EXPECT_EQ(graph.sweep(start), seconds{1 + 10 + 1 + 2 + 10 + 2});
+}
+
+// Sets and edges at random: where they form a cycle, both say so.
+TEST(JointGraph, TellsItsMakespanBeforeItIsMade) {
+  using node = simulators::task_graph::node;
+  testing::generator random(36101);
+  std::size_t cyclic = 0, tied = 0;
+  const int cases = tests::cases(300);
+  for (int k = 0; k < cases; ++k) {
+    std::vector<simulators::task_graph> alone;
+    std::vector<node> nodes;  // of all
+    for (std::int64_t n = random.between(1, 4); n > 0; --n) {
+      alone.push_back(testing::detail::random_alone({.longest = {4096}, .chunks = 2}, random));
+      for (std::size_t i = 0; i < alone.back().size(); ++i) nodes.push_back(static_cast<node>(nodes.size()));
+    }
+    std::vector<std::pair<node, node>> between;
+    const auto any = [&] { return nodes[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(nodes.size()) - 1))]; };
+    for (std::int64_t n = random.between(0, 3); n > 0; --n) {
+      const node one = any(), other = any();
+      if (one != other) between.push_back(std::minmax(one, other));
+    }
+    std::vector<std::vector<node>> together;
+    for (std::int64_t n = random.between(0, 3); n > 0 && nodes.size() > 8; --n) {
+      std::vector<node>& set = together.emplace_back();
+      for (std::int64_t m = random.between(1, 3); m > 0; --m) {
+        const node one = any();
+        std::erase(nodes, one);  // sets have no common node
+        set.push_back(one);
+      }
+    }
+    simulators::task_graph joined;
+    const result<void> made = joined.join(alone, together, between);
+    const result<seconds> found = simulators::task_graph::joint_makespan(alone, together, between);
+    ASSERT_EQ(made.has_value(), found.has_value()) << "case " << k;
+    if (!made) {
+      EXPECT_EQ(found.error().code, made.error().code);
+      ++cyclic;
+      continue;
+    }
+    std::vector<seconds> start;
+    ASSERT_EQ(found.value(), joined.sweep(start)) << "case " << k;
+    tied += !together.empty();
+  }
+  EXPECT_GT(cyclic, 0u);
+  EXPECT_GT(tied, static_cast<std::size_t>(cases) / 8);
 }
 
 // F0 5, the row 14, B0 10, the row 18 and replica 1's B1 6: 53 seconds, and no gate among them.

@@ -31,7 +31,7 @@ inline detail::greedy::part_order schedule(const detail::greedy::part_pipeline& 
   for (const bool is_up : {false, true}) {
     const std::size_t packs = (is_up ? p.up : p.down).packs;
     arrival[is_up].assign(parts * packs, never);
-    for (std::size_t i = 0; i < packs; ++i) arrival[is_up][(is_up ? parts - 1 : 0) * packs + i] = 0;
+    for (std::size_t i = 0; i < packs; ++i) arrival[is_up][i * parts + (is_up ? parts - 1 : 0)] = 0;
     next[is_up].assign(parts, 0);
   }
   detail::greedy::part_order out;
@@ -47,7 +47,7 @@ inline detail::greedy::part_order schedule(const detail::greedy::part_pipeline& 
         const std::uint32_t pack = next[is_up][part];
         const std::size_t packs = (is_up ? p.up : p.down).packs;
         if (pack == packs || (is_up && part + 1 == parts && next[false][part] < p.need[pack])) continue;
-        const double start = std::max(free[r], arrival[is_up][part * packs + pack]);
+        const double start = std::max(free[r], arrival[is_up][pack * parts + part]);
         if (start == never) continue;
         const detail::greedy::part_step step{is_up, static_cast<std::uint32_t>(chunk), pack};
         const std::size_t its = image == nullptr ? 0 : rank(p, *image, r, step);
@@ -55,11 +55,11 @@ inline detail::greedy::part_order schedule(const detail::greedy::part_pipeline& 
       }
     if (!found) break;
     const detail::greedy::part_flow& flow = found->is_up ? p.up : p.down;
-    const std::size_t part = found->chunk * p.stages + stage, cell = part * flow.packs + found->pack;
+    const std::size_t part = found->chunk * p.stages + stage, cell = found->pack * parts + part;
     free[stage] = soonest + flow.time[cell];
     ++next[found->is_up][part];
-    if (found->is_up && part > 0) arrival[true][cell - flow.packs] = free[stage] + flow.message[cell];
-    if (!found->is_up && part + 1 < parts) arrival[false][cell + flow.packs] = free[stage] + flow.message[cell];
+    if (found->is_up && part > 0) arrival[true][cell - 1] = free[stage] + flow.message[cell];
+    if (!found->is_up && part + 1 < parts) arrival[false][cell + 1] = free[stage] + flow.message[cell];
     out.stage[stage].push_back(*found);
   }
   out.makespan = *std::max_element(free.begin(), free.end());

@@ -16,7 +16,7 @@ namespace slimpack {
 enum class errc {
   invalid_input,    ///< an argument outside its documented range
   out_of_memory,    ///< no plan of this kind fits the memory limit
-  over_budget,      ///< what fits the memory limit is more than the search may simulate
+  over_budget,      ///< what fits the memory limit is more than the search may simulate, or slower than what it had to beat
   cyclic_schedule,  ///< the programs wait for each other: they would deadlock
   unreadable,       ///< a file cannot be read, or holds something else
   unwritable,       ///< a file cannot be written

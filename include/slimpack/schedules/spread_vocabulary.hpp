@@ -7,6 +7,7 @@
 #include <slimpack/pricing/workload.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -19,13 +20,16 @@ namespace slimpack::schedules {
 /// fits; where nothing does, what needs least. Where stages lend each other attention, calls run in lock step with it
 /// (detail/lock_step_calls.hpp).
 /// Shapes    works: one per replica of the group, priced for a shape that spreads the vocabulary; programs: one per stage each
+/// to_beat: programs that take no less need not be found
 /// Law       those of detail::vocabulary_fill
-/// Errors    those of task_graph::assign about the programs of layers; cyclic_schedule: they wait for each other
+/// Errors    those of task_graph::assign about the programs of layers; cyclic_schedule: they wait for each other; over_budget: they
+///           take no less than to_beat
 /// Complexity that of detail::vocabulary_fill
 [[nodiscard]] result<std::vector<std::vector<program>>> spread_vocabulary(std::span<const std::uint32_t> group,
                                                                           std::span<const workload> works,
                                                                           std::span<const std::vector<program>> programs,
-                                                                          std::span<const merge> merges);
+                                                                          std::span<const merge> merges,
+                                                                          seconds to_beat = seconds{std::numeric_limits<double>::infinity()});
 
 }  // namespace slimpack::schedules
 

@@ -172,7 +172,9 @@ struct milp {
       const result<simulators::priced_group> run =
           simulators::price_group(group, found.best, cost, batch.shape, rates.value(), weight_gradients_of<Schedule>);
       if (!run) return run.error();
-      seconds now = run.value().end();
+      const result<seconds> end = run.value().graphs.makespan();
+      if (!end) return end.error();
+      seconds now = end.value();
       found.start = std::max(found.start, now);
       replica_solution& replica = found.best.replicas[group.front()];
       std::vector<sequence> own;

@@ -4,6 +4,7 @@
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/core/partition.hpp>
 #include <slimpack/core/sequence.hpp>
+#include <slimpack/core/vocabulary.hpp>
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
@@ -137,6 +138,24 @@ inline void offer_weights(random_replica& made, generator& random) {
 /// Makes weight gradients that run apart need something beside activations, on some stages.
 inline void keep_for_weights(random_replica& made, generator& random) {
   for (memory_rates& r : made.work.rates) r.weight_token = static_cast<double>(random.between(0, 3));
+}
+
+/// Spreads the vocabulary of a replica over its stages: calls and messages of its ends take small whole numbers of seconds, or none.
+/// Requires  2 stages or more
+inline void spread_vocabulary(random_replica& made, generator& random) {
+  workload& work = made.work;
+  work.shape.vocabulary = vocabulary::spread;
+  const auto stages = static_cast<std::size_t>(work.shape.stages), parts = static_cast<std::size_t>(work.shape.parts());
+  const std::int64_t most = random.between(0, 4);
+  const auto some = [&] { return seconds{static_cast<double>(random.between(0, most))}; };
+  for (const auto& [name, column] : vocabulary_columns) {
+    const pass of = column == &vocabulary_timing::embed_gradients || column == &vocabulary_timing::gradients ? pass::backward : pass::forward;
+    (work.vocabulary.*column).resize(work.of(of).size() * stages);
+    for (seconds& s : work.vocabulary.*column) s = some();
+  }
+  for (std::size_t i = 0; i < work.backward.size(); ++i) work.backward.message[i * parts] = some();  // to the last stage's part of it
+  for (memory_rates& r : work.rates)
+    r.logit_token = static_cast<double>(random.between(0, 5)), r.turned_token = static_cast<double>(random.between(0, 5));
 }
 
 /// Makes the pieces of a replica keep the scores of dense attention.

@@ -3,6 +3,7 @@
 
 #include <slimpack/concepts/planning.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/spread_vocabulary.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/options.hpp>
@@ -12,17 +13,25 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace slimpack::testing {
 
 namespace detail {
 
-/// The task graph of a random replica under 1F1B.
+/// The task graph of a random replica under 1F1B, of a third of those with several stages with its vocabulary spread over them.
 [[nodiscard]] inline simulators::task_graph random_alone(const options& o, generator& random) {
-  const workload work = any_replica(o, random).work;
+  random_replica made = any_replica(o, random);
+  std::vector<std::vector<program>> programs{schedules::one_f_one_b{}.programs(made.work).value()};
+  if (made.work.shape.stages > 1 && random.once_in(3)) {
+    spread_vocabulary(made, random);
+    const std::uint32_t only = 0;
+    programs = schedules::spread_vocabulary(std::span(&only, 1), std::span(&made.work, 1), programs, {}).value();
+  }
   simulators::task_graph graph;
-  graph.assign(work, schedules::one_f_one_b{}.programs(work).value()).value();
+  graph.assign(made.work, programs.front()).value();
   return graph;
 }
 

@@ -18,7 +18,7 @@
 namespace slimpack::detail::greedy {
 
 /// Packs that flow one way through all parts, from the first to the last or back, or the same with time reversed.
-/// Shapes    [part * packs + pack]
+/// Shapes    [pack * parts + part]: packs are run about in order, so that what is read next lies next
 struct part_flow {
   std::vector<double> time{};
   std::vector<double> message{};  // from a pack's end on a part to its arrival at the next
@@ -27,13 +27,13 @@ struct part_flow {
   /// With time reversed: packs in reverse order, messages the other way. `was_up`: it went to part 0.
   [[nodiscard]] part_flow reversed(std::size_t parts, bool was_up) const {
     part_flow m{std::vector<double>(time.size()), std::vector<double>(time.size(), 0), packs};
-    for (std::size_t part = 0; part < parts; ++part)
-      for (std::size_t i = 0; i < packs; ++i) {
-        const std::size_t cell = part * packs + i, image = part * packs + (packs - 1 - i);
+    for (std::size_t i = 0; i < packs; ++i)
+      for (std::size_t part = 0; part < parts; ++part) {
+        const std::size_t cell = i * parts + part, image = (packs - 1 - i) * parts + part;
         m.time[image] = time[cell];
         // The message that came here from part + 1 (up) or part - 1 (down) now leaves here for it.
-        if (was_up && part + 1 < parts) m.message[image] = message[cell + packs];
-        if (!was_up && part > 0) m.message[image] = message[cell - packs];
+        if (was_up && part + 1 < parts) m.message[image] = message[cell + 1];
+        if (!was_up && part > 0) m.message[image] = message[cell - 1];
       }
     return m;
   }
@@ -61,12 +61,10 @@ struct part_pipeline {
 
  private:
   static part_flow flow_of(const pass_timing& timing, std::size_t parts) {
-    part_flow f{std::vector<double>(timing.size() * parts), std::vector<double>(timing.size() * parts), timing.size()};
-    for (std::size_t i = 0; i < f.packs; ++i)
-      for (std::size_t part = 0; part < parts; ++part) {
-        f.time[part * f.packs + i] = timing.time[i * parts + part].value;
-        f.message[part * f.packs + i] = timing.message[i * parts + part].value;
-      }
+    part_flow f{{}, {}, timing.size()};
+    f.time.reserve(timing.size() * parts), f.message.reserve(timing.size() * parts);
+    for (const seconds s : timing.time) f.time.push_back(s.value);
+    for (const seconds s : timing.message) f.message.push_back(s.value);
     return f;
   }
 };
@@ -110,7 +108,7 @@ class part_rule {
       w.arrival.assign(parts * flow.packs, never);
       w.next.assign(parts, 0);
       const std::size_t first = is_up ? parts - 1 : 0;
-      std::fill_n(w.arrival.begin() + static_cast<std::ptrdiff_t>(first * flow.packs), flow.packs, 0.0);
+      for (std::size_t pack = 0; pack < flow.packs; ++pack) w.arrival[pack * parts + first] = 0;
       w.rank.clear();
     }
     if (image != nullptr) rank(p, *image);
@@ -144,7 +142,7 @@ class part_rule {
       for (std::size_t at = 0; at < image.stage[r].size(); ++at) {
         const part_step& s = image.stage[r][image.stage[r].size() - 1 - at];
         const std::size_t packs = (s.is_up ? p.down : p.up).packs;  // what goes up there goes down here
-        ways_[!s.is_up].rank[(s.chunk * p.stages + r) * packs + (packs - 1 - s.pack)] = static_cast<std::uint32_t>(at);
+        ways_[!s.is_up].rank[(packs - 1 - s.pack) * p.parts() + s.chunk * p.stages + r] = static_cast<std::uint32_t>(at);
       }
   }
 
@@ -155,14 +153,14 @@ class part_rule {
     const part_flow& flow = is_up ? p.up : p.down;
     way& w = ways_[is_up];
     const std::uint32_t pack = w.next[part]++;
-    const std::size_t cell = part * flow.packs + pack;
+    const std::size_t cell = pack * p.parts() + part;
     free_[r] = start_[r] + flow.time[cell];
     out.stage[r].push_back({is_up, static_cast<std::uint32_t>(chunk), pack});
     renew(p, r, chunk, is_up);
     if (!is_up && part + 1 == p.parts()) renew(p, r, chunk, true);
     if (part != (is_up ? 0 : p.parts() - 1)) {
       const std::size_t to = is_up ? part - 1 : part + 1, receiver = to % p.stages;
-      w.arrival[to * flow.packs + pack] = free_[r] + flow.message[cell];
+      w.arrival[pack * p.parts() + to] = free_[r] + flow.message[cell];
       if (w.next[to] == pack) {
         renew(p, receiver, to / p.stages, is_up);
         if (receiver != r) look(p, receiver);
@@ -181,7 +179,7 @@ class part_rule {
     const std::size_t choice = 2 * p.chunks * r + (is_up ? chunk : 2 * p.chunks - 1 - chunk);
     arrival_[choice] = never;
     if (pack == flow.packs || (is_up && part + 1 == p.parts() && ways_[0].next[part] < p.need[pack])) return;
-    const std::size_t cell = part * flow.packs + pack;
+    const std::size_t cell = pack * p.parts() + part;
     arrival_[choice] = w.arrival[cell];
     rank_[choice] = w.rank.empty() ? 0 : w.rank[cell];
   }

@@ -37,17 +37,19 @@ namespace slimpack::detail {
 /// Law       each call runs once on each stage, packs in order; what the calls are put between keeps its order; programs that
 ///           run to their end, do so with these calls
 /// Source    derived; waits filled by what nobody waits for are those of zero bubble (arXiv:2401.10241, section 3.1)
-/// Errors    cyclic_schedule: the programs wait for each other
-/// Complexity O(instructions * stages * replicas of the group)
+/// Errors    cyclic_schedule: the programs wait for each other; over_budget: they take no less than `to_beat`, which a stage
+///           tells as soon as what it has left does not end before
+/// Complexity O(instructions * stages + rows * sharers)
 class vocabulary_fill {
  public:
   /// works: one per replica of the group, priced for a shape that spreads the vocabulary; programs: of layers alone
-  /// late: packs of which a stage may owe U, and as many of which G
+  /// late: packs of which a stage may owe U, and as many of which G; to_beat: what takes no less is left
   /// Requires  that all outlive it
   vocabulary_fill(std::span<const std::uint32_t> group, std::span<const workload> works,
-                  std::span<const std::vector<program>> programs, std::span<const merge> merges, std::uint32_t late)
+                  std::span<const std::vector<program>> programs, std::span<const merge> merges, std::uint32_t late,
+                  seconds to_beat = {never})
       : group_(group), works_(works), programs_(programs), on_(works.front().shape), stages_(static_cast<std::size_t>(on_.stages)),
-        late_(late), packs_(group.size(), [&](std::size_t g, pass p) { return works[g].of(p).size(); }) {
+        late_(late), to_beat_(to_beat.value), packs_(group.size(), [&](std::size_t g, pass p) { return works[g].of(p).size(); }) {
     if (group.size() == 1) return;
     tied_ = tie_rows(packs_, group, merges);
     if (tied_) apart_ = rows_apart(packs_, group, merges);
@@ -60,12 +62,18 @@ class vocabulary_fill {
     std::size_t left = 0;
     for (std::size_t g = 0; g < works_.size(); ++g)
       for (const program& code : programs_[g]) left += code.size() + 3 * works_[g].forward.size() + works_[g].backward.size();
+    for (std::size_t s = 0; s < states_.size(); ++s) {
+      renew_next(s);
+      for (const flow f : ends) renew(s, f);
+    }
     for (std::size_t s = 0; s < states_.size(); ++s) look(s);
     for (; left > 0; --left) {
       const std::size_t first = first_least(start_);
       if (start_[first] == never) return stuck();
       left -= run(first) - 1;
+      if (least_ >= to_beat_) break;
     }
+    if (least_ >= to_beat_) return error{errc::over_budget, "a stage takes no less than what the step has to beat"};
     std::vector<std::vector<program>> made(works_.size());
     for (std::size_t s = 0; s < states_.size(); ++s) made[s / stages_].push_back(std::move(states_[s].code));
     return made;
@@ -85,62 +93,105 @@ class vocabulary_fill {
     std::array<std::uint32_t, flows> ran{};  // packs, of the ends
     std::uint32_t forwards{};                // packs, of its last chunk
     double free{};
+    double left{};       // time of all that it has not run, where there is something to beat
     instruction next{};  // what it runs next, if start_ is known
+    // When what it needs is there, as far as is known:
+    double layers{never};                 // of what comes next in its program of layers
+    std::array<double, flows> call{};     // of the next call of each end
+    std::array<double, flows> late{};     // of U and G, of the call `late` packs on: once that could run, the next is urgent
+    std::optional<std::uint32_t> row{};   // that comes next in its program, by the pack that stands for it
   };
 
   void begin() {
     states_.resize(works_.size() * stages_);
     start_.assign(states_.size(), never);
+    looked_.assign(states_.size(), 0), embedded_.assign(works_.size(), 0);
     for (const workload& work : works_) number_.emplace_back(work), arrival_.emplace_back(number_.back().size(), never);
+    if (to_beat_ < never)
+      for (std::size_t s = 0; s < states_.size(); ++s) states_[s].left = work_of(s), may_end(states_[s]);
     if (!apart_.empty()) ended_.assign(packs_.size() * static_cast<std::size_t>(on_.parts()), never);
   }
 
-  /// When an instruction can begin on its stage, as far as is known.
-  [[nodiscard]] double ready(std::size_t s, const instruction& i) {
+  /// Time of all that a stage runs.
+  [[nodiscard]] double work_of(std::size_t s) const {
+    double sum = 0;
+    for (const instruction& i : layers_of(s)) sum += time_of(s / stages_, i, s % stages_);
+    for (const flow f : ends) {
+      const std::vector<seconds>& calls = calls_of(works_[s / stages_].vocabulary, f);
+      for (std::size_t i = s % stages_; i < calls.size(); i += stages_) sum += calls[i].value;
+    }
+    return sum;
+  }
+
+  /// What the step takes at least, now that a stage is known to be free at a time. Sums of the same times in another order may
+  /// differ a little.
+  void may_end(const state& one) { least_ = std::max(least_, (one.free + one.left) * (1 - 1e-12)); }
+
+  /// When all that an instruction needs is there, as far as is known.
+  [[nodiscard]] double inputs_of(std::size_t s, const instruction& i) const {
+    if (i.is_weights()) return 0;
     const std::size_t g = s / stages_;
-    const auto stage = static_cast<std::uint32_t>(s % stages_);
-    double at = states_[s].free;
-    if (i.is_weights()) return at;
-    const flow_place place = place_of(i, stage, on_);
+    const flow_place place = place_of(i, static_cast<std::uint32_t>(s % stages_), on_);
     if (const std::optional<flow_place> own = waits_on_stage(place, on_)) {
       const std::uint32_t pack = place.flow == flow::backward ? works_[g].turn[i.pack.value] : i.pack.value;
       const state& now = states_[s];  // of the packs that it has run there
       if ((own->flow == flow::forward ? now.forwards : now.ran[static_cast<std::size_t>(own->flow)]) <= pack) return never;
     }
+    double at = 0;
     each_before(place, on_, [&](flow_place from) { at = std::max(at, arrival_[g][number_[g](from, place, i.pack)]); });
     return at;
   }
 
-  /// The row that a stage has next in its program, by the pack that stands for it.
-  [[nodiscard]] std::optional<std::uint32_t> next_row(std::size_t s) {
-    const program& code = programs_[s / stages_][s % stages_];
-    if (works_.size() == 1 || states_[s].at == code.size() || !code[states_[s].at].is_pass()) return std::nullopt;
-    return packs_.stand_in(s / stages_, code[states_[s].at].pass, code[states_[s].at].pack);
+  /// What comes next in a stage's program is another, or its inputs may be there now.
+  void renew_next(std::size_t s) {
+    state& own = states_[s];
+    const program& code = layers_of(s);
+    const bool is_over = own.at == code.size();
+    own.layers = is_over ? never : inputs_of(s, code[own.at]);
+    own.row = is_over || works_.size() == 1 || !code[own.at].is_pass()
+                  ? std::nullopt
+                  : packs_.stand_in(s / stages_, code[own.at].pass, code[own.at].pack);
   }
+
+  /// The same of an end's next call.
+  void renew(std::size_t s, flow f) {
+    state& own = states_[s];
+    const std::size_t end = static_cast<std::size_t>(f);
+    const auto inputs = [&](std::uint32_t pack) {
+      return pack < works_[s / stages_].of(pass_of(f)).size() ? inputs_of(s, call_of(s, f, pack)) : never;
+    };
+    own.call[end] = inputs(own.ran[end]);
+    if (!is_awaited(f)) own.late[end] = inputs(own.ran[end] + late_);
+  }
+
+  [[nodiscard]] const program& layers_of(std::size_t s) const { return programs_[s / stages_][s % stages_]; }
+  [[nodiscard]] instruction call_of(std::size_t s, flow f, std::uint32_t pack) const {
+    return instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_);
+  }
+  /// Whether passes wait for it: for V and E.
+  [[nodiscard]] static constexpr bool is_awaited(flow f) { return f == flow::output || f == flow::embedding; }
 
   /// When what a stage has next in its program can begin. Sharers that have come to a row ask alike: it is found once for all.
   [[nodiscard]] double next_ready(std::size_t s) {
-    const program& code = programs_[s / stages_][s % stages_];
-    if (states_[s].at == code.size()) return never;
-    const std::optional<std::uint32_t> row = next_row(s);
-    if (!row) return ready(s, code[states_[s].at]);
-    const std::array<std::size_t, 3> asked{*row, s % stages_, code[states_[s].at].chunk};
+    const state& own = states_[s];
+    if (own.layers == never) return never;
+    if (!own.row) return std::max(own.free, own.layers);
+    const std::array<std::size_t, 3> asked{*own.row, s % stages_, layers_of(s)[own.at].chunk};
     const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const auto& r) { return r.first == asked; });
-    return known != rows_.end() ? known->second : rows_.emplace_back(asked, ready_together(s, *row)).second;
+    return known != rows_.end() ? known->second : rows_.emplace_back(asked, ready_together(s, *own.row)).second;
   }
 
   /// The same of a row, whose sharers wait for each other: never, if one of them has not come to it.
-  [[nodiscard]] double ready_together(std::size_t s, std::uint32_t row, std::vector<std::size_t>* with = nullptr) {
-    const instruction& i = programs_[s / stages_][s % stages_][states_[s].at];
+  [[nodiscard]] double ready_together(std::size_t s, std::uint32_t row) {
+    const instruction& i = layers_of(s)[states_[s].at];
     double at = 0;
-    for (std::size_t other = 0; other < works_.size(); ++other) {
+    for (const std::uint32_t other : sharers(row)) {
       const std::size_t o = other * stages_ + s % stages_;
-      if (!sharers(row)[other]) continue;
-      if (next_row(o) != row) return never;
-      const instruction& its = programs_[other][s % stages_][states_[o].at];
-      if (its.pass != i.pass || its.chunk != i.chunk) return never;
-      at = std::max({at, ready(o, its), row_before(other, its, s % stages_)});
-      if (with) with->push_back(o);
+      const state& its = states_[o];
+      if (its.row != row) return never;
+      const instruction& next = layers_of(o)[its.at];
+      if (next.pass != i.pass || next.chunk != i.chunk) return never;
+      at = std::max({at, its.free, its.layers, row_before(other, next, s % stages_)});
     }
     return at;
   }
@@ -157,17 +208,16 @@ class vocabulary_fill {
     return pack * static_cast<std::size_t>(on_.parts()) + i.chunk * stages_ + stage;
   }
 
-  /// Which replicas of the group run packs of a row.
-  [[nodiscard]] const std::vector<bool>& sharers(std::uint32_t row) {
+  /// The replicas of the group that run packs of a row.
+  [[nodiscard]] std::span<const std::uint32_t> sharers(std::uint32_t row) {
     if (sharers_.empty()) {
       sharers_.resize(packs_.size());
       for (std::size_t g = 0; g < works_.size(); ++g)
         for (const pass p : both_passes)
           for (std::uint32_t pack = 0; pack < works_[g].of(p).size(); ++pack)
             if (const std::optional<std::uint32_t> of = packs_.stand_in(g, p, {pack})) {
-              std::vector<bool>& who = sharers_[*of];
-              who.resize(works_.size());
-              who[g] = true;
+              std::vector<std::uint32_t>& who = sharers_[*of];
+              if (who.empty() || who.back() != g) who.push_back(static_cast<std::uint32_t>(g));
             }
     }
     return sharers_[row];
@@ -179,18 +229,17 @@ class vocabulary_fill {
     const std::size_t g = s / stages_;
     const double next = next_ready(s);
     double start = next;
-    if (next < never) own.next = programs_[g][s % stages_][own.at];
+    if (next < never) own.next = layers_of(s)[own.at];
     for (const flow f : ends) {
-      const std::uint32_t pack = own.ran[static_cast<std::size_t>(f)];
-      if (pack >= works_[g].of(pass_of(f)).size()) continue;
-      if (f == flow::embedding && pack >= embedded(g) + stages_ + 2) continue;
+      const std::size_t end = static_cast<std::size_t>(f);
+      if (own.call[end] == never) continue;
+      if (f == flow::embedding && own.ran[end] >= embedded_[g] + stages_ + 2) continue;
       const bool at_once = start == own.free;  // nothing can run before what was found
       if (at_once && !is_first(f, own.next, false)) continue;
-      const bool is_urgent = f == flow::output || f == flow::embedding || is_late(s, f);
+      const bool is_urgent = is_awaited(f) || own.late[end] <= own.free;  // packs come in order, so one tells whether more are owed
       if (at_once && !is_urgent) continue;  // it would have to be sooner
-      const instruction call = instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_);
-      const double at = ready(s, call);
-      if (at == never) continue;
+      const instruction call = call_of(s, f, own.ran[end]);
+      const double at = std::max(own.free, own.call[end]);
       // What nobody waits for may run on for half its time into what comes next.
       const bool takes = is_urgent ? at <= start : at < start && (next == never || at + time_of(g, call, s % stages_) / 2 <= next);
       if (takes && (at < start || is_first(f, own.next, start == never))) start = at, own.next = call;
@@ -204,40 +253,32 @@ class vocabulary_fill {
     return f == flow::output && !(other.end == model_end::output && !other.weights_only);
   }
 
-  /// Forward packs that stage 0 has run on part 0.
-  [[nodiscard]] std::uint32_t embedded(std::size_t g) const { return forwards_.empty() ? 0 : forwards_[g]; }
-
-  /// Whether the calls of more packs could run than may be late. Packs come in order, so the last of them tells.
-  [[nodiscard]] bool is_late(std::size_t s, flow f) {
-    const std::uint32_t pack = states_[s].ran[static_cast<std::size_t>(f)] + late_;
-    return pack < works_[s / stages_].of(pass_of(f)).size() &&
-           ready(s, instruction_at({f, static_cast<std::uint32_t>(s % stages_)}, {pack}, on_)) <= states_[s].free;
-  }
-
   [[nodiscard]] double time_of(std::size_t g, const instruction& i, std::size_t stage) const {
     return slimpack::time_of(works_[g], i, stage, on_).value;
   }
 
   /// Runs what a stage, or all stages of a row, are about to. Returns how many ran.
   std::size_t run(std::size_t s) {
-    std::vector<std::size_t> with;
     const instruction next = states_[s].next;
     const double start = start_[s];
-    if (const std::optional<std::uint32_t> row = next.is_pass() ? next_row(s) : std::nullopt) static_cast<void>(ready_together(s, *row, &with));
-    if (with.empty()) with.push_back(s);
-    const auto its = [&](std::size_t o) { return with.size() == 1 ? next : programs_[o / stages_][o % stages_][states_[o].at]; };
+    const std::size_t stage = s % stages_;
+    with_.clear();
+    if (next.is_pass() && states_[s].row)
+      for (const std::uint32_t g : sharers(*states_[s].row)) with_.push_back(g * stages_ + stage);
+    else
+      with_.push_back(s);
+    const auto its = [&](std::size_t o) { return with_.size() == 1 ? next : layers_of(o)[states_[o].at]; };
     double longest = 0;
-    for (const std::size_t o : with) longest = std::max(longest, time_of(o / stages_, its(o), o % stages_));
-    for (const std::size_t o : with) end(o, its(o), start + longest);
-    look_again(s, next, with);
-    return with.size();
+    for (const std::size_t o : with_) longest = std::max(longest, time_of(o / stages_, its(o), stage));
+    for (const std::size_t o : with_) end(o, its(o), start + longest);
+    look_again(stage, next);
+    return with_.size();
   }
 
   /// What was waited for may be there now, and the stage is free later. So the stage looks again, and the one that it sends to. After
   /// F on part 0 (more packs may be embedded), F on the last part and V on the last stage (both send to all) every stage of the
-  /// replica does. Of other replicas those stages look again that are at a row with one of these replicas.
-  void look_again(std::size_t s, const instruction& ran, std::span<const std::size_t> with) {
-    const std::size_t stage = s % stages_;
+  /// replica does. Of other replicas those stages look again that are at a row with one of these, or at one that follows apart.
+  void look_again(std::size_t stage, const instruction& ran) {
     const flow_place place = place_of(ran, static_cast<std::uint32_t>(stage), on_);
     const bool is_down = place.flow == flow::forward || place.flow == flow::embedding;
     const bool is_up = place.flow == flow::backward || place.flow == flow::embedding_gradients;
@@ -246,38 +287,53 @@ class vocabulary_fill {
     rows_.clear();
     const bool to_all = place == flow_place{flow::forward, 0} || place == flow_place{flow::forward, static_cast<std::uint32_t>(on_.parts()) - 1} ||
                         place == flow_place{flow::output, static_cast<std::uint32_t>(stages_) - 1};
-    for (std::size_t g = 0; g < works_.size(); ++g) {
-      const std::size_t first = g * stages_;
-      const bool ran_there = std::any_of(with.begin(), with.end(), [&](std::size_t one) { return one - first < stages_; });
-      if (ran_there && to_all) {
-        for (std::size_t o = first; o < first + stages_; ++o) look(o);
-        continue;
+    ++round_;
+    for (const std::size_t s : with_) {
+      const std::size_t first = s - stage;
+      for (std::size_t o = first; to_all && o < first + stages_; ++o) look_once(o);
+      for (const std::size_t o : {s, first + receiver}) {
+        look_once(o);
+        if (states_[o].row)
+          for (const std::uint32_t g : sharers(*states_[o].row)) look_once(g * stages_ + o % stages_);
       }
-      if (ran_there || next_row(first + stage)) look(first + stage);
-      if (receiver != stage && (ran_there || next_row(first + receiver))) look(first + receiver);
     }
+    for (std::size_t s = stage; !apart_.empty() && s < states_.size(); s += stages_)
+      if (states_[s].row) look_once(s);
+  }
+  void look_once(std::size_t s) {
+    if (std::exchange(looked_[s], round_) != round_) look(s);
   }
 
   void end(std::size_t s, const instruction& i, double at) {
     state& own = states_[s];
     const std::size_t g = s / stages_, stage = s % stages_;
+    const flow_place place = place_of(i, static_cast<std::uint32_t>(stage), on_);
     own.code.push_back(i);
     own.free = at;
+    if (to_beat_ < never) own.left -= time_of(g, i, stage), may_end(own);
     makespan_ = std::max(makespan_, at);
     if (i.end == model_end::none)
       ++own.at;
     else
-      ++own.ran[static_cast<std::size_t>(flow_of(i))];
-    if (i.is_weights()) return;
-    if (i.is_pass() && !ended_.empty()) ended_[ended_at(packs_.number(g, i.pass, i.pack), i, stage)] = at;
-    const flow_place place = place_of(i, static_cast<std::uint32_t>(stage), on_);
-    if (place == flow_place{flow::forward, 0}) {
-      forwards_.resize(works_.size());
-      forwards_[g] = i.pack.value + 1;
-    }
+      ++own.ran[static_cast<std::size_t>(place.flow)];
+    if (place == flow_place{flow::forward, 0}) embedded_[g] = i.pack.value + 1;
     if (place.flow == flow::forward && i.chunk + 1 == static_cast<std::uint32_t>(on_.chunks)) own.forwards = i.pack.value + 1;
+    if (i.is_pass() && !ended_.empty()) ended_[ended_at(packs_.number(g, i.pass, i.pack), i, stage)] = at;
+    if (i.end == model_end::none)
+      renew_next(s);
+    else
+      renew(s, place.flow);
+    // What waits on its own stage (waits_on_stage): V for F, U and B for V.
+    if (place.flow == flow::forward) renew(s, flow::output);
+    if (place.flow == flow::output) renew(s, flow::output_weights), renew_next(s);
+    if (i.is_weights()) return;
     each_after(place, on_, [&](flow_place to) {
       arrival_[g][number_[g](place, to, i.pack)] = at + message_of(works_[g], place, to, i.pack, on_).value;
+      const std::size_t receiver = g * stages_ + stage_of(to, on_);
+      if (is_of_layers(to.flow))
+        renew_next(receiver);
+      else
+        renew(receiver, to.flow);
     });
   }
 
@@ -299,18 +355,23 @@ class vocabulary_fill {
   shape on_;
   std::size_t stages_;
   std::uint32_t late_;
+  double to_beat_;
   tied_packs packs_;
   result<void> tied_{success()};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> apart_;  // rows_apart
   std::vector<double> ended_;               // by pack and part, where rows are apart; never: it has not run
-  std::vector<std::vector<bool>> sharers_;  // by the pack that stands for a row
+  std::vector<std::vector<std::uint32_t>> sharers_;  // by the pack that stands for a row
   std::vector<std::pair<std::array<std::size_t, 3>, double>> rows_;  // next_ready by row, stage and chunk, as long as nothing runs
   std::vector<state> states_;   // [replica * stages + stage]
   std::vector<double> start_;   // of what it runs next, by state; never: nothing is known that it could
   std::vector<messages_under_way> number_;     // by replica
   std::vector<std::vector<double>> arrival_;   // by replica: of each message
-  std::vector<std::uint32_t> forwards_;        // by replica: that part 0 has run
+  std::vector<std::uint32_t> embedded_;        // by replica: forward packs that stage 0 has run on part 0
+  std::vector<std::size_t> with_;              // stages that run together
+  std::vector<std::uint32_t> looked_;          // by state: in which round it looked last
+  std::uint32_t round_{};
   double makespan_{};
+  double least_{};  // what the step takes, as far as is known
 };
 
 }  // namespace slimpack::detail

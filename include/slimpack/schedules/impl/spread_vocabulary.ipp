@@ -25,7 +25,7 @@ namespace slimpack::schedules {
 SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(std::span<const std::uint32_t> group,
                                                                           std::span<const workload> works,
                                                                           std::span<const std::vector<program>> programs,
-                                                                          std::span<const merge> merges) {
+                                                                          std::span<const merge> merges, seconds to_beat) {
   if (std::any_of(works.begin(), works.end(), [](const workload& w) { return !w.loans.empty(); })) {
     std::vector<std::vector<program>> in_lock_step;
     for (std::size_t g = 0; g < works.size(); ++g) {
@@ -41,16 +41,21 @@ SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(std::s
     if (result<void> sound = slimpack::detail::walk(layers, programs[g], [](const slimpack::detail::step_of_walk&) {}); !sound)
       return std::move(sound).error();
   }
+  const std::optional<memory_limit>& limit = works.front().shape.memory;
   std::vector<std::vector<program>> best;
   std::pair<double, seconds> least;  // over the limit, and makespan
   bool too_much = false;             // for the memory
   for (const std::uint32_t late : {8u, 0u, 3u, 1u}) {
     if (late != 8 && late != 0 && !too_much) continue;
-    slimpack::detail::vocabulary_fill fill(group, works, programs, merges, late);
+    const bool fits = !best.empty() && least.first == 0;
+    slimpack::detail::vocabulary_fill fill(group, works, programs, merges, late, fits ? std::min(to_beat, least.second) : to_beat);
     result<std::vector<std::vector<program>>> made = fill.programs();
+    if (!made && made.error().code == errc::over_budget) {
+      too_much = too_much || (limit && best.empty());  // it may be: it was left before that was known
+      continue;
+    }
     if (!made) return made;
     double over = 0;
-    const std::optional<memory_limit>& limit = works.front().shape.memory;
     for (std::size_t g = 0; limit && g < works.size(); ++g)
       for (const double peak : simulators::peak_memory(works[g], made.value()[g])) over = std::max(over, peak - limit->amount);
     too_much = too_much || over > 0;
@@ -58,6 +63,7 @@ SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(std::s
     if (!best.empty() && now >= least) continue;
     least = now, best = std::move(made).value();
   }
+  if (best.empty()) return error{errc::over_budget, "with the calls of its vocabulary a step takes no less than what it has to beat"};
   return best;
 }
 

@@ -25,38 +25,73 @@ namespace slimpack::simulators {
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> joint_groups(std::span<const merge> merges,
                                                                    std::size_t replicas);
 
-/// The task graph of the replicas of a group, whose tasks name their position in it. On each stage the packs of a row
-/// start together and end together; packs that hold slices of two rows tie both together. So do instructions of stages that lend each
-/// other attention.
+/// The task graphs of the replicas of a group, and what ties them. On each stage the packs of a row start together and end together;
+/// packs that hold slices of two rows tie both together. So do instructions of stages that lend each other attention.
+struct tied_graphs {
+  std::vector<task_graph> alone;                                      ///< by position in the group
+  std::vector<std::vector<task_graph::node>> together{};              ///< as task_graph::join takes them
+  std::vector<std::pair<task_graph::node, task_graph::node>> between{};
+  bool lent{};
+
+  /// One graph of all, whose tasks name their replica's position.
+  /// Errors    cyclic_schedule: replicas that run the rows of what they share in different orders, or stages lend attention in an
+  ///           order in which they wait for each other
+  [[nodiscard]] result<task_graph> joined() && {
+    if (is_one()) return std::move(alone.front());
+    task_graph all;
+    if (result<void> made = all.join(alone, together, between); !made) return told(std::move(made).error());
+    return all;
+  }
+
+  /// Its makespan, without making it.            Errors    the same
+  [[nodiscard]] result<seconds> makespan() const {
+    std::vector<seconds> start;
+    if (is_one()) return alone.front().sweep(start);
+    result<seconds> found = task_graph::joint_makespan(alone, together, between);
+    return found ? std::move(found) : told(std::move(found).error());
+  }
+
+ private:
+  [[nodiscard]] bool is_one() const noexcept { return alone.size() == 1 && !lent; }
+  [[nodiscard]] error told(error why) const {
+    if (!lent) return why;
+    return {why.code, "stages that lend wait for each other: order packs by one_f_one_b with a lead of 2, or choose lending none"};
+  }
+};
+
+/// Makes the task graphs of the replicas of a group, and ties them.
 /// work_of(replica), programs_of(replica): workload and programs of a replica of the plan
-/// Errors    those of task_graph::assign; invalid_input: a row that names no pack; cyclic_schedule: replicas that run the
-///           rows of what they share in different orders, or stages lend attention in an order in which they wait for each other
+/// Errors    those of task_graph::assign; invalid_input: a row that names no pack
 /// Complexity O(instructions + rows * sharers)
 template <class WorkOf, class ProgramsOf>
-[[nodiscard]] result<task_graph> joint_graph(std::span<const std::uint32_t> group, const WorkOf& work_of,
-                                             const ProgramsOf& programs_of, std::span<const merge> merges) {
-  std::vector<task_graph> alone(group.size());
+[[nodiscard]] result<tied_graphs> tie_graphs(std::span<const std::uint32_t> group, const WorkOf& work_of, const ProgramsOf& programs_of,
+                                             std::span<const merge> merges) {
+  tied_graphs tied{std::vector<task_graph>(group.size())};
   for (std::size_t g = 0; g < group.size(); ++g) {
-    result<void> built = alone[g].assign(work_of(group[g]), programs_of(group[g]));
+    result<void> built = tied.alone[g].assign(work_of(group[g]), programs_of(group[g]));
     if (!built)
       return group.size() == 1 ? std::move(built).error()
                                : error{built.error().code, "replica " + std::to_string(group[g]) + ": " + built.error().detail};
   }
-  const bool lent = std::any_of(group.begin(), group.end(), [&](std::uint32_t r) { return !work_of(r).loans.empty(); });
-  if (group.size() == 1 && !lent) return std::move(alone.front());
+  tied.lent = std::any_of(group.begin(), group.end(), [&](std::uint32_t r) { return !work_of(r).loans.empty(); });
+  if (group.size() == 1 && !tied.lent) return tied;
 
   detail::tied_packs packs(group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).of(p).size(); });
-  if (result<void> tied = detail::tie_rows(packs, group, merges); !tied) return std::move(tied).error();
-  std::vector<std::vector<task_graph::node>> together =
-      detail::tasks_together(alone, packs, work_of(group.front()).shape);
-  for (std::size_t g = 0, first = 0; g < group.size(); first += alone[g++].size())
-    detail::add_lending_tasks(alone[g], work_of(group[g]), static_cast<task_graph::node>(first), together);
-  task_graph joined;
-  const auto between = detail::edges_between_rows(alone, packs, group, merges, work_of(group.front()).shape);
-  if (result<void> made = joined.join(alone, together, between); !made)
-    return lent ? error{made.error().code, "stages that lend wait for each other: order packs by one_f_one_b with a lead of 2, or choose lending none"}
-                : std::move(made).error();
-  return joined;
+  if (result<void> rows = detail::tie_rows(packs, group, merges); !rows) return std::move(rows).error();
+  tied.together = detail::tasks_together(tied.alone, packs, work_of(group.front()).shape);
+  for (std::size_t g = 0, first = 0; g < group.size(); first += tied.alone[g++].size())
+    detail::add_lending_tasks(tied.alone[g], work_of(group[g]), static_cast<task_graph::node>(first), tied.together);
+  tied.between = detail::edges_between_rows(tied.alone, packs, group, merges, work_of(group.front()).shape);
+  return tied;
+}
+
+/// The task graph of the replicas of a group: tie_graphs, joined.
+template <class WorkOf, class ProgramsOf>
+[[nodiscard]] result<task_graph> joint_graph(std::span<const std::uint32_t> group, const WorkOf& work_of,
+                                             const ProgramsOf& programs_of, std::span<const merge> merges) {
+  result<tied_graphs> tied = tie_graphs(group, work_of, programs_of, merges);
+  if (!tied) return std::move(tied).error();
+  return std::move(tied).value().joined();
 }
 
 /// The end of the last task of each replica of a graph, `replicas` of them.

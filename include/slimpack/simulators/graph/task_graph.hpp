@@ -72,6 +72,12 @@ class task_graph {
   [[nodiscard]] std::span<const std::uint32_t> rows() const noexcept { return rows_; }
   [[nodiscard]] std::span<const node> targets() const noexcept { return targets_; }
 
+  /// The makespan of what join would make of them, without making it, to the same bit.
+  /// Requires  sets without a common node
+  /// Errors    those of join            Complexity  O(nodes + edges)
+  [[nodiscard]] static result<seconds> joint_makespan(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
+                                                      std::span<const std::pair<node, node>> between = {});
+
   /// Start of each task when every task starts as soon as its predecessors end.
   /// Shapes    start: one per node, resized            Complexity  O(nodes + edges)
   /// Returns   the makespan: the latest end

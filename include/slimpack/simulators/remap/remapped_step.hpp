@@ -53,14 +53,11 @@ struct remapped_step {
     }
     std::vector<merge> merges = p.merges;
     const auto makespan = [&]() -> result<seconds> {
-      const result<task_graph> graph = joint_graph(
+      const result<tied_graphs> graphs = tie_graphs(
           all, [&](std::uint32_t r) -> const workload& { return works[r]; },
           [&](std::uint32_t r) -> const std::vector<program>& { return p.replicas[r].programs; }, merges);
-      if (!graph) return graph.error();
-      std::vector<seconds> start;
-      graph.value().sweep(start);
-      const std::vector<seconds> ends = ends_of(graph.value(), start, all.size());
-      return *std::max_element(ends.begin(), ends.end());
+      if (!graphs) return graphs.error();
+      return graphs.value().makespan();
     };
     for (seconds* const to : {&made.planned, &made.together, &made.remapped}) {
       if (to == &made.together) merges.push_back(std::move(tied));

@@ -80,9 +80,10 @@ class plan_assembly {
   [[nodiscard]] solution of_layers(solution&& solved) const;
 
   /// Prices and runs the replicas of a group, which share sequences where they are several (simulators/graph/joint.hpp),
-  /// and hands them over to the plan.
+  /// and hands them over to the plan. Whether they take less than `to_beat`, if there is something to beat, their makespan tells
+  /// before.
   result<void> simulate(plan& p, std::span<const std::uint32_t> group, solution& solved, const std::vector<bool>& shared,
-                        const std::vector<memory_rates>& rates) const;
+                        const std::vector<memory_rates>& rates, seconds to_beat) const;
 
   /// A replica of the plan, all but its makespan, with its memory checked.
   [[nodiscard]] result<replica_plan> recorded(std::span<const tokens> lengths, replica_solution&& from, const std::vector<bool>& shared,

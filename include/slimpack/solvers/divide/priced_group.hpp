@@ -10,12 +10,12 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/spread_vocabulary.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
-#include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,22 +26,17 @@ namespace slimpack::simulators {
 struct priced_group {
   std::vector<workload> works;  ///< one per replica of the group
   std::vector<std::vector<program>> programs{};  ///< of each, with the calls of a spread vocabulary; empty: the solution's
-  task_graph graph{};           ///< of all of them (joint_graph)
-
-  /// When the last of them ends.
-  [[nodiscard]] seconds end() const {
-    std::vector<seconds> start;
-    return graph.sweep(start);
-  }
+  tied_graphs graphs{};         ///< of all of them
 };
 
-/// Prices the replicas of a solution that `group` names (joint_groups), and makes their task graph.
-/// Shapes    rates: one per stage, from rates_of            Errors    those of joint_graph
-/// Complexity O(slices * parts), and that of joint_graph
+/// Prices the replicas of a solution that `group` names (joint_groups), and makes their task graphs.
+/// Shapes    rates: one per stage, from rates_of; to_beat: what takes no less need not be priced
+/// Errors    those of tie_graphs and of spread_vocabulary
+/// Complexity O(slices * parts), and that of tie_graphs
 template <class Cost>
 [[nodiscard]] result<priced_group> price_group(std::span<const std::uint32_t> group, const solution& solved,
                                                const Cost& cost, const shape& on, const std::vector<memory_rates>& rates,
-                                               weight_gradients weights) {
+                                               weight_gradients weights, seconds to_beat = seconds{std::numeric_limits<double>::infinity()}) {
   priced_group priced;
   const auto packs_of = [&](std::uint32_t r) -> const partition& { return solved.replicas[r].partition; };
   const rows_of_merges rows(solved.merges, packs_of, group);
@@ -53,21 +48,21 @@ template <class Cost>
   if (on.vocabulary == vocabulary::spread) {
     std::vector<std::vector<program>> layers;
     for (const std::uint32_t r : group) layers.push_back(solved.replicas[r].programs);
-    result<std::vector<std::vector<program>>> made = schedules::spread_vocabulary(group, priced.works, layers, solved.merges);
+    result<std::vector<std::vector<program>>> made = schedules::spread_vocabulary(group, priced.works, layers, solved.merges, to_beat);
     if (!made) return std::move(made).error();
     priced.programs = std::move(made).value();
   }
   const auto position = [&](std::uint32_t r) {
     return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), r) - group.begin());
   };
-  result<task_graph> graph = joint_graph(
+  result<tied_graphs> graphs = tie_graphs(
       group, [&](std::uint32_t r) -> const workload& { return priced.works[position(r)]; },
       [&](std::uint32_t r) -> std::span<const program> {
         return priced.programs.empty() ? solved.replicas[r].programs : priced.programs[position(r)];
       },
       solved.merges);
-  if (!graph) return std::move(graph).error();
-  priced.graph = std::move(graph).value();
+  if (!graphs) return std::move(graphs).error();
+  priced.graphs = std::move(graphs).value();
   return priced;
 }
 

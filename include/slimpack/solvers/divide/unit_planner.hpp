@@ -189,7 +189,7 @@ class unit_planner {
     result<simulators::priced_group> run =
         simulators::price_group(replicas, found, cost_, batch_.shape, asked_.rates, schedule_.weights());
     if (!run) return std::move(run).error();
-    return run.value().end();
+    return run.value().graphs.makespan();
   }
 
   /// Hands the replicas of a unit over to the solution of all, and back.

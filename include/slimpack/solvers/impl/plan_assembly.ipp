@@ -196,10 +196,7 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<st
   std::vector<bool> shared(p.lengths.size());
   for (const merge& m : solved.merges) shared[m.sequence.value] = true;
   result<void> run = detail::for_each_index(groups.size(), threads_, [&](std::size_t g) -> result<void> {
-    if (result<void> one = simulate(p, groups[g], solved, shared, rates.value()); !one) return one;
-    const auto is_faster = [&](std::uint32_t r) { return p.replicas[r].makespan < to_beat; };
-    if (to_beat == never || std::all_of(groups[g].begin(), groups[g].end(), is_faster)) return success();
-    return error{errc::over_budget, "a replica takes no less than the plan to beat"};
+    return simulate(p, groups[g], solved, shared, rates.value(), to_beat);
   });
   if (!run) return run;
   p.merges = std::move(solved.merges);
@@ -207,16 +204,22 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, const std::vector<st
 }
 
 SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std::uint32_t> group, solution& solved, const std::vector<bool>& shared,
-                      const std::vector<memory_rates>& rates) const {
+                      const std::vector<memory_rates>& rates, seconds to_beat) const {
   result<simulators::priced_group> run =
-      simulators::price_group(group, solved, cost_, shape_, rates, weights_);
+      simulators::price_group(group, solved, cost_, shape_, rates, weights_, to_beat);
   if (!run) return std::move(run).error();
-  const simulators::task_graph& graph = run.value().graph;
-  const result<std::vector<seconds>> start = simulator_.starts(graph);
+  if (to_beat != never) {
+    const result<seconds> makespan = run.value().graphs.makespan();
+    if (!makespan) return makespan.error();
+    if (makespan.value() >= to_beat) return error{errc::over_budget, "a replica takes no less than the plan to beat"};
+  }
+  const result<simulators::task_graph> graph = std::move(run.value().graphs).joined();
+  if (!graph) return graph.error();
+  const result<std::vector<seconds>> start = simulator_.starts(graph.value());
   if (!start) return start.error();
-  const std::vector<seconds> ends = simulators::ends_of(graph, start.value(), group.size());
+  const std::vector<seconds> ends = simulators::ends_of(graph.value(), start.value(), group.size());
   std::vector<std::vector<gradient_span>> gradients;
-  if (p.reduction) gradients = simulators::gradients_of(graph, start.value(), group.size(), shape_);
+  if (p.reduction) gradients = simulators::gradients_of(graph.value(), start.value(), group.size(), shape_);
   for (std::size_t g = 0; g < group.size(); ++g) {
     if (!run.value().programs.empty()) solved.replicas[group[g]].programs = std::move(run.value().programs[g]);
     result<replica_plan> one =

@@ -49,12 +49,30 @@ class counted_graphs {
     const std::size_t g = graph_of(n);
     return graphs_[g].tasks()[n - first_[g]];
   }
+  /// Where each node of sets is entered: at itself, or at the gate of its set. Gates are counted behind all nodes.
+  [[nodiscard]] std::vector<std::uint32_t> entries(std::span<const std::vector<std::uint32_t>> sets) const {
+    std::vector<std::uint32_t> entry(size());
+    std::iota(entry.begin(), entry.end(), 0u);
+    for (std::size_t s = 0; s < sets.size(); ++s)
+      for (const std::uint32_t n : sets[s]) entry[n] = size() + static_cast<std::uint32_t>(s);
+    return entry;
+  }
+  /// What each task of a set takes: the longest of them.
+  [[nodiscard]] seconds longest_of(std::span<const std::uint32_t> set) const {
+    seconds most{};
+    for (const std::uint32_t n : set) most = std::max(most, (*this)[n].duration);
+    return most;
+  }
 
  private:
   std::span<const simulators::task_graph> graphs_;
   std::vector<std::uint32_t> first_{0};
   std::size_t edges_{};
 };
+
+inline error rows_in_different_orders() {
+  return {errc::cyclic_schedule, "replicas wait for each other: they do not run the rows of what they share in one order"};
+}
 
 }  // namespace slimpack::detail
 
@@ -98,15 +116,9 @@ SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone, s
   const std::size_t all = before.size() + together.size();
   std::size_t edges = before.edges() + between.size();
   // The gates come after the tasks: each task is entered by its gate where it has one.
-  std::vector<node> entry(before.size());
-  std::iota(entry.begin(), entry.end(), node{0});
+  const std::vector<node> entry = before.entries(together);
   std::vector<seconds> longest;  // of a gate's tasks
-  for (const std::vector<node>& set : together) {
-    const node gate = before.size() + static_cast<node>(longest.size());
-    seconds& most = longest.emplace_back();
-    for (const node n : set) most = std::max(most, before[n].duration), entry[n] = gate;
-    edges += set.size();
-  }
+  for (const std::vector<node>& set : together) longest.push_back(before.longest_of(set)), edges += set.size();
   std::vector<std::pair<node, node>> more(between.begin(), between.end());
   std::sort(more.begin(), more.end());
   auto next = more.begin();
@@ -127,8 +139,7 @@ SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone, s
   }
 
   const std::vector<node> order = detail::topological_order(rows, targets);
-  if (order.size() != all)
-    return error{errc::cyclic_schedule, "replicas wait for each other: they do not run the rows of what they share in one order"};
+  if (order.size() != all) return detail::rows_in_different_orders();
   std::vector<node> place(all);
   for (node n = 0; n < order.size(); ++n) place[order[n]] = n;
   tasks_.clear(), tasks_.reserve(all);
@@ -148,6 +159,54 @@ SLIMPACK_DECL result<void> task_graph::join(std::span<const task_graph> alone, s
     rows_.push_back(static_cast<std::uint32_t>(targets_.size()));
   }
   return success();
+}
+
+SLIMPACK_DECL result<seconds> task_graph::joint_makespan(std::span<const task_graph> alone, std::span<const std::vector<node>> together,
+                                                         std::span<const std::pair<node, node>> between) {
+  const detail::counted_graphs before(alone);
+  const std::vector<node> entry = before.entries(together);
+  std::vector<std::pair<node, node>> more(between.begin(), between.end());
+  std::sort(more.begin(), more.end());
+  // A set runs as one, when all that leads to one of it has ended.
+  const std::size_t all = before.size() + together.size();
+  std::vector<std::uint32_t> missing(all);  // by entry: edges whose task has not ended
+  for (std::size_t g = 0; g < alone.size(); ++g)
+    for (const node to : alone[g].targets()) ++missing[entry[before.first_of(g) + to]];
+  for (const auto& [from, to] : more) ++missing[entry[to]];
+  std::vector<seconds> start(all);
+  std::vector<node> ready;
+  seconds makespan{};
+  const auto arrive = [&](node to, seconds at) {
+    start[to] = std::max(start[to], at);
+    if (--missing[to] == 0) ready.push_back(to);
+  };
+  const auto end = [&](std::size_t g, node n, seconds at) {
+    const node first = before.first_of(g);
+    makespan = std::max(makespan, at);
+    for (const node to : alone[g].successors(n)) arrive(entry[first + to], at);
+    for (auto next = std::lower_bound(more.begin(), more.end(), std::pair{first + n, node{0}}); next != more.end() && next->first == first + n; ++next)
+      arrive(entry[next->second], at);
+  };
+  std::size_t left = 0;
+  for (node n = 0; n < all; ++n) {
+    if (n < before.size() && entry[n] != n) continue;  // runs with its set
+    ++left;
+    if (missing[n] == 0) ready.push_back(n);
+  }
+  for (; !ready.empty(); --left) {
+    const node n = ready.back();
+    ready.pop_back();
+    if (n < before.size()) {
+      const std::size_t g = before.graph_of(n);
+      end(g, n - before.first_of(g), start[n] + before[n].duration);
+    } else {
+      const std::vector<node>& set = together[n - before.size()];
+      const seconds at = start[n] + before.longest_of(set);
+      for (const node one : set) end(before.graph_of(one), one - before.first_of(before.graph_of(one)), at);
+    }
+  }
+  if (left > 0) return detail::rows_in_different_orders();
+  return makespan;
 }
 
 SLIMPACK_DECL seconds task_graph::sweep(std::vector<seconds>& start) const {
