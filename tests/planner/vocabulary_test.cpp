@@ -9,6 +9,7 @@
 #include <slimpack/testing/plan_laws.hpp>
 
 #include "../costs/models.hpp"
+#include "../laws/cases.hpp"
 #include "../solvers/batches.hpp"
 
 #include "../../examples/planners/models.hpp"
@@ -36,10 +37,12 @@ result<plan> planned(const shape& on, std::span<const tokens> lengths) {
 // The logits make the last of four stages a quarter heavier than each other, and the last of eight half as heavy again.
 TEST(PlannerVocabulary, SpreadIsFasterWhereTheLastStageIsHeaviest) {
   testing::generator random(7);
+  int batches = 0;
   for (const int stages : {4, 8}) {
     for (const int chunks : {1, 2}) {
       std::vector<tokens> lengths;
       for (int i = 0; i < 256; ++i) lengths.push_back(random.length({8192}));
+      if (!tests::is_tried(batches++)) continue;
       const auto on_h100s = [&](vocabulary where) {
         shape on = llama_shape(stages, chunks, where);
         on.memory = memory_limit{memory_unit::byte, 70 * 0x1p30};
@@ -59,11 +62,13 @@ TEST(PlannerVocabulary, SpreadIsFasterWhereTheLastStageIsHeaviest) {
 
 TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
   testing::generator random(8);
-  int limited = 0;
+  int tried = 0, limited = 0;
   for (int round = 0; round < 6; ++round) {
     shape on = llama_shape(4, 1 + round % 2, vocabulary::spread);
     std::vector<tokens> lengths{{60000}};
     for (int i = 0; i < 100; ++i) lengths.push_back(random.length({16384}));
+    if (!tests::is_tried(round)) continue;
+    ++tried;
     const result<plan> free = planned(on, lengths);
     ASSERT_TRUE(free);
     double most = 0;
@@ -75,8 +80,8 @@ TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
     for (const replica_plan& r : made.value().replicas)
       for (const double peak : r.peak_memory) EXPECT_LE(peak, on.memory->amount) << "seed 8, round " << round;
   }
-  std::printf("%d of 6 batches have a plan within nine tenths of the memory\n", limited);
-  EXPECT_GE(limited, 3);
+  std::printf("%d of %d batches have a plan within nine tenths of the memory\n", limited, tried);
+  EXPECT_GE(2 * limited, tried);
 }
 
 TEST(PlannerVocabulary, PlansPartsOfAGroupAlone) {

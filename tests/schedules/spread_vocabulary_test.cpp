@@ -249,7 +249,7 @@ any_cost any_ends(const shape& on, seconds work, testing::generator& random) {
 template <class Schedule>
 void plans_hold(std::uint64_t from) {
   std::size_t planned = 0, shared = 0, limited = 0;
-  for (std::uint64_t seed = from; seed < from + static_cast<std::uint64_t>(tests::steps(20)); ++seed) {
+  for (std::uint64_t seed = from; seed < from + static_cast<std::uint64_t>(tests::cases(20)); ++seed) {
     testing::generator random(seed);
     std::vector<tokens> lengths;
     for (std::int64_t n = random.between(1, 12); n > 0; --n) lengths.push_back(random.length({16384}));
