@@ -137,8 +137,8 @@ class PlansBy : public ::testing::Test {
 };
 
 // Schedules that SimGrid replays; each orders 28 or 42 plans, half of those with the vocabulary in one place again with messages on links.
-using replayed = ::testing::Types<list, classic, eager, interleaved, zb_h1, zero_bubble, spread<list>, spread<interleaved>, spread<zero_bubble>>;
-TYPED_TEST_SUITE(PlansBy, replayed);
+using shipped_and_spread = ::testing::Types<list, classic, eager, interleaved, zb_h1, zero_bubble, spread<list>, spread<interleaved>, spread<zero_bubble>>;
+TYPED_TEST_SUITE(PlansBy, shipped_and_spread);
 template <class Scheduled>
 class PlansOverLinksBy : public PlansBy<Scheduled> {};
 using shipped = ::testing::Types<list, classic, eager, interleaved, zb_h1, zero_bubble>;
