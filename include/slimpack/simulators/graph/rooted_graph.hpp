@@ -5,7 +5,6 @@
 
 #include <boost/graph/graph_traits.hpp>
 #include <boost/graph/properties.hpp>
-#include <boost/iterator/counting_iterator.hpp>
 #include <boost/iterator/iterator_facade.hpp>
 
 #include <cstddef>
@@ -30,6 +29,19 @@ class rooted_graph {
     node from{};
     std::uint32_t rank{};
     friend constexpr bool operator==(const edge&, const edge&) = default;
+  };
+
+  class vertex_iterator : public boost::iterator_facade<vertex_iterator, node, boost::forward_traversal_tag, node> {
+   public:
+    vertex_iterator() = default;
+    explicit vertex_iterator(node n) : node_(n) {}
+
+   private:
+    friend class boost::iterator_core_access;
+    [[nodiscard]] node dereference() const { return node_; }
+    [[nodiscard]] bool equal(const vertex_iterator& other) const { return node_ == other.node_; }
+    void increment() { ++node_; }
+    node node_{};
   };
 
   class out_edge_iterator
@@ -75,7 +87,7 @@ class rooted_graph {
 
 [[nodiscard]] inline std::size_t num_vertices(const rooted_graph& g) { return g.size(); }
 [[nodiscard]] inline auto vertices(const rooted_graph& g) {
-  using iterator = boost::counting_iterator<rooted_graph::node>;
+  using iterator = rooted_graph::vertex_iterator;
   return std::pair{iterator(0), iterator(static_cast<rooted_graph::node>(g.size()))};
 }
 [[nodiscard]] inline std::size_t out_degree(rooted_graph::node n, const rooted_graph& g) { return g.successors(n).size(); }
@@ -98,7 +110,7 @@ struct graph_traits<slimpack::simulators::rooted_graph> {
   using directed_category = directed_tag;
   using edge_parallel_category = allow_parallel_edge_tag;
   struct traversal_category : vertex_list_graph_tag, incidence_graph_tag {};
-  using vertex_iterator = counting_iterator<vertex_descriptor>;
+  using vertex_iterator = slimpack::simulators::rooted_graph::vertex_iterator;
   using vertices_size_type = std::size_t;
   using out_edge_iterator = slimpack::simulators::rooted_graph::out_edge_iterator;
   using degree_size_type = std::size_t;
