@@ -69,8 +69,10 @@ namespace slimpack::tests {
         ready[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(ready.size()) - 1))];
     if (next.what.end != model_end::none) {
       calls& own = ends[next.part];
-      ++(next.what.end == model_end::output ? next.what.weights_only ? own.weights : own.output
-                                            : next.what.pass == pass::forward ? own.embed : own.gradients);
+      if (next.what.end == model_end::output)
+        ++(next.what.weights_only ? own.weights : own.output);
+      else
+        ++(next.what.pass == pass::forward ? own.embed : own.gradients);
       programs[next.part].push_back(next.what);
       continue;
     }

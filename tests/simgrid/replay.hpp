@@ -39,13 +39,7 @@ class as_planned {
 
   /// Adds what an instruction does on a host. Returns its first task and its last.
   std::pair<experiment::task, experiment::task> run(experiment& to, std::size_t host, const place& at) const {
-    const replica_plan& r = plan_->replicas[at.replica];
-    const vocabulary_timing& calls = r.vocabulary;
-    const std::vector<seconds>& times = at.end == model_end::embedding ? at.pass == pass::forward ? calls.embed : calls.embed_gradients
-                                        : at.end == model_end::output  ? at.weights_only ? calls.output_weights : calls.output
-                                        : at.weights_only              ? r.weight.time
-                                                                       : r.of(at.pass).time;
-    const experiment::task all = to.compute(host, times[cell(at)]);
+    const experiment::task all = to.compute(host, times_of(at)[cell(at)]);
     return {all, all};
   }
   /// Adds the message that a pack's output on a part goes on as.
@@ -64,6 +58,13 @@ class as_planned {
   }
 
  private:
+  [[nodiscard]] const std::vector<seconds>& times_of(const place& at) const {
+    const replica_plan& r = plan_->replicas[at.replica];
+    if (at.end == model_end::embedding) return at.pass == pass::forward ? r.vocabulary.embed : r.vocabulary.embed_gradients;
+    if (at.end == model_end::output) return at.weights_only ? r.vocabulary.output_weights : r.vocabulary.output;
+    return at.weights_only ? r.weight.time : r.of(at.pass).time;
+  }
+
   const slimpack::plan* plan_;
 };
 
@@ -78,7 +79,8 @@ class replay {
   template <class How>
   replay(const plan& p, std::vector<std::uint32_t> replicas, const How& how)
       : replicas_(std::move(replicas)), stages_(static_cast<std::size_t>(p.shape.stages)),
-        parts_(static_cast<std::size_t>(p.shape.parts())), is_spread_(p.shape.vocabulary == vocabulary::spread), todo_(p.shape.stages * static_cast<int>(replicas_.size())) {
+        parts_(static_cast<std::size_t>(p.shape.parts())), is_spread_(p.shape.vocabulary == vocabulary::spread),
+        todo_(p.shape.stages * static_cast<int>(replicas_.size())) {
     for (std::size_t r = 0; r < replicas_.size(); ++r) run_programs(r, p, how);
     join_rows(p.merges);
     for (std::size_t r = 0; r < replicas_.size(); ++r) {

@@ -153,7 +153,7 @@ inline void spread_vocabulary(random_replica& made, generator& random) {
     (work.vocabulary.*column).resize(work.of(of).size() * stages);
     for (seconds& s : work.vocabulary.*column) s = some();
   }
-  for (std::size_t i = 0; i < work.backward.size(); ++i) work.backward.message[i * parts] = some();  // to the last stage's part of it
+  for (std::size_t i = 0; i < work.backward.size(); ++i) work.backward.message[i * parts] = some();  // to G on the last stage
   for (memory_rates& r : work.rates)
     r.logit_token = static_cast<double>(random.between(0, 5)), r.turned_token = static_cast<double>(random.between(0, 5));
 }

@@ -62,11 +62,6 @@ class vocabulary_fill {
     std::size_t left = 0;
     for (std::size_t g = 0; g < works_.size(); ++g)
       for (const program& code : programs_[g]) left += code.size() + 3 * works_[g].forward.size() + works_[g].backward.size();
-    for (std::size_t s = 0; s < states_.size(); ++s) {
-      renew_next(s);
-      for (const flow f : ends) renew(s, f);
-    }
-    for (std::size_t s = 0; s < states_.size(); ++s) look(s);
     for (; left > 0; --left) {
       const std::size_t first = first_least(start_);
       if (start_[first] == never) return stuck();
@@ -110,6 +105,11 @@ class vocabulary_fill {
     if (to_beat_ < never)
       for (std::size_t s = 0; s < states_.size(); ++s) states_[s].left = work_of(s), may_end(states_[s]);
     if (!apart_.empty()) ended_.assign(packs_.size() * static_cast<std::size_t>(on_.parts()), never);
+    for (std::size_t s = 0; s < states_.size(); ++s) {
+      renew_next(s);
+      for (const flow f : ends) renew(s, f);
+    }
+    for (std::size_t s = 0; s < states_.size(); ++s) look(s);
   }
 
   /// Time of all that a stage runs.
