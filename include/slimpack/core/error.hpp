@@ -16,7 +16,7 @@ namespace slimpack {
 enum class errc {
   invalid_input,    ///< an argument outside its documented range
   out_of_memory,    ///< no plan of this kind fits the memory limit
-  over_budget,      ///< what fits the memory limit is more than the search may simulate, or slower than what it had to beat
+  over_budget,      ///< what fits the memory limit is more than the search may simulate
   cyclic_schedule,  ///< the programs wait for each other: they would deadlock
   unreadable,       ///< a file cannot be read, or holds something else
   unwritable,       ///< a file cannot be written
@@ -29,6 +29,7 @@ enum class errc {
   timed_out,        ///< a peer did not answer within the transport's time-out
   aborted,          ///< another rank stopped the step; the detail is that rank's
   cancelled,        ///< whoever asked wants no answer any more
+  not_faster,       ///< left before it was whole: it takes no less than what it had to beat
 };
 
 /// Why a call gave no value: the kind, for callers that branch, and one line that names the numbers.

@@ -22,7 +22,7 @@ namespace slimpack::schedules {
 /// Shapes    works: one per replica of the group, priced for a shape that spreads the vocabulary; programs: one per stage each
 /// to_beat: programs that take no less need not be found
 /// Law       those of detail::vocabulary_fill
-/// Errors    those of task_graph::assign about the programs of layers; cyclic_schedule: they wait for each other; over_budget: they
+/// Errors    those of task_graph::assign about the programs of layers; cyclic_schedule: they wait for each other; not_faster: they
 ///           take no less than to_beat
 /// Complexity that of detail::vocabulary_fill
 [[nodiscard]] result<std::vector<std::vector<program>>> spread_vocabulary(std::span<const std::uint32_t> group,

@@ -37,7 +37,7 @@ namespace slimpack::detail {
 /// Law       each call runs once on each stage, packs in order; what the calls are put between keeps its order; programs that
 ///           run to their end, do so with these calls
 /// Source    derived; waits filled by what nobody waits for are those of zero bubble (arXiv:2401.10241, section 3.1)
-/// Errors    cyclic_schedule: the programs wait for each other; over_budget: they take no less than `to_beat`, which a stage
+/// Errors    cyclic_schedule: the programs wait for each other; not_faster: they take no less than `to_beat`, which a stage
 ///           tells as soon as what it has left does not end before
 /// Complexity O(instructions * stages + rows * sharers)
 class vocabulary_fill {
@@ -68,7 +68,7 @@ class vocabulary_fill {
       left -= run(first) - 1;
       if (least_ >= to_beat_) break;
     }
-    if (least_ >= to_beat_) return error{errc::over_budget, "a stage takes no less than what the step has to beat"};
+    if (least_ >= to_beat_) return error{errc::not_faster, "a stage takes no less than what the step has to beat"};
     std::vector<std::vector<program>> made(works_.size());
     for (std::size_t s = 0; s < states_.size(); ++s) made[s / stages_].push_back(std::move(states_[s].code));
     return made;

@@ -50,7 +50,7 @@ SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(std::s
     const bool fits = !best.empty() && least.first == 0;
     slimpack::detail::vocabulary_fill fill(group, works, programs, merges, late, fits ? std::min(to_beat, least.second) : to_beat);
     result<std::vector<std::vector<program>>> made = fill.programs();
-    if (!made && made.error().code == errc::over_budget) {
+    if (!made && made.error().code == errc::not_faster) {
       too_much = too_much || (limit && best.empty());  // it may be: it was left before that was known
       continue;
     }
@@ -63,7 +63,7 @@ SLIMPACK_DECL result<std::vector<std::vector<program>>> spread_vocabulary(std::s
     if (!best.empty() && now >= least) continue;
     least = now, best = std::move(made).value();
   }
-  if (best.empty()) return error{errc::over_budget, "with the calls of its vocabulary a step takes no less than what it has to beat"};
+  if (best.empty()) return error{errc::not_faster, "with the calls of its vocabulary a step takes no less than what it has to beat"};
   return best;
 }
 

@@ -51,7 +51,7 @@ class plan_assembly {
   [[nodiscard]] plan blank(std::span<const tokens> lengths) const;
 
   /// Prices a solution, runs it in the simulator, and proves how good it is.
-  /// Errors    over_budget: a replica alone takes no less than `to_beat`; of the others not all are priced then
+  /// Errors    not_faster: a replica alone takes no less than `to_beat`; of the others not all are priced then
   [[nodiscard]] result<plan> of(std::span<const tokens> lengths, solution&& solved, seconds to_beat = never) const;
 
   /// The part of a group, priced and run likewise.
@@ -65,7 +65,7 @@ class plan_assembly {
   static void sign(plan& p, const std::stop_token& stop, std::chrono::steady_clock::time_point begin);
 
   /// Prices and runs groups of replicas (joint_groups), and hands them and the merges over to the plan.
-  /// Errors    over_budget: as of `of`
+  /// Errors    not_faster: as of `of`
   result<void> simulate(plan& p, const std::vector<std::vector<std::uint32_t>>& groups, solution&& solved, seconds to_beat = never) const;
 
  private:

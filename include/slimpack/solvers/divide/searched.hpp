@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -44,10 +45,10 @@ class division_search {
     // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
     const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
     const auto levelled = [&](contender& c) { level(c.units, asked_.batch, asked_.work, c.ends); };
-    plan_again("balanced", o.finalists, part_of(effort, o.balance_quarters), balanced);
-    plan_again("balanced", 1, part_of(effort, o.balance_again_quarters), balanced);
+    plan_again("balanced", o.finalists, 1, part_of(effort, o.balance_quarters), balanced);
+    plan_again("balanced", 1, 0, part_of(effort, o.balance_again_quarters), balanced);
     tried_.assign(1, {fastest_->units, fastest_->ends});
-    plan_again("levelled", 1, part_of(effort, o.level_quarters), levelled);
+    plan_again("levelled", 1, 0, part_of(effort, o.level_quarters), levelled);
     return beside_baselines(*std::move(fastest_), effort);
   }
 
@@ -126,18 +127,17 @@ class division_search {
     for (const division& choice : all) {
       if (fastest_ && (plan_.stopped() || fastest_->end() <= near)) break;
       result<planned_division> trial = tried_once(choice, {0, 1, effort.largest});
-      if (trial)
-        keep("divided", std::move(trial).value());
-      else
-        why = why ? std::move(why) : trial.error();
+      if (!trial && !why) why = trial.error();
+      keep("divided", std::move(trial));
     }
     if (!fastest_) return *std::move(why);
     return success();
   }
 
-  /// Changes the fastest of those tried last, up to `most`, and plans them with a part of the effort together.
+  /// Changes the fastest of those tried last, up to `most`, and plans them with a part of the effort together. Of these, up
+  /// to `wanted` are for another time.
   template <class Change>
-  void plan_again(std::string_view called, std::size_t most, quarters effort, const Change& change) {
+  void plan_again(std::string_view called, std::size_t most, std::size_t wanted, quarters effort, const Change& change) {
     std::vector<contender> next = std::exchange(tried_, {});
     std::stable_sort(next.begin(), next.end(), [](const contender& x, const contender& y) { return x.end() < y.end(); });
     next.resize(std::min(next.size(), most));
@@ -145,24 +145,44 @@ class division_search {
     for (contender& c : next) {
       if (plan_.stopped()) break;
       change(c);
-      result<planned_division> made = plan_.planned(std::move(c.units), start_,
-                                                  {effort.whole.nodes / parts * effort.count,
-                                                   effort.whole.candidates / parts * effort.count, effort.whole.largest});
-      if (made) keep(called, std::move(made).value());
+      keep(called, plan_.planned(std::move(c.units), start_,
+                                 {effort.whole.nodes / parts * effort.count,
+                                  effort.whole.candidates / parts * effort.count, effort.whole.largest},
+                                 latest(wanted)));
     }
   }
 
   /// Notes what was tried, and its plan if it is the fastest.
-  void keep(std::string_view called, planned_division&& made) {
+  void keep(std::string_view called, result<planned_division>&& made) {
+    if (!made && made.error().code != errc::not_faster) return;
     solvers::move_report& line = plan_.report().of(called);
     ++line.tried;
-    tried_.push_back({made.units, made.ends});
-    const bool taken = !fastest_ || is_better(made, *fastest_);
+    if (!made) return;
+    tried_.push_back({made.value().units, made.value().ends});
+    const bool taken = !fastest_ || is_better(made.value(), *fastest_);
     if (!taken) return;
     ++line.taken;
-    if (fastest_) line.gained += fastest_->end() - made.end();
-    fastest_ = std::move(made);
+    if (fastest_) line.gained += fastest_->end() - made.value().end();
+    fastest_ = std::move(made).value();
   }
+
+  /// When a division must end at the latest, to be among the `wanted` fastest of those tried since the last choice, or the
+  /// fastest of all.
+  [[nodiscard]] seconds latest(std::size_t wanted) const {
+    if (!fastest_ || tried_.size() < wanted) return seconds{std::numeric_limits<double>::infinity()};
+    seconds last = fastest_->end();
+    if (wanted > 0) {
+      std::vector<seconds> ends;
+      for (const contender& c : tried_) ends.push_back(c.end());
+      const auto slowest = ends.begin() + static_cast<std::ptrdiff_t>(wanted) - 1;
+      std::nth_element(ends.begin(), slowest, ends.end());
+      last = std::max(last, *slowest);
+    }
+    return last * (1 / (1 - margin()));
+  }
+
+  /// Share of its step that a division which shares more must gain.
+  [[nodiscard]] double margin() const { return asked_.exchange_is_free ? asked_.options.sharing_gain : 0; }
 
   /// Whether one division's plan is worth more than another's: it ends sooner, and by a margin if it shares more without
   /// a price.
@@ -173,19 +193,20 @@ class division_search {
         for (const sequence& s : u.shared) sum += s.length;
       return sum;
     };
-    const double margin = asked_.exchange_is_free ? asked_.options.sharing_gain : 0;
     const tokens more = shared(one.units) - shared(other.units);
-    if (more > tokens{}) return one.end() < other.end() * (1 - margin);
-    if (more < tokens{}) return one.end() * (1 - margin) < other.end();
+    if (more > tokens{}) return one.end() < other.end() * (1 - margin());
+    if (more < tokens{}) return one.end() * (1 - margin()) < other.end();
     return one.end() < other.end();
   }
 
   /// The faster of a division's plans from packs of the start sizes and from half as large ones: groups may be far from
   /// their best with either, and others must not be chosen for that.
   result<planned_division> tried_once(const division& units, solvers::search_budget least) {
-    result<planned_division> whole = plan_.planned(units, start_, least);
+    seconds last = latest(asked_.options.finalists);
+    result<planned_division> whole = plan_.planned(units, start_, least, last);
     if (!whole && whole.error().code == errc::over_budget) return whole;  // smaller packs are more
-    result<planned_division> little = plan_.planned(units, plan_.small(start_), least);
+    if (whole) last = std::min(last, whole.value().end());
+    result<planned_division> little = plan_.planned(units, plan_.small(start_), least, last);
     return little && (!whole || little.value().end() < whole.value().end()) ? std::move(little) : std::move(whole);
   }
 
@@ -221,7 +242,8 @@ namespace slimpack::divide {
 /// It plans all replicas: where each rank is to plan its own, divide::estimated is for that.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 /// Errors    why the first division had no plan, where none has, and for want of memory no baseline either
-/// Complexity up to 22 plans of every replica, most of them of the least effort
+/// Complexity up to 22 plans of every replica, most of them of the least effort; a division is left at the first replica
+///           that ends too late for it to be chosen
 struct searched {
   /// The plan of the division that it finds. UnitPlanner: detail::unit_planner
   template <class UnitPlanner>

@@ -33,6 +33,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -55,22 +56,17 @@ class unit_planner {
   [[nodiscard]] bool cuts_alike() const noexcept { return batch_.common_cuts; }
 
   /// Plans every unit, from packs of these sizes.
-  result<planned_division> planned(division units, const partition_rule& start, solvers::search_budget effort) {
+  /// Errors    not_faster: a unit ends later than `latest`, so that those after it need no plan
+  result<planned_division> planned(division units, const partition_rule& start, solvers::search_budget effort,
+                                   seconds latest = never) {
     std::vector<seconds> ends(units.size());
-    result<solution> every = each_planned(units, [&](std::size_t u, solvers::search_report& report) {
-      return planned_unit(units[u], start, effort, ends[u], report);
+    result<solution> every = each_planned(units, [&](std::size_t u, solvers::search_report& report) -> result<solution> {
+      result<solution> one = planned_unit(units[u], start, effort, ends[u], report, latest);
+      if (one && ends[u] > latest) return error{errc::not_faster, "a replica ends later than the division may"};
+      return one;
     });
     if (!every) return std::move(every).error();
-    solution found = std::move(every).value();
-    result<void> timed = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
-      if (units[u].shared.empty()) return success();
-      const result<seconds> end = end_of(units[u].replicas, found);
-      if (!end) return end.error();
-      ends[u] = end.value();
-      return success();
-    });
-    if (!timed) return std::move(timed).error();
-    return planned_division{std::move(units), std::move(ends), std::move(found)};
+    return planned_division{std::move(units), std::move(ends), std::move(every).value()};
   }
 
   /// Plans every unit of a division that nobody has tried: from packs of these sizes and from small ones, of which one may
@@ -123,10 +119,12 @@ class unit_planner {
   [[nodiscard]] solvers::search_report& report() noexcept { return report_; }
 
  private:
+  static constexpr seconds never{std::numeric_limits<double>::infinity()};
+
   /// Plans units side by side, each by plan_unit(index, report), and puts them together.
   template <class PlanUnit>
   result<solution> each_planned(const division& units, const PlanUnit& plan_unit) {
-    std::vector<solution> of_unit(units.size());
+    std::vector<std::optional<solution>> of_unit(units.size());
     std::vector<solvers::search_report> reports(units.size());
     result<void> done = for_each_index(units.size(), threads_, [&](std::size_t u) -> result<void> {
       result<solution> one = plan_unit(u, reports[u]);
@@ -134,10 +132,13 @@ class unit_planner {
       of_unit[u] = std::move(one).value();
       return success();
     });
-    for (const solvers::search_report& r : reports) report_.add(r);
-    if (!done) return std::move(done).error();
     solution found{std::vector<replica_solution>(asked_.replicas())};
-    for (std::size_t u = 0; u < units.size(); ++u) put(std::move(of_unit[u]), units[u].replicas, found);
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      report_.add(reports[u]);
+      if (!of_unit[u]) break;  // how much was done of those after it, depends on the number of threads
+      put(*std::move(of_unit[u]), units[u].replicas, found);
+    }
+    if (!done) return std::move(done).error();
     return found;
   }
 
@@ -167,29 +168,25 @@ class unit_planner {
       return planned_unit(unit, begins_small ? small(start) : start, effort, ends[0], report);
     }
     if (!large || !little) return little ? std::move(little) : std::move(large);
-    for (result<solution>* const one : {&large, &little}) {
-      solution among{std::vector<replica_solution>(asked_.replicas())};
-      put(std::move(*one).value(), unit.replicas, among);
-      const result<seconds> end = end_of(unit.replicas, among);
-      if (!end) return end.error();
-      ends[one == &little] = end.value();
-      *one = taken(unit.replicas, std::move(among));
-    }
     return ends[1] < ends[0] ? std::move(little) : std::move(large);
   }
 
-  /// end: when it ends, if it shares nothing
+  /// end: when the last of its replicas ends
+  /// Errors    not_faster: replicas that share end no sooner than `latest`
   result<solution> planned_unit(const planning_unit& unit, const partition_rule& start, solvers::search_budget effort,
-                                seconds& end, solvers::search_report& report) const {
-    return unit.shared.empty() ? alone(unit, start, effort, end, report) : together(unit, start, effort, report);
-  }
-
-  /// When the last of some replicas ends.
-  [[nodiscard]] result<seconds> end_of(std::span<const std::uint32_t> replicas, const solution& found) const {
+                                seconds& end, solvers::search_report& report, seconds latest = never) const {
+    if (unit.shared.empty()) return alone(unit, start, effort, end, report);
+    result<solution> one = together(unit, start, effort, report);
+    if (!one) return one;
+    solution among{std::vector<replica_solution>(asked_.replicas())};
+    put(std::move(one).value(), unit.replicas, among);
     result<simulators::priced_group> run =
-        simulators::price_group(replicas, found, cost_, batch_.shape, asked_.rates, schedule_.weights());
+        simulators::price_group(unit.replicas, among, cost_, batch_.shape, asked_.rates, schedule_.weights(), latest);
     if (!run) return std::move(run).error();
-    return run.value().graphs.makespan();
+    const result<seconds> makespan = run.value().graphs.makespan();
+    if (!makespan) return makespan.error();
+    end = makespan.value();
+    return taken(unit.replicas, std::move(among));
   }
 
   /// Hands the replicas of a unit over to the solution of all, and back.

@@ -211,7 +211,7 @@ SLIMPACK_DECL result<void> plan_assembly::simulate(plan& p, std::span<const std:
   if (to_beat != never) {
     const result<seconds> makespan = run.value().graphs.makespan();
     if (!makespan) return makespan.error();
-    if (makespan.value() >= to_beat) return error{errc::over_budget, "a replica takes no less than the plan to beat"};
+    if (makespan.value() >= to_beat) return error{errc::not_faster, "a replica takes no less than the plan to beat"};
   }
   const result<simulators::task_graph> graph = std::move(run.value().graphs).joined();
   if (!graph) return graph.error();
