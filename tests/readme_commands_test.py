@@ -45,7 +45,8 @@ COMMANDS = {
         "bash tests/run.sh": BARE,
         "apt-get install -y --no-install-recommends g++ cmake ninja-build libeigen3-dev libboost-dev librange-v3-dev": BARE,
         'cmake -G Ninja -B build/library -D BUILD_TESTING=OFF && cmake --install build/library --prefix "$HOME/.local"': QUICK,
-        'cmake -G Ninja -S tests/consumer -B build/consumer -D CMAKE_PREFIX_PATH="$HOME/.local" && cmake --build build/consumer': LONG,
+        'cmake -G Ninja -S tests/consumer -B build/consumer -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH="$HOME/.local" '
+        "&& cmake --build build/consumer": LONG,
         "(cd examples && g++ -std=c++20 -O2 -I../include -I/usr/include/eigen3 adopt_autograd.cpp && ./a.out)": LONG,
     },
     "examples/README.md": {
@@ -60,6 +61,8 @@ COMMANDS = {
         "slimpack-plan compare out/plan.json out/large.json --timeline out/both.html": QUICK,
         "slimpack-plan --lengths examples/data/lengths/linux_source.txt --model llama-3.1-8b --gpu h100 --auto --gpus 32 --batch 512 "
         "--cost transformer --effort fast --compare megatron": QUICK,
+        "echo 131072 > out/long.txt": QUICK,
+        'slimpack-plan --lengths out/long.txt --model llama-3.1-8b --gpu h100 --pp 4 --tp 2 || echo "exit status $?"': QUICK,
         "bash cmake/install-packages.sh libopenmpi-dev openmpi-bin": BARE,
         "cmake --preset gcc-release && cmake --build --preset gcc-release --target slimpack-train && mkdir -p out": LONG,
         "build/gcc-release/examples/slimpack-train --pp 2 --steps 20 --compare megatron,karmarkar_karp --timeline out/train.html": LONG,

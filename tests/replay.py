@@ -502,8 +502,12 @@ def check_rank_time(plan):
             for times in (pack["time"], *(pack[key] for key in ("weight_time", *CALLS.values()) if key in pack)):
                 for stage, own in enumerate(times):
                     busy[stage] += sum(own) if isinstance(own, list) else own
-        imbalance += sum(max(busy) - one for one in busy)
-        waiting += stages * (step - plan["reduce_time"] - max(busy))
+        waits = replica.get("weight_waits", [0] * stages)
+        worked = [one - wait for one, wait in zip(busy, waits)]
+        for one, own in zip(busy, worked):
+            idle = step - plan["reduce_time"] - one
+            uneven = min(max(worked) - own, idle)
+            imbalance, waiting = imbalance + uneven, waiting + idle - uneven
     claim(near(spent["imbalance"], imbalance), f"imbalance of stages {spent['imbalance']} is {imbalance}")
     claim(near(spent["waiting"], waiting), f"waiting {spent['waiting']} is {waiting}")
     claim(spent["communication"] >= plan["reduce_time"] * stages * plan["dp"] - 1e-9 * total, "communication has the reduction")
@@ -586,6 +590,7 @@ def replay(plan):
     claim(close(plan["step_time"], max(makespans) + plan["reduce_time"]), "step time is the slowest replica and the reduction")
     claim(plan["lower_bound"] == max(plan["bounds"].values()), "lower bound is the largest bound")
     claim(plan["lower_bound"] <= plan["step_time"] * (1 + 1e-9), "lower bound below step time")
+    claim(plan.get("any_layout_bound", 0) <= plan["step_time"] * (1 + 1e-9), "any layout's bound below step time")
     claim(close(plan["efficiency"], plan["lower_bound"] / plan["step_time"]), "efficiency follows")
     if "made_with" in plan:
         claim(plan["format"] == "slimpack-plan/2", "what made a plan is a field of slimpack-plan/2")

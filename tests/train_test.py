@@ -161,9 +161,9 @@ class Train(unittest.TestCase):
                 rows, _ = self.trains(*exact, *shape, "--profile", file, ranks=ranks)
                 self.assert_same_curve(expected, [float(row["loss"]) for row in rows])
                 self.assertEqual(before, file.read_bytes())
-        self.fails(1, ["is of 2 parts, --pp x --vpp are 4"], *exact, "--pp", "4", "--profile", file)
+        self.fails(2, ["is of 2 parts, --pp x --vpp are 4", "remove it to measure anew"], *exact, "--pp", "4", "--profile", file)
         (self.folder / "bad.json").write_text("{}")
-        self.fails(1, ["bad.json", "format"], *exact, "--profile", self.folder / "bad.json")
+        self.fails(2, ["bad.json: is no profile of slimpack-train (", "format", "); remove it to measure anew"], *exact, "--profile", self.folder / "bad.json")
         self.fails(2, ["--refit needs --cost measured"], *EXACT, "--refit", "3")
         self.fails(2, ["--seed: -1 is no whole number from 0"], *EXACT, "--seed", "-1")
 
@@ -278,6 +278,7 @@ class Train(unittest.TestCase):
         most = max(float(row["peak_bytes"]) for row in free)
         rows, _ = self.trains("--steps", "3", "--pp", "2", "--memory", f"{most / 1000 * 0.8}KB")
         self.assertLessEqual(max(float(row["peak_bytes"]) for row in rows), 0.8 * most)
+        self.fails(3, ["tokens are missing; raise --memory or leave it out, or lower --max-context"], "--memory", "1tokens", *QUADRATIC)
         self.fails(3, ["chunked", "limit"], "--planner", "chunked", "--memory", "100tokens", *QUADRATIC)
 
     def test_training_learns(self):
@@ -326,6 +327,16 @@ class Train(unittest.TestCase):
                                 (["--vocabulary spread", "--pp 2"], ["--vocabulary", "spread"]),
                                 (["--vocabulary spread", "--cost measured"], ["--vocabulary", "spread", "--pp", "2", *QUADRATIC]),
                                 (["--steps"], ["--steps", "0"]),
+                                (["--learning-rate: 'nan' is no number from 0 to 1e+12"], ["--learning-rate", "nan"]),
+                                (["--weight-decay: 'inf' is no number"], ["--weight-decay", "inf"]),
+                                (["--clip: '0' is no number above 0, up to 1e+12; see"], ["--clip", "0"]),
+                                (["--time-out: 'nan' is no number from 0.001 to 1e+06"], ["--time-out", "nan"]),
+                                (["1e+300 is more"], ["--cost", "quadratic:1e300,1,2,2,1,1"]),
+                                (["--divide estimated is about several replicas"], ["--divide", "estimated", *QUADRATIC]),
+                                (["--reduction exposed is about several replicas"], ["--reduction", "exposed"]),
+                                (["--compare slimpack is --planner itself"], ["--compare", "slimpack"]),
+                                (["--compare names megatron twice"], ["--compare", "megatron,megatron"]),
+                                (["--trace is empty: give a file"], ["--trace", ""]),
                                 (["--precision"], ["--precision", "half"]),
                                 (["nowhere"], ["--documents", nowhere]),
                                 (["no text file"], ["--documents", empty]),
@@ -341,6 +352,20 @@ class Train(unittest.TestCase):
                        "learning-rate weight-decay clip dp pp vpp transport time-out planner compare effort quantum "
                        "vocabulary rows ranks-per-node memory cost json trace timeline log").split():
             self.assertIn("--" + option, run.stdout)
+
+    def test_a_loss_that_is_no_number_ends_the_training(self):
+        for shape, ranks in (("--dp 2 --pp 2", 0), *([("--pp 2", 2)] if MPIRUN else [])):
+            page = self.folder / "never.html"
+            self.fails(1, ["step ", ": the loss is not a number; lower --learning-rate"], "--steps", "20", "--learning-rate", "1e12", *shape.split(), "--timeline", page, *QUADRATIC,
+                       ranks=ranks)
+            self.assertFalse(page.exists())
+
+    def test_models_that_are_too_large_say_what_to_lower(self):
+        self.fails(3, ["do not fit into this machine's memory; lower --hidden, --ffn, --layers"], "--hidden", "1048576", *QUADRATIC)
+
+    def test_columns_of_figures_stand_apart(self):
+        _, said = self.trains("--steps", "1", "--layers", "1", *QUADRATIC)
+        self.assertRegex(said, r" {2}\d{6} bytes +\d{6} bytes\n")
 
     @unittest.skipUnless(MPIRUN, "mpirun not found")
     def test_a_job_of_another_size_is_refused_once(self):

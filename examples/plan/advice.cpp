@@ -1,6 +1,7 @@
 #include "advice.hpp"
 
 #include "choice.hpp"
+#include "idle_options.hpp"
 #include "progress.hpp"
 #include "texts.hpp"
 
@@ -28,7 +29,7 @@ using shapes::layout;
 /// analytic ones choose, and the measured ones tell its time.
 std::optional<candidate> fastest(const setting& s, std::span<const layout> layouts,
                                  std::span<const std::vector<tokens>> batches, const std::stop_token& stop) {
-  if (stop.stop_requested()) return std::nullopt;
+  if (layouts.empty() || stop.stop_requested()) return std::nullopt;
   if (s.measured && layouts.size() > 1) {
     setting analytic = s;
     analytic.measured.reset();
@@ -42,7 +43,7 @@ std::optional<candidate> fastest(const setting& s, std::span<const layout> layou
   return found && found.value().best() ? std::optional(*found.value().best()) : std::nullopt;
 }
 
-/// All layouts of so many GPUs. A quadratic cost prices one stage, so nothing that would change a stage may change.
+/// All layouts of so many GPUs that can be typed beside the options. A quadratic cost prices one stage, so nothing that would change a stage may change.
 std::vector<layout> layouts_on(const setting& s, int gpus) {
   const shape& on = s.layout.shape;
   std::vector<int> chunks{1};
@@ -58,7 +59,9 @@ std::vector<layout> layouts_on(const setting& s, int gpus) {
     all.layers = s.model->layers, all.heads = s.model->heads, all.gpus_per_node = s.device->gpus_per_node;
     std::erase_if(all.recompute, [&](costs::recompute what) { return !s.options.trainer.recomputes(what); });
   }
-  return all.layouts();
+  std::vector<layout> found = all.layouts();
+  std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one) || !refusal(s.options, one).empty(); });
+  return found;
 }
 
 std::string fits(const std::string& options, const candidate& c, std::int64_t gpus) {
@@ -149,7 +152,8 @@ std::string found(const question& asked) {
     if (s.options.planner != "slimpack") {
       setting own = s;
       own.options.planner = "slimpack";
-      if (const std::optional<candidate> best = fastest(own, std::span(&s.layout, 1), asked.batches, asked.stop))
+      const bool can_be_typed = refusal(own.options, s.layout).empty();
+      if (const std::optional<candidate> best = can_be_typed ? fastest(own, std::span(&s.layout, 1), asked.batches, asked.stop) : std::nullopt)
         return fits("--planner slimpack", *best, gpus);
     }
     if (const std::optional<candidate> best = asked.on(gpus)) return fits(options_of(best->layout, s.layout), *best, gpus);

@@ -117,6 +117,7 @@ std::vector<layout> layouts_of(const setting& s, const std::string& planner, int
   if (!can.spread_vocabulary) all.vocabularies = {vocabulary::last};
   std::erase_if(all.recompute, [&](costs::recompute what) { return !can.recomputes(what); });
   std::vector<layout> found = all.layouts();
+  std::erase_if(found, [&](const layout& one) { return !can_be_imbalanced(s, one); });
   for (layout& one : found) one.layers = s.layout.layers;
   return found;
 }

@@ -33,28 +33,6 @@ constexpr std::pair<const char*, seconds rank_time::*> losses[]{{"recomputation"
                                                                 {"imbalance of stages", &rank_time::imbalance},
                                                                 {"waiting", &rank_time::waiting}};
 
-/// All useful work of a batch on one GPU that holds the whole model, divided evenly: no layout, layers or recomputation of
-/// so many GPUs takes less, since none splits a product into faster ones.
-std::optional<seconds> frame_floor(const setting& s, const plan& p, std::span<const tokens> lengths) {
-  const double ranks = static_cast<double>(p.shape.stages) * p.shape.replicas;
-  const seconds here = p.rank_time->useful * (1 / ranks);
-  if (s.options.quadratic) return here;  // knows the time of a stage, whatever its GPUs
-  shapes::layout alone;
-  alone.shape.quantum = p.shape.quantum;
-  const result<any_cost> cost = cost_on(s, alone);
-  if (!cost) return std::nullopt;
-  const seconds work = std::visit(
-      [&](const auto& one) {
-        seconds sum{};
-        for (std::uint32_t i = 0; i < lengths.size(); ++i)
-          for (const pass direction : {pass::forward, pass::backward})
-            sum += useful_time(one, {{i}, {0}, lengths[i]}, direction, 0);
-        return sum;
-      },
-      cost.value());
-  return std::min(here, work * (1 / (ranks * p.shape.tensor * p.shape.context)));
-}
-
 bool lends(const plan& p) {
   return std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); });
 }
@@ -122,7 +100,7 @@ std::string losses_of(const plan& p) {
   return text;
 }
 
-void print_explained(std::ostream& out, const setting& s, const std::vector<row>& rows, std::span<const tokens> lengths) {
+void print_explained(std::ostream& out, const setting& s, const std::vector<row>& rows) {
   std::vector<std::vector<std::string>> table{{"stages' time", "useful"}};
   for (const auto& [name, part] : losses) table.front().emplace_back(name);
   for (const row& r : rows) {
@@ -134,7 +112,9 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   }
   out << "\n";
   print_table(out, table);
-  out << "packs: their overheads, the loss of short slices, and what cuts make a context-parallel ring wait for;\n"
+  out << "useful: work of the batch, and what its layers wait for inside a stage: traffic of tensor-parallel ranks, and of experts\n"
+         "with the busiest rank's rows;\n"
+         "packs: their overheads, the loss of short slices, and what cuts make a context-parallel ring wait for;\n"
          "communication: that nothing hides, exchanges of shared sequences and the reduction of gradients;\n"
          "imbalance: stages that are idle since another has more to do; waiting: all other idle time.\n";
   for (const row& r : rows)
@@ -152,7 +132,7 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   const plan& first = rows.front().plan.value();
   print_memory(out, s, rows.front());
   out << "No plan on this layout is faster than " << time_of(first.lower_bound) << ".\n";
-  if (const std::optional<seconds> floor = frame_floor(s, first, lengths))
+  if (const std::optional<seconds>& floor = first.any_layout_bound)
     out << "No layout, layers or recomputation of as many GPUs has a plan faster than " << time_of(*floor) << ", which is "
         << percent(*floor / first.step_time, 2) << " of the step: all useful work, spread evenly, and nothing else.\n";
 }

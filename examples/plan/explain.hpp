@@ -4,10 +4,7 @@
 #include "report.hpp"
 #include "setting.hpp"
 
-#include <slimpack/core/units.hpp>
-
 #include <iosfwd>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +15,7 @@ std::string losses_of(const slimpack::plan& p);
 
 /// Where the stages' time of each plan goes, and what no plan can be faster than: on this layout, and on any other of
 /// as many GPUs.
-void print_explained(std::ostream& out, const setting& s, const std::vector<row>& rows, std::span<const slimpack::tokens> lengths);
+void print_explained(std::ostream& out, const setting& s, const std::vector<row>& rows);
 
 }  // namespace cli
 

@@ -1,6 +1,7 @@
 // slimpack-plan: plans training steps for real sequence lengths, a model and a cluster, and shows how good they are.
 
 #include "advice.hpp"
+#include "any_layout_bound.hpp"
 #include "batches.hpp"
 #include "choice.hpp"
 #include "compare.hpp"
@@ -34,6 +35,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -59,6 +61,7 @@ struct contender {
   shapes::layout layout;
   any_cost cost;
   std::vector<plan> plans{};  ///< by batch; empty where there are none yet
+  bool out_of_time{};         ///< these were made, and --time-limit was over before all were
 };
 
 std::optional<std::chrono::milliseconds> limit_of(const options& o) {
@@ -93,6 +96,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
   const bool is_planned = batch < c.plans.size() && !o.search_report;
   row r{c.planner, c.layout, is_planned ? result<plan>(c.plans[batch]) : plan_named(asked, lengths, c.cost)};
   r.search = std::move(search);
+  r.out_of_time = is_planned ? c.out_of_time : limit && asked.stop.stop_requested();
   if (!r.plan && r.plan.error().code == errc::out_of_memory && !main_plan && asked.shape.memory) {
     asked.shape.memory->amount = std::numeric_limits<double>::infinity();
     r.plan = plan_named(asked, lengths, c.cost);
@@ -108,6 +112,7 @@ row plan_row(const contender& c, bool main_plan, const setting& s, std::span<con
     if (s.model && s.device && !o.forward_only && p.step_time > seconds{})
       p.mfu = costs::training_flops(*s.model, lengths) /
               (p.step_time.value * static_cast<double>(c.layout.gpus()) * s.device->peak_bf16_flops);
+    if (p.rank_time && !o.forward_only) p.any_layout_bound = any_layout_bound(s, p, lengths);
     p.hash = hash_of(p);
     if (!p.origin) p.origin = origin_of(s, c.planner, c.layout);
   }
@@ -126,6 +131,7 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
                                             " has the degrees given; change --gpus, or give fewer of --dp, --pp, --tp, --cp, --ep, --vpp"};
   }
   std::vector<plan> plans;
+  bool out_of_time = false;
   progress shown("choosing a layout for " + planner, limit_of(s.options));
   const std::optional<deadline> limit = deadline_of(s.options, .93);  // plans under way are still simulated and proven
   if (s.options.even_stages) layouts = with_even_stages(s, std::move(layouts), all.lengths);
@@ -140,10 +146,11 @@ result<contender> contender_of(std::ostream& out, const std::string& planner, co
     if (s.options.automatic) print_ranking(out, planner, found.value(), s, all.lengths);
     on = found.value().best()->layout;
     plans = std::move(found.value().plans);
+    out_of_time = limit && limit->token().stop_requested();
   }
   result<any_cost> cost = cost_on(s, on);
   if (!cost) return std::move(cost).error();
-  return contender{planner, on, std::move(cost).value(), std::move(plans)};
+  return contender{planner, on, std::move(cost).value(), std::move(plans), out_of_time};
 }
 
 /// --planner, then those to compare it with, each once.
@@ -231,6 +238,7 @@ int run(const options& o) {
   }
   print_prices(out, s, contenders.front().cost);
   summary all;
+  std::size_t late = 0;  // plans for which --time-limit was too short
   bool same = true;  // as the plan file of --from, where it is to be
   for (std::size_t b = 0; b < loaded.value().lengths.size(); ++b) {
     const std::vector<tokens>& lengths = loaded.value().lengths[b];
@@ -246,6 +254,7 @@ int run(const options& o) {
     if (result<void> made = write_outputs(written, o, rows, b); !made) return fail(made.error());
     if (o.summary) {
       all.add(rows);
+      for (const row& r : rows) late += r.out_of_time;
       continue;
     }
     if (o.batches > 1) out << (b ? "\n" : "") << "batch " << b << "\n";
@@ -255,13 +264,14 @@ int run(const options& o) {
     }
     print(out, s, rows, uncut_step(rows.front().plan.value(), contenders.front().cost));
     for (const std::string& why : left_out) out << why << ".\n";
-    if (o.explain) print_explained(out, s, rows, lengths);
+    if (o.explain) print_explained(out, s, rows);
     for (const row& r : rows)
       if (!r.search.moves().empty()) print_search(out, r.search);
   }
   if (o.summary) {
     print_limits(out, s, loaded.value().lengths);
     all.print(out);
+    if (late > 0) out << "The time of --time-limit ran out for " << late << " of these plans: with more time they may be faster.\n";
     for (const std::string& why : left_out) out << why << ".\n";
     if (o.timeline)
       if (result<void> made = written.add(*o.timeline, [&](std::ostream& page) { return all.write_page(page); }); !made) return fail(made.error());

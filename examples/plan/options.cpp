@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include "completion.hpp"
+#include "empty_names.hpp"
 #include "idle_options.hpp"
 #include "planners.hpp"
 #include "repeat.hpp"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <iostream>
 #include <iterator>
@@ -84,6 +84,7 @@ void resolve_cost(options& o) {
     o.prices = prices::quadratic;
     return;
   }
+  if (cost == "profiled:") throw bad_usage{"--cost profiled: names no tables: give their folder, or one file, as in profiled:DIR"};
   if (kind == "profiled" && named)
     o.prices = prices::profiled, o.profile = cost.substr(kind.size() + 1);
   else if (cost == "measured")
@@ -97,16 +98,17 @@ void resolve_cost(options& o) {
                     "' is unknown; costs are measured, transformer, transformer:sheet, profiled:DIR and quadratic:L,A,RL,RA,O"};
   if (!o.model || !o.gpu)
     throw bad_usage{(cost.empty() ? "planning" : "--cost " + kind) + " needs --model and --gpu, each a name or a JSON file" +
-                    (cost.empty() ? ", or --cost quadratic:L,A,RL,RA,O" : "")};
+                    (cost.empty() ? ", or --cost quadratic:L,A,RL,RA,O and --hop SECONDS" : "")};
 }
 
 /// What --ep and the options of experts mean.
 void resolve_experts(options& o, const std::optional<std::string>& imbalance) {
   if (o.layout.shape.expert > 1 && o.quadratic)
     throw bad_usage{"--ep needs --cost transformer or profiled; a quadratic cost knows stages, not experts"};
-  if (!o.of_experts.empty() && o.layout.shape.expert == 1 && !o.automatic)
-    throw bad_usage{o.of_experts + " is about experts that ranks divide: give --ep, or leave it out"};
-  if (!imbalance) return;
+  const int ranks = o.layout.shape.expert;
+  const bool is_open = o.automatic && !o.automatic->expert;
+  if (ranks == 1 && !is_open) o.routing = {};  // what a plan file brings is of no use; what is typed is refused
+  if (!imbalance || (ranks == 1 && !is_open)) return;
   const std::vector<double> factor = numbers_of(*imbalance);
   if (factor.empty()) {
     o.imbalances = *imbalance;
@@ -115,6 +117,7 @@ void resolve_experts(options& o, const std::optional<std::string>& imbalance) {
   if (factor.size() != 1 || factor.front() < 1)
     throw bad_usage{"--expert-imbalance '" + *imbalance +
                     "' is not a factor of at least 1, the busiest rank over the mean, nor a file with one for each layer"};
+  if (factor.front() > ranks && !is_open) throw bad_usage{"--expert-imbalance " + too_imbalanced(*imbalance, ranks)};
   o.routing.imbalance = factor.front();
 }
 
@@ -190,8 +193,6 @@ struct answer {
 
 /// What the texts mean, and which go together.
 void resolve(options& o, const std::optional<std::string>& memory, const std::optional<std::string>& compare) {
-  if (o.hop && !std::isfinite(o.hop->value)) throw bad_usage{"--hop must be a number of seconds"};
-  if (!std::isfinite(o.call.value)) throw bad_usage{"--call-overhead must be a number of seconds"};
   slimpack::shape& on = o.layout.shape;
   if (std::int64_t{on.stages} * on.chunks > 65536) throw bad_usage{"--pp times --vpp must be at most 65536"};
   resolve_cost(o);
@@ -251,6 +252,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(shells), std::end(shells))));
   const CLI::Range degree(1, 65536);
   const CLI::Range count(std::int64_t{1}, std::int64_t{2147483647});
+  const number_range time, share{.high = 1};
 
   const char* list = "Batch";
   const char* machine = "Model and machine";
@@ -305,7 +307,8 @@ std::variant<options, int> parse(int argc, char** argv) {
                         ->check(degree);
   auto* vpp_option = add(machine, "--vpp", shape.chunks, "V", "Virtual stages on each stage [1]")->check(degree);
   auto* memory_option = add(machine, "--memory", memory, "AMOUNT",
-                            "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less 4 GiB]");
+                            "Limit of a GPU, 80GiB, or of a stage, 327680tokens [the GPU's less a margin that the report\n"
+                            "shows]");
   app.add_flag("--force", o.force, "Plan also with more --memory than the GPU has")->group(machine);
   auto* recompute_option =
       add(machine, "--recompute", again, "WHAT", "none, attention, selective or full [none]")
@@ -315,7 +318,7 @@ std::variant<options, int> parse(int argc, char** argv) {
           "Rows that the busiest of these ranks gets over the mean; a file has a number for each layer with experts [1.04]");
   auto* overlap_option = add(machine, "--expert-overlap", o.routing.overlap, "X",
                              "Share of their all-to-alls that runs under the layer's products, 0 to 1 [0]")
-                             ->check(CLI::Range(0.0, 1.0));
+                             ->check(share, "FLOAT in [0 - 1]");
   auto* nodes_option = add(machine, "--expert-nodes", o.routing.nodes, "N",
                            "Nodes that a token goes to at most, once to each [once to each of its experts]")
                            ->check(degree);
@@ -338,10 +341,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   auto* table_option = add(machine, "--memory-table", memory_table, "FILE",
                            "JSON of the tensors that a training stack saves [flash attention, nothing fused]");
   auto* hop_option = add(machine, "--hop", hop, "SECONDS", "Time of a message between stages [from the network]")
-                         ->check(CLI::Range(0.0, 1e12));
+                         ->check(time, "FLOAT in [0 - 1e+12]");
   add(machine, "--call-overhead", o.call.value, "SECONDS",
       "What each piece costs besides, in each pass, where the trainer is called piece by piece [0]")
-      ->check(CLI::Range(0.0, 1e12));
+      ->check(time, "FLOAT in [0 - 1e+12]");
   add(machine, "--cost", o.cost_text, "COST",
       "measured, from the shipped tables of the GPU; transformer, from its figures; transformer:sheet, what single large\n"
       "kernels sustain; profiled:DIR, from tables of your own; or quadratic:LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,\n"
@@ -410,7 +413,7 @@ std::variant<options, int> parse(int argc, char** argv) {
                "Print how often the search tried each change, took it, and what that gained; plans do not depend on it")
       ->group(output);
   auto* limit_option =
-      add(planning, "--time-limit", time_limit, "MS", "End the search after this time; its plan is marked truncated")
+      add(planning, "--time-limit", time_limit, "MS", "End the search after this time; its plan file is marked truncated, and a line says so where time ran out")
           ->check(count);
   auto* json_option = add(output, "--json", json, "FILE", "Write the plan; here and below - is standard output, and what is printed goes to standard error");
   auto* trace_option = add(output, "--trace", trace, "FILE", "Write a trace for Perfetto or chrome://tracing");
@@ -430,7 +433,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     const bool has_list = app.get_option("--lengths")->count() > 0;
-    if (has_list && o.lengths.empty()) throw bad_usage{"--lengths is empty: give a file"};
+    check_named(app, {"--lengths", "--from", "--memory-table", "--json", "--trace", "--timeline", "--graph"});
     if (!has_list && !*from_option) throw bad_usage{"--lengths is required, or --from with a plan file"};
     if (*from_option) o.from = repeated(app, from);
     if (!has_list) o.lengths = from;
@@ -503,7 +506,7 @@ std::variant<options, int> parse(int argc, char** argv) {
     if (given(reduction_option) && o.quadratic)
       throw bad_usage{"--reduction needs --cost transformer or profiled; a quadratic cost knows no gradients"};
     for (const CLI::Option* const one : {imbalance_option, overlap_option, nodes_option})
-      if (given(one)) o.of_experts = one->get_name();
+      if (o.has_typed(one->get_lnames().front())) o.of_experts = one->get_name();
     resolve_experts(o, given(imbalance_option) ? std::optional(imbalance) : std::nullopt);
     check_idle(app, o);
   } catch (const CLI::CallForHelp&) {

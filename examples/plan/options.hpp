@@ -60,7 +60,7 @@ struct options {
   std::optional<std::filesystem::path> memory_table;  ///< of tensors that a training stack saves
   slimpack::costs::routing routing;                   ///< of tokens to experts that ranks divide
   std::optional<std::filesystem::path> imbalances;    ///< of each layer with experts
-  std::string of_experts;                             ///< an option about experts beside --ep that is given, or none
+  std::string of_experts;                             ///< an option about experts beside --ep that is typed, or none
   std::optional<slimpack::seconds> hop;
   slimpack::seconds call{};  ///< of each piece besides, where the trainer is called piece by piece
   std::string cost_text;                                ///< as typed, empty where it is not
@@ -101,9 +101,16 @@ struct options {
 
     /// What it was made with instead of the file that this option names; none where the option is typed.
     [[nodiscard]] const slimpack::plan_origin::input* input(const std::string& option) const;
+    /// Whether the plan was made with this option, without dashes, and nothing is typed instead.
+    [[nodiscard]] bool brings(const std::string& option) const;
   };
   std::optional<repeat> from;
   slimpack::plan_origin::options given;  ///< every option that counts when planning, and its text
+
+  /// Whether an option, without dashes, is among these.
+  [[nodiscard]] bool has(const std::string& option) const;
+  /// Whether it is, and no plan file alone brings it.
+  [[nodiscard]] bool has_typed(const std::string& option) const { return has(option) && !(from && from->brings(option)); }
 
   std::optional<std::filesystem::path> config;  ///< that options were read from, too
   std::optional<std::filesystem::path> json;

@@ -1,11 +1,13 @@
 #include "origin.hpp"
 
+#include "idle_options.hpp"
 #include "repeat.hpp"
 #include "texts.hpp"
 
 #include <slimpack/version.hpp>
 
 #include <set>
+#include <span>
 #include <utility>
 
 namespace cli {
@@ -25,13 +27,6 @@ plan_origin::options options_on(const shapes::layout& on) {
   if (!on.layers.empty()) all.emplace_back("layers", layers_text(on.layers));
   all.emplace_back("quantum", std::to_string(s.quantum.value));
   return all;
-}
-
-/// Whether an option of a search over layouts has nothing to say on this one.
-bool is_idle(const std::string& option, const options& o, const shape& on) {
-  if (option == "exchange" || option == "divide" || option == "zones") return on.replicas == 1;
-  if (option == "sharers") return o.sharers > static_cast<unsigned>(on.replicas);
-  return option.starts_with("expert-") && on.expert == 1;
 }
 
 }  // namespace
@@ -56,7 +51,8 @@ plan_origin origin_of(const setting& s, const std::string& planner, const shapes
     if (divides_otherwise && one.first == "divide") continue;
     if (takes_batches(one.first)) made.batch.push_back(one);
     const bool is_limit = one.first == "max-context" || one.first == "over-long";  // planners are told the former
-    if ((takes_batches(one.first) && !is_limit) || decided.contains(one.first) || is_idle(one.first, o, on.shape)) continue;
+    if ((takes_batches(one.first) && !is_limit) || decided.contains(one.first) || !why_idle(one.first, o, std::span(&planner, 1), on).empty())
+      continue;
     made.planning.push_back(one);
   }
   return made;

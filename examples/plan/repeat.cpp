@@ -92,6 +92,16 @@ const plan_origin::input* options::repeat::input(const std::string& option) cons
   return found == all.end() || replaced.contains(option) ? nullptr : &*found;
 }
 
+bool options::repeat::brings(const std::string& option) const {
+  const auto& all = made->origin->planning;
+  const bool is_there = std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.first == option; });
+  return is_there && !replaced.contains(option);
+}
+
+bool options::has(const std::string& option) const {
+  return std::any_of(given.begin(), given.end(), [&](const auto& one) { return one.first == option; });
+}
+
 bool takes_batches(const std::string& option) {
   static const std::set<std::string> names{"lengths", "format", "field", "batch", "token-budget", "batches", "seed", "max-context", "over-long"};
   return names.contains(option);

@@ -135,6 +135,13 @@ double rate_of(const plan& p) {
   return tokens_of(p) / p.step_time.value / static_cast<double>(shapes::layout{.shape = p.shape}.gpus());
 }
 
+void print_out_of_time(std::ostream& out, const std::vector<row>& rows) {
+  std::string names;
+  for (const row& r : rows)
+    if (r.out_of_time) names += (names.empty() ? "" : ", ") + r.planner;
+  if (!names.empty()) out << "The time of --time-limit ran out for " << names << ": with more time the plan may be faster.\n";
+}
+
 void print(std::ostream& out, const setting& s, const std::vector<row>& rows, seconds uncut) {
   const options& o = s.options;
   print_batch(out, s, rows.front());
@@ -156,6 +163,7 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
     if (chosen) table.back().push_back(options_of(r.layout));
   }
   print_table(out, table);
+  print_out_of_time(out, rows);
   const plan& first = rows.front().plan.value();
   const auto best = std::max_element(first.bounds.begin(), first.bounds.end(),
                                      [](const bound& a, const bound& b) { return a.time < b.time; });

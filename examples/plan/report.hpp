@@ -20,6 +20,7 @@ struct row {
   slimpack::shapes::layout layout;
   slimpack::result<slimpack::plan> plan;
   bool over_memory{};  ///< planned without the limit, since it does not fit
+  bool out_of_time{};  ///< --time-limit was over when it was planned
   slimpack::solvers::search_report search{};  ///< what slimpack's search did, where it was asked
 };
 
@@ -32,6 +33,9 @@ double rate_of(const slimpack::plan& p);
 
 /// What a search did, a line for each kind of change.
 void print_search(std::ostream& out, const slimpack::solvers::search_report& did);
+
+/// Says of which planners time ran out, if of any.
+void print_out_of_time(std::ostream& out, const std::vector<row>& rows);
 
 /// What was planned, the table, and how to read it. `uncut` is the least step time of any plan that cuts no sequence.
 void print(std::ostream& out, const setting& s, const std::vector<row>& rows, slimpack::seconds uncut);

@@ -19,7 +19,9 @@
 #include <slimpack/io/profile.hpp>
 #include <slimpack/io/saved_tensors.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <filesystem>
 #include <iterator>
@@ -76,6 +78,32 @@ result<plan_origin::input> fingerprint(const std::string& option, const std::fil
   return plan_origin::input{option, file.filename().string(), text_hash(text)};
 }
 
+std::string divisors_of(int number) {
+  std::string all;
+  for (int n = 1; n <= number; ++n)
+    if (number % n == 0) all += (all.empty() ? "" : n == number ? " or " : ", ") + std::to_string(n);
+  return all;
+}
+
+/// Whether the parts of the pipeline and the ranks of a stage can have the layers and heads of the model as options say.
+result<void> check_parts(const options& o, const costs::model_shape& model) {
+  const shape& on = o.layout.shape;
+  const auto refused = [](std::string why) { return error{errc::invalid_input, std::move(why)}; };
+  if (on.parts() > model.layers)
+    return refused("--pp " + std::to_string(on.stages) + (on.chunks > 1 ? " x --vpp " + std::to_string(on.chunks) : "") + " exceeds the " +
+                   std::to_string(model.layers) + " layers of " + model.name + "; lower it");
+  const std::vector<int>& counts = o.layout.layers;
+  const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (!counts.empty() && (std::ssize(counts) != on.parts() || sum != model.layers))
+    return refused("--layers gives " + std::to_string(counts.size()) + (counts.size() == 1 ? " count, " : " counts, ") + std::to_string(sum) +
+                   " in sum, and --pp x --vpp is " + std::to_string(on.parts()) + "; give one count for each part, " + std::to_string(model.layers) +
+                   " in sum, or --layers even");
+  if (!o.quadratic && model.heads % on.tensor != 0)
+    return refused("--tp " + std::to_string(on.tensor) + " does not divide the " + std::to_string(model.heads) + " query heads of " + model.name +
+                   "; choose " + divisors_of(model.heads));
+  return success();
+}
+
 result<costs::model_shape> model_of(const options& o, std::vector<plan_origin::input>& inputs) {
   const result<content> read = content_of(o, "model", file_named(shipped::models, *o.model));
   if (!read) return with_names(read.error(), shipped::models, "--model");
@@ -84,11 +112,8 @@ result<costs::model_shape> model_of(const options& o, std::vector<plan_origin::i
   if (!model) return model;
   model.value().name = read.value().title;
   inputs.push_back(kept("model", read.value().title, read.value().text));
-  if (o.layout.shape.parts() <= model.value().layers) return model;
-  return error{errc::invalid_input, "--pp " + std::to_string(o.layout.shape.stages) +
-                                        (o.layout.shape.chunks > 1 ? " x --vpp " + std::to_string(o.layout.shape.chunks) : "") +
-                                        " exceeds the " + std::to_string(model.value().layers) + " layers of " +
-                                        model.value().name + "; lower it"};
+  if (result<void> sound = check_parts(o, model.value()); !sound) return std::move(sound).error();
+  return model;
 }
 
 /// Whether ranks can divide the model's experts as the options say, before any layout is looked at.
@@ -121,10 +146,14 @@ result<std::vector<double>> imbalances_of(const options& o, const costs::model_s
   std::istringstream in(read.value().text);
   inputs.push_back(kept("expert-imbalance", read.value().title, read.value().text));
   std::vector<double> factors;
+  const int ranks = o.layout.shape.expert;
+  const bool is_given = !o.automatic || o.automatic->expert;
   for (std::string line; std::getline(in, line);) {
     const std::vector<double> cells = numbers_of(line);
     if (cells.size() != 1 || cells.front() < 1)
       return refused(", line " + std::to_string(factors.size() + 1), "expected a factor of at least 1, the busiest rank over the mean");
+    if (is_given && cells.front() > ranks)
+      return refused(", line " + std::to_string(factors.size() + 1), "--expert-imbalance " + too_imbalanced(line, ranks));
     factors.push_back(cells.front());
   }
   const int layers = model.experts > 0 ? model.layers - model.dense_layers : 0;
@@ -280,6 +309,12 @@ result<setting> prepare(const options& o) {
     s.layout.shape.memory = limit.value();
   }
   return s;
+}
+
+bool can_be_imbalanced(const setting& s, const shapes::layout& on) {
+  const std::vector<double>& each = s.routing.imbalances;
+  const double most = each.empty() ? s.routing.imbalance : *std::max_element(each.begin(), each.end());
+  return on.shape.expert == 1 || most <= on.shape.expert;
 }
 
 request request_of(const setting& s, const std::string& planner, const shapes::layout& on) {

@@ -50,6 +50,9 @@ slimpack::result<slimpack::memory_limit> usual_limit(const slimpack::costs::gpu&
 /// Reads the files that the options name.
 slimpack::result<setting> prepare(const options& o);
 
+/// Whether rows of experts can be as unevenly spread over the ranks of a layout as the options say.
+bool can_be_imbalanced(const setting& s, const slimpack::shapes::layout& on);
+
 /// What the options ask of a planner on a layout.
 request request_of(const setting& s, const std::string& planner, const slimpack::shapes::layout& on);
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iomanip>
 #include <map>
 #include <optional>
@@ -56,7 +57,41 @@ std::string seed_fault(const std::string& text) {
   return sound ? std::string{} : text + " is no whole number from 0 to 18446744073709551615";
 }
 
+std::string number_range::text() const {
+  char words[80];
+  std::snprintf(words, sizeof words, "%s %g%s to %g", above ? "above" : "from", low, above ? ", up" : "", high);
+  return words;
+}
+
+std::string number_range::operator()(const std::string& typed) const {
+  char* end{};
+  const double value = std::strtod(typed.c_str(), &end);
+  const bool is_whole = !typed.empty() && end == typed.c_str() + typed.size();
+  const bool is_in = value <= high && (above ? value > low : value >= low);  // NaN is in none
+  return is_whole && is_in ? std::string{} : "'" + typed + "' is no number " + text();
+}
+
+std::string too_imbalanced(const std::string& factor, int ranks) {
+  const std::string most = std::to_string(ranks);
+  return factor + " is more than the busiest of --ep " + most + " ranks can have, " + most + " times the mean: give a factor from 1 to " + most;
+}
+
+std::string compare_fault(const std::string& planner, const std::vector<std::string>& compare) {
+  for (auto name = compare.begin(); name != compare.end(); ++name) {
+    if (*name == planner) return "--compare " + planner + " is --planner itself: leave it out";
+    if (std::find(compare.begin(), name, *name) != name) return "--compare names " + *name + " twice: leave out one of them";
+  }
+  return {};
+}
+
 slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds call, slimpack::seconds hop, int chunks) {
+  constexpr number_range taken;
+  for (const double number : of_stage)
+    if (number > taken.high) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%g", number);
+      throw bad_usage{std::string("--cost quadratic takes numbers ") + taken.text() + ", and " + text + " is more: times are in seconds"};
+    }
   return {.linear = of_stage[0] / chunks,
           .attention = of_stage[1] / chunks,
           .backward_linear = of_stage[2],

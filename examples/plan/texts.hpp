@@ -30,8 +30,26 @@ std::vector<double> numbers_of(const std::string& text);
 /// What is wrong with the text of --seed; empty where nothing is.
 std::string seed_fault(const std::string& text);
 
+/// Numbers that an option takes: finite, from `low`, or above it, to `high`.
+struct number_range {
+  double low{};
+  double high{1e12};
+  bool above{};  ///< `low` itself is none of them
+
+  /// "from 0 to 1e+12"
+  [[nodiscard]] std::string text() const;
+  /// What is wrong with the text of an option; empty where nothing is.
+  std::string operator()(const std::string& typed) const;
+};
+
+/// That a factor of --expert-imbalance, as typed, is more than there can be.
+std::string too_imbalanced(const std::string& factor, int ranks);
+
+/// What is wrong with --compare: a planner that is planned with anyway, or named twice; empty where nothing is.
+std::string compare_fault(const std::string& planner, const std::vector<std::string>& compare);
+
 /// LINEAR,ATTENTION,RATIO_LINEAR,RATIO_ATTENTION,OVERHEAD of a whole stage, as the cost of each of its chunks: an even
-/// share of the work, and the overhead of a pack each.
+/// share of the work, and the overhead of a pack each. Throws bad_usage: numbers out of all measure.
 slimpack::costs::quadratic quadratic_of(std::span<const double, 5> of_stage, slimpack::seconds call, slimpack::seconds hop, int chunks);
 
 /// "80GiB", "80 gib" or "8192tokens". Throws bad_usage.

@@ -77,7 +77,7 @@ void journal::refitted(const slimpack::profiling::drift& off, const slimpack::pr
 
 void journal::step(std::vector<step_figures> runs, seconds planning) {
   if (steps_.empty()) {
-    out_ << "\n step    loss  tokens/s    measured   predicted  ratio  bubble        peak   predicted";
+    out_ << "\n step    loss  tokens/s    measured   predicted  ratio  bubble          peak     predicted";
     for (std::size_t i = 1; i < runs.size(); ++i) out_ << std::setw(20) << runs[i].planner;
     out_ << "\n";
   }
@@ -85,8 +85,8 @@ void journal::step(std::vector<step_figures> runs, seconds planning) {
   out_ << std::setw(5) << steps_.size() << std::setw(8) << fixed(f.loss, 4) << std::setw(10)
        << fixed(static_cast<double>(f.processed.value) / f.measured.value, 0) << std::setw(12)
        << milliseconds(f.measured) << std::setw(12) << milliseconds(f.predicted) << std::setw(7)
-       << fixed(f.predicted / f.measured, 3) << std::setw(8) << percent(f.bubble, 1) << std::setw(12) << amount(f.peak)
-       << std::setw(12) << amount(f.predicted_peak);
+       << fixed(f.predicted / f.measured, 3) << std::setw(8) << percent(f.bubble, 1) << std::setw(14) << amount(f.peak)
+       << std::setw(14) << amount(f.predicted_peak);
   for (std::size_t i = 1; i < runs.size(); ++i)
     out_ << std::setw(20) << milliseconds(runs[i].measured) + " " + fixed(runs[i].measured / f.measured, 2) + "x";
   out_ << std::endl;

@@ -2,6 +2,7 @@
 
 #include "corpus.hpp"
 #include "ending.hpp"
+#include "known_profile.hpp"
 #include "launch.hpp"
 #include "options.hpp"
 
@@ -53,6 +54,8 @@ int run(const options& o) {
     if (!read) return complain_early(ending::of_input(read.error()));
     held_out = std::move(read).value();
   }
+  if (has_profile(o))
+    if (const auto known = known_profile(o); !known) return complain_early(ending::of_input(known.error()));
   const corpus* const evaluated = held_out ? &*held_out : nullptr;
   return o.transport == carrier::mpi ? on_mpi(o, texts.value(), evaluated) : on_threads(o, texts.value(), evaluated);
 }

@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include "../plan/empty_names.hpp"
 #include "../plan/planners.hpp"
 #include "../plan/texts.hpp"
 #include "ending.hpp"
@@ -17,6 +18,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace train {
@@ -91,6 +93,9 @@ void check(const options& o) {
                     std::to_string(parts) + " parts of --pp x --vpp, or --lending none"};
   if (o.shape.memory && o.shape.memory->unit == memory_unit::byte && o.quadratic)
     throw bad_usage{"--memory in bytes needs --cost measured; a quadratic cost knows no bytes, give it in tokens"};
+  for (const auto& [is_asked, name] : {std::pair{o.by_estimates, "--divide estimated"},
+                                       {o.reduction == slimpack::costs::reduction::exposed, "--reduction exposed"}})
+    if (is_asked && o.shape.replicas == 1) throw bad_usage{std::string(name) + " is about several replicas: give --dp, or leave it out"};
   for (const auto& path : {o.json, o.trace, o.timeline, o.log, o.profile}) check_writable(path);
 }
 
@@ -125,7 +130,7 @@ std::variant<options, int> parse(int argc, char** argv) {
   const CLI::Range degree(1, 1024);
   const CLI::Range size(1, 1 << 20);
   const CLI::Range count(std::int64_t{1}, std::int64_t{2147483647});
-  const CLI::Range amount(0.0, 1e12);
+  const cli::number_range amount, length{.above = true}, wait{.low = 0.001, .high = 1e6};
   const CLI::IsMember planner(cli::planner_names());
 
   const char* texts = "Documents";
@@ -157,9 +162,9 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(optimizer, "--steps", o.steps, "N", "Optimizer steps [200]")->check(count);
   add(optimizer, "--learning-rate", o.rate, "RATE",
       "At its highest: a tenth of the steps lead up to it, a cosine down to a tenth of it [3e-3]")
-      ->check(amount);
-  add(optimizer, "--weight-decay", o.decay, "D", "Of matrices [0.1]")->check(amount);
-  add(optimizer, "--clip", o.clip, "NORM", "Largest norm of a step's gradient [1]")->check(CLI::PositiveNumber);
+      ->check(amount, "FLOAT in [0 - 1e+12]");
+  add(optimizer, "--weight-decay", o.decay, "D", "Of matrices [0.1]")->check(amount, "FLOAT in [0 - 1e+12]");
+  add(optimizer, "--clip", o.clip, "NORM", "Largest norm of a step's gradient [1]")->check(length, "POSITIVE");
 
   add(ranks, "--dp", o.shape.replicas, "D", "Data-parallel replicas [1]")->check(degree);
   add(ranks, "--pp", o.shape.stages, "P", "Pipeline stages [1]")->check(degree);
@@ -171,9 +176,10 @@ std::variant<options, int> parse(int argc, char** argv) {
   add(ranks, "--transport", transport, "NAME", "threads, mpi, or auto: mpi when mpirun has started this [auto]")
       ->check(CLI::IsMember({"auto", "threads", "mpi"}));
   add(ranks, "--time-out", o.time_out.value, "SECONDS", "Longest that a rank waits for another [60]")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(wait, "FLOAT in [0.001 - 1e+06]");
 
-  add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, te_cp, llama_cp, hybrid_dp or zeppelin [slimpack]")
+  add(planning, "--planner", o.planner, "NAME", "slimpack, megatron, dp_balanced, karmarkar_karp, chunked, slimpipe, te_cp, llama_cp, hybrid_dp or zeppelin; or milp,\n"
+      "where CBC was there [slimpack]")
       ->check(planner);
   add(planning, "--compare", o.compare, "NAME,...",
       "Planners to run each batch with as well, comma between them; their gradients are dropped")
@@ -235,6 +241,7 @@ std::variant<options, int> parse(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+    cli::check_named(app, {"--documents", "--evaluate", "--profile", "--json", "--trace", "--timeline", "--log"});
     if (*json_option) o.json = json;
     if (*profile_option) o.profile = profile;
     for (const auto& [option, name] : {std::pair{profile_option, "--profile"}, {refit_option, "--refit"}})
@@ -270,7 +277,7 @@ std::variant<options, int> parse(int argc, char** argv) {
       throw bad_usage{"--reduction needs --cost measured; a quadratic cost knows no gradients, and plans their sums after the work"};
     if (o.cost_text != "measured") o.quadratic = quadratic_named(o.cost_text, o.shape.chunks);
     if (o.quadratic) o.quadratic->joins_rows = o.rows == slimpack::executors::row_calls::joined;
-    std::erase(o.compare, o.planner);
+    if (std::string wrong = cli::compare_fault(o.planner, o.compare); !wrong.empty()) throw bad_usage{std::move(wrong)};
     read_layers(layers, o.model);
     check(o);
   } catch (const CLI::CallForHelp&) {

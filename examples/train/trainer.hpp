@@ -5,6 +5,7 @@
 #include "corpus.hpp"
 #include "ending.hpp"
 #include "journal.hpp"
+#include "known_profile.hpp"
 #include "measured_step.hpp"
 #include "model/adamw.hpp"
 #include "model/model_stage.hpp"
@@ -32,6 +33,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -91,7 +93,7 @@ class trainer {
     }
     const auto begin = clock::now();
     // Rank 0 may write the file before others look for it.
-    const double there = options_.profile && std::filesystem::exists(*options_.profile) ? 1 : 0;
+    const double there = has_profile(options_) ? 1 : 0;
     const slimpack::result<std::vector<double>> all = slimpack::gathered(transport_, there);
     if (!all) return all.error();
     const bool read = all.value().front() > 0;
@@ -104,12 +106,9 @@ class trainer {
   }
 
   [[nodiscard]] slimpack::result<void> read_profile() {
-    slimpack::result<slimpack::profiling::stage_profile> read = slimpack::io::read_stage_profile(*options_.profile);
+    slimpack::result<slimpack::profiling::stage_profile> read = known_profile(options_);
     if (!read) return std::move(read).error();
     profile_ = std::move(read).value();
-    if (profile_.forward.size() != static_cast<std::size_t>(options_.shape.parts()))
-      return slimpack::error{slimpack::errc::invalid_input, options_.profile->string() + ": is of " + std::to_string(profile_.forward.size()) +
-                                                                " parts, --pp x --vpp are " + std::to_string(options_.shape.parts())};
     price_besides();
     return slimpack::success();
   }
@@ -179,6 +178,9 @@ class trainer {
       if (e.status != 0) return e;
     }
     std::rotate(figures.begin(), figures.end() - 1, figures.end());
+    // Of the whole batch, so that all ranks end here.
+    if (!std::isfinite(figures.front().loss))
+      return {1, "step " + std::to_string(step) + ": the loss is not a number; lower --learning-rate"};
     if (journal_) journal_->step(std::move(figures), planning);
     if (slimpack::result<void> applied = update(step); !applied) return ending::of_step(applied.error());
     if (step + 1 == options_.refit)
@@ -190,7 +192,7 @@ class trainer {
   template <class Plan>
   [[nodiscard]] ending run_planned(const std::string& planner, slimpack::result<Plan> made, int step,
                                    std::vector<step_figures>& figures, slimpack::seconds& planning) {
-    if (!made) return ending::of_input({made.error().code, planner + ": " + made.error().detail});
+    if (!made) return unplanned(planner, made.error());
     slimpack::plan& p = slimpack::part_of(made.value());
     planning = p.planning_time;
     stage_.weights().zero_gradients();
@@ -211,6 +213,12 @@ class trainer {
     return {};
   }
 
+  /// Why what `who` asked for has no plan, and what to give instead.
+  [[nodiscard]] static ending unplanned(const std::string& who, const slimpack::error& e) {
+    const bool is_full = e.code == slimpack::errc::out_of_memory;
+    return ending::of_input({e.code, who + ": " + e.detail + (is_full ? "; raise --memory or leave it out, or lower --max-context" : "")});
+  }
+
   /// Tells the loss on the texts held out, all of them planned as one batch that runs forward alone.
   [[nodiscard]] ending evaluate() {
     std::vector<corpus::document> texts;
@@ -219,7 +227,7 @@ class trainer {
     cli::request asked = asked_of(cli::planner_names().front());
     asked.forward_only = true;
     const slimpack::result<slimpack::plan> made = named(cli::plan_named(asked, lengths_of_batch(), cost_));
-    if (!made) return ending::of_input({made.error().code, "--evaluate: " + made.error().detail});
+    if (!made) return unplanned("--evaluate", made.error());
     const slimpack::result<slimpack::step_report> ran =
         executor(options_.steps).evaluate(made.value(), stage_, transport_);
     if (!ran) return ending::of_step(ran.error());
@@ -358,15 +366,18 @@ class trainer {
 /// Trains as one rank of the transport. An error on one rank stops all.
 template <class Transport>
 [[nodiscard]] ending train_rank(const options& o, const corpus& texts, const corpus* held_out, Transport& transport) {
-  ending e;
+  const auto stopped = [&](int status, const std::string& why) {
+    transport.abort(why);
+    return ending{status, why};
+  };
   try {
-    e = o.in_double ? trainer<double, Transport>(o, texts, held_out, transport).run()
-                    : trainer<float, Transport>(o, texts, held_out, transport).run();
-  } catch (const std::exception& thrown) {  // memory, above all
-    transport.abort(thrown.what());
-    e = {1, std::string("gave up: ") + thrown.what()};
+    return o.in_double ? trainer<double, Transport>(o, texts, held_out, transport).run()
+                       : trainer<float, Transport>(o, texts, held_out, transport).run();
+  } catch (const std::bad_alloc&) {
+    return stopped(3, "the model, and what a step keeps of it, do not fit into this machine's memory; lower --hidden, --ffn, --layers, --words or --max-context");
+  } catch (const std::exception& thrown) {
+    return stopped(1, std::string("gave up: ") + thrown.what());
   }
-  return e;
 }
 
 }  // namespace train

@@ -210,6 +210,45 @@ TEST(ActivationStore, RefusesOthersTokensThatAreHeldOrNot) {
   EXPECT_EQ(s.held(), bytes{4 * 44});
 }
 
+TEST(ActivationStore, FreesOthersTokensTogetherOrNotAtAll) {
+  store s(std::vector{sending}, {4});
+  const std::vector<slice> others{{{7}, {4}, {4}}, {{7}, {8}, {4}}};
+  ASSERT_TRUE(s.append(shared_part(0, 4), others));
+  ASSERT_TRUE(s.append(shared_part(0, 4)));
+  for (const slice& wrong : {slice{{7}, {0}, {4}}, slice{{7}, {16}, {4}}, slice{{7}, {9}, {2}}}) {  // own, not held, off the quantum
+    EXPECT_EQ(s.end_backward(shared_part(0, 4), std::vector{others[0], wrong}).error().code, errc::out_of_order);
+    EXPECT_EQ(s.held(), bytes{4 * 44 + 8 * 16}) << "after an error nothing has changed";
+  }
+  ASSERT_TRUE(s.end_backward(shared_part(0, 4), others));
+  EXPECT_EQ(s.held(), bytes{4 * 44});
+}
+
+TEST(ActivationStore, RefusesRowsOfAFieldThatOthersDoNotSend) {
+  store s(std::vector{sending}, {4});
+  const slice others{{7}, {4}, {8}};
+  ASSERT_TRUE(s.append(shared_part(0, 4)));
+  ASSERT_TRUE(s.append(shared_part(0, 4), {&others, 1}));
+  ASSERT_TRUE(s.append(shared_part(12, 16)));
+  const std::vector<float> own(4 * 3, 7);
+  ASSERT_TRUE(s.write(shared_part(0, 4), {0, 0}, own));
+  const std::vector<float> wrong(16 * 3, 5);
+  std::vector<float> rows(16 * 3, 1);
+  const std::string why =
+      "out of order: access of sequence 7, tokens [0, 16) of 20, chunk 0: reaches over tokens of others, who do not send field 0";
+  EXPECT_EQ(refusal(s.write(shared_part(0, 16), {0, 0}, wrong)), why);
+  EXPECT_EQ(refusal(s.read(shared_part(0, 16), {0, 0}, rows)), why);
+  EXPECT_EQ(rows, std::vector<float>(16 * 3, 1));
+  std::vector<float> kept(4 * 3);
+  ASSERT_TRUE(s.read(shared_part(0, 4), {0, 0}, kept));
+  EXPECT_EQ(kept, own) << "after an error nothing has changed";
+  // What they send is there for all.
+  std::vector<float> sent(16 * 2), found(16 * 2);
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<float>(i);
+  ASSERT_TRUE(s.write(shared_part(0, 16), {0, 1}, sent));
+  ASSERT_TRUE(s.read(shared_part(0, 16), {0, 1}, found));
+  EXPECT_EQ(found, sent);
+}
+
 /// The same, where weight gradients that run apart need 3 and 1 elements more: 4 (3 + 1) = 16 bytes a token.
 const store::layout splitting{small.activations, small.gradients, {}, {{3}, {1}}};
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,6 +109,67 @@ std::string refused(const std::function<void(std::vector<rank_plan>&)>& change) 
   for (const result<step_report>& one : run_parts(parts, stages))
     if (!one && one.error().code != errc::aborted) told = one.error().detail;
   return told;
+}
+
+/// Notes the lengths of the sums that it is given, in their order. As over NCCL, they are only issued, so that copies of a stage
+/// must be asked for them in one order.
+using endpoint_of_threads = decltype(std::declval<transports::threads&>().endpoint(0));
+class issuing_endpoint : public endpoint_of_threads {
+ public:
+  static constexpr bool starts_all_reduce = true;
+  issuing_endpoint(endpoint_of_threads&& over, std::vector<std::size_t>& issued)
+      : endpoint_of_threads(std::move(over)), issued_(&issued) {}
+  template <class T>
+  result<void> all_reduce(std::span<T> data, std::span<const int>) {
+    issued_->push_back(data.size());
+    return success();
+  }
+
+ private:
+  std::vector<std::size_t>* issued_;
+};
+
+/// Adds up 2 numbers of a first chunk and 3 of a second, as soon as they are final, and 5 at the end.
+class stage_of_three_sums : public stage {
+ public:
+  using stage::stage;
+  template <class Group>
+  result<void> reduce(Group& group) {
+    return group.sum(std::span(numbers_));
+  }
+  template <class Sums>
+  result<void> reduce_part(std::uint32_t chunk, Sums& sums) {
+    return sums.start(std::span(numbers_).first(2 + chunk));
+  }
+
+ private:
+  std::vector<double> numbers_ = std::vector<double>(5);
+};
+
+// Some parts share rows, and one does not, as each rank sees of its own alone.
+TEST(PackflowRankPlan, CopiesOfAStageSumInOneOrder) {
+  shape on = three;
+  on.chunks = 2;
+  std::vector<rank_plan> parts = planned_by_ranks(on, one_long);
+  std::size_t alone = 0;
+  for (rank_plan& one : parts) {
+    one.part.reduction = gradient_reduction{std::vector<std::vector<gradient_bucket>>(static_cast<std::size_t>(on.reduced_parts())), {}};
+    alone += one.part.merges.empty();
+  }
+  ASSERT_EQ(alone, 2u) << "of the 6 ranks, those of one replica";
+  transports::threads world{6, {.time_out = {20}}};
+  std::vector<std::vector<std::size_t>> issued(6);
+  tests::on_every_rank(6, [&](int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    issuing_endpoint endpoint(world.endpoint(rank), issued[at]);
+    stage_of_three_sums own(rank % on.stages, on.stages, on.chunks);
+    const result<step_report> ran = executors::packflow<>{}.execute(parts[at], own, endpoint);
+    EXPECT_TRUE(ran) << ran.error().detail;
+  });
+  for (std::size_t rank = 0; rank < issued.size(); ++rank) {
+    EXPECT_EQ(issued[rank].size(), 3u);
+    EXPECT_EQ(issued[rank], issued[rank % 2]) << "rank " << rank;
+  }
 }
 
 std::size_t leader_of_sharers(const std::vector<rank_plan>& parts) {

@@ -340,6 +340,15 @@ TEST(PlanJson, KeepsTheUtilisation) {
   EXPECT_EQ(reread(p).mfu, std::nullopt);
 }
 
+TEST(PlanJson, KeepsTheBoundOfAnyLayout) {
+  plan p = sample(2, 1, false);
+  p.any_layout_bound = seconds{0.25};
+  EXPECT_EQ(reread(p).any_layout_bound, p.any_layout_bound);
+  EXPECT_EQ(reread(p).hash, p.hash);
+  p.any_layout_bound.reset();
+  EXPECT_EQ(reread(p).any_layout_bound, std::nullopt);
+}
+
 TEST(PlanJson, KeepsWhatMadeIt) {
   plan p = sample(2, 1, false);
   const std::uint64_t hash = slimpack::hash_of(p);

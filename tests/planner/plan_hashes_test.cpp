@@ -1,3 +1,4 @@
+#include <slimpack/core/plan_hash.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled.hpp>
 #include <slimpack/costs/transformer.hpp>

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -50,6 +51,25 @@ TEST(Lend, HidesQueriesBehindTheHelpersOwnPrefix) {
   // Slice 2 has 11 pairs, slice 1 has 7, 4 of them to its prefix: 2 are lent.
   EXPECT_EQ(w.forward.time[3], seconds{9});    // slice 1 on stage 1
   EXPECT_EQ(w.forward.time[4], seconds{9.5});  // slice 2 on stage 0, and its results
+}
+
+// Helpers are found by their cells: loans by a helper each take about what as many by one take, not the square.
+TEST(Lend, FindsAHelperAmongManyAtOnce) {
+  constexpr std::uint32_t count = 30'000;
+  partition packs;
+  for (std::uint32_t i = 0; i < count; ++i) packs.forward.append({{0}, {2 * i}, {2}}), packs.forward.close();
+  const auto time_of = [&](bool is_one) {
+    std::vector<loan> loans;
+    for (std::uint32_t i = 1; i < count; ++i)
+      loans.push_back({{0, {pass::forward, {i}}}, {1, {pass::forward, {is_one ? 0 : i - 1}}}, packs.forward[i][0], {{0}, {0}, {1}}});
+    workload w;
+    w.shape.stages = 2;
+    w.forward.time.assign(2 * count, seconds{1});
+    const auto begin = std::chrono::steady_clock::now();
+    lend(packs, costs::quadratic{}, loans, w);
+    return std::chrono::steady_clock::now() - begin;
+  };
+  EXPECT_LT(time_of(false), 10 * time_of(true));
 }
 
 // What is lent is held while the helper runs, backward with gradients.

@@ -61,6 +61,24 @@ TEST(RankTimeOf, CountsExchangesAndTheReduction) {
   EXPECT_EQ(spent.total(), p.step_time * 2);
 }
 
+// The step by hand, whose stage 0 waits 6 s for its weights: stages are as uneven as before, and stage 1 idles 6 s more.
+TEST(RankTimeOf, DoesNotTakeWaitingForWeightsForWork) {
+  plan p;
+  p.lengths = {{4}};
+  p.shape = {.stages = 2, .quantum = {4}};
+  p.step_time = {44 + 6};
+  replica_plan& one = p.replicas.emplace_back();
+  for (const pass way : both) {
+    one.partition.of(way).append({{0}, {0}, {4}});
+    one.partition.of(way).close();
+  }
+  one.forward.time = {seconds{5 + 6}, seconds{9}}, one.backward.time = {seconds{9}, seconds{21}};
+  one.communication = {6}, one.weight_waits = {seconds{6}, seconds{0}};
+  one.programs = {{{pass::forward, {0}}, {pass::backward, {0}}}, {{pass::forward, {0}}, {pass::backward, {0}}}};
+  EXPECT_EQ(rank_time_of(p, uneven{}), (rank_time{.useful = {36}, .recomputation = {4}, .packs = {4}, .communication = {6},
+                                                            .imbalance = {30 - 14}, .waiting = {2 * 50 - 50 - 16}}));
+}
+
 TEST(RankTimeOf, AddsUpForPlansThatShare) {
   const std::vector<tokens> lengths{{9000}, {300}, {700}, {128}, {1500}};
   const shape on{.stages = 2, .replicas = 2, .quantum = {128}};

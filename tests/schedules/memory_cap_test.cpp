@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -72,6 +74,24 @@ TEST(MemoryCap, DoesNotAskAgainOfWhatHasRun) {
   // B0 after one forward holds 512 + 10 x 512 = 5632, which fits; after two it would hold 1536 + 10 x 512.
   // Between B0 and B1, F1 would hold 1408 + 10 x 384 + 4 x 1024; once B1 has closed the accumulators, 1024 + 4 x 1024.
   EXPECT_EQ(allowed(work, 0), (std::vector<std::uint32_t>{1, 1, 3, 3, 3}));
+}
+
+// Accumulators that take no memory change nothing, neither what is allowed nor how long that takes to find: what fitted is not asked again.
+TEST(MemoryCap, AsksOnceWhereAccumulatorsTakeNoMemory) {
+  const workload opens = limited(tests::sliced_work(1, 20'000, 2, {}), 1e12);
+  workload none = opens;
+  std::fill(none.gradient_before.begin(), none.gradient_before.end(), 0);
+  ASSERT_NE(opens.gradient_before, none.gradient_before);
+  const auto time_of = [](const workload& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(allowed(work, 0).front(), work.forward.size());
+    return std::chrono::steady_clock::now() - begin;
+  };
+  EXPECT_LT(time_of(opens), 20 * time_of(none));
+  const workload tight = limited(tests::sliced_work(1, 50, 3, {}), 128 * 7);
+  none = tight;
+  std::fill(none.gradient_before.begin(), none.gradient_before.end(), 0);
+  EXPECT_EQ(allowed(tight, 0), allowed(none, 0));
 }
 
 // The definition, by brute force: with i backwards done, whatever forward may run fits, and so does backward i after

@@ -1,4 +1,5 @@
 #include <slimpack/basic_planner.hpp>
+#include <slimpack/core/lending/loans_of.hpp>
 #include <slimpack/costs/with_vocabulary.hpp>
 #include <slimpack/schedules/detail/vocabulary_fill.hpp>
 #include <slimpack/schedules/list.hpp>
@@ -110,6 +111,24 @@ TEST(SpreadVocabulary, RefusesLayersThatCannotRun) {
   layers = layers_of(work);
   std::swap(layers[1][0], layers[1][1]);
   EXPECT_NE(refused(layers).find("wait for each other"), std::string::npos) << refused(layers);
+}
+
+// A layer's begin and end are then one instant, and a call could stand before what it waits for.
+TEST(SpreadVocabulary, RefusesLayersThatLendAndTakeNoTime) {
+  const auto made = [](const tests::per_slice& layers) {
+    const partition packs = tests::sliced(2, 4);
+    workload work = price(packs, costs::with_vocabulary<tests::per_slice>{layers, {}}, spread(2), std::vector<memory_rates>(2));
+    work.loans = loans_of(packs, work.shape, attention_lending::level, 4).value();
+    return faster_than({std::numeric_limits<double>::infinity()}, work, layers_of(work));
+  };
+  EXPECT_TRUE(made({}));
+  const auto none = made({{0}, {0}, {0}});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, errc::invalid_input);
+  EXPECT_EQ(none.error().detail,
+            "where stages lend attention and the vocabulary is spread, its calls stand between layers that take some time, and F0 takes none on "
+            "stage 0: choose a cost model that gives it some, or lending none");
+  EXPECT_FALSE(made({{1}, {0}, {0}}));
 }
 
 // 128 tokens. Stage 1 holds most in its B: logits, which wait for U, and the gradient that the B takes.

@@ -3,6 +3,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/simulators/bounds/forward_bounds.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
@@ -124,6 +125,16 @@ TEST(LowerBounds, AreNoneForAnEmptyBatch) {
 
 // The oracle itself. One way for one slice on three stages: 3 (2 + 10) + 3 (2 + 20) + 4 hops = 106. Two equal slices on
 // two stages: (m + p - 1)(f + b) = 3 x 3 without overhead or hop.
+// A plan's bounds are read by their names: each has one, also of a model without times.
+TEST(LowerBounds, HaveNamesWhereNothingTakesTime) {
+  const costs::quadratic none{.linear = 0, .attention = 0};
+  const shape on{.stages = 2, .replicas = 2};
+  const std::vector<sequence> batch = batch_of({{2000}, {1500}});
+  const std::vector<memory_rates> rates(2);
+  EXPECT_EQ(simulators::lower_bounds(none, on, batch, rates).back(), (bound{"sequence 0: there, turn and back", {}}));
+  EXPECT_EQ(simulators::forward_bounds(none, on, batch).back(), (bound{"sequence 0: its own way", {}}));
+}
+
 TEST(EveryPlan, FindsClosedForms) {
   EXPECT_EQ(tests::shortest_step(plain, {.stages = 3, .quantum = {10}}, batch_of({{10}}), false), seconds{106});
   constexpr costs::quadratic bare{.linear = 1, .attention = 0};

@@ -3,6 +3,7 @@
 #include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/solvers/forward.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 #include <slimpack/testing/random_replica.hpp>
@@ -116,6 +117,22 @@ TEST(KeptMemory, LimitsPlans) {
 TEST(KeptMemory, ComesBackWithAReplicasWorkload) {
   const plan p = planner<slicers::equal_cost, dense_cost>{{.stages = 3}, {}, {{}, {2}}}(mixed).value();
   EXPECT_EQ(simulators::peak_memory(simulators::workload_of(p, 0), p.replicas[0].programs), p.replicas[0].peak_memory);
+}
+
+// Forward alone, what a sequence keeps goes with its last forward; also in a plan's own account of it. Two packs of a row of two
+// sequences: the first lets go of none, the second of 2 x (128 x 128 + 128 x 256) and 2 x 128 x 128 bytes.
+TEST(KeptMemory, GoesWithTheLastForwardWhereForwardsRunAlone) {
+  partition packs;
+  packs.forward.append({{0}, {0}, {128}}), packs.forward.close();
+  packs.forward.append({{0}, {128}, {128}}), packs.forward.append({{1}, {0}, {128}}), packs.forward.close();
+  const workload work = priced(packs, dense_cost{{}, {2}}, {});
+  EXPECT_EQ(work.ended_kept(0, 0), 0);
+  EXPECT_EQ(work.ended_kept(1, 0), 2 * (128 * 128 + 128 * 256 + 128 * 128));
+  const plan p = planner<slicers::equal_cost, dense_cost>{{.stages = 3, .replicas = 2}, {}, {{}, {2}}}.plan_forward(mixed).value();
+  for (std::size_t r = 0; r < 2; ++r) {
+    ASSERT_FALSE(p.replicas[r].forward.kept.empty());
+    EXPECT_EQ(simulators::peak_memory(simulators::workload_of(p, r), p.replicas[r].programs), p.replicas[r].peak_memory);
+  }
 }
 
 TEST(KeptMemory, LeavesPlansOfTheSameTimesUnlimitedAlone) {

@@ -3,6 +3,7 @@
 #include <slimpack/costs/quadratic.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/solvers/baselines/context_parallel.hpp>
+#include <slimpack/solvers/baselines/slimpipe.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/testing/generator.hpp>
 
@@ -107,6 +108,22 @@ TEST(RemappedStep, OfOneStageIsTheSumOverMicroStepsOfTheirSlowestReplica) {
     most = std::max(most, made.moved.value);
   }
   EXPECT_GT(most, 0);
+}
+
+// Packs of one micro-step and packs that lend each other attention would be tied in two ways.
+TEST(RemappedStep, RefusesPlansWhoseStagesLend) {
+  const costs::quadratic cost{.linear = 1e-6, .attention = 4e-9};
+  const shape on{.stages = 2, .replicas = 2, .quantum = {64}};
+  const auto made = [&](attention_lending lending) {
+    const auto recipe = baselines::slimpipe(on, {}, 4, lending);
+    const plan p = planner{on, recipe.slicer, cost, recipe.solver, recipe.schedule}(std::vector<tokens>{{4096}, {4096}}).value();
+    return remapped_step::of(p, cost, slow_rows{}, 2);
+  };
+  ASSERT_TRUE(made(attention_lending::none));
+  const result<remapped_step> lent = made(attention_lending::level);
+  ASSERT_FALSE(lent);
+  EXPECT_EQ(lent.error().code, errc::invalid_input);
+  EXPECT_EQ(lent.error().detail, "rows are remapped where stages lend no attention: plan with lending none");
 }
 
 // Replicas that share nothing have micro-steps, too; the packs of a row are of one.

@@ -142,6 +142,13 @@ TEST(NeverSlower, ThanABaselineWhoseSumsASearchDoesNotSee) {
 }
 TEST(NeverSlower, ThanABaselineThatSpreadsTheVocabulary) { compare(35001, tests::cases(9), schedules::list{}, situation::spread); }
 
+// Rows in slices of equal tokens, as many as there are stages.
+TEST(NeverSlower, ThanUniformSlicesOfRows) {
+  compare(30734, tests::cases(2), schedules::list{});
+  compare(31059, tests::cases(2), schedules::one_f_one_b{});
+  compare(35042, tests::cases(2), schedules::list{}, situation::spread);
+}
+
 // Memory that just holds a baseline's packs may have no room for what sequences that are cut or shared keep beside.
 TEST(NeverSlower, ThanABaselineThatJustFits) {
   for (std::uint64_t seed = 36028, end = seed + static_cast<std::uint64_t>(tests::cases(6)); seed < end; ++seed) {

@@ -98,6 +98,35 @@ TEST(Lending, IsExactWhereTheVocabularyIsSpread) {
   EXPECT_GE(2 * lend, all);
 }
 
+// In float the order of sums shows in a loss: an evaluation in which stages kept all attention to themselves had other bits than the step.
+TEST(Lending, AnEvaluationLendsWhatTheForwardsOfItsStepLend) {
+  std::int64_t messages = 0;
+  for (const int stages : {2, 3, 4})
+    for (const int chunks : {1, 2})
+      for (const attention_lending lending : {attention_lending::pairs, attention_lending::level}) {
+        const shape on{.stages = stages, .chunks = chunks, .quantum = {4}};
+        const exact_batch batch = tests::batch_to_lend(static_cast<std::uint64_t>(stages), on, 1);
+        const plan p = planned(batch.lengths, on, 2 * stages, lending);
+        transports::threads world{stages, {.time_out = {60}}};
+        std::vector<std::int64_t> sent(static_cast<std::size_t>(stages));
+        tests::on_every_rank(stages, [&](int stage) {
+          auto endpoint = world.endpoint(stage);
+          train::model_stage<float> own(batch.model, on, stage, batch.documents(), 7);
+          const step_report step = executors::packflow<>{}.execute(p, own, endpoint).value();
+          const step_report alone = executors::packflow<>{.step = 1}.evaluate(p, own, endpoint).value();
+          EXPECT_EQ(alone.loss_sum, step.loss_sum) << stages << " stages, " << chunks << " chunks, " << name_of(lending);
+          EXPECT_EQ(own.held(), bytes{});
+          const executors::loan_traffic says = executors::loan_traffic_of(p.replicas[0].loans, static_cast<std::uint32_t>(stage),
+                                                                          train::model_stage<float>::loans(batch.model, on, stage));
+          EXPECT_EQ(alone.loan_messages, says.messages.forward);
+          EXPECT_EQ(alone.lent.value, static_cast<double>(says.bytes.forward));
+          sent[static_cast<std::size_t>(stage)] = alone.loan_messages;
+        });
+        for (const std::int64_t one : sent) messages += one;
+      }
+  EXPECT_GT(messages, 0);
+}
+
 // A compute that does not say that it can is told what to plan instead.
 class lends_nothing : public stage_type {
  public:

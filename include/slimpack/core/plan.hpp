@@ -66,6 +66,8 @@ struct replica_plan {
   seconds lower_bound;                ///< for the sequences it shares with no other; decides nothing
   seconds communication{};            ///< that its packs' times include, see workload; as rates, not part of the plan file
   std::vector<gradient_span> gradients{};  ///< of each part, where they are reduced beside the work; not part of the file
+  std::vector<seconds> weight_waits{};  ///< of each stage: what its first packs and calls wait for weights that are gathered;
+                                        ///< their times have it in. Empty where nothing waits. Not hashed
 
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
 };
@@ -113,6 +115,8 @@ struct plan {
                                                    ///< file does not say. Follows from the rest: not hashed
   std::optional<double> mfu{};  ///< model flops utilisation (costs/model/training_flops.hpp), where the caller knows the
                                 ///< model and the GPU. Not hashed
+  std::optional<seconds> any_layout_bound{};  ///< what no plan of this batch on as many GPUs is faster than, whatever its
+                                              ///< layout, layers and recomputation; where the caller knows. Not hashed
   std::optional<plan_origin> origin{};  ///< where the caller says. Not hashed
   slimpack::memory_unit memory_unit{};  ///< of every peak_memory and of the limit
   seconds planning_time;   ///< lengths in memory to certified plan

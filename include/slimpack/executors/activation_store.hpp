@@ -142,7 +142,7 @@ class activation_store {
     if (p.weights_apart)
       held_ -= known->second.pages.free({&paged::gradients}, p.slice.begin, p.slice.end());
     else
-      release(known, p.slice);
+      release(known, {&p.slice, 1});
     return success();
   }
 
@@ -159,22 +159,18 @@ class activation_store {
   /// Frees the rows of a piece that waits for its weight gradients.
   [[nodiscard]] result<void> end_weights(const piece& p) {
     if (result<void> waits = begin_weights(p); !waits) return waits;
-    release(sequences_.find(key_of(p)), p.slice);
+    release(sequences_.find(key_of(p)), {&p.slice, 1});
     return success();
   }
 
   /// Frees what is held of tokens of the others, after the piece's row has run backward.
   /// Errors    out_of_order: tokens that are not held of others
   [[nodiscard]] result<void> end_backward(const piece& p, std::span<const slice> others) {
-    for (const slice& o : others) {
-      const auto known = sequences_.find(key_of(p));
-      if (known == sequences_.end() || !on_quantum(p, o))
+    const auto known = sequences_.find(key_of(p));
+    for (const slice& o : others)
+      if (known == sequences_.end() || !on_quantum(p, o) || !others_within(known->second, o))
         return refused(errc::out_of_order, "end of backward of others' tokens", p, "is of tokens that are not held");
-      const paged& held = known->second.pages;
-      if (held.any_of(o.begin, o.end(), [&](std::size_t at) { return !held.activations[at] || held.own[at]; }))
-        return refused(errc::out_of_order, "end of backward of others' tokens", p, "is of tokens that are not held");
-      release(known, o);
-    }
+    if (known != sequences_.end()) release(known, others);
     return success();
   }
 
@@ -207,17 +203,18 @@ class activation_store {
   }
 
   /// Copies the piece's rows of a field from `rows`.   Shapes  (p.slice.length, width), row after row
+  /// Errors    out_of_order: tokens of others, who do not send the field
   [[nodiscard]] result<void> write(const piece& p, field which, std::span<const T> rows) {
-    if (result<void> fits = check_size(p, which, rows.size()); !fits) return fits;
+    if (result<void> fits = check_rows(p, which, rows.size()); !fits) return fits;
     return visit(p, [&](const page& here) {
       std::ranges::copy(rows.first(here.activations(which).size()), here.activations(which).begin());
       rows = rows.subspan(here.activations(which).size());
     });
   }
 
-  /// Copies the piece's rows of a field to `rows`.   Shapes  as write
+  /// Copies the piece's rows of a field to `rows`.   Shapes, errors  as write
   [[nodiscard]] result<void> read(const piece& p, field which, std::span<T> rows) {
-    if (result<void> fits = check_size(p, which, rows.size()); !fits) return fits;
+    if (result<void> fits = check_rows(p, which, rows.size()); !fits) return fits;
     return visit(p, [&](const page& here) {
       std::ranges::copy(here.activations(which), rows.begin());
       rows = rows.subspan(here.activations(which).size());
@@ -228,7 +225,8 @@ class activation_store {
   void discard(sequence_id s, std::uint32_t chunk = 0) {
     const auto known = sequences_.find({chunk, s.value});
     if (known == sequences_.end()) return;
-    release(known, {s, {0}, known->second.length});
+    const slice whole{s, {0}, known->second.length};
+    release(known, {&whole, 1});
   }
 
   /// Drops everything.
@@ -290,6 +288,10 @@ class activation_store {
   [[nodiscard]] bool own_within(const held_sequence& s, tokens begin, tokens end) const {
     return s.pages.any_of(begin, end, [&](std::size_t at) { return s.pages.own[at] != 0; });
   }
+  /// Whether tokens of others are held, without a gap.
+  [[nodiscard]] bool others_within(const held_sequence& s, const slice& o) const {
+    return !s.pages.any_of(o.begin, o.end(), [&](std::size_t at) { return !s.pages.activations[at] || s.pages.own[at] != 0; });
+  }
   [[nodiscard]] std::string off_quantum() const { return "does not lie on the quantum, " + std::to_string(quantum_); }
   [[nodiscard]] bytes sum(columns widths::*kind) const noexcept {
     std::size_t elements = 0;
@@ -306,11 +308,16 @@ class activation_store {
     }
   }
 
-  [[nodiscard]] result<void> check_size(const piece& p, field which, std::size_t given) const {
+  /// Whether all rows of a field are held, and as many elements are given.
+  [[nodiscard]] result<void> check_rows(const piece& p, field which, std::size_t given) {
     const std::size_t width = widths_of(p).activations.width(which.layer, which.index);
-    if (given == static_cast<std::size_t>(p.slice.length.value) * width) return success();
-    return refused(errc::invalid_input, "access", p, "of width " + std::to_string(width) + " copies " +
-                                                         std::to_string(given) + " elements");
+    if (given != static_cast<std::size_t>(p.slice.length.value) * width)
+      return refused(errc::invalid_input, "access", p, "of width " + std::to_string(width) + " copies " +
+                                                           std::to_string(given) + " elements");
+    std::size_t there = 0;
+    if (result<void> held = visit(p, [&](const page& here) { there += here.activations(which).size(); }); !held) return held;
+    if (there == given) return success();
+    return refused(errc::out_of_order, "access", p, "reaches over tokens of others, who do not send field " + std::to_string(which.index));
   }
 
   static error refused(errc code, const char* what, const piece& p, const std::string& why) {
@@ -337,10 +344,13 @@ class activation_store {
     for (std::size_t at = s.pages.first(tokens_of.begin); at < s.pages.end(tokens_of.end()); ++at) s.pages.own[at] = own;
   }
 
-  void release(typename sequence_map::iterator known, const slice& tokens_of) {
+  /// Frees all rows of tokens of a sequence, and forgets it with the last.
+  void release(typename sequence_map::iterator known, std::span<const slice> all) {
     held_sequence& s = known->second;
-    held_ -= s.pages.free({&paged::activations, &paged::gradients, &paged::weights}, tokens_of.begin, tokens_of.end());
-    for (std::size_t at = s.pages.first(tokens_of.begin); at < s.pages.end(tokens_of.end()); ++at) s.pages.own[at] = false;
+    for (const slice& one : all) {
+      held_ -= s.pages.free({&paged::activations, &paged::gradients, &paged::weights}, one.begin, one.end());
+      for (std::size_t at = s.pages.first(one.begin); at < s.pages.end(one.end()); ++at) s.pages.own[at] = false;
+    }
     if (s.pages.empty()) sequences_.erase(known);
   }
 

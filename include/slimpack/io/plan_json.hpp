@@ -46,8 +46,11 @@
 ///             "loans": [{"lender": [0, "F3"], "helper": [3, "F0"], "queries": [0, 96, 32], "context": [0, 0, 32]}, ...]   of a replica
 ///             whose stages lend each other attention (core/lending/loan.hpp): who lends, its stage and instruction, and who helps;
 ///             these start together, and end together with the longer. Times of packs have it in
+///             "weight_waits": [s, ...]   of a replica: what the first packs and calls of each stage wait for weights that are gathered
+///             beside the work; their times have it in
 ///             "rank_time": {"useful": s, ...}   where the time of the stages goes (core/plan.hpp); it may be left out
 ///             "mfu": 0.41   model flops utilisation, where the model and the GPU are known
+///             "any_layout_bound": s   what no layout of as many GPUs has a plan faster than, where it is known
 ///             "made_with": {"version": "0.1.0", "longest": 4096, "options": {"pp": "2", ...}, "batch": {"seed": "7", ...},
 ///             "inputs": [{"option": "model", "name": "...", "hash": "...", "content": "..."}, ...]}
 ///             what made the plan (plan_origin); inputs without a content are known by their hash alone
@@ -186,7 +189,8 @@ namespace detail {
                        "efficiency", "bubble",      "memory_unit", "memory_limit", "planning_seconds",
                        is_second ? "transfers" : "format", is_second ? "rank_time" : "format",
                        is_second ? "layers" : "format", is_second ? "reduction" : "format", is_second ? "ep" : "format",
-                       is_second ? "vocabulary" : "format", is_second ? "mfu" : "format", is_second ? "made_with" : "format"});
+                       is_second ? "vocabulary" : "format", is_second ? "mfu" : "format",
+                       is_second ? "any_layout_bound" : "format", is_second ? "made_with" : "format"});
   plan p;
   p.hash = hash_in(file["hash"]);
   p.truncated = file["truncated"].boolean();
@@ -217,6 +221,7 @@ namespace detail {
   p.bubble = file["bubble"].number();
   if (const std::optional<json_place> spent = file.find({"rank_time"})) p.rank_time = rank_time_in(*spent, p);
   if (const std::optional<json_place> mfu = file.find({"mfu"})) p.mfu = mfu->number(0);
+  if (const std::optional<json_place> least = file.find({"any_layout_bound"})) p.any_layout_bound = seconds{least->number(0)};
   if (const std::optional<json_place> origin = file.find({"made_with"})) p.origin = origin_in(*origin);
   p.memory_unit = memory_unit_in(file["memory_unit"]);
   if (const std::optional<json_place> limit = file.find({"memory_limit"}))

@@ -113,6 +113,7 @@ class timeline_writer {
     write_streams(p);
     json_.field("bubble", p.bubble).field("efficiency", p.efficiency).field("planning", p.planning_time.value);
     if (p.mfu) json_.field("mfu", *p.mfu);
+    if (p.any_layout_bound) json_.field("anyLayout", ticks(*p.any_layout_bound));
     if (p.rank_time) {
       json_.key("spent").open('{');
       for (const auto& [name, part] : rank_time_parts) json_.field(name, ((*p.rank_time).*part).value);

@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_PRICING_LEND_HPP
 #define SLIMPACK_PRICING_LEND_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/lending/loan.hpp>
 #include <slimpack/core/lending/loan_messages.hpp>
 #include <slimpack/core/partition.hpp>
@@ -23,17 +24,21 @@ namespace slimpack {
 ///           Contexts are there before a layer begins, so they travel beside the layer before. That queries of one lender hide behind
 ///           attention of the helper counts only what the helper attends to before its own slices: less than all
 /// Source    derived
-/// Requires  loans of these packs, of parts with equal layers; nothing lent before            Complexity  O(loans log loans)
+/// Requires  loans of these packs, of parts with equal layers; nothing lent before
+/// Complexity O(packs * parts + slices of helpers + loans)
 template <class Cost>
 void lend(const partition& packs, const Cost& cost, std::span<const loan> loans, workload& w) {
   w.loans.assign(loans.begin(), loans.end());
   const auto part_of = [&](const loan::side& s) { return static_cast<int>(s.what.chunk) * w.shape.stages + static_cast<int>(s.stage); };
-  const auto time_of = [&](const loan::side& s) -> seconds& {
-    return w.of(s.what.pass).time[s.what.pack.value * static_cast<std::size_t>(w.shape.parts()) + static_cast<std::size_t>(part_of(s))];
+  const auto cell_of = [&](const loan::side& s) {
+    return s.what.pack.value * static_cast<std::size_t>(w.shape.parts()) + static_cast<std::size_t>(part_of(s));
   };
+  const auto time_of = [&](const loan::side& s) -> seconds& { return w.of(s.what.pass).time[cell_of(s)]; };
   const auto changed = [&](seconds& time, seconds to) { w.communication += to - time, time = to; };
   struct help { loan::side who; seconds queries{}, context{}; };  // what one side waits for, of all that it helps
   std::vector<help> helps;
+  by_pass<std::vector<std::size_t>> help_of;  // a helper, by cell; counted from 1, 0: none yet
+  for (const pass p : both_passes) help_of[p].resize(w.of(p).time.size());
   for (const loan& l : loans) {
     const auto with_keys_from = [&](tokens first) {
       return cost.time(slice{l.queries.sequence, l.queries.begin - first, l.queries.length}, l.pass(), part_of(l.lender));
@@ -42,9 +47,10 @@ void lend(const partition& packs, const Cost& cost, std::span<const loan> loans,
     time_of(l.lender) = std::max(seconds{}, time_of(l.lender) - attention);
     time_of(l.helper) += attention;
     const loan_messages m = loan_messages_of(cost, l, part_of(l.helper));
-    auto at = std::find_if(helps.rbegin(), helps.rend(), [&](const help& h) { return h.who == l.helper; });
-    if (at == helps.rend()) helps.push_back({l.helper}), at = helps.rbegin();
-    at->queries = std::max(at->queries, m.queries * m.layers), at->context += m.context * m.layers;
+    std::size_t& at = help_of[l.pass()][cell_of(l.helper)];
+    if (at == 0) helps.push_back({l.helper}), at = helps.size();
+    help& h = helps[at - 1];
+    h.queries = std::max(h.queries, m.queries * m.layers), h.context += m.context * m.layers;
   }
   for (const help& h : helps) {
     seconds before{};

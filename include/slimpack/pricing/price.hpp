@@ -162,8 +162,7 @@ bool keeps_any(const partition& packs, const Cost& cost, int stages) {
   return false;
 }
 
-/// Fills what forward packs let go of beside their tokens, where no backward comes: of each, what the sequences that end in it
-/// have kept.
+/// Fills what forward packs let go of beside their tokens, where no backward comes (workload::ended_kept).
 /// Requires  w.forward.kept is to be filled            Complexity  O(stages * slices log sequences)
 template <keeps_by_piece Cost>
 void let_go_of_kept(const micropacks& forward, const Cost& cost, workload& w) {
@@ -171,10 +170,14 @@ void let_go_of_kept(const micropacks& forward, const Cost& cost, workload& w) {
   std::vector<std::size_t> last(number.count());
   for (std::size_t i = 0; i < forward.size(); ++i)
     for (const slice& s : forward[i]) last[number(s.sequence)] = i;
-  w.ended_kept.assign(static_cast<std::size_t>(w.shape.stages) * forward.size(), 0);
-  for (std::size_t stage = 0; stage < static_cast<std::size_t>(w.shape.stages); ++stage)
+  const std::size_t row = forward.size() + 1;
+  std::vector<double>& sums = w.backward.kept;
+  sums.assign(static_cast<std::size_t>(w.shape.stages) * row, 0);
+  for (std::size_t stage = 0; stage < static_cast<std::size_t>(w.shape.stages); ++stage) {
     for (const slice& s : forward.slices())
-      w.ended_kept[stage * forward.size() + last[number(s.sequence)]] += std::ceil(kept_of(cost, s, static_cast<int>(stage)).value);
+      sums[stage * row + last[number(s.sequence)] + 1] += std::ceil(kept_of(cost, s, static_cast<int>(stage)).value);
+    for (std::size_t i = stage * row + 1; i < (stage + 1) * row; ++i) sums[i] += sums[i - 1];
+  }
 }
 
 /// Fills what packs keep beside their tokens. Whole bytes, so that sums are exact in any order and end at 0.

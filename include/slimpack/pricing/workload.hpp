@@ -57,7 +57,8 @@ struct workload {
   std::vector<std::uint32_t> calls_before{};    ///< packs + 1: where those of each begin; empty where none has several
   std::vector<std::int64_t> ended{};  ///< where there are forward packs alone: of each, the tokens of the sequences that end
                                       ///< in it, which are let go of after it; empty of a step
-  std::vector<double> ended_kept{};   ///< and what these kept beside their tokens: [stage * packs + pack], as forward.kept
+  std::vector<seconds> weight_waits{};  ///< of each stage: what its first packs and calls wait for weights that are gathered, a
+                                        ///< part of their times and of communication; empty where there is nothing to wait for
 
   [[nodiscard]] pass_timing& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
   [[nodiscard]] const pass_timing& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
@@ -68,6 +69,14 @@ struct workload {
   [[nodiscard]] std::span<const backward_call> calls_of(std::size_t pack) const noexcept {
     if (calls_before.empty()) return {};
     return std::span(calls).subspan(calls_before[pack], calls_before[pack + 1] - calls_before[pack]);
+  }
+
+  /// Bytes beside their tokens that a stage lets go of after a forward pack, where there are forward packs alone: what the sequences
+  /// that end in it have kept. A plan keeps them as backward.kept, by forward packs: [stage * (packs + 1) + pack].
+  [[nodiscard]] double ended_kept(std::size_t pack, std::size_t stage) const noexcept {
+    if (backward.kept.empty()) return 0;
+    const double* const sums = &backward.kept[stage * (forward.size() + 1)];
+    return sums[pack + 1] - sums[pack];
   }
 
   /// Bytes beside live tokens that a stage keeps once so many packs of each pass have run (one chunk).

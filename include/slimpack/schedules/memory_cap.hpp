@@ -24,7 +24,8 @@ namespace slimpack::schedules {
 /// always allowed to run them.
 class memory_cap {
  public:
-  /// Complexity  O(packs) for each stage that differs in memory from the one before
+  /// Complexity  O(packs) for each stage that differs in memory from the one before; where accumulators take memory, O(packs) more for
+  ///             each pack that opens some
   explicit memory_cap(const workload& work) : packs_(work.backward.size()) {
     const auto stages = static_cast<std::size_t>(work.shape.stages);
     const auto all = static_cast<std::uint32_t>(work.forward.size());
@@ -103,7 +104,8 @@ class memory_cap {
       };
       if (i > 0) {
         const std::uint32_t run = work.turn[i - 1] + 1;
-        const bool opened = work.gradient_before[i] > work.gradient_before[i - 1];  // then what fitted may fit no longer
+        // What fitted may fit no longer where more accumulators are open, and they take memory.
+        const bool opened = rates.gradient_token > 0 && work.gradient_before[i] > work.gradient_before[i - 1];
         reached = opened ? run : std::max(reached, run);
       }
       while (reached < allowed[i] && fits(reached)) ++reached;

@@ -48,7 +48,7 @@ class stage_memory {
       kept_ += kept_by(i);
       if (work_->is_forward_only()) {
         live_ -= work_->ended[i.pack.value];
-        if (!work_->ended_kept.empty()) kept_ -= work_->ended_kept[stage_ * work_->ended.size() + i.pack.value];
+        kept_ -= work_->ended_kept(i.pack.value, stage_);
       }
       return;
     }

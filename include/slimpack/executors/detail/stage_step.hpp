@@ -80,6 +80,7 @@ class stage_step : public message_owner {
   /// The ranks that hold the same stage.
   [[nodiscard]] const std::vector<int>& copies() const noexcept { return copies_; }
   [[nodiscard]] running_sums& sums() { return *sums_; }
+  /// Whether replicas may share rows. All ranks of a step answer alike, though of parts some share rows and others do not.
   [[nodiscard]] bool has_merges() const { return part_ != nullptr || !plan_->merges.empty(); }
   [[nodiscard]] bool has_loans() const {
     return std::any_of(plan_->replicas.begin(), plan_->replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); });

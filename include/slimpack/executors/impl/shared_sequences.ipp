@@ -6,6 +6,7 @@
 #include <slimpack/executors/detail/shared/shared_sequences.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>

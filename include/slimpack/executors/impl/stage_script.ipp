@@ -104,7 +104,7 @@ SLIMPACK_DECL result<void> stage_script::read(const plan& p, backward_cuts cuts)
   else {
     for (const sequence_id id : own.sequences) sequences.push_back({id, p.lengths[id.value]});
     code = own.programs[own_stage];
-    loans = stage_loans(own.loans, own_stage, outline.forward_only);
+    loans = stage_loans(own.loans, own_stage);
     result<void> listed = success();
     if (cuts == backward_cuts::any || outline.forward_only) {
       listed = list(own.partition, p.lengths);

@@ -72,7 +72,7 @@ SLIMPACK_DECL result<void> stage_step::prepare() {
   script_ = std::move(read).value();
   if (result<void> opened = open(transport_->moves_device_memory()); !opened) return opened;
   for (int replica = 0; replica < plan_->shape.replicas; ++replica) copies_.push_back(replica * script_->on.stages + script_->stage);
-  sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(has.splits_weight_gradients, !plan_->merges.empty()));
+  sums_.emplace(*transport_, copies_, script_->sums_channels(), script_->sums_have_place(has.splits_weight_gradients, has_merges()));
   final_ = script_->gradients_final();
   return success();
 }

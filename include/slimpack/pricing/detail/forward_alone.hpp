@@ -1,6 +1,8 @@
 #ifndef SLIMPACK_PRICING_DETAIL_FORWARD_ALONE_HPP
 #define SLIMPACK_PRICING_DETAIL_FORWARD_ALONE_HPP
 
+#include <slimpack/core/lending/loan.hpp>
+#include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
 #include <slimpack/core/program.hpp>
 #include <slimpack/pricing/refine.hpp>
@@ -10,8 +12,8 @@
 namespace slimpack::detail {
 
 /// A plan of steps without all that is backward: its forward packs in their order, to evaluate by. They are cut into the pieces
-/// that a step calls forward with, so that a compute is given the same and answers with the same bits. Times are the plan's, for
-/// the order of transfers; what only whole plans have is left out.
+/// that a step calls forward with, and stages lend each other the same attention, so that a compute is given the same and answers
+/// with the same bits. Times are the plan's, for the order of transfers; what only whole plans have is left out.
 /// common_cuts: whether a step cuts its pieces where either pass cuts
 /// Requires  slices that lie within their sequences            Complexity  O(size of the plan)
 [[nodiscard]] inline plan forward_alone(const plan& p, bool common_cuts) {
@@ -28,6 +30,8 @@ namespace slimpack::detail {
       for (const instruction& i : code)
         if (i.is_pass() && i.pass == pass::forward) kept.push_back(i);
     }
+    for (const loan& l : from.loans)
+      if (l.pass() == pass::forward) to.loans.push_back(l);
   }
   for (merge m : p.merges) {
     m.backward.clear();

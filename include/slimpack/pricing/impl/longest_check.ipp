@@ -3,6 +3,7 @@
 
 #include <slimpack/pricing/detail/longest_check.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/gradient_reduction.hpp>
@@ -18,7 +19,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -63,9 +63,8 @@ SLIMPACK_DECL result<void> longest_check::packs(pass p, int part) const {
 SLIMPACK_DECL seconds longest_check::longest_exchange(pass p, int part) const {
   const tokens longest = whole_.length;
   const std::int64_t quanta = (longest.value - 1) / on_.quantum.value + 1;
-  std::vector<std::uint32_t> sharers(static_cast<std::size_t>(std::min<std::int64_t>(on_.replicas, quanta)));
+  const auto sharers = slimpack::detail::indices<std::uint32_t>(static_cast<std::size_t>(std::min<std::int64_t>(on_.replicas, quanta)));
   if (sharers.size() < 2) return {};
-  std::iota(sharers.begin(), sharers.end(), 0u);
   const slice mine{{}, {0}, std::min(longest, on_.quantum)};
   shared_row row{{}, p, {0}, longest, sharers};
   row.others = longest - mine.length;

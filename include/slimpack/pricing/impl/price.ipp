@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -84,10 +83,11 @@ SLIMPACK_DECL void keep_others(std::span<const shared_row> shared, workload& w) 
   if (shared.empty() || most == w.rates.end() || most->other_token == 0) return;
   for (const pass p : {pass::forward, pass::backward}) {
     pass_timing& timing = w.of(p);
+    if (timing.size() == 0) continue;  // backward.kept is then of forward packs
     std::vector<std::int64_t> tokens_before(timing.size() + 1, 0);
     for (const shared_row& row : shared)
       if (row.pass == p) tokens_before[row.pack.value + 1] += row.others.value;
-    std::partial_sum(tokens_before.begin(), tokens_before.end(), tokens_before.begin());
+    for (std::size_t i = 1; i < tokens_before.size(); ++i) tokens_before[i] += tokens_before[i - 1];
     timing.kept.resize(w.rates.size() * tokens_before.size());
     for (std::size_t stage = 0; stage < w.rates.size(); ++stage)
       for (std::size_t i = 0; i < tokens_before.size(); ++i)

@@ -17,7 +17,7 @@ namespace slimpack::detail {
 /// Source    SlimPipe (arXiv:2504.14519), whose passes of the vocabulary are in lock step, too; the instants are derived
 /// Proof     of that nobody waits for ever: a call's instant is no earlier than what it waits for begins, and what waits for it begins no
 ///           earlier than that instant; calls stand before what begins then
-/// Requires  layers that take some time            Errors    those of joint_graph
+/// Errors    invalid_input: a pass of a pack that takes no time, whose begin and end are one instant; those of joint_graph
 /// Complexity that of joint_graph, and O(calls log calls * stages)
 [[nodiscard]] result<std::vector<program>> lock_step_calls(const workload& work, std::span<const program> layers);
 

@@ -3,7 +3,10 @@
 
 #include <slimpack/schedules/detail/lock_step_calls.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
+#include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
+#include <slimpack/core/program.hpp>
+#include <slimpack/core/shape.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
 
@@ -11,10 +14,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace slimpack::detail {
+
+[[nodiscard]] inline error takes_no_time(const simulators::task& t, const shape& on) {
+  return {errc::invalid_input, "where stages lend attention and the vocabulary is spread, its calls stand between layers that take some time, and " +
+                                   name_of(t.what, on.chunks) + " takes none on stage " + std::to_string(t.stage) +
+                                   ": choose a cost model that gives it some, or lending none"};
+}
 
 SLIMPACK_DECL result<std::vector<program>> lock_step_calls(const workload& work, std::span<const program> layers) {
   workload alone = work;
@@ -38,6 +48,7 @@ SLIMPACK_DECL result<std::vector<program>> lock_step_calls(const workload& work,
     if (!t.is_instruction()) continue;
     starts[t.stage].push_back(start[n]);
     const seconds end = start[n] + t.duration;
+    if (end <= start[n] && !t.what.weights_only) return takes_no_time(t, work.shape);
     const bool forward = t.what.pass == pass::forward, is_first = t.stage == 0 && t.what.chunk == 0, is_last = t.stage + 1 == stages && t.what.chunk == last_chunk;
     if (forward && is_first && t.what.pack.value + 1 < work.forward.size()) add(start[n], pass::forward, t.what.pack.value + 1, false, model_end::embedding);
     if (!forward && is_first && !t.what.weights_only) add(end, pass::backward, t.what.pack.value, false, model_end::embedding);

@@ -81,11 +81,11 @@ template <class Cost>
   if (batch.empty()) return bounds;
   for (int r = 0; r < shape.stages; ++r)
     bounds.push_back({"stage " + std::to_string(r) + ": fill + work + way out", forward_stage_bound(cost, shape, batch, r)});
-  bound way{};
+  seconds longest{};
+  sequence_id of = batch.front().id;
   for (const sequence& s : batch)
-    if (const seconds t = way_bound(cost, shape, s, shape.replicas); t > way.time)
-      way = {"sequence " + std::to_string(s.id.value) + ": its own way", t};
-  bounds.push_back(way);
+    if (const seconds t = way_bound(cost, shape, s, shape.replicas); t > longest) longest = t, of = s.id;
+  bounds.push_back({"sequence " + std::to_string(of.value) + ": its own way", longest});
   return bounds;
 }
 

@@ -153,13 +153,14 @@ template <class Cost>
   return ends.there + chain_work(cost, shape, s, sharers) + ends.back;
 }
 
-/// The largest chain_bound of a batch, whose sequences all replicas may share.
+/// The largest chain_bound of a batch, whose sequences all replicas may share; of its first where nothing takes time.
+/// Requires  a sequence at least
 /// Complexity O(sequences), and O(parts) for the quantum, with which most begin, and for each sequence that is shorter
 template <class Cost>
 [[nodiscard]] bound longest_chain(const Cost& cost, const shape& shape, std::span<const sequence> batch) {
   std::optional<chain_ends> of_quantum;
   seconds longest{};
-  sequence_id of{};
+  sequence_id of = batch.front().id;
   for (const sequence& s : batch) {
     const bool is_short = s.length < shape.quantum;
     if (!is_short && !of_quantum) of_quantum = chain_ends_of(cost, shape, s);
@@ -167,7 +168,6 @@ template <class Cost>
     const seconds t = ends.there + chain_work(cost, shape, s, shape.replicas) + ends.back;
     if (t > longest) longest = t, of = s.id;
   }
-  if (longest == seconds{}) return {};
   return {"sequence " + std::to_string(of.value) + ": there, turn and back", longest};
 }
 

@@ -36,7 +36,7 @@ struct critical_task {
   return path;
 }
 
-/// The tasks of that chain that take time: what to shorten to gain time.
+/// The instructions and messages of that chain, without its gates: what to shorten to gain time.
 /// `start` is what a simulator found (simulator_for)
 /// Law       each task starts when the one before it ends; the first starts at 0
 /// Errors    none            Complexity  O(nodes + edges)

@@ -61,7 +61,8 @@ struct tied_graphs {
 
 /// Makes the task graphs of the replicas of a group, and ties them.
 /// work_of(replica), programs_of(replica): workload and programs of a replica of the plan
-/// Errors    those of task_graph::assign; invalid_input: a row that names no pack
+/// Errors    those of task_graph::assign; invalid_input: a row that names no pack, or rows that replicas share where their stages lend:
+///           a task stands in one set
 /// Complexity O(instructions + rows * sharers)
 template <class WorkOf, class ProgramsOf>
 [[nodiscard]] result<tied_graphs> tie_graphs(std::span<const std::uint32_t> group, const WorkOf& work_of, const ProgramsOf& programs_of,
@@ -79,6 +80,8 @@ template <class WorkOf, class ProgramsOf>
   detail::tied_packs packs(group.size(), [&](std::size_t g, pass p) { return work_of(group[g]).of(p).size(); });
   if (result<void> rows = detail::tie_rows(packs, group, merges); !rows) return std::move(rows).error();
   tied.together = detail::tasks_together(tied.alone, packs, work_of(group.front()).shape);
+  if (tied.lent && !tied.together.empty())
+    return error{errc::invalid_input, "replicas share rows, and stages lend attention: choose lending none, or share no sequence"};
   for (std::size_t g = 0, first = 0; g < group.size(); first += tied.alone[g++].size())
     detail::add_lending_tasks(tied.alone[g], work_of(group[g]), static_cast<task_graph::node>(first), tied.together);
   tied.between = detail::edges_between_rows(tied.alone, packs, group, merges, work_of(group.front()).shape);

@@ -30,7 +30,8 @@ struct remapped_step {
   /// Formula   a pack takes token_time(target) - token_time(its tokens) more on each part, and what its replica waits for while rows move; its
   ///           messages are of `target` tokens
   /// rows: costs::moved_rows; replicas_per_node: neighbours on one node, 0: all are
-  /// Errors    invalid_input: a vocabulary spread over the stages, or weight gradients apart; those of micro_steps and joint_graph
+  /// Errors    invalid_input: a vocabulary spread over the stages, weight gradients apart, or stages that lend attention; those of
+  ///           micro_steps and joint_graph
   /// Complexity that of joint_graph of all replicas
   template <class Cost, class Rows>
   [[nodiscard]] static result<remapped_step> of(const plan& p, const Cost& cost, const Rows& rows, std::uint32_t replicas_per_node) {
@@ -43,6 +44,8 @@ struct remapped_step {
     for (const std::uint32_t r : all) {
       if (p.replicas[r].weight.count() > 0)
         return error{errc::invalid_input, "rows are remapped where weight gradients run with those of inputs: plan with weight gradients together"};
+      if (!p.replicas[r].loans.empty())
+        return error{errc::invalid_input, "rows are remapped where stages lend no attention: plan with lending none"};
       works.push_back(workload_of(p, r));
     }
     merge tied{{}, all, {}, {}};

@@ -20,7 +20,7 @@ namespace slimpack::baselines {
 inline constexpr std::array<std::string_view, 9> names{"megatron", "dp_balanced", "karmarkar_karp", "chunked", "slimpipe",
                                                        "te_cp",    "llama_cp",    "hybrid_dp",      "zeppelin"};
 /// Those of them whose packs slimpack's search tries, too.
-inline constexpr std::span<const std::string_view> sharing_none = std::span(names).first<4>();
+inline constexpr std::span<const std::string_view> sharing_none = std::span(names).first<5>();
 
 /// What `use` answers about the recipe of that name; nothing where no baseline has it.
 /// context: tokens of a pack of those that do not cut, or of a row; 0: the batch's longest sequence

@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_BASELINES_SLIMPIPE_HPP
 #define SLIMPACK_SOLVERS_BASELINES_SLIMPIPE_HPP
 
-#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/lending/attention_lending.hpp>
 #include <slimpack/core/lending/loan.hpp>
@@ -12,12 +11,10 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/slicers/uniform.hpp>
+#include <slimpack/solvers/baselines/detail/sliced_rows.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
-#include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
-#include <slimpack/solvers/pack/sequence_bins.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -51,30 +48,24 @@ struct slimpipe {
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*cuts as it says*/, const Cost& cost, const Schedule& schedule) const {
     if (result<void> fine = equal_parts(batch, cost); !fine) return std::move(fine).error();
-    const result<tokens> limit = slimpack::detail::pack_limit(batch, context);
-    if (!limit) return limit.error();
-    std::vector<replica_solution> found;
-    for (const std::vector<slimpack::detail::sequence_bin>& own : slimpack::detail::dealt(rows_of(batch, limit.value()), batch.shape.replicas)) {
-      replica_solution& r = found.emplace_back();
-      for (const slimpack::detail::sequence_bin& row : own)
-        if (result<void> cut = add(row, batch.shape.quantum, r); !cut) return std::move(cut).error();
-      if (lending == attention_lending::none) continue;
-      shape on = batch.shape;
-      on.stages = stages;
-      result<std::vector<loan>> loans = loans_of(r.partition, on, lending, row_slices());
-      if (!loans) return std::move(loans).error();
-      r.loans = std::move(loans).value();
-    }
-    if (lending == attention_lending::none) return slimpack::detail::put_in_order(std::move(found), batch.shape, cost, schedule);
+    result<std::vector<replica_solution>> made =
+        slimpack::detail::sliced_rows(batch, context, row_slices(), lending != attention_lending::none);
+    if (!made) return std::move(made).error();
+    if (lending == attention_lending::none) return slimpack::detail::put_in_order(std::move(made).value(), batch.shape, cost, schedule);
     // Lock steps are those of the pipeline's own stages.
     const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return rates.error();
-    for (replica_solution& r : found) {
+    shape on = batch.shape;
+    on.stages = stages;
+    for (replica_solution& r : made.value()) {
+      result<std::vector<loan>> loans = loans_of(r.partition, on, lending, row_slices());
+      if (!loans) return std::move(loans).error();
+      r.loans = std::move(loans).value();
       result<std::vector<program>> programs = schedule.programs(on_own_stages(price(r.partition, cost, batch.shape, rates.value())));
       if (!programs) return std::move(programs).error();
       r.programs = std::move(programs).value();
     }
-    return solution{std::move(found)};
+    return solution{std::move(made).value()};
   }
 
   constexpr void share_by(exchange_set) noexcept {}  // it lets none share
@@ -102,49 +93,6 @@ struct slimpipe {
     w.shape.stages = stages;
     w.rates.resize(own);
     return w;
-  }
-
-  /// Rows of alike tokens, so that none is much shorter than its slices need.
-  [[nodiscard]] static std::vector<slimpack::detail::sequence_bin> rows_of(const problem& batch, tokens most) {
-    std::vector<double> weight;
-    double all = 0;
-    for (const tokens length : batch.lengths) weight.push_back(static_cast<double>(length.value)), all += weight.back();
-    const auto replicas = static_cast<std::size_t>(batch.shape.replicas);
-    for (auto count = static_cast<std::size_t>(std::ceil(all / static_cast<double>(most.value)));; ++count) {
-      count = std::min((count + replicas - 1) / replicas * replicas, weight.size());
-      std::vector<slimpack::detail::sequence_bin> rows(count);
-      const std::vector<std::uint32_t> row = balance(weight, count);
-      for (const sequence& s : sequences_of(batch.lengths)) rows[row[s.id.value]].push_back(s);
-      if (std::all_of(rows.begin(), rows.end(), [&](const auto& one) { return slimpack::detail::size_of(one) <= most; })) return rows;
-    }
-  }
-
-  /// Cuts a row and adds its packs.
-  [[nodiscard]] result<void> add(const slimpack::detail::sequence_bin& row, tokens quantum, replica_solution& to) const {
-    const std::int64_t all = slimpack::detail::size_of(row).value, n = row_slices();
-    std::vector<std::vector<slice>> packs(static_cast<std::size_t>(n));
-    std::int64_t first = 0;  // of a sequence, in the row
-    for (const sequence& s : row) {
-      to.sequences.push_back(s.id);
-      tokens at{};
-      for (std::int64_t i = first * n / all; i < n && at < s.length; ++i) {
-        const std::int64_t end = (i + 1) * all / n - first;
-        const tokens to_end{end >= s.length.value ? s.length.value : std::max(at.value, end / quantum.value * quantum.value)};
-        if (to_end > at) packs[static_cast<std::size_t>(i)].push_back({s.id, at, to_end - at});
-        at = to_end;
-      }
-      first += s.length.value;
-    }
-    for (const pass p : both_passes)
-      for (std::size_t i = 0; i < packs.size(); ++i) {
-        const std::vector<slice>& pack = packs[nth_place(p, i, packs.size())];
-        if (pack.empty() && lending != attention_lending::none)
-          return error{errc::invalid_input, "a row of " + std::to_string(all) + " tokens has no " + std::to_string(n) + " slices of a quantum of " +
-                                                std::to_string(quantum.value) + ": choose fewer slices, a smaller quantum or a longer context"};
-        for (const slice& s : pack) to.partition.of(p).append(s);
-        to.partition.of(p).close();
-      }
-    return success();
   }
 
   /// Whether each part has as many layers, where the cost model knows them (its hook `lending`).

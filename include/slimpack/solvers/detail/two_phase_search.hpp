@@ -1,7 +1,6 @@
 #ifndef SLIMPACK_SOLVERS_DETAIL_TWO_PHASE_SEARCH_HPP
 #define SLIMPACK_SOLVERS_DETAIL_TWO_PHASE_SEARCH_HPP
 
-// Included after solvers/two_phase.hpp, which itself includes this at its end.
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
 #include <slimpack/pricing/price.hpp>
@@ -81,6 +80,8 @@ class two_phase_search {
 
   [[nodiscard]] result<divide::division_problem> asked_of_divider() const {
     if (result<void> fine = how_.options.check(); !fine) return std::move(fine).error();
+    if (how_.most_sharers == 0)
+      return error{errc::invalid_input, "most_sharers is 0: give 1, so that each sequence is on one replica, or more"};
     if (how_.exchanges.empty() && how_.most_sharers > 1)
       return error{errc::invalid_input, "no exchange is allowed between replicas that share a sequence: allow one of "
                                         "keep, queries and ring, or one sharer"};

@@ -1,13 +1,13 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_BALANCE_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_BALANCE_HPP
 
+#include <slimpack/core/detail/indices.hpp>
 #include <slimpack/solvers/divide/detail/lightest_first.hpp>
 #include <slimpack/solvers/divide/rebalance.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -22,8 +22,7 @@ namespace slimpack::solvers {
 [[nodiscard]] inline std::vector<std::uint32_t> balance(std::span<const double> weight, std::vector<double> loads,
                                                         std::size_t rounds = 1000) {
   const std::size_t bins = loads.size();
-  std::vector<std::uint32_t> order(weight.size());
-  std::iota(order.begin(), order.end(), 0u);
+  auto order = slimpack::detail::indices<std::uint32_t>(weight.size());
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return weight[a] > weight[b]; });
   detail::lightest_first lightest(loads);
   std::vector<std::uint32_t> bin_of(weight.size());

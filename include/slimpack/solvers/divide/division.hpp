@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -143,7 +142,9 @@ using divide::sharers_range;
                                      double light = solvers::default_search_options.light) {
   std::size_t replicas = 0;
   for (const planning_unit& u : units) replicas += u.replicas.size();
-  const double least = light * std::accumulate(work.begin(), work.end(), 0.0) / static_cast<double>(replicas);
+  double all = 0;
+  for (const double w : work) all += w;
+  const double least = light * all / static_cast<double>(replicas);
   bool any = false;
   for (planning_unit& u : units) {
     if (u.shared.empty()) continue;

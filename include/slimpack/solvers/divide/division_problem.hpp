@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,7 +39,9 @@ struct division_problem {
   [[nodiscard]] std::size_t replicas() const { return static_cast<std::size_t>(shape.replicas); }
   /// Work of a replica: no division beats a step of so long.
   [[nodiscard]] double mean() const {
-    return std::accumulate(work.begin(), work.end(), 0.0) / static_cast<double>(replicas());
+    double all = 0;
+    for (const double w : work) all += w;
+    return all / static_cast<double>(replicas());
   }
 
   /// Whether keys and values that are kept of other sharers count under the limit.

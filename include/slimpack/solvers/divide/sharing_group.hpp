@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_SOLVERS_DIVIDE_SHARING_GROUP_HPP
 #define SLIMPACK_SOLVERS_DIVIDE_SHARING_GROUP_HPP
 
+#include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/divide/rebalance.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -129,11 +129,9 @@ class sharing_group {
                                                                         std::vector<double> load,
                                                                         const solvers::search_options& options = solvers::default_search_options) {
   const std::size_t sharers = load.size();
-  std::vector<std::uint32_t> order(sequences.size());
-  std::iota(order.begin(), order.end(), 0u);
+  auto order = indices<std::uint32_t>(sequences.size());
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return work[a] > work[b]; });
-  std::vector<std::size_t> lightest(sharers);
-  std::iota(lightest.begin(), lightest.end(), std::size_t{0});
+  auto lightest = indices<std::size_t>(sharers);
   std::vector<std::vector<std::uint32_t>> of_sharer(sharers);
   for (std::size_t at = 0; at < order.size(); at += sharers) {
     std::sort(lightest.begin(), lightest.end(), [&](std::size_t a, std::size_t b) {

@@ -262,6 +262,7 @@ SLIMPACK_DECL result<replica_plan> plan_assembly::recorded(std::span<const token
   r.vocabulary = std::move(work.vocabulary);
   r.loans = std::move(work.loans);
   r.communication = work.communication;
+  r.weight_waits = std::move(work.weight_waits);
   r.rates = rates;
   return r;
 }

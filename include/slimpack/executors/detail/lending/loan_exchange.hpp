@@ -15,8 +15,6 @@
 #include <deque>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace slimpack::detail {

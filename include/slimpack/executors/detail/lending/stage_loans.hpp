@@ -21,9 +21,8 @@ class stage_loans {
   };
 
   stage_loans() = default;
-  stage_loans(std::span<const loan> all, std::uint32_t stage, bool forward_only) {
+  stage_loans(std::span<const loan> all, std::uint32_t stage) {
     for (const loan& l : all) {
-      if (forward_only && l.pass() == pass::backward) continue;
       if (l.lender.stage == stage) packs_[name_of(l.lender.what, 2)].lent.push_back(l);
       if (l.helper.stage == stage) packs_[name_of(l.helper.what, 2)].helped.push_back(l);
     }

@@ -5,12 +5,10 @@
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace slimpack::detail {

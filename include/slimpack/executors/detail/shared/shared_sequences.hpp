@@ -10,10 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 

@@ -29,7 +29,7 @@ class plan_writer {
   plan_writer(std::ostream& out, const plan& p, bool explained)
       : json_(out), plan_(p),
         is_second_(!p.merges.empty() || !p.layers.empty() || p.reduction || p.shape.expert > 1 || spreads() ||
-                   (explained && p.rank_time) || p.mfu || p.origin ||
+                   (explained && p.rank_time) || p.mfu || p.any_layout_bound || p.origin ||
                    std::any_of(p.replicas.begin(), p.replicas.end(), [](const replica_plan& r) { return !r.loans.empty(); })) {}
 
   void write() {
@@ -68,6 +68,7 @@ class plan_writer {
     json_.close('}').field("lower_bound", plan_.lower_bound.value);
     json_.field("efficiency", plan_.efficiency).field("bubble", plan_.bubble);
     if (plan_.mfu) json_.field("mfu", *plan_.mfu);
+    if (plan_.any_layout_bound) json_.field("any_layout_bound", plan_.any_layout_bound->value);
     if (is_second_ && plan_.rank_time) {
       json_.key("rank_time").open('{');
       for (const auto& [name, part] : rank_time_parts) json_.field(name, ((*plan_.rank_time).*part).value);
@@ -108,6 +109,7 @@ class plan_writer {
     json_.close(']');
     json_.line();
     if (!r.loans.empty()) loans(r.loans);
+    if (is_second_ && !r.weight_waits.empty()) list("weight_waits", r.weight_waits, [](seconds wait) { return wait.value; });
     list("peak_memory", r.peak_memory, [](double peak) { return peak; });
     json_.field("makespan", r.makespan.value).field("lower_bound", r.lower_bound.value).close('}');
   }

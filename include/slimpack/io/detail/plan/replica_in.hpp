@@ -169,7 +169,7 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
 
 [[nodiscard]] inline replica_plan replica_in(const json_place& place, const plan& p, bool is_second) {
   place.must_only_have({"sequences", "forward", "backward", "message", "programs", "peak_memory", "makespan", "lower_bound",
-                        is_second ? "loans" : "sequences"});
+                        is_second ? "loans" : "sequences", is_second ? "weight_waits" : "sequences"});
   replica_plan r;
   const json_place sequences = place["sequences"];
   for (std::size_t i = 0; i < sequences.size(); ++i)
@@ -197,6 +197,10 @@ inline constexpr instruction kinds[]{{pass::forward, {}},
   }
   if (const std::optional<json_place> loans = place.find({"loans"}))
     for (std::size_t k = 0; k < loans->size(); ++k) r.loans.push_back(loan_in(loans->at(k), r, p));
+  if (const std::optional<json_place> waits = place.find({"weight_waits"})) {
+    waits->must_have(static_cast<std::size_t>(p.shape.stages), "one per stage");
+    for (std::size_t stage = 0; stage < waits->size(); ++stage) r.weight_waits.push_back({waits->at(stage).number(0)});
+  }
   r.makespan = {place["makespan"].number(0)};
   r.lower_bound = {place["lower_bound"].number(0)};
   return r;

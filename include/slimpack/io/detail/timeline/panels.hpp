@@ -59,7 +59,8 @@ function showFigures({plan, kind}) {
      plan.reduce > 0 ? timeText(plan.reduce) + ' of it gradient reduction' : 'of the slowest replica'],
     ['Useful work', percent(1 - plan.bubble), 'of the stages\u2019 time' +
      (plan.mfu === undefined ? '' : '; ' + percent(plan.mfu) + ' MFU')],
-    ['To gain', percent(1 - plan.efficiency), 'at most: no plan can take less than ' + timeText(plan.bound)],
+    ['To gain', percent(1 - plan.efficiency), 'at most: no plan can take less than ' + timeText(plan.bound) +
+     (plan.anyLayout === undefined ? '' : '; on any layout, less than ' + timeText(plan.anyLayout))],
     ['Peak memory', memoryText(plan, peak),
      plan.limit === null ? 'no limit given' : percent(peak / plan.limit) + ' of ' + memoryText(plan, plan.limit)],
     ...batch,

@@ -1,10 +1,11 @@
 #ifndef SLIMPACK_SIMULATORS_GRAPH_DETAIL_DISJOINT_SETS_HPP
 #define SLIMPACK_SIMULATORS_GRAPH_DETAIL_DISJOINT_SETS_HPP
 
+#include <slimpack/core/detail/indices.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 namespace slimpack::detail {
@@ -16,7 +17,7 @@ namespace slimpack::detail {
 /// Complexity O(log n) for each call, nearly constant in the mean
 class disjoint_sets {
  public:
-  explicit disjoint_sets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
+  explicit disjoint_sets(std::size_t size) : parent_(slimpack::detail::indices<std::uint32_t>(size)) {}
 
   [[nodiscard]] std::uint32_t representative(std::uint32_t n) {
     while (parent_[n] != n) n = parent_[n] = parent_[parent_[n]];

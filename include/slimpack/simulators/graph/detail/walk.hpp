@@ -149,11 +149,6 @@ result<void> walk(const workload& work, std::span<const program> programs, Visit
   return at.check_ends();
 }
 
-/// Where times and messages of an instruction are in those of its flow.
-[[nodiscard]] inline std::size_t cell_of(const step_of_walk& s, const shape& on) noexcept {
-  return std::size_t{s.instruction.pack.value} * width_of(s.place.flow, on) + s.place.at;
-}
-
 /// Where a message is on its way, by what it goes to: V on the last stage gets several, each from another stage.
 class messages_under_way {
  public:

@@ -3,6 +3,7 @@
 
 #include <slimpack/simulators/graph/task_graph.hpp>
 #include <slimpack/core/detail/flow.hpp>
+#include <slimpack/core/detail/indices.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/program.hpp>
@@ -12,8 +13,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace slimpack::detail {
@@ -51,8 +52,7 @@ class counted_graphs {
   }
   /// Where each node of sets is entered: at itself, or at the gate of its set. Gates are counted behind all nodes.
   [[nodiscard]] std::vector<std::uint32_t> entries(std::span<const std::vector<std::uint32_t>> sets) const {
-    std::vector<std::uint32_t> entry(size());
-    std::iota(entry.begin(), entry.end(), 0u);
+    std::vector<std::uint32_t> entry = slimpack::detail::indices<std::uint32_t>(size());
     for (std::size_t s = 0; s < sets.size(); ++s)
       for (const std::uint32_t n : sets[s]) entry[n] = size() + static_cast<std::uint32_t>(s);
     return entry;

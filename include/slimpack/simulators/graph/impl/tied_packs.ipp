@@ -48,7 +48,11 @@ SLIMPACK_DECL std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_apart(co
                                                                               std::span<const std::uint32_t> group,
                                                                               std::span<const merge> merges) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> apart;
-  for (const merge& m : merges)
+  for (const merge& m : merges) {
+    const auto position = [&](std::size_t k) {
+      return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), m.replicas[k]) - group.begin());
+    };
+    if (position(0) == group.size() || group[position(0)] != m.replicas[0]) continue;  // of another group
     for (const pass p : {pass::forward, pass::backward})
       for (std::size_t row = 1; row < m.of(p).size(); ++row) {
         const std::vector<pack_id>&before = m.of(p)[row - 1], &after = m.of(p)[row];
@@ -60,12 +64,9 @@ SLIMPACK_DECL std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_apart(co
           joined = joined || (before[k] != merge::none && after[k] != merge::none);
         const std::size_t from = here(before), to = here(after);
         if (joined || from == before.size() || to == after.size()) continue;
-        const auto position = [&](std::size_t k) {
-          return static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), m.replicas[k]) - group.begin());
-        };
-        if (position(0) == group.size() || group[position(0)] != m.replicas[0]) continue;  // of another group
         apart.emplace_back(packs.number(position(from), p, before[from]), packs.number(position(to), p, after[to]));
       }
+  }
   return apart;
 }
 

@@ -10,8 +10,10 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed.hpp>
+#include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/baselines/detail/sliced_rows.hpp>
 #include <slimpack/solvers/baselines/dp_balanced.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
@@ -60,8 +62,9 @@ namespace slimpack::detail {
 /// What the shipped baselines would do, against a plan: their packs by the schedule, and by their own 1F1B where the
 /// schedule's order may change; and the plan's packs by 1F1B there, unless they are many for the effort.
 /// Law       the answer is no slower than the plan nor, but for rounding, than any of these that the slicer and the memory
-///           allow: packs that do not cut hold up to 1, 4, 16, ... times the longest sequence, until one holds them all or
-///           their ramps are too long, and a chunk has 8192 tokens; as it was where nothing is faster. Packs of a replica
+///           allow: packs that do not cut, and rows of as many slices as there are stages, hold up to 1, 4, 16, ... times the
+///           longest sequence, until one holds them all or their ramps are too long, and a chunk has 8192 tokens; as it was
+///           where nothing is faster. Packs of a replica
 ///           that are more than the quickest search can simulate take no part. Where times are estimates, those that are near
 ///           the fastest are kept, too
 /// Complexity for each length of packs that of the baselines, and a pricing of their packs; what those take at least
@@ -82,7 +85,8 @@ class baseline_contest {
   /// Lets the baselines take part.            Returns  whether one is the fastest so far
   bool let_baselines_enter() {
     const seconds before = end_;
-    static_cast<void>(consider(solvers::chunked{}, {.lead = 2}));
+    constexpr schedules::one_f_one_b early{.lead = 2};
+    static_cast<void>(consider(solvers::chunked{}.packed(batch_, slicer_, cost_), early));
     const auto longest = std::max_element(batch_.lengths.begin(), batch_.lengths.end());
     const sequence giant{{static_cast<std::uint32_t>(longest - batch_.lengths.begin())}, *longest};
     if (may_be_whole(giant)) {
@@ -90,6 +94,9 @@ class baseline_contest {
       consider_lengths<solvers::dp_balanced>(giant.length);
       consider_lengths<solvers::karmarkar_karp>(giant.length);
     }
+    // A search may see one stage more than there are (pricing/detail/vocabulary_turn.hpp), and so one slice more.
+    for (int slices = batch_.shape.stages; slices >= std::max(1, batch_.shape.stages - batch_.estimated); --slices)
+      consider_lengths(giant.length, early, [&](tokens row) { return allowed(sliced_rows(batch_, row, slices, false)); });
     return end_ < before;
   }
 
@@ -106,7 +113,7 @@ class baseline_contest {
   [[nodiscard]] std::uint64_t tried() const noexcept { return tried_; }
 
  private:
-  static constexpr std::size_t most_others = 16;
+  static constexpr std::size_t most_others = 32;
   static constexpr double estimate = 1.5;  ///< a plan takes less than so many times what a search says, as a rule
 
   /// What is no faster than this takes no part.
@@ -182,17 +189,33 @@ class baseline_contest {
   /// A baseline's packs of rising length, as long as their ramps are no reason to leave it.
   template <class Baseline>
   void consider_lengths(tokens longest) {
+    consider_lengths(longest, baselines::classic(batch_.shape),
+                     [&](tokens pack) { return Baseline{pack}.packed(batch_, slicer_, cost_); });
+  }
+  template <class Pack>
+  void consider_lengths(tokens longest, schedules::one_f_one_b usual, const Pack& packed) {
     const tokens all = total();
-    for (tokens pack = longest;; pack = {4 * pack.value})
-      if (!consider(Baseline{pack}, baselines::classic(batch_.shape)) || pack >= all) return;
+    for (tokens pack = longest; !batch_.stop.stop_requested(); pack = {4 * pack.value})
+      if (!consider(packed(pack), usual) || pack >= all) return;
+  }
+
+  /// Packs that were cut without asking the slicer, if it would cut so, too.
+  [[nodiscard]] result<std::vector<replica_solution>> allowed(result<std::vector<replica_solution>> packed) const {
+    const auto would_cut = [&](const slice& s, pass p) {
+      const sequence whole{s.sequence, batch_.lengths[s.sequence.value]};
+      const cut_budget unhurried{{std::numeric_limits<double>::infinity()}, s.length, batch_.shape.quantum, 0, true};
+      return slicer_.next(whole, p == pass::forward ? s.begin : s.end(), p, unhurried, cost_) == s;
+    };
+    for (std::size_t r = 0; packed && r < packed.value().size(); ++r)
+      for (const pass p : both_passes)
+        for (const slice& s : packed.value()[r].partition.of(p).slices())
+          if (!would_cut(s, p)) return error{errc::invalid_input, "the slicer cuts otherwise"};
+    return packed;
   }
 
   /// Returns   whether packs as these but larger, and so fewer, could be the fastest so far
-  template <class Baseline>
-  bool consider(const Baseline& solver, schedules::one_f_one_b usual) {
-    if (batch_.stop.stop_requested()) return false;
-    const result<std::vector<replica_solution>> packed = solver.packed(batch_, slicer_, cost_);
-    if (!packed) return false;
+  bool consider(const result<std::vector<replica_solution>>& packed, schedules::one_f_one_b usual) {
+    if (batch_.stop.stop_requested() || !packed) return false;
     for (const replica_solution& r : packed.value())
       if (r.partition.forward.size() > most_packs()) return true;
     std::vector<workload> works;
@@ -201,9 +224,30 @@ class baseline_contest {
       const seconds least = least_time_of(works.back());
       if (!is_faster(least, near())) return is_faster(least - overheads(r.partition) - reduction_waits(cost_, batch_.shape).most(), near());
     }
-    order(packed.value(), works, schedule_);
-    if (schedule_.orders_may_change()) order(packed.value(), works, schedule_behind(usual));
+    const auto by = [&](const any_schedule& how) {
+      order(packed.value(), works, [&](std::size_t r) { return how.timed(works[r]); });
+    };
+    by(schedule_);
+    if (schedule_.orders_may_change()) by(schedule_behind(usual));
+    if (batch_.estimated) order(packed.value(), works, [&](std::size_t r) { return timed_as_planned(packed.value()[r].partition, works[r]); });
     return true;
+  }
+
+  /// In the order that the schedule gives a plan, for which no sums of gradients are counted (count_late_sums); timed with them.
+  [[nodiscard]] result<timed_programs> timed_as_planned(const partition& packs, const workload& work) const {
+    if (work.backward.time.empty()) return schedule_.timed(work);
+    workload planned = work;
+    const int parts = batch_.shape.parts();
+    const std::size_t last = work.backward.time.size() - static_cast<std::size_t>(parts);
+    const seconds late = work.backward.time[last] - cost_.timing(packs.backward, pass::backward, parts).time[last];
+    planned.backward.time[last] -= late;
+    if (!planned.split.weights.empty()) planned.split.weights[last] -= late;
+    result<timed_programs> timed = schedule_.timed(planned);
+    if (!timed) return timed;
+    const result<seconds> makespan = simulators::makespan(work, timed.value().programs);
+    if (!makespan) return makespan.error();
+    timed.value().makespan = makespan.value();
+    return timed;
   }
 
   /// What a stage spends on packs, beside their slices.
@@ -217,11 +261,13 @@ class baseline_contest {
     return most * batch_.shape.chunks;
   }
 
-  void order(const std::vector<replica_solution>& packed, std::span<const workload> works, const any_schedule& by) {
+  /// timed_programs_of: those of a replica
+  template <class Timed>
+  void order(const std::vector<replica_solution>& packed, std::span<const workload> works, const Timed& timed_programs_of) {
     ++tried_;
     planned_division made{division_of(packed), {}, {packed}};
     for (std::size_t r = 0; r < works.size(); ++r) {
-      result<timed_programs> timed = by.timed(works[r]);
+      result<timed_programs> timed = timed_programs_of(r);
       if (!timed || !is_faster(timed.value().makespan, near())) return;
       made.ends.push_back(timed.value().makespan);
       made.solved.replicas[r].programs = std::move(timed.value().programs);

@@ -24,7 +24,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -128,7 +127,7 @@ class order_search {
     std::vector<std::int64_t> needs;
     if (sharers_priced_by(cost_) > 0) {
       std::vector<std::int64_t> ends = sizes_of(packs.forward);
-      std::partial_sum(ends.begin(), ends.end(), ends.begin());
+      for (std::size_t i = 1; i < ends.size(); ++i) ends[i] += ends[i - 1];
       for (const std::uint32_t turn : work.turn) needs.push_back(ends[turn]);
     } else {
       for (std::size_t i = 0; i < packs.backward.size(); ++i) needs.push_back(needs_of(packs.backward[i]));
