@@ -15,7 +15,8 @@
 namespace slimpack {
 
 /// What the packs of one pass cost, in run order.
-/// Shapes    time, message: [pack * parts + part]; before: packs + 1; kept: empty, or [stage * (packs + 1) + pack]
+/// Shapes    time, message: [pack * parts + part]; before: packs + 1; kept: empty, or [stage * (packs + 1) + pack], of a backward
+///           without packs by the forward ones (workload::ended_kept)
 struct pass_timing {
   std::vector<seconds> time;          ///< on each part, per-pack overhead included
   std::vector<seconds> message;       ///< from its end on a part to its arrival at the part it flows to

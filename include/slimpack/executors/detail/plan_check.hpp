@@ -77,14 +77,15 @@ inline result<void> all_within(const plan& p) {
 /// Loans are between instructions that there are, of keys that their queries all see, and of plans that share no sequence.
 inline result<void> loans_within(const plan& p) {
   for (const replica_plan& r : p.replicas)
-    for (const loan& l : r.loans)
+    for (const loan& l : r.loans) {
       if (!p.merges.empty())
         return error{errc::invalid_input, "the plan lends attention of sequence " + std::to_string(l.queries.sequence.value) +
                                               ", and replicas share sequence " + std::to_string(p.merges.front().sequence.value) +
                                               ": plan with lending none, or share no sequence"};
-      else if (!is_sound(l, r.partition, p.shape))
+      if (!is_sound(l, r.partition, p.shape))
         return error{errc::invalid_input, "the plan lends attention of sequence " + std::to_string(l.queries.sequence.value) +
                                               " between instructions that are not there, or of keys that its queries do not all see"};
+    }
   return success();
 }
 

@@ -29,7 +29,7 @@
 
 namespace slimpack::solvers {
 
-/// Baseline: rows of whole sequences, balanced by tokens over as few rows as hold them, a multiple of the replicas, and dealt to these in
+/// Baseline: rows of whole sequences, balanced by tokens over few rows (detail/sliced_rows.hpp), a multiple of the replicas, and dealt to these in
 /// turn; each row is cut into `slices` packs of equal tokens, which run forward in order and backward in reverse; stages lend each other attention.
 /// A row shorter than the context is not padded: its slices are shorter. Cuts fall on the quantum of the sequence that they cut, so
 /// that slices of a row of several sequences differ by less than two quanta. A row too short for that has fewer slices, and cannot lend.
