@@ -925,12 +925,12 @@ class CommandLine(unittest.TestCase):
         for cost in (QUADRATIC, [*MODEL, "--tp", "2", "--recompute", "selective"]):
             out = self.plans(*lengths, *cost, "--dp", "2", "--pp", "4", "--compare", "megatron,chunked", "--explain", "--json", self.outputs / "p.json")
             self.assertRegex(out, r"useful: of the stages' time \d+\.\d % is work of the batch; ")
-            rows = re.findall(r"^(slimpack|megatron|chunked) +((?:-?\d+\.\d\d %[ \n]*){6})$", out, re.M)
+            rows = re.findall(r"^(slimpack|megatron|chunked) +((?:-?\d+\.\d\d %[ \n]*){7})$", out, re.M)
             self.assertEqual(["slimpack", "megatron", "chunked"], [name for name, _ in rows])
             for name, shares in rows:
                 shares = [float(x) for x in re.findall(r"-?\d+\.\d\d", shares)]
                 self.assertAlmostEqual(100, sum(shares), delta=0.04)
-                self.assertEqual(cost is not QUADRATIC, shares[1] > 0, name)
+                self.assertEqual([cost is not QUADRATIC] * 2, [shares[1] > 0, shares[2] > 0], name)
             made = json.loads((self.outputs / "p.json").read_text())
             self.assertEqual("slimpack-plan/2", made["format"])
             time = {"s": 1, "ms": 1e-3, "us": 1e-6}

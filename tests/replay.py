@@ -494,7 +494,7 @@ def check_rank_time(plan):
     total = step * stages * plan["dp"]
     near = lambda a, b: abs(a - b) <= 1e-9 * max(total, 1e-300)
     claim(near(sum(spent.values()), total), "the parts of the rank time add up")
-    claim(near(spent["useful"], (1 - plan["bubble"]) * total), "useful rank time is what the bubble leaves")
+    claim(near(spent["useful"] + spent.get("collectives", 0), (1 - plan["bubble"]) * total), "useful work and collectives are what the bubble leaves")
     imbalance = waiting = 0
     for replica in plan["replicas"]:
         busy = [0] * stages

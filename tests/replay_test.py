@@ -127,7 +127,8 @@ class Replay(unittest.TestCase):
             self.assertEqual("bytes", made["memory_unit"])
             self.assertEqual("slimpack-plan/2", made["format"])
             self.assertEqual(recompute != "none", made["rank_time"]["recomputation"] > 0)
-        for part in ("useful", "imbalance", "waiting"):
+        self.assertGreater(made["rank_time"]["collectives"], 0)
+        for part in ("useful", "collectives", "imbalance", "waiting"):
             changed = json.loads(json.dumps(made))
             changed["rank_time"][part] *= 1.01
             changed["rank_time"]["packs"] -= 0.01 * made["rank_time"][part]

@@ -220,7 +220,7 @@ void realistic(const options& o, scoreboard& board) {
         }
     }
   }
-  finished_rows kept(o.rows, "realistic, vocabulary last or spread, layers even or not, experts spread, 512 sequences, seed " +
+  finished_rows kept(o.rows, "realistic, vocabulary last or spread, layers even or not, experts spread, collectives apart, 512 sequences, seed " +
                                  std::to_string(o.seeds.front()));
   std::vector<comparison> all;
   std::optional<cluster> on;

@@ -84,7 +84,7 @@ std::vector<std::string> line_of(const ranking& found, const candidate& c, bool 
   cells.push_back(time_of(c.fastest) + " to " + time_of(c.slowest));
   cells.push_back(fixed(found.rate(c), 0));
   cells.push_back(mfu_text(batch_flops / (c.step_time.value * static_cast<double>(c.layout.gpus()) * peak)));
-  cells.push_back(percent(1 - c.bubble, 2));
+  cells.push_back(percent(c.useful, 2));
   cells.push_back(gain_text(c.efficiency()));
   cells.push_back(slimpack::detail::amount(c.peak_memory, c.memory_unit));
   return cells;

@@ -63,7 +63,7 @@ std::vector<std::vector<std::string>> table_of(const std::vector<std::filesystem
        }},
       {"tokens/s/GPU", [](const plan& p) { return fixed(rate_of(p), 0); }},
       {"MFU", [](const plan& p) { return mfu_text(p.mfu); }},
-      {"useful", [](const plan& p) { return percent(1 - p.bubble, 2); }},
+      {"useful", [](const plan& p) { return percent(useful_share(p), 2); }},
       {"to gain", [](const plan& p) { return gain_text(p.efficiency); }},
       {"no plan is faster than", [](const plan& p) { return time_of(p.lower_bound); }},
       {"peak memory", [](const plan& p) { return slimpack::detail::amount(peak_of(p), p.memory_unit); }},

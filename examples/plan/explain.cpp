@@ -27,7 +27,8 @@ namespace {
 
 using namespace slimpack;
 
-constexpr std::pair<const char*, seconds rank_time::*> losses[]{{"recomputation", &rank_time::recomputation},
+constexpr std::pair<const char*, seconds rank_time::*> losses[]{{"collectives", &rank_time::collectives},
+                                                                {"recomputation", &rank_time::recomputation},
                                                                 {"packs", &rank_time::packs},
                                                                 {"communication", &rank_time::communication},
                                                                 {"imbalance of stages", &rank_time::imbalance},
@@ -112,8 +113,8 @@ void print_explained(std::ostream& out, const setting& s, const std::vector<row>
   }
   out << "\n";
   print_table(out, table);
-  out << "useful: work of the batch, and what its layers wait for inside a stage: traffic of tensor-parallel ranks, and of experts\n"
-         "with the busiest rank's rows;\n"
+  out << "useful: work of the batch, of experts that of the busiest rank;\n"
+         "collectives: what layers wait for inside a stage: traffic of tensor-parallel ranks, all-to-alls of experts;\n"
          "packs: their overheads, the loss of short slices, and what cuts make a context-parallel ring wait for;\n"
          "communication: that nothing hides, exchanges of shared sequences and the reduction of gradients;\n"
          "imbalance: stages that are idle since another has more to do; waiting: all other idle time.\n";

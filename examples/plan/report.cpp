@@ -158,7 +158,7 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
     const bool compared = megatron != rows.end() && !r.over_memory;
     table.push_back(
         {r.planner, time_of(p.step_time), compared ? fixed(megatron->plan.value().step_time / p.step_time, 2) + " x" : "-",
-         fixed(rate_of(p), 0), mfu_text(p.mfu), percent(1 - p.bubble, 2), gain_text(p.efficiency),
+         fixed(rate_of(p), 0), mfu_text(p.mfu), percent(useful_share(p), 2), gain_text(p.efficiency),
          slimpack::detail::amount(peak_of(p), p.memory_unit) + (r.over_memory ? " *" : ""), time_of(p.planning_time)});
     if (chosen) table.back().push_back(options_of(r.layout));
   }
@@ -172,7 +172,7 @@ void print(std::ostream& out, const setting& s, const std::vector<row>& rows, se
   print_critical_path(out, first);
   if (first.rank_time && first.step_time > seconds{}) {
     const std::string lost = losses_of(first);
-    out << "useful: of the stages' time " << percent(first.rank_time->useful / first.rank_time->total(), 1) << " is work of the batch"
+    out << "useful: of the stages' time " << percent(useful_share(first), 1) << " is work of the batch"
         << (lost.empty() ? "" : "; " + lost) << ".\n";
   }
   out << "to gain: no plan of this batch on this layout is faster than " << time_of(first.lower_bound) << " (" << best->name

@@ -13,6 +13,7 @@ struct calls : plain { seconds call_overhead(pass, int) const; };
 struct packs : plain { using plain::time; seconds time(std::span<const slice>, pass, int) const; };
 struct usefuls : plain { seconds useful(const slice&, pass, int) const; };
 struct leasts : plain { seconds least(const slice&, pass, int) const; };
+struct collects : plain { seconds collectives(const slice&, pass, int) const; };
 struct messages : plain { seconds message(tokens, pass, int) const; };
 struct memories : plain { std::optional<memory_rates> memory(int) const; };
 struct keeps : plain { bytes kept(const slice&, int) const; };
@@ -27,6 +28,7 @@ struct calls : plain { seconds call_overhead(const slice&, pass, int) const; }; 
 struct packs : plain { using plain::time; seconds time(std::span<const slice>, pass, int); };  // not const
 struct usefuls : plain { seconds useful(const slice&, pass) const; };                      // a parameter too few
 struct leasts : plain { seconds least(slice&, pass, int) const; };                         // of slices that it may change
+struct collects : plain { seconds collectives(tokens, pass, int) const; };                 // of tokens
 struct messages : plain { seconds message(tokens, pass, int); };                           // not const
 struct memories : plain { memory_rates memory(int) const; };                               // no optional
 struct keeps : plain { seconds kept(const slice&, int) const; };                           // another unit
@@ -47,6 +49,8 @@ auto b = pack_time(packs{}, {}, pass::forward, 0);
 auto c = useful_time(usefuls{}, {}, pass::forward, 0);
 // expected-diagnostic: a cost model's least(const slice&, pass, int part) is public, const and gives seconds
 auto d = least_time(leasts{}, {}, pass::forward, 0);
+// expected-diagnostic: a cost model's collectives(const slice&, pass, int part) is public, const and gives seconds
+auto n = collective_time(collects{}, {}, pass::forward, 0);
 // expected-diagnostic: a cost model's message(tokens, pass, int part) is public, const and gives seconds
 auto e = message_time(messages{}, {}, pass::forward, 0);
 // expected-diagnostic: a cost model's memory(int stage) is public, const and gives optional<memory_rates>

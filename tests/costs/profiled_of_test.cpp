@@ -2,6 +2,7 @@
 
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/model/layer.hpp>
+#include <slimpack/costs/transformer.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/testing/cost_model_laws.hpp>
 #include <slimpack/testing/plan_laws.hpp>
@@ -72,6 +73,21 @@ TEST(ProfiledOf, TellsWhatIsComputedAgainFromWhatIsUseful) {
       EXPECT_EQ(cost.useful(whole, pass::forward, part), cost.least(whole, pass::forward, part)) << part;
     }
   }
+}
+
+TEST(ProfiledOf, TellsCollectivesFromTheRestOfUsefulWork) {
+  const bare gpu;
+  const slice whole{{0}, {0}, {8192}};
+  const shape on{.stages = 2, .tensor = 4};
+  const profiled cost = gpu.cost(tests::llama_3_1_8b(), on);
+  const profiled full = gpu.cost(tests::llama_3_1_8b(), on, {.recompute = costs::recompute::full});
+  const costs::transformer line = costs::transformer::make(tests::llama_3_1_8b(), costs::gpus::h100(), on).value();
+  for (const pass p : {pass::forward, pass::backward})
+    for (const int part : {0, 1}) {
+      EXPECT_NEAR(cost.collectives(whole, p, part) / line.collectives(whole, p, part), 1, 0.1) << name_of(p) << part;
+      EXPECT_NEAR(full.collectives(whole, p, part) / cost.collectives(whole, p, part), 1, 0.03) << name_of(p) << part;
+    }
+  EXPECT_EQ(gpu.cost(tests::llama_3_1_8b(), {.stages = 2}).collectives(whole, pass::forward, 0), seconds{});
 }
 
 // A rank of 8 that divide experts runs as many flops as before, times the imbalance of its routed rows.

@@ -81,6 +81,26 @@ TEST(TrainingRates, TellWhatIsComputedAgainFromWhatIsUseful) {
   EXPECT_NEAR((full.time(whole, pass::backward, 1) - none.time(whole, pass::backward, 1)) / none.time(whole, pass::forward, 1), 1, 0.02);
 }
 
+// Collectives are what useful work takes longer than over links that cost nothing.
+TEST(TrainingRates, TellCollectivesFromTheRestOfUsefulWork) {
+  costs::gpu free = costs::gpus::h100();
+  free.inside = free.between = {{}, 1e30};
+  const slice whole{{0}, {0}, {65536}};
+  for (const auto& [m, on] : {std::pair{tests::llama_3_1_8b(), shape{.stages = 4, .tensor = 4}},
+                              std::pair{tests::mixtral_8x7b(), shape{.stages = 4, .replicas = 8, .tensor = 2, .expert = 8}}})
+    for (const recompute again : {recompute::none, recompute::full}) {
+      const transformer cost = cost_of(m, on, {.recompute = again});
+      const transformer no_waits = transformer::make(m, free, on, {.recompute = again}).value();
+      for (const pass p : {pass::forward, pass::backward})
+        for (int part = 0; part < on.stages; ++part) {
+          const seconds waited = cost.useful(whole, p, part) - no_waits.useful(whole, p, part);
+          EXPECT_NEAR(cost.collectives(whole, p, part) / waited, 1, 1e-6) << m.name << ", part " << part;
+          EXPECT_GT(waited, cost.useful(whole, p, part) * 0.01);
+        }
+    }
+  EXPECT_EQ(cost_of(tests::llama_3_1_8b(), {.stages = 4}).collectives(whole, pass::forward, 1), seconds{});
+}
+
 TEST(TrainingRates, OfContextParallelRanksShareTheWork) {
   const slice whole{{0}, {0}, {131072}};
   const transformer one = cost_of(tests::llama_3_1_8b(), {.stages = 2, .tensor = 2});

@@ -194,6 +194,9 @@ TEST(Transformer, ReducesBetweenTensorRanks) {
   EXPECT_DOUBLE_EQ(time_of(t, of_length(4), pass::backward, 0), 4 * (2 * 160.0 / 288 + 1.5) + 1.5);
   EXPECT_DOUBLE_EQ(t.overhead(pass::forward, 0).value, 0.5 + 0.5);
   EXPECT_DOUBLE_EQ(t.overhead(pass::backward, 0).value, 1 + 0.75);
+  EXPECT_DOUBLE_EQ(t.collectives(of_length(4), pass::forward, 0).value, 4);
+  EXPECT_DOUBLE_EQ(t.collectives(of_length(4), pass::backward, 0).value, 6);
+  EXPECT_EQ(tiny({.stages = 2}).collectives(of_length(4), pass::forward, 0), seconds{});
 }
 
 TEST(Transformer, SharesWorkOverContextRanks) {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-// benchmarks/measured_vocabulary: shares of the words of Llama 3.1 8B, run on an H100 by examples/profile/measure_vocabulary.py.
+// benchmarks/measured_vocabulary: shares of the words of Llama 3.1 8B, run on GPUs by examples/profile/measure_vocabulary.py.
 namespace slimpack::measured_vocabulary_test {
 namespace {
 
@@ -35,8 +35,8 @@ struct measured {
   [[nodiscard]] double all() const { return times[0] + times[1] + times[2] + times[3]; }
 };
 
-std::vector<measured> rows() {
-  const io::csv_table table = io::csv_table::read(std::filesystem::path(SLIMPACK_TEST_DATA) / "../../benchmarks/measured_vocabulary/h100.csv").value();
+std::vector<measured> rows(const std::string& gpu) {
+  const io::csv_table table = io::csv_table::read(std::filesystem::path(SLIMPACK_TEST_DATA) / "../../benchmarks/measured_vocabulary" / (gpu + ".csv")).value();
   std::vector<measured> found;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto number = [&](const char* column) { return table.number(row, column).value(); };
@@ -49,13 +49,15 @@ std::vector<measured> rows() {
   return found;
 }
 
+class MeasuredVocabulary : public ::testing::TestWithParam<const char*> {};
+
 // What spreading rests on: with a p-th of the words, V and U take a p-th of the time, as far as packs are not small.
-TEST(MeasuredVocabulary, APthOfTheWordsTakesAboutAPthOfTheTime) {
+TEST_P(MeasuredVocabulary, APthOfTheWordsTakesAboutAPthOfTheTime) {
   std::map<std::pair<int, std::int64_t>, double> whole;  // V and U of all words of a rank, by its degree and the pack
-  for (const measured& m : rows())
+  for (const measured& m : rows(GetParam()))
     if (m.compiled && m.stages == 1) whole[{m.tensor, m.pack.value}] = m.all();
   std::size_t compared = 0;
-  for (const measured& m : rows()) {
+  for (const measured& m : rows(GetParam())) {
     if (!m.compiled || m.stages == 1) continue;
     const double share = whole.at({m.tensor, m.pack.value}) / (m.all() * m.stages);
     std::printf("tp %d, %2d stages, packs of %5lld tokens: %.3f of a fair share's speed\n", m.tensor, m.stages, static_cast<long long>(m.pack.value), share);
@@ -68,13 +70,13 @@ TEST(MeasuredVocabulary, APthOfTheWordsTakesAboutAPthOfTheTime) {
 }
 
 // Prices of a sheet are what single large kernels sustain: compiled kernels take a little longer.
-TEST(MeasuredVocabulary, PricesAreWithinAFewPerCentOfCompiledKernels) {
+TEST_P(MeasuredVocabulary, PricesAreWithinAFewPerCentOfCompiledKernels) {
   const costs::model_shape model = io::read_model(std::filesystem::path(SLIMPACK_TEST_DATA) / "models/llama-3.1-8b.json").value();
   std::map<std::string, std::vector<double>> ratio;  // measured over price
-  for (const measured& m : rows()) {
+  for (const measured& m : rows(GetParam())) {
     if (!m.compiled || m.stages == 1 || m.tensor != 1 || m.pack < tokens{2048}) continue;  // prices of --tp have its collectives in them
     const shape on{.stages = m.stages, .vocabulary = vocabulary::spread};
-    const costs::transformer cost = costs::transformer::sheet(model, costs::gpus::h100(), on).value();
+    const costs::transformer cost = costs::transformer::sheet(model, *costs::gpus::named(GetParam()), on).value();
     double told = 0;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const double price = cost.vocabulary_time(m.pack, calls[i].first, 0).value;
@@ -95,6 +97,8 @@ TEST(MeasuredVocabulary, PricesAreWithinAFewPerCentOfCompiledKernels) {
   EXPECT_LT(all[all.size() / 2], 1.06);
   EXPECT_LT(all.back(), 1.2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Of, MeasuredVocabulary, ::testing::Values("h100", "h200"), [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace slimpack::measured_vocabulary_test

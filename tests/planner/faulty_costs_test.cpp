@@ -28,7 +28,7 @@ namespace slimpack::faulty_costs_test {
 namespace {
 
 enum class hook : unsigned char {
-  time, pack, overhead, call_overhead, message, exchange, weight_time, useful, least, kept, memory
+  time, pack, overhead, call_overhead, message, exchange, weight_time, useful, collectives, least, kept, memory
 };
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -65,6 +65,9 @@ struct faulty {
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
     return {or_wrong(sound.time(s, p, part).value, hook::useful, s, p, part)};
+  }
+  [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const {
+    return {or_wrong(sound.time(s, p, part).value * 0.1, hook::collectives, s, p, part)};
   }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
     return {or_wrong(sound.time(s, p, part).value, hook::least, s, p, part)};
@@ -184,6 +187,7 @@ TEST(FaultyCosts, AreNamedInEveryHook) {
     expect_refused(search, wrong_in(hook::pack, wrong), 1, {" s for a pack of ", " slices, the first slice [", " on part 1; times"});
     expect_refused(search, wrong_in(hook::message, wrong), 1, {" s for the message of ", " tokens, ", " on part 1; times"});
     expect_refused(search, wrong_in(hook::useful, wrong), 1, {" s for the useful time of slice [0, ", " on part 1; times"});
+    expect_refused(search, wrong_in(hook::collectives, wrong), 1, {" s for the collectives of slice [0, ", " on part 1; times"});
     expect_refused(search, wrong_in(hook::least, wrong), 1, {" s for the least time of slice [", " on part 1; times"});
     expect_refused(apart, wrong_in(hook::weight_time, wrong), 1, {" s for the weight gradients of slice [", " on part 1; times"});
     expect_refused(search, wrong_in(hook::kept, wrong), 1, {" bytes for what is kept of slice [", ", on stage 1; amounts of memory"});

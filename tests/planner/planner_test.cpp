@@ -131,13 +131,13 @@ TEST(PlannerCheck, NamesTheTimeThatIsNone) {
   const std::vector<tokens> lengths{{1024}, {300}};
   const auto says = [&](at where) { return refusal(on, lengths, wrong_in{where, {-1}}); };
   const std::string sequence = "a sequence of 1024 tokens, backward on part 1; times must be from 0 to 1e12 s";
-  EXPECT_EQ(says(at::slice), "the cost model gives -1.000000 s for " + sequence);
-  EXPECT_EQ(says(at::overhead), "the cost model gives -1.000000 s for the overhead of a pack with " + sequence);
-  EXPECT_EQ(says(at::pack), "the cost model gives -1.000000 s for a pack of " + sequence);
-  EXPECT_EQ(says(at::message), "the cost model gives -1.000000 s for the message of " + sequence);
-  EXPECT_EQ(says(at::exchange), "the cost model gives -1.000000 s for the exchange of " + sequence);
+  EXPECT_EQ(says(at::slice), "the cost model gives -1 s for " + sequence);
+  EXPECT_EQ(says(at::overhead), "the cost model gives -1 s for the overhead of a pack with " + sequence);
+  EXPECT_EQ(says(at::pack), "the cost model gives -1 s for a pack of " + sequence);
+  EXPECT_EQ(says(at::message), "the cost model gives -1 s for the message of " + sequence);
+  EXPECT_EQ(says(at::exchange), "the cost model gives -1 s for the exchange of " + sequence);
   EXPECT_EQ(says(at::reduction),
-            "the cost model gives -1.000000 s for the reduction of gradients; times must be from 0 to 1e12 s");
+            "the cost model gives -1 s for the reduction of gradients; times must be from 0 to 1e12 s");
   for (const double wrong : {std::nan(""), static_cast<double>(INFINITY), 1e13})
     EXPECT_FALSE(planner(on, slicers::equal_cost{}, wrong_in{at::exchange, {wrong}}).check(lengths)) << wrong;
 }

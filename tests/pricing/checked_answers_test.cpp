@@ -64,12 +64,18 @@ void compare(const Cost& model, const shape& on, std::uint64_t seed) {
   ASSERT_EQ(bounds.size(), others.size());
   for (std::size_t i = 0; i < bounds.size(); ++i) EXPECT_EQ(bounds[i].time, others[i].time) << bounds[i].name;
   EXPECT_EQ(reduce_time_of(model), reduce_time_of(cost));
+  for (int part = 0; part < on.parts(); ++part)
+    for (const pass p : {pass::forward, pass::backward}) {
+      const slice whole{{0}, {0}, lengths.front()};
+      EXPECT_EQ(useful_time(model, whole, p, part), useful_time(cost, whole, p, part));
+      EXPECT_EQ(collective_time(model, whole, p, part), collective_time(cost, whole, p, part));
+    }
   for (int part = 0; part < on.parts(); ++part) EXPECT_EQ(gradient_buckets_of(model, part).size(), gradient_buckets_of(cost, part).size());
   EXPECT_FALSE(faults.any());
 }
 
 TEST(CheckedAnswers, AreThoseOfTheModel) {
-  const shape on{.stages = 3, .replicas = 2, .quantum = {64}};
+  const shape on{.stages = 3, .replicas = 2, .tensor = 2, .quantum = {64}};
   shape spread = on;
   spread.vocabulary = vocabulary::spread;
   costs::model_shape model;

@@ -39,6 +39,28 @@ TEST(RankTimeOf, SplitsAStepByHand) {
   EXPECT_EQ(p.rank_time->total(), seconds{88});
 }
 
+/// Waits a quarter of its useful time for the other ranks of a stage.
+struct waiting_inside : uneven {
+  [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const { return useful(s, p, part) * 0.25; }
+};
+
+// The step by hand again: of 36 s of useful work 9 are collectives, and the bubble is as before.
+TEST(RankTimeOf, TellsCollectivesFromUsefulWork) {
+  const std::vector<tokens> one{{4}};
+  const auto planned = [&](const auto& cost) {
+    return basic_planner{shape{.stages = 2, .quantum = {4}}, slicers::whole{}, cost, solvers::two_phase{}, schedules::list{}, simulators::sweep{}}(one).value();
+  };
+  const plan p = planned(waiting_inside{}), without = planned(uneven{});
+  rank_time expected = *without.rank_time;
+  expected.useful = {27}, expected.collectives = {9};
+  EXPECT_EQ(p.rank_time, expected);
+  EXPECT_EQ(p.bubble, without.bubble);
+  EXPECT_EQ(p.hash, without.hash);
+  EXPECT_DOUBLE_EQ(useful_share(p), 27.0 / 88);
+  const testing::report laws = testing::plan_laws(p, waiting_inside{});
+  EXPECT_TRUE(laws) << laws;
+}
+
 // Two replicas of one stage have 8 tokens each of a sequence of 16, and reduce for 5 s.
 TEST(RankTimeOf, CountsExchangesAndTheReduction) {
   plan p;

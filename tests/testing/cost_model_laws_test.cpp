@@ -45,6 +45,11 @@ struct call_that_gives_back : lawful {
 struct early_message : lawful {
   [[nodiscard]] seconds message(tokens, pass, int) const { return {-1e-9}; }
 };
+struct more_collectives_than_useful : lawful {
+  [[nodiscard]] seconds useful(const slice& s, pass p, int part) const { return time(s, p, part) * 0.5; }
+  [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const { return time(s, p, part) * 0.51; }
+};
+
 struct more_useful_than_long : lawful {
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const { return time(s, p, part) * 1.01; }
 };
@@ -64,6 +69,7 @@ TEST(CostModelLawsReport, FindsTimesThatAreNone) {
   EXPECT_GT(report_of(call_that_gives_back{}).broken(1), 0);
   expect_broken(early_message{}, {1, 3});  // twice a negative message is no larger
   expect_broken(more_useful_than_long{}, {1});
+  expect_broken(more_collectives_than_useful{}, {1});
   expect_broken(all_weights{}, {1, 2, 3});  // what is left is less the longer the slice and the pack
 }
 

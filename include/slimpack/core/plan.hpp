@@ -29,7 +29,7 @@ struct bound {
 /// Where the time of a step goes, summed over the stages of all replicas. The parts add up to replicas x stages x step time.
 /// Units     seconds of stages: the GPUs of a tensor- or context-parallel group count as one
 struct rank_time {
-  seconds useful{};         ///< work of the batch, each token once (cost model hook `useful`)
+  seconds useful{};         ///< work of the batch, each token once (cost model hook `useful`), without collectives
   seconds recomputation{};  ///< what backward computes again
   seconds packs{};          ///< what packs cost besides: their overheads, the loss of short slices, and what cuts make a
                             ///< context-parallel ring wait for
@@ -38,17 +38,20 @@ struct rank_time {
   seconds imbalance{};      ///< stages that are idle because another stage of their replica has more to do: no order of the
                             ///< packs can fill it
   seconds waiting{};        ///< all other idle time: fill and drain, messages, the slowest replica
+  seconds collectives{};    ///< what work of the batch waits for inside its stages (cost model hook `collectives`): sums and
+                            ///< gathers of tensor-parallel ranks, all-to-alls of experts
 
   [[nodiscard]] constexpr seconds total() const noexcept {
-    return useful + recomputation + packs + communication + imbalance + waiting;
+    return useful + collectives + recomputation + packs + communication + imbalance + waiting;
   }
   friend constexpr bool operator==(const rank_time&, const rank_time&) = default;
 };
 
 /// Its parts with their names in plan files, in order.
 inline constexpr std::pair<const char*, seconds rank_time::*> rank_time_parts[]{
-    {"useful", &rank_time::useful},       {"recomputation", &rank_time::recomputation}, {"packs", &rank_time::packs},
-    {"communication", &rank_time::communication}, {"imbalance", &rank_time::imbalance},  {"waiting", &rank_time::waiting}};
+    {"useful", &rank_time::useful},   {"collectives", &rank_time::collectives},     {"recomputation", &rank_time::recomputation},
+    {"packs", &rank_time::packs},     {"communication", &rank_time::communication}, {"imbalance", &rank_time::imbalance},
+    {"waiting", &rank_time::waiting}};
 
 /// One pipeline's part of a plan.
 struct replica_plan {
@@ -110,7 +113,7 @@ struct plan {
   std::vector<bound> bounds;  ///< the reduction included
   seconds lower_bound;     ///< largest of bounds; no plan of this batch on this shape is faster
   double efficiency{};     ///< lower_bound / step_time
-  double bubble{};         ///< 1 - useful work / (replicas * stages * step_time)
+  double bubble{};         ///< 1 - (useful work + collectives) / (replicas * stages * step_time)
   std::optional<slimpack::rank_time> rank_time{};  ///< where the time of the stages goes; none of a part, or where a plan
                                                    ///< file does not say. Follows from the rest: not hashed
   std::optional<double> mfu{};  ///< model flops utilisation (costs/model/training_flops.hpp), where the caller knows the
@@ -136,6 +139,12 @@ struct rank_plan {
   std::vector<std::uint32_t> group;  ///< replicas that are planned here, ascending
   plan part;
 };
+
+/// The share of the stages' time that is useful work. Where a file does not say where the time goes, collectives are in it.
+[[nodiscard]] inline double useful_share(const plan& p) noexcept {
+  const seconds all = p.rank_time ? p.rank_time->total() : seconds{};
+  return all > seconds{} ? p.rank_time->useful / all : 1 - p.bubble;
+}
 
 /// Whether the plan runs forward packs alone (basic_planner::plan_forward): no replica has backward packs.
 [[nodiscard]] inline bool is_forward_only(const plan& p) noexcept {

@@ -23,6 +23,8 @@
 ///   seconds call_overhead(pass, int part)             what each slice of a pack costs        0 s
 ///                                                     besides, as a call of its own
 ///   seconds useful(const slice&, pass, int part)      its time without recompute             time of the slice
+///   seconds collectives(const slice&, pass, int part) what of `useful` the ranks of a stage  0 s
+///                                                     wait for each other
 ///   seconds least(const slice&, pass, int part)       what its cuts cost at least; adds up  time of the slice
 ///   seconds message(tokens, pass, int part)           end on a part to arrival at the next   0 s
 ///   optional<memory_rates> memory(int stage)          bytes a GPU of a stage holds           nothing: tokens only
@@ -84,6 +86,7 @@ namespace detail {
 SLIMPACK_DETAIL_HAS_MEMBER(overhead);
 SLIMPACK_DETAIL_HAS_MEMBER(call_overhead);
 SLIMPACK_DETAIL_HAS_MEMBER(useful);
+SLIMPACK_DETAIL_HAS_MEMBER(collectives);
 SLIMPACK_DETAIL_HAS_MEMBER(least);
 SLIMPACK_DETAIL_HAS_MEMBER(message);
 SLIMPACK_DETAIL_HAS_MEMBER(memory);
@@ -193,6 +196,18 @@ template <class Cost>
     static_assert(!detail::has_member_useful<Cost>,
                   "a cost model's useful(const slice&, pass, int part) is public, const and gives seconds");
     return cost.time(s, p, part);
+  }
+}
+
+/// What of a slice's useful time its stage's ranks wait for each other.
+template <class Cost>
+[[nodiscard]] constexpr seconds collective_time(const Cost& cost, const slice& s, pass p, int part) {
+  if constexpr (requires { { cost.collectives(s, p, part) } -> std::same_as<seconds>; }) {
+    return cost.collectives(s, p, part);
+  } else {
+    static_assert(!detail::has_member_collectives<Cost>,
+                  "a cost model's collectives(const slice&, pass, int part) is public, const and gives seconds");
+    return {};
   }
 }
 

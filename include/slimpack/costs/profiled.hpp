@@ -71,6 +71,13 @@ class profiled {
     friend constexpr bool operator==(const useful_share&, const useful_share&) = default;
   };
 
+  /// Of useful time that runs once over tokens, what the ranks of a stage wait for each other.
+  struct collective_share {
+    double forward{};
+    double backward{};
+    friend constexpr bool operator==(const collective_share&, const collective_share&) = default;
+  };
+
   /// What a step costs beside its slices.
   struct extras {
     std::vector<seconds> forward_overhead{};  ///< of each pack, by part; empty: none
@@ -95,6 +102,7 @@ class profiled {
     provenance sources{};                 ///< where the samples come from, by time; empty: not said
     seconds call{};                       ///< of each slice besides, in each pass, where samples were measured without it: of
                                           ///< kernels, not of calls
+    std::vector<collective_share> collectives{};  ///< by part; empty: none, or it is not known
   };
 
   /// Errors    invalid_input: no samples; a pass of a part without any, or without pack samples where others have some;
@@ -192,6 +200,15 @@ class profiled {
     return slices_[index(p, part)].least(s.length, s.begin) * own.attention +
            rate(p, part) * (own.tokens * static_cast<double>(s.length.value));
   }
+  /// Nothing of what slices take by themselves: of attention it is not known.
+  [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const noexcept {
+    if (beside_.collectives.empty()) return {};
+    const auto at = static_cast<std::size_t>(part);
+    const bool first = p == pass::forward;
+    const double useful = first || beside_.useful.empty() ? 1 : beside_.useful[at].tokens;
+    const double share = first ? beside_.collectives[at].forward : beside_.collectives[at].backward;
+    return rate(p, part) * (useful * share * static_cast<double>(s.length.value));
+  }
   /// Half of each backward where nothing better is known: like times, halves do not add up, but the other half does not
   /// fall as a slice grows.
   [[nodiscard]] seconds weight_time(const slice& s, int part) const noexcept {
@@ -275,7 +292,7 @@ class profiled {
     const auto a = static_cast<std::size_t>(part), b = static_cast<std::size_t>(other);
     const auto same = [&](const auto& list) { return list.empty() || list[a] == list[b]; };
     return kind_[a] == kind_[b] && same(beside_.forward_overhead) && same(beside_.backward_overhead) &&
-           same(beside_.weight_token) && same(beside_.useful) && (!beside_.exchange || beside_.exchange->alike(part, other));
+           same(beside_.weight_token) && same(beside_.useful) && same(beside_.collectives) && (!beside_.exchange || beside_.exchange->alike(part, other));
   }
   /// Least time of a token of what runs once over a pack, and of weight gradients.
   [[nodiscard]] seconds rate(pass p, int part) const noexcept {
@@ -349,6 +366,11 @@ class profiled {
     for (const useful_share& one : beside.useful)
       for (const double share : {one.tokens, one.attention})
         if (!(share >= 0 && share <= 1)) return invalid("a share of useful work is " + std::to_string(share));
+    if (!beside.collectives.empty() && beside.collectives.size() != parts)
+      return invalid(std::to_string(beside.collectives.size()) + " shares of collectives for " + std::to_string(parts) + " parts");
+    for (const collective_share& one : beside.collectives)
+      for (const double share : {one.forward, one.backward})
+        if (!(share >= 0 && share <= 1)) return invalid("a share of collectives is " + std::to_string(share));
     // A share of a spread vocabulary on each stage comes after the parts (shape::reduced_parts).
     if (!beside.buckets.empty() && beside.buckets.size() != parts && !(beside.vocabulary && beside.buckets.size() > parts))
       return invalid("buckets of gradients of " + std::to_string(beside.buckets.size()) + " parts for " + std::to_string(parts));

@@ -45,7 +45,8 @@ namespace slimpack::costs {
 /// where the model's own layer was on as many tensor-parallel ranks, these times replace its products and element-wise
 /// kernels, and where only others were, both are as much slower than their kernels alone as the others were.
 ///
-/// What backward computes again is told from useful work by the shares that it has of a sequence of 8192 tokens.
+/// What backward computes again, and what collectives take, are told from useful work by the shares that they have of a
+/// sequence of 8192 tokens.
 ///
 /// Slices are tabulated twice, among so many others as fill the device, and alone. Weight gradients (W) are their
 /// products, at the rate of large packs. Messages take the time of the slowest boundary; where they are waited for they
@@ -107,8 +108,14 @@ namespace slimpack::costs {
       times.tokens_time(whole, p, beside.sources);
       times.attention(whole, {}, p, 1, beside.sources);
     }
+    const slimpack::detail::part_times first = useful.times(useful.parts()[static_cast<std::size_t>(part)]);
+    const auto waited = [&](pass p) {
+      provenance spent;
+      const seconds all = first.tokens_time(whole, p, spent);
+      return all > seconds{} ? std::min(1.0, spent.of(work::traffic).total() / all) : 0;
+    };
+    beside.collectives.push_back({waited(pass::forward), waited(pass::backward)});
     if (with.recompute != recompute::none) {
-      const slimpack::detail::part_times first = useful.times(useful.parts()[static_cast<std::size_t>(part)]);
       provenance unused;
       const auto share = [](seconds a, seconds b) { return b > seconds{} ? std::min(1.0, a / b) : 1; };
       beside.useful.push_back({share(first.tokens_time(whole, pass::backward, unused), times.tokens_time(whole, pass::backward, unused)),

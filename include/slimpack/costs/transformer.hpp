@@ -112,6 +112,9 @@ class transformer {
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
     return (p == pass::forward ? at(part).forward : at(part).useful_backward).priced(s);
   }
+  [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const {
+    return {(p == pass::forward ? at(part).forward : at(part).useful_backward).collectives * static_cast<double>(s.length.value)};
+  }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return at(part).of(p).priced(s); }
   [[nodiscard]] seconds overhead(pass p, int part) const { return at(part).of(p).overhead; }
   [[nodiscard]] seconds call_overhead(pass, int /*part*/) const { return call_; }

@@ -148,8 +148,9 @@ namespace detail {
 /// Its parts, which add up to the time of the stages.
 [[nodiscard]] inline rank_time rank_time_in(const json_place& place, const plan& p) {
   rank_time spent;
-  place.must_only_have({"useful", "recomputation", "packs", "communication", "imbalance", "waiting"});
-  for (const auto& [name, part] : rank_time_parts) spent.*part = {place[name].number()};
+  place.must_only_have({"useful", "collectives", "recomputation", "packs", "communication", "imbalance", "waiting"});
+  for (const auto& [name, part] : rank_time_parts)
+    if (part != &rank_time::collectives || place.find({name})) spent.*part = {place[name].number()};
   const double all = p.step_time.value * p.shape.stages * p.shape.replicas;
   if (!(std::abs(spent.total().value - all) <= 1e-9 * all))
     place.expected("parts that add up to " + std::to_string(all) + " s, the time of all stages");

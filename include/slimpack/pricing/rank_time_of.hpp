@@ -25,18 +25,18 @@ namespace detail {
 
 }  // namespace detail
 
-/// Splits the time of a plan's stages into what is useful and what is not.
-/// Formula   with b_r the time that stage r of a replica is busy without w_r, in which it waits for weights, B the largest b_r,
-///           and idle_r = step - reduction - b_r - w_r:
-///             imbalance     = sum over replicas and stages of min(B - b_r, idle_r)
-///             waiting       = sum over replicas and stages of idle_r, less the imbalance
-///             recomputation = sum over sequences, parts and passes of least - useful, where that is positive
-///             packs         = sum of all b_r less useful work, recomputation and exchanges
-///           What a stage waits for its weights is communication; that others idle meanwhile is waiting.
-/// Requires  a plan with its step time, of this cost model            Complexity  O(sequences * parts + instructions)
+/// What the batch of a plan takes on the stages, summed over them, however it is cut and packed.
+/// Units     seconds of stages
+struct batch_work {
+  seconds work{};           ///< each token once (cost model hook `useful`), and its calls for a spread vocabulary
+  seconds collectives{};    ///< of work, what the ranks of a stage wait for each other; of the vocabulary's calls it is not known
+  seconds recomputation{};  ///< what backward computes again: least - useful, where that is positive
+};
+
+/// Requires  a plan of this cost model            Complexity  O(sequences * parts)
 template <class Cost>
-[[nodiscard]] rank_time rank_time_of(const plan& p, const Cost& cost) {
-  rank_time spent;
+[[nodiscard]] batch_work batch_work_of(const plan& p, const Cost& cost) {
+  batch_work sum;
   const bool forward_only = is_forward_only(p);
   for (std::uint32_t i = 0; i < p.lengths.size(); ++i)
     for (int part = 0; part < p.shape.parts(); ++part)
@@ -44,15 +44,30 @@ template <class Cost>
         if (direction == pass::backward && forward_only) continue;
         const slice whole{{i}, {0}, p.lengths[i]};
         const seconds useful = useful_time(cost, whole, direction, part);
-        spent.useful += useful;
-        spent.recomputation += std::max(seconds{}, least_time(cost, whole, direction, part) - useful);
+        sum.work += useful;
+        sum.collectives += collective_time(cost, whole, direction, part);
+        sum.recomputation += std::max(seconds{}, least_time(cost, whole, direction, part) - useful);
       }
   if (p.shape.vocabulary == vocabulary::spread)
     for (const tokens length : p.lengths)
       for (int stage = 0; stage < p.shape.stages; ++stage)
         for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
                                            vocabulary_call::embed_gradients})
-          spent.useful += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {0}, call, stage);
+          sum.work += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {0}, call, stage);
+  return sum;
+}
+
+/// Splits the time of a plan's stages into what is useful and what is not.
+/// Formula   with b_r the time that stage r of a replica is busy without w_r, in which it waits for weights, B the largest b_r,
+///           and idle_r = step - reduction - b_r - w_r:
+///             imbalance     = sum over replicas and stages of min(B - b_r, idle_r)
+///             waiting       = sum over replicas and stages of idle_r, less the imbalance
+///             packs         = sum of all b_r less work of the batch, recomputation and exchanges
+///             useful        = work of the batch less collectives
+///           What a stage waits for its weights is communication; that others idle meanwhile is waiting.
+/// Requires  a plan with its step time, and what its batch takes            Complexity  O(instructions)
+[[nodiscard]] inline rank_time rank_time_of(const plan& p, const batch_work& done) {
+  rank_time spent{.useful = done.work - done.collectives, .recomputation = done.recomputation, .collectives = done.collectives};
   seconds busy{};
   seconds inside{};  // packs: exchanges, and waiting for weights
   for (const replica_plan& r : p.replicas) {
@@ -69,8 +84,13 @@ template <class Cost>
     inside += r.communication;
   }
   spent.communication = inside + p.reduce_time * (static_cast<double>(p.shape.stages) * p.shape.replicas);
-  spent.packs = busy - spent.useful - spent.recomputation - inside;
+  spent.packs = busy - done.work - done.recomputation - inside;
   return spent;
+}
+/// The same of a plan with its step time, of this cost model.            Complexity  O(sequences * parts + instructions)
+template <class Cost>
+[[nodiscard]] rank_time rank_time_of(const plan& p, const Cost& cost) {
+  return rank_time_of(p, batch_work_of(p, cost));
 }
 
 }  // namespace slimpack

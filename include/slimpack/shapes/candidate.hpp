@@ -35,6 +35,7 @@ struct candidate {
   double peak_memory{};     ///< the most that any stage holds in any batch
   slimpack::memory_unit memory_unit{};
   bool finalist{};          ///< planned at the effort asked for; others with less
+  double useful{};          ///< work, as a share of the stages' time (useful_share)
 
   [[nodiscard]] double efficiency() const noexcept { return step_time > seconds{} ? lower_bound / step_time : 1; }
 };

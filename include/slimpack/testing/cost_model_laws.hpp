@@ -50,6 +50,9 @@ void check_slice(report& r, const Cost& cost, const slice& s, pass p, int part, 
   const seconds useful = useful_time(cost, s, p, part);
   r.check(1, is_time(useful) && at_most(useful, t), "the useful share of a time is from 0 to all of it", "useful",
           useful, "of", t, "for slice", s, p, "on part", part);
+  const seconds collectives = collective_time(cost, s, p, part);
+  r.check(1, is_time(collectives) && at_most(collectives, useful), "collectives take from 0 to all of the useful share", "collectives",
+          collectives, "of", useful, "for slice", s, p, "on part", part);
   seconds weights{};
   if (p == pass::backward) {
     weights = weight_time(cost, s, part);

@@ -186,8 +186,9 @@ inline void check_rank_time(report& r, const plan& p) {
           p.rank_time->total(), "stages", all);
   for (const auto& [name, part] : rank_time_parts)
     r.check(6, ((*p.rank_time).*part).value >= -1e-9 * all, "no part of the rank time is negative", name, (*p.rank_time).*part);
-  r.check(6, std::abs((1 - p.bubble) * all - p.rank_time->useful.value) <= 1e-9 * all, "useful rank time is what the bubble leaves",
-          "bubble", p.bubble, "useful", p.rank_time->useful, "of", all);
+  const seconds work = p.rank_time->useful + p.rank_time->collectives;
+  r.check(6, std::abs((1 - p.bubble) * all - work.value) <= 1e-9 * all, "useful work and collectives are what the bubble leaves",
+          "bubble", p.bubble, "work", work, "of", all);
 }
 
 /// That the reduction goes on after the slowest replica for as long as is written, and that first packs wait for weights.
@@ -303,26 +304,26 @@ report all_but_useful_work(const plan& p, const Kept& kept) {
 /// Errors    none            Complexity  O(instructions * (stages + pieces)), with maps
 [[nodiscard]] inline report plan_laws(const plan& p) { return detail::all_but_useful_work(p, naive::nothing_kept{}); }
 
-/// The same, and the bubble against the useful work that the plan's own cost model counts.
+/// The same, and the bubble against the work of the batch that the plan's own cost model counts.
 template <cost_model Cost>
 [[nodiscard]] report plan_laws(const plan& p, const Cost& cost) {
   const bool counted = p.memory_unit == memory_unit::byte;
   report r = detail::all_but_useful_work(
       p, [&](const slice& piece, int stage) { return counted ? kept_of(cost, piece, stage) : bytes{}; });
-  seconds useful{};
+  seconds work{};  // useful, and collectives
   for (std::size_t s = 0; s < p.lengths.size(); ++s)
     for (int part = 0; part < p.shape.parts(); ++part)
       for (const pass d : detail::passes_of(p))
-        useful += useful_time(cost, {{static_cast<std::uint32_t>(s)}, {0}, p.lengths[s]}, d, part);
+        work += useful_time(cost, {{static_cast<std::uint32_t>(s)}, {0}, p.lengths[s]}, d, part);
   if (p.shape.vocabulary == vocabulary::spread)
     for (const tokens length : p.lengths)
       for (int stage = 0; stage < p.shape.stages; ++stage)
         for (const vocabulary_call call : {vocabulary_call::embed, vocabulary_call::output, vocabulary_call::output_weights,
                                            vocabulary_call::embed_gradients})
-          useful += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {}, call, stage);
+          work += vocabulary_time(cost, length, call, stage) - vocabulary_time(cost, {}, call, stage);
   if (p.step_time > seconds{})
-    r.check(6, std::abs(p.bubble - (1 - useful / detail::stage_seconds(p))) <= 1e-9,
-            "the bubble is what useful work leaves", "bubble", p.bubble, "useful", useful, "of",
+    r.check(6, std::abs(p.bubble - (1 - work / detail::stage_seconds(p))) <= 1e-9,
+            "the bubble is what work of the batch leaves", "bubble", p.bubble, "work", work, "of",
             detail::stage_seconds(p));
   return r;
 }

@@ -51,6 +51,9 @@ class checked_answers {
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
     return faults_->sound(model_->useful(s, p, part), question::useful, s, p, part);
   }
+  [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const {
+    return faults_->sound(model_->collectives(s, p, part), question::collectives, s, p, part);
+  }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const {
     return faults_->sound(model_->least(s, p, part), question::least, s, p, part);
   }

@@ -25,6 +25,7 @@ class cost_answers {
   [[nodiscard]] virtual seconds overhead(pass p, int part) const = 0;
   [[nodiscard]] virtual seconds call_overhead(pass p, int part) const = 0;
   [[nodiscard]] virtual seconds useful(const slice& s, pass p, int part) const = 0;
+  [[nodiscard]] virtual seconds collectives(const slice& s, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds least(const slice& s, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds message(tokens size, pass p, int part) const = 0;
   [[nodiscard]] virtual std::optional<memory_rates> memory(int stage) const = 0;
@@ -74,6 +75,7 @@ class answers_of final : public cost_answers {
   [[nodiscard]] seconds overhead(pass p, int part) const override { return pack_overhead(cost_, p, part); }
   [[nodiscard]] seconds call_overhead(pass p, int part) const override { return call_overhead_of(cost_, p, part); }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const override { return useful_time(cost_, s, p, part); }
+  [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const override { return collective_time(cost_, s, p, part); }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const override { return least_time(cost_, s, p, part); }
   [[nodiscard]] seconds message(tokens size, pass p, int part) const override { return message_time(cost_, size, p, part); }
   [[nodiscard]] std::optional<memory_rates> memory(int stage) const override { return memory_of(cost_, stage); }

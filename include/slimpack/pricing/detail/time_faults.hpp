@@ -23,9 +23,12 @@ namespace slimpack::detail {
 [[nodiscard]] constexpr bool is_time(seconds t) noexcept { return t >= seconds{} && t <= seconds{1e12}; }
 [[nodiscard]] constexpr bool is_memory(double of_bytes) noexcept { return of_bytes >= 0 && of_bytes <= 1e24; }
 
+/// An answer as sentences say it: six digits, however large it is.
+[[nodiscard]] std::string told_number(double given);
+
 /// Which question of costs/hooks.hpp an answer was to.
 enum class question : unsigned char {
-  time, pack, overhead, call_overhead, useful, least, message, exchange, covers, weight_time, reduce_time, memory, kept, vocabulary
+  time, pack, overhead, call_overhead, useful, collectives, least, message, exchange, covers, weight_time, reduce_time, memory, kept, vocabulary
 };
 
 /// An answer of a cost model that is no time, or no amount of memory, and the question.

@@ -44,7 +44,7 @@ SLIMPACK_DECL result<void> longest_check::operator()(weight_gradients split) con
 SLIMPACK_DECL error longest_check::wrong(const std::string& what) { return {errc::invalid_input, "the cost model" + what}; }
 
 SLIMPACK_DECL error longest_check::no_time(seconds t, const std::string& what) {
-  return wrong(" gives " + std::to_string(t.value) + " s for " + what + "; times must be from 0 to 1e12 s");
+  return wrong(" gives " + told_number(t.value) + " s for " + what + "; times must be from 0 to 1e12 s");
 }
 
 SLIMPACK_DECL result<void> longest_check::packs(pass p, int part) const {
@@ -76,8 +76,8 @@ SLIMPACK_DECL result<void> longest_check::weights(int part) const {
   const seconds own = weight_time(cost_, whole_, part);
   const seconds all = cost_.time(whole_, pass::backward, part);
   if (own >= seconds{} && own <= all * (1 + 1e-9)) return success();
-  return wrong(" gives " + std::to_string(own.value) + " s for the weight gradients of " + sequence_ + " on part " +
-               std::to_string(part) + "; they must be from 0 to its backward, " + std::to_string(all.value) + " s");
+  return wrong(" gives " + told_number(own.value) + " s for the weight gradients of " + sequence_ + " on part " +
+               std::to_string(part) + "; they must be from 0 to its backward, " + told_number(all.value) + " s");
 }
 
 SLIMPACK_DECL result<void> longest_check::buckets(int part) const {

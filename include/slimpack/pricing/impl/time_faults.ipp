@@ -35,13 +35,17 @@ SLIMPACK_DECL loan_messages time_faults::sound(loan_messages m, const loan& l, i
   return m;
 }
 
+SLIMPACK_DECL std::string told_number(double given) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", given);
+  return text;
+}
+
 SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens quantum) const {
   const std::lock_guard lock(mutex_);
   const time_fault& f = *first_;
   const bool memory = f.asked == question::memory || f.asked == question::kept;
-  char given[32];
-  std::snprintf(given, sizeof given, "%g", f.given);
-  std::string text = std::string("the cost model gives ") + given + (memory ? " bytes for " : " s for ");
+  std::string text = "the cost model gives " + told_number(f.given) + (memory ? " bytes for " : " s for ");
   const std::string count = std::to_string(f.count);
   switch (f.asked) {
     case question::time: break;
@@ -49,6 +53,7 @@ SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens qu
     case question::overhead: text += "the overhead of a pack"; break;
     case question::call_overhead: text += "the overhead of a call"; break;
     case question::useful: text += "the useful time of "; break;
+    case question::collectives: text += "the collectives of "; break;
     case question::least: text += "the least time of "; break;
     case question::message: text += "the message of " + std::to_string(f.of.length.value) + " tokens"; break;
     case question::covers: text += "what is covered by "; break;

@@ -341,14 +341,14 @@ class contest {
     if (!cost) return refuse(c, cost.error());
     const auto all = static_cast<double>(batches_.size());
     std::vector<seconds> times = e.bounds;  // each replaced by the time of its plan
-    double waited = 0;
+    double waited = 0, useful = 0;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
       if (is_over()) return void(c.outcome = shapes::outcome::untried);
       result<plan> made = plan_of_(c.layout, cost.value(), std::span<const tokens>(batches_[b]), effort);
       if (!made) return refuse(c, made.error());
       const plan& p = e.plans.emplace_back(std::move(made).value());
       times[b] = p.step_time;
-      waited += p.bubble * p.step_time.value;
+      waited += p.bubble * p.step_time.value, useful += useful_share(p) * p.step_time.value;
       c.memory_unit = p.memory_unit;
       for (const replica_plan& r : p.replicas)
         for (const double held : r.peak_memory) c.peak_memory = std::max(c.peak_memory, held);
@@ -358,7 +358,9 @@ class contest {
     c.step_time = mean(times);
     const auto [least, most] = std::minmax_element(times.begin(), times.end());
     c.fastest = *least, c.slowest = *most;
-    c.bubble = c.step_time > seconds{} ? waited / (all * c.step_time.value) : 0;
+    const bool timed = c.step_time > seconds{};
+    c.bubble = timed ? waited / (all * c.step_time.value) : 0;
+    c.useful = timed ? useful / (all * c.step_time.value) : 1;
   }
 
   static void refuse(shapes::candidate& c, const error& why) {

@@ -177,10 +177,11 @@ SLIMPACK_DECL void plan_assembly::prove(plan& p, std::vector<bound> bounds) cons
     if (b.time > p.step_time && b.time <= p.step_time * (1 + 1e-12)) b.time = p.step_time;
     p.lower_bound = std::max(p.lower_bound, b.time);
   }
-  p.rank_time = rank_time_of(p, cost_);
+  const batch_work done = batch_work_of(p, cost_);
+  p.rank_time = rank_time_of(p, done);
   const bool timed = p.step_time > seconds{};  // where nothing takes time, nothing is lost
   p.efficiency = timed ? p.lower_bound / p.step_time : 1;
-  p.bubble = timed ? 1 - p.rank_time->useful / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
+  p.bubble = timed ? 1 - done.work / (p.step_time * (static_cast<double>(shape_.replicas) * shape_.stages)) : 0;
 }
 
 SLIMPACK_DECL void plan_assembly::sign(plan& p, const std::stop_token& stop, std::chrono::steady_clock::time_point begin) {

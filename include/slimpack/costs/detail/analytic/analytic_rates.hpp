@@ -53,6 +53,7 @@ struct pass_rates {
   std::array<ring_rates, 2> rings{};  ///< of the pass, and of what it computes again
   seconds overhead{};                 ///< of a pack
   seconds floor{};                    ///< least time of a pack's slices together
+  double collectives{};               ///< of `token`, what a stage's ranks wait for each other
   friend constexpr bool operator==(const pass_rates&, const pass_rates&) = default;
 
   [[nodiscard]] seconds priced(const slice& s) const noexcept {

@@ -59,11 +59,13 @@ class sheet_rates {
 
     part_rates r;
     r.forward.token = (linear + head) / gemm + traffic + forward_dispatch.token;
+    r.forward.collectives = traffic + forward_dispatch.token;
     r.forward.pair = pair / attention;
     r.forward.rings[0] = ring(pass::forward, r.forward.pair);
     r.forward.overhead = {count * launch_.value + waits + turns + forward_dispatch.pack};
     r.forward.floor = {2 * weights / device_.memory_bandwidth};
     r.useful_backward.token = 2 * (linear + head) / gemm + 1.5 * traffic + backward_dispatch.token;
+    r.useful_backward.collectives = 1.5 * traffic + backward_dispatch.token;
     r.useful_backward.pair = device_.backward_attention_ratio * r.forward.pair;
     r.useful_backward.rings[0] = ring(pass::backward, r.useful_backward.pair);
     r.useful_backward.overhead = {2 * count * launch_.value + 1.5 * waits + turns + backward_dispatch.pack};

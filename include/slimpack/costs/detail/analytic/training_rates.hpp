@@ -80,6 +80,11 @@ class training_rates {
                                    line message, seconds added) const {
     costs::provenance unused;
     const line all = line::through([&](tokens n) { return times.tokens_time(n, p, unused); });
+    const line waited = line::through([&](tokens n) {
+      costs::provenance spent;
+      times.tokens_time(n, p, spent);
+      return spent.of(costs::work::traffic).total();
+    });
     const tokens whole{65536};
     const costs::link& context = net_.link_of(net_.place().context(shape_));
     const auto count = static_cast<double>(own.layers.size());
@@ -92,6 +97,7 @@ class training_rates {
     r.overhead = with_.launch * (count * launches) + added +
                  seconds{turns * with_.slowdown.exposed + all.pack + message.pack};
     r.floor = {2 * own.weights / net_.device().memory_bandwidth};
+    r.collectives = std::max(0.0, waited.token);
     return r;
   }
 

@@ -16,6 +16,8 @@ function table(head, rows) {
   const row = (cells, kind) => element('tr', cells.map(c => element(kind, c)));
   return element('table', [element('thead', row(head, 'th')), element('tbody', rows.map(cells => row(cells, 'td')))]);
 }
+const workOf = plan => plan.spent && plan.spent.useful + plan.spent.collectives > 0 ? plan.spent.useful / (plan.spent.useful + plan.spent.collectives) : 1;
+const usefulOf = plan => (1 - plan.bubble) * workOf(plan);
 const peakOf = plan => Math.max(...plan.replicas.flatMap(r => r.peak));
 const overMemory = plan => plan.limit !== null && peakOf(plan) > plan.limit;
 // Height of the memory strips. A limit far above the peak is left out of them: it would flatten the curves.
@@ -49,7 +51,7 @@ function showFigures({plan, kind}) {
   const figures = m ? [
     ['Step measured', timeText(m.step), 'predicted ' + timeText(plan.step)],
     ['Measured / predicted', ratioText(m.step / plan.step), 'of the step'],
-    ['Useful work measured', percent(1 - m.bubble), 'predicted ' + percent(1 - plan.bubble)],
+    ['Useful work measured', percent((1 - m.bubble) * workOf(plan)), 'predicted ' + percent(usefulOf(plan))],
     ['Instructions off by', percent(m.off), 'median |measured / predicted \u2212 1|'],
     ['Peak measured', count(Math.max(...m.ranks.map(rank => rank.peak))) + ' tokens',
      plan.bytes ? 'live on the fullest stage' : 'predicted ' + count(peak)],
@@ -57,7 +59,7 @@ function showFigures({plan, kind}) {
   ] : [
     ['Step time', timeText(plan.step),
      plan.reduce > 0 ? timeText(plan.reduce) + ' of it gradient reduction' : 'of the slowest replica'],
-    ['Useful work', percent(1 - plan.bubble), 'of the stages\u2019 time' +
+    ['Useful work', percent(usefulOf(plan)), 'of the stages\u2019 time' +
      (plan.mfu === undefined ? '' : '; ' + percent(plan.mfu) + ' MFU')],
     ['To gain', percent(1 - plan.efficiency), 'at most: no plan can take less than ' + timeText(plan.bound) +
      (plan.anyLayout === undefined ? '' : '; on any layout, less than ' + timeText(plan.anyLayout))],
@@ -117,7 +119,7 @@ function showCards({plan, kind}) {
           [[swatch(colour || name), name], timeText(time), percent(time / sum)])));
   $('spent').hidden = !plan.spent || kind !== 'predicted';
   if (plan.spent) {
-    const names = {useful: 'useful work', recomputation: 'recomputation', packs: 'packs and cuts',
+    const names = {useful: 'useful work', collectives: 'collectives in stages', recomputation: 'recomputation', packs: 'packs and cuts',
                    communication: 'communication', imbalance: 'imbalance of stages', waiting: 'waiting'};
     const all = Math.max(1e-300, Object.values(plan.spent).reduce((a, b) => a + b, 0)), stages = plan.stages * plan.replicas.length;
     $('spent').replaceChildren(element('h2', 'Where the time of a stage goes, on average'), table(['', 'time', 'of step'],
@@ -134,7 +136,7 @@ function showCards({plan, kind}) {
   $('compared').replaceChildren(element('h2', 'The same batch, planned ' + plans.length + ' ways'),
       table(['planner', 'step', 'against first', ...(ran ? ['measured', 'against first'] : []), 'useful', 'to gain',
              'peak'], plans.map(p =>
-          [p.planner, timeText(p.step), ratioText(p.step / plans[0].step), ...measured(p), percent(1 - p.bubble),
+          [p.planner, timeText(p.step), ratioText(p.step / plans[0].step), ...measured(p), percent(usefulOf(p)),
            percent(1 - p.efficiency), memoryText(p, peakOf(p)) + (overMemory(p) ? ', over memory' : '')])));
   const rows = $('compared').querySelectorAll('tbody tr');
   rows[plans.indexOf(plan)].className = 'main';
