@@ -98,7 +98,7 @@ TEST_P(MeasuredVocabulary, PricesAreWithinAFewPerCentOfCompiledKernels) {
   EXPECT_LT(all.back(), 1.2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, MeasuredVocabulary, ::testing::Values("h100", "h200"), [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Of, MeasuredVocabulary, ::testing::Values("h100", "h200"), [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
 }  // namespace slimpack::measured_vocabulary_test
