@@ -298,7 +298,9 @@ class CommandLine(unittest.TestCase):
         row = self.line(out, "slimpack")
         self.assertIn(f" {sum(lengths) / plan['step_time'] / 8:.0f} ", row)
         self.assertIn(f"{100 * plan['mfu']:.1f} %", row)
-        self.assertIn(f"{100 * (1 - plan['bubble']):.2f} %", row)
+        spent = plan["rank_time"]
+        self.assertAlmostEqual(1 - plan["bubble"], (spent["useful"] + spent["collectives"]) / sum(spent.values()), delta=1e-9)
+        self.assertIn(f"{100 * spent['useful'] / sum(spent.values()):.2f} %", row)
         self.assertIn(f"{100 * (1 - plan['efficiency']):.2f} %", row)
         for words in ("bubble", "efficiency"):
             self.assertNotIn(words, out)
