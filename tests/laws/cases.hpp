@@ -20,8 +20,8 @@ inline constexpr int one_in = 1;
   return std::max(1, (std::getenv("SLIMPACK_FULL") != nullptr ? 20 * few : few) / one_in);
 }
 
-/// As cases, and half as many under a sanitizer: for plans that run, which takes less than making them, and where fewer show too little.
-[[nodiscard]] inline int steps(int few) { return one_in == 1 ? cases(few) : cases(few * one_in / 2); }
+/// As cases, and as many under a sanitizer: for plans that run, which takes less than making them, and where fewer show too little.
+[[nodiscard]] inline int steps(int few) { return cases(few * one_in); }
 
 /// Whether to try the k-th of cases that are counted up: all of them, unless a sanitizer makes them slow and SLIMPACK_FULL is not set.
 [[nodiscard]] inline bool is_tried(int k) {
