@@ -10,6 +10,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # and the address sanitizer still watch over what they mean.
   target_compile_options(slimpack_warnings INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds
                          -Wno-free-nonheap-object -Wno-maybe-uninitialized)
+  # Up to 1 GB it collects no garbage, which otherwise takes up to a sixth of a compilation's time.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>)
 endif()
 
 find_program(CCACHE_PROGRAM ccache)
