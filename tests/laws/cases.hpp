@@ -10,7 +10,7 @@ namespace slimpack::tests {
 
 /// Under a sanitizer a case takes about ten times as long, so that one in so many is tried.
 #if defined(SLIMPACK_TESTS_ADDRESS_SANITIZER) || defined(SLIMPACK_TESTS_THREAD_SANITIZER)
-inline constexpr int one_in = 10;
+inline constexpr int one_in = 5;
 #else
 inline constexpr int one_in = 1;
 #endif
