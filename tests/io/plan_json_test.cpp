@@ -324,6 +324,12 @@ TEST(PlanJson, KeepsWhereTheTimeOfTheStagesGoes) {
   const plan read = read_plan(file).value();
   EXPECT_EQ(read.rank_time, p.rank_time);
   EXPECT_EQ(read.hash, p.hash);
+  std::string before_collectives = file.str();  // files were written without them, where they are in useful work
+  const std::string none = "\"collectives\":0,";
+  ASSERT_NE(before_collectives.find(none), std::string::npos);
+  before_collectives.erase(before_collectives.find(none), none.size());
+  std::stringstream old(before_collectives);
+  EXPECT_EQ(read_plan(old).value().rank_time, p.rank_time);
   p.rank_time->waiting += seconds{1};
   std::stringstream wrong;
   write_plan(wrong, p, true).value();
