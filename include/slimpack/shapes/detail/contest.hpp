@@ -339,7 +339,6 @@ class contest {
                                                " tasks; the search may simulate " + std::to_string(effort.largest)});
     const auto cost = cost_of_(c.layout);
     if (!cost) return refuse(c, cost.error());
-    const auto all = static_cast<double>(batches_.size());
     std::vector<seconds> times = e.bounds;  // each replaced by the time of its plan
     double waited = 0, useful = 0;
     for (std::size_t b = 0; b < batches_.size(); ++b) {
@@ -358,9 +357,8 @@ class contest {
     c.step_time = mean(times);
     const auto [least, most] = std::minmax_element(times.begin(), times.end());
     c.fastest = *least, c.slowest = *most;
-    const bool timed = c.step_time > seconds{};
-    c.bubble = timed ? waited / (all * c.step_time.value) : 0;
-    c.useful = timed ? useful / (all * c.step_time.value) : 1;
+    const double all = static_cast<double>(batches_.size()) * c.step_time.value;
+    c.bubble = all > 0 ? waited / all : 0, c.useful = all > 0 ? useful / all : 1;
   }
 
   static void refuse(shapes::candidate& c, const error& why) {

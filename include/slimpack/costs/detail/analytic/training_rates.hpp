@@ -78,13 +78,15 @@ class training_rates {
   }
   [[nodiscard]] pass_rates pass_of(const model_parts::part& own, const part_times& times, pass p, costs::recompute again,
                                    line message, seconds added) const {
-    costs::provenance unused;
-    const line all = line::through([&](tokens n) { return times.tokens_time(n, p, unused); });
-    const line waited = line::through([&](tokens n) {
+    std::vector<seconds> traffic;  // of the same packs
+    const line all = line::through([&](tokens n) {
       costs::provenance spent;
-      times.tokens_time(n, p, spent);
-      return spent.of(costs::work::traffic).total();
+      const seconds time = times.tokens_time(n, p, spent);
+      traffic.push_back(spent.of(costs::work::traffic).total());
+      return time;
     });
+    auto next = traffic.begin();
+    const line waited = line::through([&](tokens) { return *next++; });
     const tokens whole{65536};
     const costs::link& context = net_.link_of(net_.place().context(shape_));
     const auto count = static_cast<double>(own.layers.size());
