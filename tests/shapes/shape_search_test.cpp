@@ -108,6 +108,20 @@ TEST(ShapeSearch, FindsTheBestOfAllLayouts) {
   }
 }
 
+TEST(ShapeSearch, GivesSharesOfTheTimeOfAllBatches) {
+  const std::vector<std::vector<tokens>> lists = batches(5);
+  const ranking found = shape_search{.first = small, .effort = small}(layouts(500), lists, toy_on, plan_on).value();
+  const candidate& best = *found.best();
+  double useful = 0, idle = 0, all = 0;
+  for (const std::vector<tokens>& lengths : lists) {
+    const plan p = plan_on(best.layout, toy_on(best.layout).value(), lengths, small).value();
+    useful += p.rank_time->useful / p.rank_time->total() * p.step_time.value, idle += p.bubble * p.step_time.value, all += p.step_time.value;
+  }
+  EXPECT_NEAR(best.useful, useful / all, 1e-12);
+  EXPECT_NEAR(best.bubble, idle / all, 1e-12);
+  EXPECT_GT(best.useful, 0.1);
+}
+
 TEST(ShapeSearch, LeavesOnlyLayoutsThatCannotWin) {
   const std::vector<std::vector<tokens>> lists = batches(7);
   const ranking found = shape_search{.first = small, .effort = small, .finalists = 2}(layouts(500), lists, toy_on, plan_on).value();
