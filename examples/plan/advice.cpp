@@ -145,6 +145,16 @@ std::optional<std::string> advice_on_gpus(const question& asked, std::int64_t mo
   return fits(chosen ? "--gpus " + std::to_string(enough) : options_of(best->layout, asked.s.layout), *best, base);
 }
 
+/// Other exchanges than the one that keeps keys and values of others, where slimpack's replicas may share sequences by that alone.
+std::optional<candidate> by_any_exchange(const question& asked) {
+  const setting& s = asked.s;
+  setting other = s;
+  other.options.exchanges = s.options.trainer.exchanges;
+  const bool keeps_all = s.options.exchanges == exchange_set::only(exchange::keep) && !other.options.exchanges.without_keeping().empty();
+  if (!keeps_all || s.options.planner != "slimpack" || s.options.sharers == 1 || s.layout.shape.replicas == 1) return std::nullopt;
+  return fastest(other, std::span(&s.layout, 1), asked.batches, asked.stop);
+}
+
 std::string found(const question& asked) {
   const setting& s = asked.s;
   const std::int64_t gpus = asked.gpus;
@@ -156,6 +166,7 @@ std::string found(const question& asked) {
       if (const std::optional<candidate> best = can_be_typed ? fastest(own, std::span(&s.layout, 1), asked.batches, asked.stop) : std::nullopt)
         return fits("--planner slimpack", *best, gpus);
     }
+    if (const std::optional<candidate> best = by_any_exchange(asked)) return fits("--exchange any", *best, gpus);
     if (const std::optional<candidate> best = asked.on(gpus)) return fits(options_of(best->layout, s.layout), *best, gpus);
   }
   const std::optional<std::string> memory = advice_on_memory(asked);

@@ -3,6 +3,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -92,6 +94,37 @@ TEST(SharedSequences, SendQueriesWhereWhatIsKeptHasNoRoom) {
   EXPECT_EQ(exchange_at(300e3, {.queries = true}), "queries");
   EXPECT_NE(exchange_at(300e3, {}).find("the limit is 300000 bytes"), std::string::npos) << exchange_at(300e3, {});
   EXPECT_EQ(exchange_at(300e3, exchange_set::only(exchange::queries)), "queries");
+}
+
+/// The fewest replicas that may share a sequence of 100000 tokens under a limit, of 6, or why none may.
+result<std::uint32_t> least_sharers(const crowded& cost, double limit, exchange_set allowed) {
+  const std::vector<tokens> lengths{{100000}};
+  const problem batch{lengths, {.stages = 1, .replicas = 6, .memory = memory_limit{memory_unit::byte, limit}}};
+  const result<divide::division_problem> asked =
+      divide::division_problem::of(batch, cost, {*cost.memory(0)}, 6, {}, allowed, solvers::default_search_options);
+  if (!asked) return asked.error();
+  return asked.value().sharers[0].least;
+}
+
+// k sharers hold 4 bytes for each of 100000/k tokens, and 1 for each of the others': 400000/k + 100000 (k - 1)/k, which is
+// 250000, 200000, 175000, 160000 and 150000.
+TEST(SharedSequences, HaveAsManySharersAsHoldWhatIsKeptBeside) {
+  const exchange_set keep = exchange_set::only(exchange::keep);
+  EXPECT_EQ(least_sharers(crowded(1), 251e3, keep).value(), 2u);
+  EXPECT_EQ(least_sharers(crowded(1), 230e3, keep).value(), 3u);
+  EXPECT_EQ(least_sharers(crowded(1), 170e3, keep).value(), 5u);
+  EXPECT_EQ(least_sharers(crowded(1), 170e3, exchange_set::all()).value(), 3u);  // 4/3 of 100000
+  EXPECT_EQ(least_sharers(crowded(1), 120e3, keep).value(), 4u) << "six may have uneven parts: phase 2 tells";
+}
+
+// However many share, each holds 2 bytes at least for each of 100000 tokens.
+TEST(SharedSequences, AreRefusedWhereWhatIsKeptFitsNobody) {
+  const error why = least_sharers(crowded(2), 199e3, exchange_set::only(exchange::keep)).error();
+  EXPECT_EQ(why.code, errc::out_of_memory);
+  EXPECT_EQ(why.detail, "a sequence of 100000 tokens, shared by 6 replicas, needs 200000 bytes on stage 0, the limit is 199000 bytes: "
+                        "1000 bytes are missing (weights and optimizer take 0 bytes); each keeps the keys and values of all others, "
+                        "as exchange::queries and exchange::ring do not");
+  EXPECT_TRUE(least_sharers(crowded(2), 199e3, exchange_set::all()));
 }
 
 TEST(SharedSequences, GoRoundARingInOneRow) {
@@ -262,6 +295,26 @@ TEST(SharedSequences, MakeStepsShorter) {
   const plan made = planner{on, slicers::equal_cost{}, pipeline_cost}(giants()).value();
   EXPECT_FALSE(made.merges.empty());
   EXPECT_LT(made.step_time, apart * 0.5);
+}
+
+// One sequence is as long as all the others together, several times a replica's mean work where nobody shares it.
+TEST(SharedSequences, AreInTheFirstPlanOfAStoppedSearchWhereTheyMustBe) {
+  std::stop_source stop;
+  stop.request_stop();
+  testing::generator random(38);
+  for (int round = 0; round < tests::cases(4); ++round) {
+    const shape on{.stages = 2, .replicas = static_cast<int>(random.between(6, 12))};
+    std::vector<tokens> lengths;
+    tokens of_all{};
+    for (int i = 0; i < 200; ++i) of_all += lengths.emplace_back(tokens{random.between(500, 8000)});
+    lengths.push_back(of_all);
+    const plan stopped = planner{on, slicers::equal_cost{}, pipeline_cost}(lengths, stop.get_token()).value();
+    double work = 0;
+    for (const tokens length : lengths)
+      for (const pass p : both_passes) work += pipeline_cost.time(slice{{}, {0}, length}, p, 0).value;
+    EXPECT_LE(stopped.step_time.value * on.replicas / work, 1.5) << "seed 38, round " << round;
+    EXPECT_TRUE(testing::plan_laws(stopped, pipeline_cost)) << "seed 38, round " << round;
+  }
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ struct planning_unit {
 
 /// How many replicas may share a sequence.
 struct sharers_range {
-  std::uint32_t least{1};  ///< memory needs so many
-  std::uint32_t most{1};   ///< it has so many quanta, or the shape so many replicas
+  std::uint32_t least{1};     ///< memory needs so many
+  std::uint32_t most{1};      ///< it has so many quanta, or the shape so many replicas
+  std::uint32_t of_parts{1};  ///< for their parts alone; where they keep what others hold, `least` may be more
 };
 
 /// A batch's sequences divided among replicas.

@@ -73,23 +73,52 @@ struct division_problem {
   }
 
  private:
-  /// A sequence's least sharers are the fewest replicas whose memory holds their parts of it.
+  /// What a stage holds at least for each token of another sharer: its keys and values, and their gradients.
+  [[nodiscard]] double other_token(const memory_rates& r) const { return r.other_token + r.gradient_token / shape.chunks; }
+
+  /// A sequence's least sharers are the fewest replicas whose memory holds their parts of it; where they must keep keys and
+  /// values of all others, the fewest that hold these beside an even part. Parts differ by a little, so that the latter says
+  /// about what they hold, and refuses nothing.
   [[nodiscard]] result<sharers_range> sharers_of(const sequence& s, std::uint32_t most_sharers) const {
     const tokens quantum = shape.quantum;
     const std::int64_t quanta = (s.length.value + quantum.value - 1) / quantum.value;
     sharers_range range{1, static_cast<std::uint32_t>(std::min<std::int64_t>({shape.replicas, quanta, most_sharers}))};
     if (!shape.memory) return range;
-    const double limit = shape.memory->amount;
-    const auto part = [&] {
-      return range.least == 1 ? s.length : quantum * ((quanta + range.least - 1) / range.least);
+    const auto part = [&](std::uint32_t k) { return k == 1 ? s.length : quantum * ((quanta + k - 1) / k); };
+    const auto held = [&](const memory_rates& r, std::uint32_t k) { return solvers::least_held(r, shape, part(k)); };
+    const auto held_beside = [&](const memory_rates& r, std::uint32_t k) {
+      return held(r, k) + other_token(r) * static_cast<double>((s.length - part(k)).value);
     };
-    const auto held = [&](const memory_rates& r) { return solvers::least_held(r, shape, part()); };
-    const auto fits = [&](const memory_rates& r) { return held(r) <= limit; };
-    while (range.least < range.most && !std::all_of(rates.begin(), rates.end(), fits)) ++range.least;
-    const auto full = std::find_if_not(rates.begin(), rates.end(), fits);
-    if (full == rates.end()) return range;
-    return solvers::does_not_fit(shape, static_cast<std::size_t>(full - rates.begin()), s.length, range.least, held(*full),
-                                 full->fixed);
+    const auto fewest = [&](const auto& holds) {  // one more than the most where none are enough
+      const auto is_full = [&](const memory_rates& r) { return holds(r, range.least) > shape.memory->amount; };
+      while (range.least <= range.most && std::any_of(rates.begin(), rates.end(), is_full)) ++range.least;
+      return range.least;
+    };
+    if (fewest(held) > range.most) {
+      const auto is_full = [&](const memory_rates& r) { return held(r, range.most) > shape.memory->amount; };
+      const auto full = std::find_if(rates.begin(), rates.end(), is_full);
+      return solvers::does_not_fit(shape, static_cast<std::size_t>(full - rates.begin()), s.length, range.most,
+                                   held(*full, range.most), full->fixed);
+    }
+    range.of_parts = range.least;
+    if (range.least == 1 || !exchanges.without_keeping().empty()) return range;
+    if (result<void> fits = keeping_fits(s, range.most); !fits) return std::move(fits).error();
+    if (fewest(held_beside) > range.most) range.least = range.of_parts;
+    return range;
+  }
+
+  /// Whether the most sharers that a sequence may have hold what they keep of it. Who has its last part keeps keys and values
+  /// of all others beside its own tokens: for each token, whosever it is, it holds the less of both at least.
+  [[nodiscard]] result<void> keeping_fits(const sequence& s, std::uint32_t most) const {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      const memory_rates& r = rates[i];
+      const double least = r.fixed + std::min(r.live_token, other_token(r)) * static_cast<double>(s.length.value);
+      if (least <= shape.memory->amount) continue;
+      error why = solvers::does_not_fit(shape, i, s.length, most, least, r.fixed);
+      why.detail += "; each keeps the keys and values of all others, as exchange::queries and exchange::ring do not";
+      return why;
+    }
+    return success();
   }
 };
 

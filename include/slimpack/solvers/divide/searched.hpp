@@ -13,6 +13,7 @@
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -35,13 +36,16 @@ class division_search {
 
   result<solution> best(solvers::search_budget effort) {
     const solvers::search_options& o = asked_.options;
-    std::vector<division> all = choices();
+    std::vector<division> all = choices(asked_.sharers);
+    result<void> some = success();
     if (all.size() == 1) {
       result<planned_division> only = plan_.planned(std::move(all.front()), start_, effort);
-      if (!only) return of_baselines(std::move(only).error(), effort);
-      return beside_baselines(std::move(only).value(), effort);
+      if (only) return beside_baselines(std::move(only).value(), effort);
+      some = std::move(only).error();
+    } else {
+      some = try_each(all, effort);
     }
-    if (result<void> some = try_each(all, effort); !some) return of_baselines(std::move(some).error(), effort);
+    if (!some && !try_fewer_sharers(some.error(), effort)) return of_baselines(std::move(some).error(), effort);
     // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
     const auto balanced = [&](contender& c) { rebalance(c.units, c.ends); };
     const auto levelled = [&](contender& c) { level(c.units, asked_.batch, asked_.work, c.ends); };
@@ -86,14 +90,22 @@ class division_search {
   };
   static quarters part_of(solvers::search_budget whole, std::uint32_t count) { return {whole, count}; }
 
+  /// Where no division has room for what its sharers keep: tries those with as few sharers as hold their parts alone.
+  bool try_fewer_sharers(const error& why, solvers::search_budget effort) {
+    std::vector<sharers_range> fewer = asked_.sharers;
+    bool any = false;
+    for (sharers_range& s : fewer) any |= s.of_parts < s.least, s.least = s.of_parts;
+    return any && why.code == errc::out_of_memory && try_each(choices(fewer), effort);
+  }
+
   /// Divisions that are worth a trial, each once: nothing shared but what memory forces, then ever more of the heavy
   /// sequences; where there are several, also each of these with more shared in its groups.
-  [[nodiscard]] std::vector<division> choices() const {
+  [[nodiscard]] std::vector<division> choices(std::span<const sharers_range> sharers) const {
     const solvers::search_options& o = asked_.options;
     std::vector<division> found;
     constexpr double never = 1e9;
     for (const double share : {never, o.part_first, o.part_second, o.part_third, o.part_fourth}) {
-      division next = grouped(asked_.batch, asked_.work, asked_.sharers, asked_.replicas(), share, o.light);
+      division next = grouped(asked_.batch, asked_.work, sharers, asked_.replicas(), share, o.light);
       place_groups(next, plan_.cost(), asked_.shape.quantum, asked_.stage, asked_.exchanges);
       if (std::find(found.begin(), found.end(), next) == found.end()) found.push_back(std::move(next));
     }
@@ -101,7 +113,7 @@ class division_search {
     for (division& choice : found) share_out(choice, asked_.batch, asked_.work, idle);
     for (std::size_t i = 0, given = found.size(); given > 1 && i < given; ++i) {
       division all_shared = found[i];
-      if (!share_more(all_shared, asked_.work, asked_.sharers, o.light)) continue;
+      if (!share_more(all_shared, asked_.work, sharers, o.light)) continue;
       share_out(all_shared, asked_.batch, asked_.work, idle);
       found.push_back(std::move(all_shared));
     }
@@ -113,7 +125,29 @@ class division_search {
         if (!u.shared.empty()) u.exchanges = without;
       if (lean != found[i]) found.push_back(std::move(lean));
     }
+    put_promising_first(found);
     return found;
+  }
+
+  /// Puts divisions first whose busiest replica has the least to do, so that a search that is stopped early has planned
+  /// one of them, and the others are soon left. Those that differ by little stay as they are.
+  void put_promising_first(std::vector<division>& all) const {
+    constexpr double little = 0.02;  // of a replica's mean work
+    const double mean = asked_.mean();
+    const auto over = [&](const division& units) {
+      double most = mean;
+      for (const planning_unit& u : units) most = std::max(most, work_of_each(u));
+      return most > mean ? std::floor((most - mean) / (little * mean)) : 0.0;
+    };
+    std::stable_sort(all.begin(), all.end(), [&](const division& a, const division& b) { return over(a) < over(b); });
+  }
+
+  /// What each replica of a unit has to do, in the mean.
+  [[nodiscard]] double work_of_each(const planning_unit& u) const {
+    double work = 0;
+    for (const std::vector<sequence>* list : {&u.shared, &u.own})
+      for (const sequence& s : *list) work += asked_.work[s.id.value] / static_cast<double>(u.replicas.size());
+    return work;
   }
 
   /// Plans each with the least effort, until one comes near the mean work of a replica, which no division beats. The fast
@@ -213,12 +247,8 @@ class division_search {
   /// Balances anew, by what units took beside their work: who came out slow hands some to who came out fast.
   void rebalance(division& units, std::span<const seconds> ends) const {
     std::vector<double> beside(asked_.replicas());
-    for (std::size_t u = 0; u < units.size(); ++u) {
-      double work = 0;
-      for (const std::vector<sequence>* list : {&units[u].shared, &units[u].own})
-        for (const sequence& s : *list) work += asked_.work[s.id.value] / static_cast<double>(units[u].replicas.size());
-      for (const std::uint32_t r : units[u].replicas) beside[r] = std::max(0.0, ends[u].value - work);
-    }
+    for (std::size_t u = 0; u < units.size(); ++u)
+      for (const std::uint32_t r : units[u].replicas) beside[r] = std::max(0.0, ends[u].value - work_of_each(units[u]));
     share_out(units, asked_.batch, asked_.work, std::move(beside));
   }
 
@@ -234,11 +264,12 @@ class division_search {
 namespace slimpack::divide {
 
 /// Divides by trial, the default of two_phase. Where there is but one division, it is planned with all of the effort. Of
-/// several, each is planned with the least effort and simulated, as it is and with more shared in its groups, until one
-/// comes near the mean work of a replica; the fastest three are balanced anew by what their replicas took and planned with
-/// a quarter of the effort together, the fastest of these so again with as much; of the fastest then who ends last hands a
-/// few sequences to who ends first, and that is planned with three quarters. The fastest of all these plans, and from normal
-/// effort on of what the shipped baselines would do (divide/detail/baseline_contest.hpp), is the answer.
+/// several, each is planned with the least effort and simulated, as it is and with more shared in its groups, those first
+/// whose busiest replica has the least to do, until one comes near the mean work of a replica; the fastest three are
+/// balanced anew by what their replicas took and planned with a quarter of the effort together, the fastest of these so
+/// again with as much; of the fastest then who ends last hands a few sequences to who ends first, and that is planned with
+/// three quarters. The fastest of all these plans, and from normal effort on of what the shipped baselines would do
+/// (divide/detail/baseline_contest.hpp), is the answer.
 /// It plans all replicas: where each rank is to plan its own, divide::estimated is for that.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 /// Errors    why the first division had no plan, where none has, and for want of memory no baseline either
