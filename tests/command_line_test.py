@@ -650,6 +650,13 @@ class CommandLine(unittest.TestCase):
         self.fails(3, ["1000 tokens are missing", "looking was cut short after 1"], "--lengths", path, *QUADRATIC, "--memory", "4000tokens",
                    "--time-limit", "1")
 
+    def test_sequences_whose_sharers_keep_more_than_they_have_room_for(self):
+        source = ["--lengths", DATA / "lengths" / "linux_source.txt", "--seed", "1", *MODEL, "--pp", "2", "--cost", "transformer", "--effort", "fast", "--over-long", "truncate"]
+        self.fails(3, ["a sequence of 1000000 tokens, shared by 64 replicas, needs", "each keeps the keys and values of all others", "--exchange any fits"],
+                   *source, "--dp", "64", "--batch", "1000", "--max-context", "1000000")
+        # No division has room for as many sharers as that takes, and one has for fewer.
+        self.plans(*source, "--dp", "16", "--batch", "512", "--max-context", "262144")
+
     def advice(self, *arguments):
         """What to type, as the line on standard error ends: one thing or the other."""
         run = self.run_plan(*arguments)
@@ -662,10 +669,12 @@ class CommandLine(unittest.TestCase):
         deepseek = [*one, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json"]
         whole = ["--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--planner", "megatron", "--max-context", "4000", "--memory", "3000tokens"]
         shared = ["--lengths", self.file("s.txt", "100\n5000\n"), *QUADRATIC, "--memory", "3000tokens"]
+        mooncake = ["--lengths", DATA / "lengths" / "mooncake_conversation.txt", "--batch", "256", "--seed", "1"]
         for typed in ([*llama, "--tp", "2"], [*llama, "--tp", "2", "--dp", "2", "--sharers", "1"], [*llama, "--recompute", "full", "--memory", "30GiB"],
                       [*llama, "--tp", "2", "--planner", "megatron"], deepseek, whole, shared, [*one, *MODEL, "--auto", "--gpus", "1"],
                       [*llama, "--auto", "--gpus", "8", "--tp", "2", "--memory", "24GiB"], [*shared[:-1], "1000tokens", "--dp", "2", "--sharers", "2", "--exchange", "queries"],
-                      [*shared[:-1], "1000tokens", "--dp", "2", "--divide", "estimated"], [*shared, "--planner", "slimpipe", "--slices", "2", "--pp", "2"]):
+                      [*shared[:-1], "1000tokens", "--dp", "2", "--divide", "estimated"], [*shared, "--planner", "slimpipe", "--slices", "2", "--pp", "2"],
+                      [*mooncake, *MODEL, "--dp", "32", "--pp", "2", "--effort", "fast"]):
             for advice in self.advice(*typed):
                 with self.subTest(typed=typed, advice=advice):
                     changed = list(map(str, typed))

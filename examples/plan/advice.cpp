@@ -166,8 +166,11 @@ std::string found(const question& asked) {
       if (const std::optional<candidate> best = can_be_typed ? fastest(own, std::span(&s.layout, 1), asked.batches, asked.stop) : std::nullopt)
         return fits("--planner slimpack", *best, gpus);
     }
-    if (const std::optional<candidate> best = by_any_exchange(asked)) return fits("--exchange any", *best, gpus);
-    if (const std::optional<candidate> best = asked.on(gpus)) return fits(options_of(best->layout, s.layout), *best, gpus);
+    const std::optional<candidate> best = asked.on(gpus), other = by_any_exchange(asked);
+    const std::string layout = best ? fits(options_of(best->layout, s.layout), *best, gpus) : "";
+    const std::string exchange = other ? fits("--exchange any", *other, gpus) : "";
+    if (best && other) return exchange + ", and " + layout;
+    if (best || other) return best ? layout : exchange;
   }
   const std::optional<std::string> memory = advice_on_memory(asked);
   // Where more memory does, many times as many GPUs are no help that anyone would take.
