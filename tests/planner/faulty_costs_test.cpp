@@ -132,14 +132,17 @@ shape shape_for(const combination& c, int replicas) {
   return {.stages = 2, .replicas = replicas, .chunks = c.chunks ? 2 : 1};
 }
 
-/// Planning ends with a sentence that holds these words.
-void expect_refused(const combination& c, const faulty::rule& wrong, int replicas, std::vector<std::string> words) {
+/// Planning ends with a sentence that holds these words, and none of the others.
+void expect_refused(const combination& c, const faulty::rule& wrong, int replicas, std::vector<std::string> words,
+                    std::vector<std::string> others = {}) {
   SCOPED_TRACE(std::string(c.name) + " on " + std::to_string(replicas) + " replicas");
   const result<plan> made = c.planned(faulty{.wrong = wrong}, shape_for(c, replicas));
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, errc::invalid_input);
   for (const std::string& word : words)
     EXPECT_NE(made.error().detail.find(word), std::string::npos) << "no \"" << word << "\": " << made.error().detail;
+  for (const std::string& word : others)
+    EXPECT_EQ(made.error().detail.find(word), std::string::npos) << "a \"" << word << "\": " << made.error().detail;
 }
 
 TEST(FaultyCosts, AreNamedWhereOnlyShortSlicesHaveNoTime) {
@@ -170,7 +173,7 @@ TEST(FaultyCosts, AreNamedWhereOnlyCutSlicesHaveNoTime) {
     if (c.cuts)
       expect_refused(c, [&](hook h, const slice& s, pass, int) {
         return h == hook::time && s.begin > tokens{0} ? std::optional{nan} : std::nullopt;
-      }, 2, {"nan s for slice [", ") of sequence 0, "});
+      }, 2, {"nan s for slice [", ") of sequence ", " on part "}, {"slice [0, "});
 }
 
 /// Wrong for all but the longest sequence, which is asked about before planning begins.

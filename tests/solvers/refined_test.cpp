@@ -224,11 +224,12 @@ struct counting_schedule {
 
 TEST(RefinedSolver, WorksOnAsManyThreadsAsItsSolver) {
   const shape on{.stages = 2, .replicas = 6};
+  const std::vector<tokens> alike(24, tokens{3000});  // each replica is planned on its own
   for (const std::size_t threads : {1u, 3u}) {
     const solvers::refined solver{solvers::two_phase{.effort = {0, 1}, .threads = threads}};
     EXPECT_EQ(threads_of(solver), threads);
     const counting_schedule schedule;
-    ASSERT_TRUE(solver.solve(problem{mixed, on}, slicers::equal_cost{}, work, schedule));
+    ASSERT_TRUE(solver.solve(problem{alike, on}, slicers::equal_cost{}, work, schedule));
     EXPECT_EQ(schedule.seen->size() > 1, threads > 1);
   }
   EXPECT_EQ(threads_of(solvers::refined{own{}}), 1u);

@@ -43,7 +43,7 @@ class division_search {
       if (only) return beside_baselines(std::move(only).value(), effort);
       some = std::move(only).error();
     } else {
-      some = try_each(all, effort);
+      some = try_each(std::move(all), effort);
     }
     if (!some && !try_fewer_sharers(some.error(), effort)) return of_baselines(std::move(some).error(), effort);
     // First candidates do not tell well who ends first, so the best are balanced by what their replicas took.
@@ -125,19 +125,17 @@ class division_search {
         if (!u.shared.empty()) u.exchanges = without;
       if (lean != found[i]) found.push_back(std::move(lean));
     }
-    put_promising_first(found);
     return found;
   }
 
   /// Puts divisions first whose busiest replica has the least to do, so that a search that is stopped early has planned
-  /// one of them, and the others are soon left. Those that differ by little stay as they are.
-  void put_promising_first(std::vector<division>& all) const {
-    constexpr double little = 0.02;  // of a replica's mean work
+  /// one of them, and the others are soon left. Those that differ by less than `enough` of the mean stay as they are.
+  void put_promising_first(std::vector<division>& all, double enough) const {
     const double mean = asked_.mean();
     const auto over = [&](const division& units) {
       double most = mean;
       for (const planning_unit& u : units) most = std::max(most, work_of_each(u));
-      return most > mean ? std::floor((most - mean) / (little * mean)) : 0.0;
+      return most > mean ? std::floor((most - mean) / (enough * mean)) : 0.0;
     };
     std::stable_sort(all.begin(), all.end(), [&](const division& a, const division& b) { return over(a) < over(b); });
   }
@@ -153,11 +151,13 @@ class division_search {
   /// Plans each with the least effort, until one comes near the mean work of a replica, which no division beats. The fast
   /// effort is content with 1 % more, normal with 0.1 %.
   /// Errors    why the first had no plan, where none has
-  result<void> try_each(const std::vector<division>& all, solvers::search_budget effort) {
-    std::optional<error> why;
-    const double mean = asked_.mean();
+  result<void> try_each(std::vector<division> all, solvers::search_budget effort) {
+    constexpr double little = 0.02;  // of the mean: work tells no more exactly what a replica takes
     const auto candidates = static_cast<double>(std::max<std::uint64_t>(1, effort.candidates));
-    const seconds near{mean * (1 + asked_.options.near_mean / candidates)};
+    const double enough = asked_.options.near_mean / candidates;
+    const seconds near{asked_.mean() * (1 + enough)};
+    put_promising_first(all, std::max(enough, little));
+    std::optional<error> why;
     for (const division& choice : all) {
       if (fastest_ && (plan_.stopped() || fastest_->end() <= near)) break;
       result<planned_division> trial = tried_once(choice, {0, 1, effort.largest});
