@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <iostream>
 #include <iterator>
@@ -132,17 +133,16 @@ shape shape_for(const combination& c, int replicas) {
   return {.stages = 2, .replicas = replicas, .chunks = c.chunks ? 2 : 1};
 }
 
-/// Planning ends with a sentence that holds these words, and none of the others.
-void expect_refused(const combination& c, const faulty::rule& wrong, int replicas, std::vector<std::string> words,
-                    std::vector<std::string> others = {}) {
+/// Planning ends with a sentence that holds these words.            Returns  the sentence
+std::string expect_refused(const combination& c, const faulty::rule& wrong, int replicas, std::vector<std::string> words) {
   SCOPED_TRACE(std::string(c.name) + " on " + std::to_string(replicas) + " replicas");
   const result<plan> made = c.planned(faulty{.wrong = wrong}, shape_for(c, replicas));
-  ASSERT_FALSE(made);
+  EXPECT_FALSE(made);
+  if (made) return {};
   EXPECT_EQ(made.error().code, errc::invalid_input);
   for (const std::string& word : words)
     EXPECT_NE(made.error().detail.find(word), std::string::npos) << "no \"" << word << "\": " << made.error().detail;
-  for (const std::string& word : others)
-    EXPECT_EQ(made.error().detail.find(word), std::string::npos) << "a \"" << word << "\": " << made.error().detail;
+  return made.error().detail;
 }
 
 TEST(FaultyCosts, AreNamedWhereOnlyShortSlicesHaveNoTime) {
@@ -169,11 +169,19 @@ TEST(FaultyCosts, AreNamedWhereOneLengthHasNoTime) {
 }
 
 TEST(FaultyCosts, AreNamedWhereOnlyCutSlicesHaveNoTime) {
-  for (const combination& c : combinations())
-    if (c.cuts)
-      expect_refused(c, [&](hook h, const slice& s, pass, int) {
-        return h == hook::time && s.begin > tokens{0} ? std::optional{nan} : std::nullopt;
-      }, 2, {"nan s for slice [", ") of sequence ", " on part "}, {"slice [0, "});
+  for (const combination& c : combinations()) {
+    if (!c.cuts) continue;
+    const std::string told = expect_refused(c, [&](hook h, const slice& s, pass, int) {
+      return h == hook::time && s.begin > tokens{0} ? std::optional{nan} : std::nullopt;
+    }, 2, {"nan s for slice [", " tokens, ", " on part "});
+    // Which of them is asked about first, is for the search to choose: one that a sequence of the batch has.
+    unsigned long long begin = 0, end = 0, sequence = mixed.size();
+    ASSERT_EQ(std::sscanf(told.c_str(), "the cost model gives nan s for slice [%llu, %llu) of sequence %llu,", &begin, &end, &sequence), 3) << told;
+    ASSERT_LT(sequence, mixed.size()) << told;
+    EXPECT_LT(0u, begin) << told;
+    EXPECT_LT(begin, end) << told;
+    EXPECT_LE(end, static_cast<unsigned long long>(mixed[sequence].value)) << told;
+  }
 }
 
 /// Wrong for all but the longest sequence, which is asked about before planning begins.
