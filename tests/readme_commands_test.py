@@ -41,7 +41,7 @@ COMMANDS = {
         "apt-get update && apt-get install -y --no-install-recommends git": BARE,
         "git clone ADDRESS slimpack && cd slimpack": QUICK,
         "bash examples/quickstart.sh": LONG,
-        "(cd examples && g++ -std=c++20 -O2 -I../include plan_batch.cpp && ./a.out)": QUICK,
+        "(cd examples && g++ -std=c++20 -I../include plan_batch.cpp && ./a.out)": QUICK,
         "bash tests/run.sh": BARE,
         "apt-get install -y --no-install-recommends g++ cmake ninja-build libeigen3-dev libboost-dev librange-v3-dev": BARE,
         'cmake -G Ninja -B build/library -D BUILD_TESTING=OFF && cmake --install build/library --prefix "$HOME/.local"': QUICK,

@@ -1,5 +1,7 @@
 // Uses the optional component that proves how good plans are.
-#include <slimpack/planner.hpp>
+#include <slimpack/costs/quadratic.hpp>
+#include <slimpack/schedules/list.hpp>
+#include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/solvers/milp.hpp>
 
 #include <vector>

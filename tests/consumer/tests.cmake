@@ -11,6 +11,7 @@ if(DEFINED ENV{SLIMPACK_FULL})
 else()
   set(program consumer-small)
   set(program_sources ${consumer}/small.cpp)
+  set(compiled_from -D COMPILED_FROM=small.cpp)
 endif()
 
 # Builds a target of the consumer, and runs programs of it one after the other.
@@ -39,7 +40,7 @@ foreach(component io milp)
   endif()
 endforeach()
 slimpack_add_consumer(find_package_components consumer-components "${programs}"
-                      -D CMAKE_PREFIX_PATH=${scratch}/installed -D "EXPECTED=${components}")
+                      -D CMAKE_PREFIX_PATH=${scratch}/installed -D "EXPECTED=${components}" ${compiled_from})
 set_tests_properties(consumer.find_package_components PROPERTIES FIXTURES_REQUIRED slimpack_installed COST 30)
 if(DEFINED ENV{SLIMPACK_FULL} AND TARGET slimpack::io)
   slimpack_add_consumer(add_subdirectory_io consumer-components "consumer-compiled consumer-io"

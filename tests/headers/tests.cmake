@@ -18,7 +18,11 @@ if(DEFINED ENV{SLIMPACK_FULL})
   slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER ${every_step})
 endif()
 slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE ${every_step})
-slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN ${every_step})
+find_path(GLOG_INCLUDE_DIR glog/logging.h)
+mark_as_advanced(GLOG_INCLUDE_DIR)
+if(GLOG_INCLUDE_DIR)  # without it the stand-in was tried just now
+  slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN ${every_step})
+endif()
 slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_AFTER ${default_planner})
 
 find_program(SLIMPACK_CLANG clang++)

@@ -40,7 +40,7 @@ using others_of_packs = std::map<std::tuple<pass, std::uint32_t, sequence_id>, s
   return m.of(p)[row][static_cast<std::size_t>(self)].value;
 }
 
-/// Those of one replica, token by token.
+/// Those of one replica, slice by slice.
 /// packs_of(replica): its partition            Requires  merges whose rows name packs there are
 template <class PacksOf>
 [[nodiscard]] others_of_packs others_of(std::span<const merge> merges, const PacksOf& packs_of, std::uint32_t replica) {
@@ -54,14 +54,15 @@ template <class PacksOf>
     for (const pass p : {pass::forward, pass::backward})
       for (const std::vector<pack_id>& row : m.of(p))
         for (std::size_t k = 0; k < row.size(); ++k)
-          for (const slice& s : row[k] == merge::none ? std::span<const slice>{} : packs_of(m.replicas[k]).of(p)[row[k].value])
-            for (tokens t = s.begin; s.sequence == m.sequence && t < s.end(); t += tokens{1}) {
-              const auto at = static_cast<std::size_t>(&row - m.of(p).data());
-              const auto place = self - m.replicas.begin();
-              const bool is_here = row[static_cast<std::size_t>(place)] != merge::none;
-              const bool held = m.replicas[k] != replica && t < last && m.exchange == exchange::keep;
-              if (is_here || held) found[{p, held_with(m, p, at, place), m.sequence}] += held;
-            }
+          for (const slice& s : row[k] == merge::none ? std::span<const slice>{} : packs_of(m.replicas[k]).of(p)[row[k].value]) {
+            if (s.sequence != m.sequence) continue;
+            const auto at = static_cast<std::size_t>(&row - m.of(p).data());
+            const auto place = self - m.replicas.begin();
+            const bool is_here = row[static_cast<std::size_t>(place)] != merge::none;
+            const bool keeps = m.replicas[k] != replica && m.exchange == exchange::keep;
+            const tokens held = keeps ? std::max(tokens{}, std::min(s.end(), last) - s.begin) : tokens{};
+            if (is_here || held > tokens{}) found[{p, held_with(m, p, at, place), m.sequence}] += held.value;
+          }
   }
   return found;
 }
