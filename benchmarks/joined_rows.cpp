@@ -82,7 +82,7 @@ class bench {
 
   /// Seconds of a step's program on the slower rank, apart and joined: medians of steps in turn, by threads that have run a step of each.
   std::pair<double, double> steps(double bandwidth) {
-    paced world(2, channel_of(traffic::exchanges, 0), bandwidth);
+    paced world(2, channel_of(traffic::rows, 0), bandwidth);
     std::array<std::array<std::vector<double>, 2>, 2> took;  // by row_calls and rank
     std::vector<std::jthread> ranks;
     for (int rank = 0; rank < 2; ++rank)

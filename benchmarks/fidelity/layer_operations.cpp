@@ -5,7 +5,7 @@
 #include "layer_operations.hpp"
 #include "machines.hpp"
 
-#include <slimpack/costs/detail/layer_times.hpp>
+#include <slimpack/costs/detail/layer_pricing.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/provenance.hpp>
@@ -43,7 +43,7 @@ std::pair<seconds, seconds> predicted(const costs::layer_sample& s, const machin
   with.sequence_parallel = false;  // the tables have whole norms and additions on every rank
   const costs::traffic wires(m.net, on, with.slowdown);
   const slimpack::detail::rank_kernels rank(m.net.device(), m.kernels, with);
-  const slimpack::detail::layer_times times(model, false, 1, on, rank, others, wires, with);
+  const slimpack::detail::layer_pricing times(model, false, 1, on, rank, others, wires, with);
   costs::provenance spent;
   static_cast<void>(times.tokens_time(s.tokens, pass::forward, spent));
   return {spent.of(costs::work::products).total(), spent.of(costs::work::elementwise).total()};

@@ -142,7 +142,7 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/simulators/order/window_change.hpp>
-#include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/remap/micro_steps.hpp>
 #include <slimpack/simulators/remap/remapped_step.hpp>
 #include <slimpack/simulators/step_bounds.hpp>

@@ -8,7 +8,7 @@
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/memory.hpp>
-#include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/testing/naive.hpp>
 #include <slimpack/testing/plan_laws.hpp>

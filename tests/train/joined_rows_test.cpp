@@ -175,7 +175,7 @@ TEST(JoinedRows, PostWhatGoesToOtherNodesFirstAndAllBeforeTheyWait) {
   transports::threads world{4, {.time_out = {20}}};
   std::vector<std::vector<watched_port::event>> events(4);
   tests::on_every_rank(4, [&](int rank) {
-    watched_port port(world.endpoint(rank), channel_of(traffic::exchanges, 0));
+    watched_port port(world.endpoint(rank), channel_of(traffic::rows, 0));
     train::model_stage<double> stage(batch.model, p.shape, 0, batch.documents(), 7);
     (void)on_nodes(1).execute(p, stage, port).value();
     events[static_cast<std::size_t>(rank)] = std::move(port.events);

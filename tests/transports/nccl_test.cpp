@@ -63,7 +63,7 @@ TEST(NcclTransport, MovesMessagesWhereOthersHaveNoneOnceAllHaveGathered) {
     std::vector<std::byte> all(3), bytes(64);
     t.all_gather({&own, 1}, all).value();
     if (t.rank() < 2) {
-      const int channel = channel_of(traffic::exchanges, 0);
+      const int channel = channel_of(traffic::rows, 0);
       auto h = t.rank() == 0 ? t.send(1, channel, bytes) : t.receive(0, channel, bytes);
       ASSERT_TRUE(h) << h.error().detail;
       EXPECT_TRUE(t.finish());

@@ -41,7 +41,7 @@ namespace slimpack::costs {
 /// A part is its layers (dense, mixture of experts, MLA), with the embedding on the first and logits and loss on the
 /// last, or, where the shape spreads the vocabulary, on all stages; a step has the reduction of gradients and the optimizer
 /// besides. Detail headers list every kernel, byte and
-/// message: detail/layer_times.hpp, detail/part_times.hpp, costs/network/traffic.hpp. `layers`: what was measured on this GPU;
+/// message: detail/layer_pricing.hpp, detail/part_times.hpp, costs/network/traffic.hpp. `layers`: what was measured on this GPU;
 /// where the model's own layer was on as many tensor-parallel ranks, these times replace its products and element-wise
 /// kernels, and where only others were, both are as much slower than their kernels alone as the others were.
 ///

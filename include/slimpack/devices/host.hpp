@@ -43,7 +43,7 @@ class host {
 
   class stream {
     friend class host;
-    std::size_t lane_{};
+    std::size_t queue_{};
   };
   class event {
     friend class host;
@@ -70,13 +70,13 @@ class host {
 
   [[nodiscard]] result<stream> make_stream() {
     stream made;
-    made.lane_ = machine_->lane_of(device_);
+    made.queue_ = machine_->queue_of(device_);
     return made;
   }
   [[nodiscard]] result<event> record(const stream& on) {
     event made;
     made.mark_ = std::make_shared<detail::host_machine::mark>();
-    made.mark_->lane = on.lane_;
+    made.mark_->queue = on.queue_;
     if (result<void> issued = issue(on, {.name = "an event", .sets = made.mark_}); !issued) return std::move(issued).error();
     return made;
   }
@@ -119,7 +119,7 @@ class host {
   [[nodiscard]] result<void> move(const stream& on, std::string name, std::vector<transfer> moves) {
     return issue(on, {.name = std::move(name), .moves = std::move(moves)});
   }
-  /// What devices exchange transfers over.
+  /// What transfers between devices go over.
   [[nodiscard]] std::uint64_t new_wire() { return machine_->new_wire(); }
   void cut(std::uint64_t wire) { machine_->cut(wire); }
   [[nodiscard]] std::optional<error> mismatch(std::uint64_t wire) { return machine_->mismatch(wire); }
@@ -129,7 +129,7 @@ class host {
 
   result<void> issue(const stream& on, detail::host_machine::operation o) {
     if (std::optional<error> wrong = machine_->cycle()) return *std::move(wrong);
-    machine_->issue(on.lane_, std::move(o));
+    machine_->issue(on.queue_, std::move(o));
     return success();
   }
 

@@ -17,7 +17,7 @@
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
-#include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/views.hpp>
 

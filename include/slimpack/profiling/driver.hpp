@@ -12,7 +12,7 @@
 #include <slimpack/executors/detail/messages/messages.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/running_sums.hpp>
-#include <slimpack/executors/detail/shared/row_exchanges.hpp>
+#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/executors/gradient_sums.hpp>
 #include <slimpack/executors/hooks.hpp>
@@ -115,9 +115,9 @@ class driver {
     for (rt::piece_list* list : {&script.forward, &script.backward})
       for (piece& one : list->pieces) one.loss_weight = one.slice.length / all;
     rt::host_row_memory unused;
-    rt::row_exchanges nobody(port_, unused, script.stage, script.on.stages, script.row_channel());
-    rt::no_exchange unlent;
-    rt::piece_calls<Compute, rt::row_exchanges, rt::no_exchange> calls(compute_, script, nobody, {}, unlent, nullptr);
+    rt::running_exchanges nobody(port_, unused, script.stage, script.on.stages, script.row_channel());
+    rt::no_transfers unlent;
+    rt::piece_calls<Compute, rt::running_exchanges, rt::no_transfers> calls(compute_, script, nobody, {}, unlent, nullptr);
     script.outline.valid_tokens = all;
     script.outline.sequences = script.sequences;
     script.outline.forward_calls = calls.calls(pass::forward);

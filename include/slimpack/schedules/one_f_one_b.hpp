@@ -5,7 +5,7 @@
 #include <slimpack/core/program.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/schedules/detail/units.hpp>
+#include <slimpack/schedules/detail/interleaved_order.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/memory.hpp>
 
@@ -68,9 +68,9 @@ struct one_f_one_b {
   /// The programs with stage 0 `most` units ahead, and the others in proportion.
   static std::vector<program> ordered(const workload& work, std::size_t most, start forwards) {
     const auto group = static_cast<std::size_t>(work.shape.stages);
-    const std::vector<instruction> forward = detail::units_of(work, pass::forward, group);
-    const std::vector<instruction> backward = detail::units_of(work, pass::backward, group);
-    std::vector<std::size_t> need = detail::units_needed(work, forward, backward);
+    const std::vector<instruction> forward = detail::interleaved_order(work, pass::forward, group);
+    const std::vector<instruction> backward = detail::interleaved_order(work, pass::backward, group);
+    std::vector<std::size_t> need = detail::forwards_needed(work, forward, backward);
     if (forwards == start::gradual)
       for (std::size_t k = need.size(); k-- > 1;) need[k - 1] = std::max(need[k - 1], need[k] - 1);
     std::vector<program> programs(static_cast<std::size_t>(work.shape.stages));

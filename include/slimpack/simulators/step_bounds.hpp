@@ -9,7 +9,7 @@
 #include <slimpack/core/units.hpp>
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
-#include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/reduction_stream.hpp>
 
 #include <algorithm>
 #include <cstddef>

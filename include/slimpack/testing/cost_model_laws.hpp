@@ -214,15 +214,15 @@ template <cost_model Cost>
     for (int part = 0; part < parts; ++part) {
       for (const pass p : {pass::forward, pass::backward}) {
         const slice whole{s.id, {0}, s.length};
-        const slice piece = random.slice_of(s, o.quantum);
-        for (const slice& each : {whole, piece}) {
+        const slice part_of_it = random.slice_of(s, o.quantum);
+        for (const slice& each : {whole, part_of_it}) {
           detail::check_slice(r, cost, each, p, part, o.quantum);
           // Of the first stage: how many there are, a number of parts does not say.
           if constexpr (slimpack::detail::keeps_by_piece<Cost>)
             if (part == 0) detail::check_kept(r, cost, each);
           asked.push_back({each, p, part, cost.time(each, p, part)});
         }
-        detail::check_messages(r, cost, piece.length, p, part);
+        detail::check_messages(r, cost, part_of_it.length, p, part);
 
         std::vector<slice> pack;
         for (std::int64_t members = random.between(1, 8); members > 0; --members)

@@ -2,7 +2,7 @@
 #define SLIMPACK_COSTS_DETAIL_MODEL_PARTS_HPP
 
 #include <slimpack/core/shape.hpp>
-#include <slimpack/costs/detail/layer_times.hpp>
+#include <slimpack/costs/detail/layer_pricing.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/detail/part_times.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
@@ -92,7 +92,7 @@ class model_parts {
   costs::traffic wires_;
   rank_kernels kernels_;
   std::vector<costs::layer> layers_;
-  std::vector<layer_times> kinds_;
+  std::vector<layer_pricing> kinds_;
   std::vector<part> parts_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/costs/detail/layer_times.hpp>
+#include <slimpack/costs/detail/layer_pricing.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/traffic.hpp>
@@ -27,7 +27,7 @@ namespace slimpack::detail {
 ///               moves 14 bytes forward (cast to fp32: 2 read, 4 written; its maximum and sum of exponentials: 4 read
 ///               each) and 10 backward (4 read, 4 written, cast back to 2); half a layer's traffic backward, for the
 ///               input gradients
-/// Source    derived, as layer_times            Requires  all that it is made from outlives it
+/// Source    derived, as layer_pricing            Requires  all that it is made from outlives it
 class part_times {
  public:
   struct contents {
@@ -37,13 +37,13 @@ class part_times {
     bool norm{};  ///< the last one, where logits are on all stages
   };
 
-  part_times(const costs::model_shape& model, const shape& on, std::span<const layer_times> kinds,
+  part_times(const costs::model_shape& model, const shape& on, std::span<const layer_pricing> kinds,
              const rank_kernels& kernels, const costs::traffic& wires, const costs::stage_options& with, contents own)
       : model_(model), shape_(on), kinds_(kinds), kernels_(kernels), wires_(wires), with_(with), own_(std::move(own)) {}
 
   /// What runs once over all tokens of a pack. Adds what it took to `from`.
   seconds tokens_time(tokens all, pass p, costs::provenance& from) const {
-    seconds sum = layers(from, [&](const layer_times& l, costs::provenance& of) { return l.tokens_time(all, p, of); });
+    seconds sum = layers(from, [&](const layer_pricing& l, costs::provenance& of) { return l.tokens_time(all, p, of); });
     using costs::work;
     if (own_.embedding) {
       sum += spent(work::elementwise, kernels_.moved(mine(all) * hidden() * (p == pass::forward ? 4 : 6)), from);
@@ -66,20 +66,20 @@ class part_times {
   [[nodiscard]] seconds weight_gradients(tokens all) const {
     costs::provenance unused;
     const seconds sum =
-        layers(unused, [&](const layer_times& l, costs::provenance& of) { return l.weight_gradients(all, of); });
+        layers(unused, [&](const layer_pricing& l, costs::provenance& of) { return l.weight_gradients(all, of); });
     return own_.head ? sum + head_weight_gradients(all, unused) : sum;
   }
 
   /// A slice's attention, one of `copies` alike that share the device. Adds what it took to `from`.
   seconds attention(tokens queries, tokens prefix, pass p, int copies, costs::provenance& from) const {
-    return layers(from, [&](const layer_times& l, costs::provenance& of) {
+    return layers(from, [&](const layer_pricing& l, costs::provenance& of) {
       return l.attention(queries, prefix, p, copies, of);
     });
   }
   /// The same where one rank has the whole slice.
   [[nodiscard]] seconds undivided_attention(tokens queries, tokens prefix, pass p) const {
     costs::provenance unused;
-    return layers(unused, [&](const layer_times& l, costs::provenance&) { return l.undivided_attention(queries, prefix, p); });
+    return layers(unused, [&](const layer_pricing& l, costs::provenance&) { return l.undivided_attention(queries, prefix, p); });
   }
 
  private:
@@ -119,7 +119,7 @@ class part_times {
 
   const costs::model_shape& model_;
   shape shape_;
-  std::span<const layer_times> kinds_;
+  std::span<const layer_pricing> kinds_;
   const rank_kernels& kernels_;
   const costs::traffic& wires_;
   const costs::stage_options& with_;

@@ -27,7 +27,7 @@ namespace slimpack::detail {
 ///   G   2 bytes read, and 8 of those elements whose word is the stage's own, a p-th
 /// Kernels are launched at a twelfth of a layer's time: V has six, the others two. Messages to and from the last stage share its
 /// adapter: each takes as long as all of its kind.
-/// Source    derived, as layer_times            Requires  more than one stage            Errors  none
+/// Source    derived, as layer_pricing            Requires  more than one stage            Errors  none
 [[nodiscard]] inline costs::vocabulary_rates vocabulary_lines(const costs::model_shape& model, const shape& on, const rank_kernels& kernels,
                                                               const costs::traffic& wires, const costs::stage_options& with) {
   constexpr std::int64_t few = 2048, many = 16384;

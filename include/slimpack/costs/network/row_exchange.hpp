@@ -38,12 +38,12 @@ namespace slimpack::costs {
 ///                    of outputs, and sums of 4 q n, gradients of queries
 ///           Where attention is computed again, ring and queries go round as in forward again, too; what is kept is there.
 ///           All of it `exposed` times, since compute waits (costs::slowdown)
-///           A hop between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its latencies
+///           A handover between nodes that is relayed (core/relays/relay.hpp) takes costs::relayed_transfer's time, its latencies
 ///           among them, and no attention covers its legs inside nodes: all segments are spread before it, and gathered after it,
-///           so that these legs do not overlap either. A round takes at least what its other hops do: those between nodes that are
+///           so that these legs do not overlap either. A round takes at least what its other handovers do: those between nodes that are
 ///           not relayed, and those of a proxy inside its node, beside a strand
 /// Source    keep: derived; it hides as soon as the part before the row is long enough. Ring attention
-///           (arXiv:2310.01889), which covers a hop by the attention to what the last one brought; queries that travel
+///           (arXiv:2310.01889), which covers a handover by the attention to what the last one brought; queries that travel
 ///           instead of a long prefix, Yang et al. (arXiv:2411.01783); what travels when is sharing::rotate's
 ///           (executors/sharing.hpp). Relays: costs::relayed_transfer
 /// Units     tokens in, seconds out            Errors    none            Complexity  that of network
@@ -88,7 +88,7 @@ class row_exchange {
     if (row.exchange == exchange::keep) {
       const auto most = static_cast<double>(std::max(row.others, row.sent).value);
       if (most == 0) return {};
-      const hop one = direct(between, {of.kept[p] * most});
+      const handover one = direct(between, {of.kept[p] * most});
       const seconds latency = one.latency, flow = one.flow;
       const double share = own * static_cast<double>(row.begin.value) / pairs;  // of the attention, to what lies before
       const seconds before = attention * (share * of.rounds[p].front().attention);
@@ -101,8 +101,8 @@ class row_exchange {
     const auto hop_of = [&](double size) { return is_relayed ? relayed(row, between, has_direct, {size}) : direct(between, {size}); };
     seconds all{};
     for (const round& r : of.rounds[p]) {
-      const parcel& each = is_ring ? r.key : r.query;
-      const hop rows = hop_of(each.rows * held);
+      const parcel_bytes& each = is_ring ? r.key : r.query;
+      const handover rows = hop_of(each.rows * held);
       all += (rows.latency * of.layers + std::max(rows.bare * of.layers, rows.flow * of.layers - attention * (r.attention / sharers))) *
              (sharers - 1);
       if (each.sums > 0) all += hop_of(each.sums * held).time * (of.layers * sharers);
@@ -116,34 +116,34 @@ class row_exchange {
   }
 
  private:
-  struct parcel {
+  struct parcel_bytes {
     double rows{};  // bytes of a token in a layer
     double sums{};  // that wait for what each sharer adds
-    friend constexpr bool operator==(const parcel&, const parcel&) = default;
+    friend constexpr bool operator==(const parcel_bytes&, const parcel_bytes&) = default;
   };
   struct round {
-    parcel key;          // of its keys and values, and their gradients
-    parcel query;        // of its queries, and outputs or gradients of queries
+    parcel_bytes key;          // of its keys and values, and their gradients
+    parcel_bytes query;        // of its queries, and outputs or gradients of queries
     double attention{};  // that runs with it, of the pass's
     friend constexpr bool operator==(const round&, const round&) = default;
   };
   /// A round of transfers between neighbours, and which part of it no attention covers.
-  struct hop {
+  struct handover {
     seconds latency;
     seconds flow;
     seconds time;    // both
     seconds bare{};  // of the flow, what none covers in any case
   };
   [[nodiscard]] int abreast() const noexcept { return shape_.tensor * shape_.context; }
-  [[nodiscard]] hop direct(const rank_group& between, bytes size) const {
+  [[nodiscard]] handover direct(const rank_group& between, bytes size) const {
     const seconds latency = net_.send_receive(between, {});
     const seconds time = net_.send_receive(between, size, abreast());
     return {latency, time - latency, time};
   }
   /// The longest of those that go round at the same time.
-  [[nodiscard]] hop relayed(const shared_row& row, const rank_group& between, bool has_direct, bytes size) const {
-    hop longest = has_direct ? direct(between, size) : hop{};
-    const auto add = [&](const hop& one) {
+  [[nodiscard]] handover relayed(const shared_row& row, const rank_group& between, bool has_direct, bytes size) const {
+    handover longest = has_direct ? direct(between, size) : handover{};
+    const auto add = [&](const handover& one) {
       if (one.time > longest.time) longest = one;
     };
     for (const relay& r : row.relays) {
@@ -155,7 +155,7 @@ class row_exchange {
     }
     return longest;
   }
-  /// Whether some hop of the ring leaves its node without a relay.            Complexity  O(sharers * relays)
+  /// Whether some handover of the ring leaves its node without a relay.            Complexity  O(sharers * relays)
   [[nodiscard]] bool crosses_directly(const shared_row& row, int stage) const {
     for (std::size_t k = 0; k < row.sharers.size(); ++k) {
       const std::uint32_t from = row.sharers[k], to = row.sharers[(k + 1) % row.sharers.size()];

@@ -24,15 +24,15 @@
 
 namespace slimpack::detail {
 
-/// The devices of devices::host: lanes, each a queue of operations that a thread runs one after the other, under one mutex.
-/// A transfer at the head of its lane holds it up until the other side is at the head of its own.
+/// The devices of devices::host: queues of operations. A thread runs those of a queue one after the other; all are under one mutex.
+/// A transfer at the head of its queue holds it up until the other side is at the head of its own.
 class host_machine {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// A point in the work of a lane.
+  /// A point in the work of a queue.
   struct mark {
-    std::size_t lane{};
+    std::size_t queue{};
     bool reached{};
     clock::time_point when{};
   };
@@ -70,11 +70,11 @@ class host_machine {
       stopped_ = true;
       wake_all();
     }
-    for (auto& one : lanes_) one->worker.join();
+    for (auto& one : queues_) one->worker.join();
   }
 
-  /// The lane of a new stream.
-  [[nodiscard]] std::size_t lane_of(std::size_t device) {
+  /// The queue of a new stream.
+  [[nodiscard]] std::size_t queue_of(std::size_t device) {
     const std::lock_guard lock(mutex_);
     return in_issue_order_ ? first_[device] : add_lane(device);
   }
@@ -83,13 +83,13 @@ class host_machine {
     const std::lock_guard lock(mutex_);
     for (transfer& t : o.moves) {
       t.number = issued_[{t.wire, t.from, t.to, t.sends}]++;
-      pending_.emplace(key_of(t, t.sends), lanes_[on].get());
+      pending_.emplace(key_of(t, t.sends), queues_[on].get());
     }
-    lanes_[on]->queue.push_back(std::move(o));
-    lanes_[on]->woken.notify_one();
-    // Only a transfer that some lane waits for can close a cycle.
-    for (const transfer& t : lanes_[on]->queue.back().moves)
-      if (lane* const other = other_side(t); other != nullptr && other->is_held && !cycle_ && at_its_front(*other, t) != nullptr) find_cycle(*other);
+    queues_[on]->operations.push_back(std::move(o));
+    queues_[on]->woken.notify_one();
+    // Only a transfer that some queue waits for can close a cycle.
+    for (const transfer& t : queues_[on]->operations.back().moves)
+      if (work_queue* const other = other_side(t); other != nullptr && other->is_held && !cycle_ && at_its_front(*other, t) != nullptr) find_cycle(*other);
   }
 
   [[nodiscard]] bool reached(const mark& m) {
@@ -125,9 +125,9 @@ class host_machine {
   }
 
  private:
-  struct lane {
+  struct work_queue {
     std::size_t device{};
-    std::deque<operation> queue;  // its front is running, or waits to run
+    std::deque<operation> operations;  // its front is running, or waits to run
     std::condition_variable woken;
     bool is_held{};               // its front waits for others
     std::thread worker;
@@ -137,19 +137,19 @@ class host_machine {
 
   /// Under the mutex, or before there are others.
   std::size_t add_lane(std::size_t device) {
-    lanes_.push_back(std::make_unique<lane>());
-    lanes_.back()->device = device;
-    lane* const made = lanes_.back().get();
+    queues_.push_back(std::make_unique<work_queue>());
+    queues_.back()->device = device;
+    work_queue* const made = queues_.back().get();
     made->worker = std::thread([this, made] { work(*made); });
-    return lanes_.size() - 1;
+    return queues_.size() - 1;
   }
 
-  void work(lane& own) {
+  void work(work_queue& own) {
     std::unique_lock lock(mutex_);
     for (;;) {
-      own.woken.wait(lock, [&] { return !own.queue.empty() || stopped_; });
-      if (own.queue.empty()) return;
-      operation& o = own.queue.front();
+      own.woken.wait(lock, [&] { return !own.operations.empty() || stopped_; });
+      if (own.operations.empty()) return;
+      operation& o = own.operations.front();
       if (o.work || !o.moves.empty()) pause(lock);
       hold(lock, own, [&] { return !o.waits || o.waits->reached; });
       hold(lock, own, [&] { return move(o); });
@@ -162,11 +162,11 @@ class host_machine {
         o.sets->when = clock::now();
         o.sets->reached = true;
         reached_.notify_all();
-        for (const auto& one : lanes_)
-          if (one->is_held && one->queue.front().waits == o.sets) one->woken.notify_one();
+        for (const auto& one : queues_)
+          if (one->is_held && one->operations.front().waits == o.sets) one->woken.notify_one();
       }
       const operation ended = std::move(o);  // what it holds is let go outside of the lock
-      own.queue.pop_front();
+      own.operations.pop_front();
       lock.unlock();
       (void)ended;
       lock.lock();
@@ -191,7 +191,7 @@ class host_machine {
 
   /// Until it is ready, or never will be.
   template <class Ready>
-  void hold(std::unique_lock<std::mutex>& lock, lane& own, const Ready& ready) {
+  void hold(std::unique_lock<std::mutex>& lock, work_queue& own, const Ready& ready) {
     while (!ready() && !cycle_ && !stopped_) {
       find_cycle(own);
       own.is_held = true;
@@ -201,7 +201,7 @@ class host_machine {
   }
 
   void wake_all() {
-    for (const auto& one : lanes_) one->woken.notify_one();
+    for (const auto& one : queues_) one->woken.notify_one();
   }
 
   [[nodiscard]] bool is_cut(const transfer& t) const {
@@ -221,10 +221,10 @@ class host_machine {
         end(t);
         continue;
       }
-      lane* const other = other_side(t);
+      work_queue* const other = other_side(t);
       transfer* const u = other == nullptr ? nullptr : at_its_front(*other, t);
       if (u == nullptr) continue;
-      exchange(t.sends ? t : *u, t.sends ? *u : t);
+      hand_over(t.sends ? t : *u, t.sends ? *u : t);
       end(t), end(*u);
       other->woken.notify_one();
     }
@@ -239,18 +239,18 @@ class host_machine {
   static key key_of(const transfer& t, bool sends) { return {{t.wire, t.from, t.to, sends}, t.number}; }
 
   /// Where the other side of a transfer has been issued, and has not ended; or null.
-  [[nodiscard]] lane* other_side(const transfer& t) const {
+  [[nodiscard]] work_queue* other_side(const transfer& t) const {
     const auto found = pending_.find(key_of(t, !t.sends));
     return found == pending_.end() ? nullptr : found->second;
   }
-  /// The other side of a transfer, if the lane has come to it.
-  static transfer* at_its_front(lane& other, const transfer& t) {
-    for (transfer& u : other.queue.front().moves)
+  /// The other side of a transfer, if the queue has come to it.
+  static transfer* at_its_front(work_queue& other, const transfer& t) {
+    for (transfer& u : other.operations.front().moves)
       if (!u.done && key_of(u, u.sends) == key_of(t, !t.sends)) return &u;
     return nullptr;
   }
 
-  void exchange(const transfer& out, const transfer& in) {
+  void hand_over(const transfer& out, const transfer& in) {
     if (out.source.size() == in.target.size())
       std::copy(out.source.begin(), out.source.end(), in.target.begin());
     else
@@ -259,21 +259,21 @@ class host_machine {
                                                                    std::to_string(out.source.size())});
   }
 
-  /// Lanes wait for each other where the other side of a transfer, or an event, has been issued behind one that waits for
-  /// this lane in turn. What has not been issued may still be.
-  void find_cycle(const lane& from) {
-    std::vector<const lane*> seen{&from}, path{&from};
+  /// Streams wait for each other where the other side of a transfer, or an event, has been issued behind one that waits for
+  /// this queue in turn. What has not been issued may still be.
+  void find_cycle(const work_queue& from) {
+    std::vector<const work_queue*> seen{&from}, path{&from};
     if (!leads_to(from, from, seen, path)) return;
     std::string text = "operations wait for each other:";
-    for (const lane* one : path) text += " device " + std::to_string(one->device) + " is at " + one->queue.front().name + ";";
+    for (const work_queue* one : path) text += " device " + std::to_string(one->device) + " is at " + one->operations.front().name + ";";
     text.back() = '.';
     cycle_ = error{errc::cyclic_schedule, text};
     wake_all();
   }
 
-  /// A lane seen before does not lead to the goal, or the search would have ended there.
-  bool leads_to(const lane& goal, const lane& at, std::vector<const lane*>& seen, std::vector<const lane*>& path) const {
-    for (const lane* next : held_up_by(at)) {
+  /// A queue seen before does not lead to the goal, or the search would have ended there.
+  bool leads_to(const work_queue& goal, const work_queue& at, std::vector<const work_queue*>& seen, std::vector<const work_queue*>& path) const {
+    for (const work_queue* next : held_up_by(at)) {
       if (next == &goal) return true;
       if (std::find(seen.begin(), seen.end(), next) != seen.end()) continue;
       seen.push_back(next);
@@ -284,13 +284,13 @@ class host_machine {
     return false;
   }
 
-  [[nodiscard]] std::vector<const lane*> held_up_by(const lane& at) const {
-    std::vector<const lane*> found;
-    if (at.queue.empty()) return found;
-    const operation& head = at.queue.front();
-    if (head.waits && !head.waits->reached) found.push_back(lanes_[head.waits->lane].get());
+  [[nodiscard]] std::vector<const work_queue*> held_up_by(const work_queue& at) const {
+    std::vector<const work_queue*> found;
+    if (at.operations.empty()) return found;
+    const operation& head = at.operations.front();
+    if (head.waits && !head.waits->reached) found.push_back(queues_[head.waits->queue].get());
     for (const transfer& t : head.moves)
-      if (lane* const other = t.done ? nullptr : other_side(t); other != nullptr && at_its_front(*other, t) == nullptr) found.push_back(other);
+      if (work_queue* const other = t.done ? nullptr : other_side(t); other != nullptr && at_its_front(*other, t) == nullptr) found.push_back(other);
     return found;
   }
 
@@ -300,13 +300,13 @@ class host_machine {
   std::condition_variable reached_;
   std::uint64_t state_;
   std::map<side, std::uint64_t> issued_;
-  std::map<key, lane*> pending_;  // transfers that have been issued and have not ended
+  std::map<key, work_queue*> pending_;  // transfers that have been issued and have not ended
   std::map<std::uint64_t, error> mismatches_;
   std::vector<std::uint64_t> cut_;
   std::uint64_t wires_{};
   std::optional<error> cycle_;
   bool stopped_{};
-  std::vector<std::unique_ptr<lane>> lanes_;
+  std::vector<std::unique_ptr<work_queue>> queues_;
   std::vector<std::size_t> first_;  // of each device, where all its streams share one
 };
 

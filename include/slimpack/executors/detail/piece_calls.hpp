@@ -7,7 +7,7 @@
 #include <slimpack/executors/detail/messages/call_messages.hpp>
 #include <slimpack/executors/detail/kept_pieces.hpp>
 #include <slimpack/executors/detail/lending/stage_loans.hpp>
-#include <slimpack/executors/detail/no_exchange.hpp>
+#include <slimpack/executors/detail/no_transfers.hpp>
 #include <slimpack/executors/detail/reduction_watch.hpp>
 #include <slimpack/executors/detail/result_of.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
@@ -31,11 +31,11 @@
 namespace slimpack::detail {
 
 /// Calls a stage compute in whichever of its four forms, and keeps what it must get back.
-/// Exchange: row_exchanges, for pieces of rows that replicas share; no_exchange of a compute that shares none
-/// Loans: loan_exchange, for packs of stages that lend each other attention; no_exchange of a compute that lends none
+/// Exchange: running_exchanges, for pieces of rows that replicas share; no_transfers of a compute that shares none
+/// Loans: loan_transfers, for packs of stages that lend each other attention; no_transfers of a compute that lends none
 template <class Compute, class Exchange, class Loans>
 class piece_calls {
-  static constexpr bool lends = lends_attention<Compute> && !std::is_same_v<Loans, no_exchange>;
+  static constexpr bool lends = lends_attention<Compute> && !std::is_same_v<Loans, no_transfers>;
 
  public:
   /// joined: packs that are called whole; watch: of the step; may be null

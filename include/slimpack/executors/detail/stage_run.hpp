@@ -3,11 +3,11 @@
 
 #include <slimpack/concepts/running.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
-#include <slimpack/executors/detail/lending/loan_exchange.hpp>
-#include <slimpack/executors/detail/no_exchange.hpp>
+#include <slimpack/executors/detail/lending/loan_transfers.hpp>
+#include <slimpack/executors/detail/no_transfers.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
-#include <slimpack/executors/detail/shared/row_exchanges.hpp>
+#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_rehearsal.hpp>
 #include <slimpack/executors/detail/stage_step.hpp>
@@ -37,8 +37,8 @@ class stage_run final : public stage_step {
       : stage_step(p, port, with), compute_(&compute), transport_(&transport), port_(&port) {}
 
  private:
-  using exchange_type = std::conditional_t<shares_rows<Compute>, row_exchanges, no_exchange>;
-  using loans_type = std::conditional_t<lends_attention<Compute>, loan_exchange, no_exchange>;
+  using exchange_type = std::conditional_t<shares_rows<Compute>, running_exchanges, no_transfers>;
+  using loans_type = std::conditional_t<lends_attention<Compute>, loan_transfers, no_transfers>;
 
   [[nodiscard]] memory_block make(tokens size) override { return tensor_block(*compute_, size); }
   [[nodiscard]] result<void> copy(std::span<const std::byte> from, std::span<std::byte> to) override { return copy_rows(*compute_, from, to); }

@@ -111,10 +111,10 @@ class stage_script {
   [[nodiscard]] int reduced_chunks() const noexcept { return on.chunks + (spreads_vocabulary() ? 1 : 0); }
 
   /// The channel on which ranks that share rows send them to each other.
-  [[nodiscard]] int row_channel() const noexcept { return channel_of(traffic::exchanges, 0); }
+  [[nodiscard]] int row_channel() const noexcept { return channel_of(traffic::rows, 0); }
 
   /// The channel on which stages that lend each other attention send.
-  [[nodiscard]] int loan_channel() const noexcept { return channel_of(traffic::exchanges, 1 + static_cast<int>(flows)); }
+  [[nodiscard]] int loan_channel() const noexcept { return channel_of(traffic::rows, 1 + static_cast<int>(flows)); }
 
   /// The two channels on which copies of a stage add up gradients beside the program.
   [[nodiscard]] std::array<int, 2> sums_channels() const noexcept {
@@ -176,7 +176,7 @@ class stage_script {
   [[nodiscard]] int rank_of(flow_place p) const { return replica * on.stages + static_cast<int>(stage_of(p, on)); }
   /// Of messages to a place.
   [[nodiscard]] int channel(flow_place p) const {
-    if (!is_of_layers(p.flow)) return channel_of(traffic::exchanges, 1 + static_cast<int>(p.flow) - static_cast<int>(flow::embedding));
+    if (!is_of_layers(p.flow)) return channel_of(traffic::rows, 1 + static_cast<int>(p.flow) - static_cast<int>(flow::embedding));
     return channel_of(p.flow == flow::forward ? traffic::forward : traffic::backward, static_cast<int>(p.at) / on.stages);
   }
   /// Of a spread vocabulary.

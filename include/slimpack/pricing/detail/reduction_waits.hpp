@@ -114,7 +114,7 @@ void wait_for_weights(const Cost& cost, workload& w) {
 }
 
 /// Counts the sums that are late to the last backward pack, so that a search, which compares replicas' makespans, sees them
-/// (reduction_waits::late_sums). Not for the price of a plan: there sums are on streams of their own (simulators/reduction.hpp).
+/// (reduction_waits::late_sums). Not for the price of a plan: there sums are on streams of their own (simulators/reduction_stream.hpp).
 template <class Cost>
 void count_late_sums(const Cost& cost, workload& w) {
   if (w.backward.time.empty()) return;

@@ -6,7 +6,7 @@
 #include <slimpack/pricing/workload.hpp>
 #include <slimpack/schedules/detail/first_least.hpp>
 #include <slimpack/schedules/detail/greedy.hpp>
-#include <slimpack/schedules/detail/units.hpp>
+#include <slimpack/schedules/detail/interleaved_order.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include <slimpack/schedules/detail/greedy.hpp>
 #include <slimpack/schedules/detail/greedy_chunks.hpp>
 #include <slimpack/schedules/detail/greedy_units.hpp>
-#include <slimpack/schedules/detail/units.hpp>
+#include <slimpack/schedules/detail/interleaved_order.hpp>
 #include <slimpack/schedules/memory_cap.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/timed_programs.hpp>
@@ -87,8 +87,8 @@ SLIMPACK_DECL std::vector<program> list::of_parts(const workload& work) const {
 SLIMPACK_DECL std::vector<program> list::of_units(const workload& work) const {
   using namespace slimpack::detail;
   const auto stages = static_cast<std::size_t>(work.shape.stages);
-  const std::vector<instruction> forward = units_of(work, pass::forward, stages), backward = units_of(work, pass::backward, stages);
-  const std::vector<std::size_t> need = units_needed(work, forward, backward);
+  const std::vector<instruction> forward = interleaved_order(work, pass::forward, stages), backward = interleaved_order(work, pass::backward, stages);
+  const std::vector<std::size_t> need = forwards_needed(work, forward, backward);
   const workload memory = greedy::memory_of_units(work, forward, backward, need);
   const memory_cap cap(memory);
   if (!cap.check(memory)) return {};

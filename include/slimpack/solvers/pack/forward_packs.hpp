@@ -9,7 +9,7 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/schedules/detail/units.hpp>
+#include <slimpack/schedules/detail/interleaved_order.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
@@ -156,7 +156,7 @@ class forward_packs {
 
   [[nodiscard]] std::vector<program> programs(const workload& work) const {
     return std::vector<program>(static_cast<std::size_t>(shape_.stages),
-                                units_of(work, pass::forward, static_cast<std::size_t>(shape_.stages)));
+                                interleaved_order(work, pass::forward, static_cast<std::size_t>(shape_.stages)));
   }
 
   std::vector<sequence> rising_;

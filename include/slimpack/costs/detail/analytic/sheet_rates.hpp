@@ -30,7 +30,7 @@ class sheet_rates {
               const costs::routing& routing, costs::recompute again, seconds launch)
       : model_(model), device_(device), shape_(on), routing_(routing), again_(again), launch_(launch),
         tensor_(net.link_of(net.place().tensor(on))), context_(net.link_of(net.place().context(on))),
-        exchange_(model.experts > 0 ? exchange::of(model, on, net, routing) : exchange{}) {}
+        experts_(model.experts > 0 ? all_to_alls::of(model, on, net, routing) : all_to_alls{}) {}
 
   /// Of a part with these layers, and the logits of the whole vocabulary where it has the head.
   [[nodiscard]] part_rates of(std::span<const costs::layer> own, bool has_head) const {
@@ -114,10 +114,10 @@ class sheet_rates {
     }
   };
   /// Both all-to-alls among the ranks that divide the experts of a layer, in seconds a byte that a rank sends, and at least.
-  struct exchange {
+  struct all_to_alls {
     double byte{};
     double latency{};
-    static exchange of(const costs::model_shape& model, const shape& on, const costs::network& net, const costs::routing& routing) {
+    static all_to_alls of(const costs::model_shape& model, const shape& on, const costs::network& net, const costs::routing& routing) {
       const costs::rank_group group = net.place().experts(on);
       const double share = costs::traffic::crossing_share(model, routing, group);
       const auto both = [&](double size) { return 2 * net.all_to_all(group, bytes{size}, share).value; };
@@ -127,9 +127,9 @@ class sheet_rates {
   };
   [[nodiscard]] dispatch dispatched(const costs::layer& l, double products) const {
     if (!(l.dispatched > 0)) return {};
-    const double token = exchange_.byte * 2 * l.dispatched / shape_.context;
+    const double token = experts_.byte * 2 * l.dispatched / shape_.context;
     const double hidden = routing_.overlap * token;
-    return {token - hidden + std::max(0.0, hidden - products), (1 - routing_.overlap) * exchange_.latency};
+    return {token - hidden + std::max(0.0, hidden - products), (1 - routing_.overlap) * experts_.latency};
   }
 
   const costs::model_shape& model_;
@@ -140,7 +140,7 @@ class sheet_rates {
   seconds launch_;
   costs::link tensor_;  // among the ranks that divide tensors
   costs::link context_;
-  exchange exchange_;
+  all_to_alls experts_;
 };
 
 }  // namespace slimpack::detail

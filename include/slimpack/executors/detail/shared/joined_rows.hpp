@@ -65,7 +65,7 @@ class joined_rows {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/joined_rows.ipp>
+#include <slimpack/executors/impl/shared/joined_rows.ipp>
 #endif
 
 #endif

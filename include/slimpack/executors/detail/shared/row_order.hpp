@@ -68,7 +68,7 @@ class row_order {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/row_order.ipp>
+#include <slimpack/executors/impl/shared/row_order.ipp>
 #endif
 
 #endif

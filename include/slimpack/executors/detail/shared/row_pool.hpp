@@ -66,7 +66,7 @@ class row_pool {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/row_pool.ipp>
+#include <slimpack/executors/impl/shared/row_pool.ipp>
 #endif
 
 #endif

@@ -5,7 +5,7 @@
 #include <slimpack/core/error.hpp>
 #include <slimpack/executors/detail/messages/memory_block.hpp>
 #include <slimpack/executors/detail/messages/rehearsal.hpp>
-#include <slimpack/executors/detail/shared/row_exchanges.hpp>
+#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/rows_of_pack.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
@@ -56,8 +56,8 @@ class row_rehearsal {
   std::span<const row_format> chunks_;
   rehearsal::transport nowhere_;
   memory memory_;
-  row_exchanges exchanges_;
-  row_exchange& exchange_{exchanges_.at(0)};
+  running_exchanges exchanges_;
+  running_exchange& exchange_{exchanges_.at(0)};
   std::size_t next_{};  // of the script's transfers
   std::unique_ptr<std::byte[]> place_;
   std::size_t place_size_{};
@@ -80,7 +80,7 @@ result<void> expect_rows(const Compute& compute, Exchange& exchange, const stage
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/row_rehearsal.ipp>
+#include <slimpack/executors/impl/shared/row_rehearsal.ipp>
 #endif
 
 #endif

@@ -75,7 +75,7 @@ class row_transfers {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/row_transfers.ipp>
+#include <slimpack/executors/impl/shared/row_transfers.ipp>
 #endif
 
 #endif

@@ -102,7 +102,7 @@ class shared_sequences {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/shared_sequences.ipp>
+#include <slimpack/executors/impl/shared/shared_sequences.ipp>
 #endif
 
 #endif

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SIMULATORS_REDUCTION_HPP
-#define SLIMPACK_SIMULATORS_REDUCTION_HPP
+#ifndef SLIMPACK_SIMULATORS_REDUCTION_STREAM_HPP
+#define SLIMPACK_SIMULATORS_REDUCTION_STREAM_HPP
 
 #include <slimpack/core/gradient_reduction.hpp>
 #include <slimpack/core/plan.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_EXCHANGE_HPP
-#define SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_EXCHANGE_HPP
+#ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_RUNNING_EXCHANGE_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_SHARED_RUNNING_EXCHANGE_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
@@ -24,9 +24,9 @@
 
 namespace slimpack::detail {
 
-/// What one stage exchanges with those that share its rows, row after row and layer after layer. One row is open at a time; row_exchanges
+/// What one stage exchanges with those that share its rows, row after row and layer after layer. One row is open at a time; running_exchanges
 /// has several of these for a pack whose rows are open together.
-class row_exchange final : public sharing {
+class running_exchange final : public sharing {
  public:
   /// Rows of others that come before the next own row, or gradients that are owed after the own row before, of one layer.
   struct late {
@@ -37,7 +37,7 @@ class row_exchange final : public sharing {
   using all_late = std::map<late_key, late>;
 
   /// Requires  a transport, a pool and late rows that outlive it
-  row_exchange(any_transport& transport, row_pool& pool, all_late& kept, int stage, int stages, int channel)
+  running_exchange(any_transport& transport, row_pool& pool, all_late& kept, int stage, int stages, int channel)
       : transfers_(transport, pool, stage, stages, channel), late_(&kept) {}
 
   /// Sharers on other nodes than this rank, by position: their transfers of a layer are posted first. Empty: none, and all are posted in
@@ -156,12 +156,12 @@ class row_exchange final : public sharing {
   result<void> expect_rows(std::size_t round);
 
   /// What goes from every sharer to the next, once: the rows of parcels, or their sums.
-  struct hop {
+  struct handover {
     buffer* out{};
     buffer* in{};
     row_use use{};
     std::size_t width{};   // bytes of a token
-    std::size_t number{};  // from 1: what sharer k sends has made so many hops when it has come
+    std::size_t number{};  // from 1: what sharer k sends has made so many handovers when it has come
     bool is_open{};        // begun and not ended
     receives expected{};   // into `in`
     std::vector<buffer*> held{};  // of each relay, where this rank is a proxy: its strand
@@ -170,10 +170,10 @@ class row_exchange final : public sharing {
 
   /// Posts what goes to the next sharer and comes from the one before, in order of the sender; and before it the legs that this rank
   /// takes part in, up to those that cross. A proxy waits for what it hands on.
-  result<void> begin_hop(hop& h, buffer& out, buffer& in, row_use use, std::size_t number);
+  result<void> begin_handover(handover& h, buffer& out, buffer& in, row_use use, std::size_t number);
   /// Posts the other legs, and waits for what comes; of one that is not open, nothing.
-  result<void> end_hop(hop& h);
-  result<void> post_leg(hop& h, const leg& l);
+  result<void> end_handover(handover& h);
+  result<void> post_leg(handover& h, const leg& l);
   [[nodiscard]] std::uint32_t own_replica() const noexcept { return sequence_->sharers[sequence_->self]; }
 
   row_transfers transfers_;
@@ -186,8 +186,8 @@ class row_exchange final : public sharing {
   std::size_t sum_width_{};
   std::size_t round_{};             // rotations of the open layer
   buffer* coming_{};                // rows of the next parcel
-  hop rows_;
-  hop sums_;
+  handover rows_;
+  handover sums_;
   std::vector<row_block> received_;  // per sharer, of the open layer
   receives expected_;
   row_block joined_;                 // what the compute has taken
@@ -199,7 +199,7 @@ class row_exchange final : public sharing {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/row_exchange.ipp>
+#include <slimpack/executors/impl/shared/running_exchange.ipp>
 #endif
 
 #endif

@@ -1,7 +1,7 @@
-#ifndef SLIMPACK_EXECUTORS_IMPL_LOAN_EXCHANGE_IPP
-#define SLIMPACK_EXECUTORS_IMPL_LOAN_EXCHANGE_IPP
+#ifndef SLIMPACK_EXECUTORS_IMPL_LOAN_TRANSFERS_IPP
+#define SLIMPACK_EXECUTORS_IMPL_LOAN_TRANSFERS_IPP
 
-#include <slimpack/executors/detail/lending/loan_exchange.hpp>
+#include <slimpack/executors/detail/lending/loan_transfers.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
@@ -15,7 +15,7 @@
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL result<void> loan_exchange::begin(const stage_loans::of_pack& with, pass way, const loan_format& format) {
+SLIMPACK_DECL result<void> loan_transfers::begin(const stage_loans::of_pack& with, pass way, const loan_format& format) {
   with_ = &with, way_ = way, format_ = &format;
   failed_.reset();
   lent_.clear(), helped_.clear();
@@ -25,7 +25,7 @@ SLIMPACK_DECL result<void> loan_exchange::begin(const stage_loans::of_pack& with
   return success();
 }
 
-SLIMPACK_DECL result<void> loan_exchange::end(bool well) {
+SLIMPACK_DECL result<void> loan_transfers::end(bool well) {
   if (failed_) return *failed_;
   if (!well) return success();
   for (const auto* sides : {&lent_, &helped_})
@@ -37,24 +37,24 @@ SLIMPACK_DECL result<void> loan_exchange::end(bool well) {
   return forget_sent(false);
 }
 
-SLIMPACK_DECL result<void> loan_exchange::offer(int layer, std::size_t i, rows messages) {
+SLIMPACK_DECL result<void> loan_transfers::offer(int layer, std::size_t i, rows messages) {
   if (result<void> next = is_next(layer, true, i, 0); !next) return next;
   return send(true, i, format_->offered[way_], messages);
 }
 
-SLIMPACK_DECL result<void> loan_exchange::ask(int layer, std::size_t i, rows messages) {
+SLIMPACK_DECL result<void> loan_transfers::ask(int layer, std::size_t i, rows messages) {
   if (result<void> next = is_next(layer, true, i, 1); !next) return next;
   if (result<void> posted = expect(true, i, format_->answered[way_]); !posted) return posted;
   return send(true, i, format_->asked[way_], messages);
 }
 
-SLIMPACK_DECL result<lending::rows> loan_exchange::collect(int layer, std::size_t i) {
+SLIMPACK_DECL result<lending::rows> loan_transfers::collect(int layer, std::size_t i) {
   if (result<void> next = is_next(layer, true, i, 2); !next) return std::move(next).error();
   ++lent_[i].done;
   return come(true, i);
 }
 
-SLIMPACK_DECL result<lending::rows> loan_exchange::take(int layer, std::size_t i) {
+SLIMPACK_DECL result<lending::rows> loan_transfers::take(int layer, std::size_t i) {
   if (result<void> next = is_next(layer, false, i, 0); !next) return std::move(next).error();
   result<rows> came = come(false, i);
   // Those of the next layer may travel meanwhile.
@@ -63,13 +63,13 @@ SLIMPACK_DECL result<lending::rows> loan_exchange::take(int layer, std::size_t i
   return came;
 }
 
-SLIMPACK_DECL result<void> loan_exchange::answer(int layer, std::size_t i, rows messages) {
+SLIMPACK_DECL result<void> loan_transfers::answer(int layer, std::size_t i, rows messages) {
   if (result<void> next = is_next(layer, false, i, 1); !next) return next;
   ++helped_[i].done;
   return send(false, i, format_->answered[way_], messages);
 }
 
-SLIMPACK_DECL error loan_exchange::fail(error e, bool lends, std::size_t i) {
+SLIMPACK_DECL error loan_transfers::fail(error e, bool lends, std::size_t i) {
   if (failed_) return *failed_;
   const loan& l = loan_of(lends, i);
   if (e.code != errc::aborted)  // which is told by another rank, and says where
@@ -79,7 +79,7 @@ SLIMPACK_DECL error loan_exchange::fail(error e, bool lends, std::size_t i) {
   return e;
 }
 
-SLIMPACK_DECL result<void> loan_exchange::is_next(int layer, bool lends, std::size_t i, int call) {
+SLIMPACK_DECL result<void> loan_transfers::is_next(int layer, bool lends, std::size_t i, int call) {
   if (failed_) return *failed_;
   if (i >= (lends ? lent_ : helped_).size()) {
     failed_ = error{errc::out_of_order, "the pack has no loan " + std::to_string(i)};
@@ -94,7 +94,7 @@ SLIMPACK_DECL result<void> loan_exchange::is_next(int layer, bool lends, std::si
   return success();
 }
 
-SLIMPACK_DECL result<void> loan_exchange::send(bool lends, std::size_t i, const std::vector<loan_message>& formats, rows messages) {
+SLIMPACK_DECL result<void> loan_transfers::send(bool lends, std::size_t i, const std::vector<loan_message>& formats, rows messages) {
   if (messages.size() != formats.size())
     return fail({errc::wrong_message, std::to_string(messages.size()) + " messages, where the format has " + std::to_string(formats.size())}, lends, i);
   for (std::size_t m = 0; m < messages.size(); ++m) {
@@ -110,7 +110,7 @@ SLIMPACK_DECL result<void> loan_exchange::send(bool lends, std::size_t i, const 
   return success();
 }
 
-SLIMPACK_DECL result<void> loan_exchange::expect(bool lends, std::size_t i, const std::vector<loan_message>& formats) {
+SLIMPACK_DECL result<void> loan_transfers::expect(bool lends, std::size_t i, const std::vector<loan_message>& formats) {
   for (const loan_message& m : formats) {
     message& coming = side_of(lends, i).expected.emplace_back(message{std::vector<std::byte>(m.bytes_of(loan_of(lends, i)))});
     auto posted = transport_->receive(peer_of(lends, i), channel_, std::span<std::byte>(coming.memory));
@@ -120,12 +120,12 @@ SLIMPACK_DECL result<void> loan_exchange::expect(bool lends, std::size_t i, cons
   return success();
 }
 
-SLIMPACK_DECL result<void> loan_exchange::expect_help(std::size_t i) {
+SLIMPACK_DECL result<void> loan_transfers::expect_help(std::size_t i) {
   if (result<void> posted = expect(false, i, format_->offered[way_]); !posted) return posted;
   return expect(false, i, format_->asked[way_]);
 }
 
-SLIMPACK_DECL result<lending::rows> loan_exchange::come(bool lends, std::size_t i) {
+SLIMPACK_DECL result<lending::rows> loan_transfers::come(bool lends, std::size_t i) {
   side& of = side_of(lends, i);
   of.came.clear(), of.seen.clear();
   while (!of.expected.empty()) {
@@ -137,7 +137,7 @@ SLIMPACK_DECL result<lending::rows> loan_exchange::come(bool lends, std::size_t 
   return rows(of.seen);
 }
 
-SLIMPACK_DECL result<void> loan_exchange::forget_sent(bool all) {
+SLIMPACK_DECL result<void> loan_transfers::forget_sent(bool all) {
   for (; !sent_.empty(); sent_.pop_front()) {
     if (all) {
       if (result<void> through = transport_->wait(*sent_.front().under_way); !through) return through;

@@ -3,7 +3,7 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
-#include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/testing/plan_laws.hpp>

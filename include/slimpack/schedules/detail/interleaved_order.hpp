@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SCHEDULES_DETAIL_UNITS_HPP
-#define SLIMPACK_SCHEDULES_DETAIL_UNITS_HPP
+#ifndef SLIMPACK_SCHEDULES_DETAIL_INTERLEAVED_ORDER_HPP
+#define SLIMPACK_SCHEDULES_DETAIL_INTERLEAVED_ORDER_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/program.hpp>
@@ -15,7 +15,7 @@
 namespace slimpack::detail {
 
 /// Units in Megatron-LM's interleaved order: groups of packs pass chunk after chunk, backward from the last chunk.
-[[nodiscard]] inline std::vector<instruction> units_of(const workload& work, pass p, std::size_t group) {
+[[nodiscard]] inline std::vector<instruction> interleaved_order(const workload& work, pass p, std::size_t group) {
   std::vector<instruction> order;
   const std::size_t packs = work.of(p).size();
   const auto chunks = static_cast<std::uint32_t>(work.shape.chunks);
@@ -29,7 +29,7 @@ namespace slimpack::detail {
 
 /// Per backward unit, the forward units that the last stage must have run before it: those up to the turn of its pack, and
 /// of all backward units before.
-[[nodiscard]] inline std::vector<std::size_t> units_needed(const workload& work, std::span<const instruction> forward,
+[[nodiscard]] inline std::vector<std::size_t> forwards_needed(const workload& work, std::span<const instruction> forward,
                                                            std::span<const instruction> backward) {
   const auto last_chunk = static_cast<std::uint32_t>(work.shape.chunks - 1);
   std::vector<std::size_t> through(work.forward.size());

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_EXECUTORS_IMPL_ROW_ORDER_IPP
-#define SLIMPACK_EXECUTORS_IMPL_ROW_ORDER_IPP
+#ifndef SLIMPACK_EXECUTORS_IMPL_SHARED_ROW_ORDER_IPP
+#define SLIMPACK_EXECUTORS_IMPL_SHARED_ROW_ORDER_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/executors/detail/shared/row_order.hpp>

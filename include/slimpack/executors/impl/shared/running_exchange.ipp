@@ -1,8 +1,8 @@
-#ifndef SLIMPACK_EXECUTORS_IMPL_ROW_EXCHANGE_IPP
-#define SLIMPACK_EXECUTORS_IMPL_ROW_EXCHANGE_IPP
+#ifndef SLIMPACK_EXECUTORS_IMPL_SHARED_RUNNING_EXCHANGE_IPP
+#define SLIMPACK_EXECUTORS_IMPL_SHARED_RUNNING_EXCHANGE_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
-#include <slimpack/executors/detail/shared/row_exchange.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace slimpack::detail {
 
-SLIMPACK_DECL void row_exchange::begin(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
+SLIMPACK_DECL void running_exchange::begin(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
   open(s, s.rows[way][row]);
   chunk_ = chunk;
   way_ = way;
@@ -21,7 +21,7 @@ SLIMPACK_DECL void row_exchange::begin(const shared_sequence& s, pass way, std::
   order_.begin(s, way, width_, format.layers);
 }
 
-SLIMPACK_DECL result<void> row_exchange::stand_by(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
+SLIMPACK_DECL result<void> running_exchange::stand_by(const shared_sequence& s, pass way, std::size_t row, std::uint32_t chunk, const row_format& format) {
   const row_part& part = s.rows[way][row];
   if (part.others.empty()) return success();
   open(s, part);
@@ -48,7 +48,7 @@ SLIMPACK_DECL result<void> row_exchange::stand_by(const shared_sequence& s, pass
   return success();
 }
 
-SLIMPACK_DECL result<void> row_exchange::give(int layer, std::span<const std::byte> rows) {
+SLIMPACK_DECL result<void> running_exchange::give(int layer, std::span<const std::byte> rows) {
   if (result<void> next = opens(layer, pass::forward, true, "given", tokens_of(row_->own), rows.size()); !next) return next;
   const result<buffer*> copy = copied(row_use::rows, rows);
   if (!copy) return copy.error();
@@ -56,7 +56,7 @@ SLIMPACK_DECL result<void> row_exchange::give(int layer, std::span<const std::by
               [&](std::size_t k) { return noted(transfers_.send(k, *copy.value(), copy.value()->block.bytes.first(size(row_->sent[k])))); });
 }
 
-SLIMPACK_DECL result<std::span<const std::byte>> row_exchange::take(int layer) {
+SLIMPACK_DECL result<std::span<const std::byte>> running_exchange::take(int layer) {
   if (result<void> open = order_.closes(layer, pass::forward, true, "taken before it was given"); !open) return std::move(open).error();
   if (result<void> came = noted(transfers_.wait(expected_)); !came) return std::move(came).error();
   for (const std::uint32_t row : row_->beside)
@@ -81,7 +81,7 @@ SLIMPACK_DECL result<std::span<const std::byte>> row_exchange::take(int layer) {
   return std::span<const std::byte>(joined_.bytes);
 }
 
-SLIMPACK_DECL result<void> row_exchange::owe(int layer, std::span<const std::byte> rows) {
+SLIMPACK_DECL result<void> running_exchange::owe(int layer, std::span<const std::byte> rows) {
   if (result<void> next = opens(layer, pass::backward, true, "owed", tokens_of(row_->known), rows.size()); !next) return next;
   for (const std::uint32_t row : row_->beside)
     if (result<void> owed = owe_late(row, layer, rows); !owed) return owed;
@@ -93,16 +93,16 @@ SLIMPACK_DECL result<void> row_exchange::owe(int layer, std::span<const std::byt
   });
 }
 
-SLIMPACK_DECL result<void> row_exchange::launch(int layer, std::span<const std::byte> rows) {
+SLIMPACK_DECL result<void> running_exchange::launch(int layer, std::span<const std::byte> rows) {
   if (result<void> next = opens(layer, way_, false, "launched", tokens_of(row_->own), rows.size()); !next) return next;
   round_ = 0;
   const result<buffer*> copy = copied(row_use::rows, rows);
   if (!copy) return copy.error();
   if (result<void> coming = expect_rows(1); !coming) return coming;
-  return begin_hop(rows_, *copy.value(), *coming_, row_use::rows, 1);
+  return begin_handover(rows_, *copy.value(), *coming_, row_use::rows, 1);
 }
 
-SLIMPACK_DECL result<parcel> row_exchange::rotate(int layer, std::span<const std::byte> sums) {
+SLIMPACK_DECL result<parcel> running_exchange::rotate(int layer, std::span<const std::byte> sums) {
   if (result<void> open = order_.closes(layer, way_, false, "sent on before they were launched"); !open) return std::move(open).error();
   if (sums.size() != static_cast<std::size_t>(tokens_in(round_)) * sum_width_)
     return order_.wrong_size(layer, "added up", tokens_in(round_), sum_width_, sums.size());
@@ -112,9 +112,9 @@ SLIMPACK_DECL result<parcel> row_exchange::rotate(int layer, std::span<const std
   if (!copy) return copy.error();
   const result<buffer*> summed = room_for(row_use::sums, static_cast<std::size_t>(tokens_in(round_)) * sum_width_);
   if (!summed) return summed.error();
-  if (result<void> posted = begin_hop(sums_, *copy.value(), *summed.value(), row_use::sums, round_); !posted) return std::move(posted).error();
+  if (result<void> posted = begin_handover(sums_, *copy.value(), *summed.value(), row_use::sums, round_); !posted) return std::move(posted).error();
   // Rows go on as soon as they have come: only sums wait for what is computed.
-  if (result<void> came = end_hop(rows_); !came) return std::move(came).error();
+  if (result<void> came = end_handover(rows_); !came) return std::move(came).error();
   const std::size_t owner = owner_in(round_);
   const bool is_home = owner == sequence_->self;
   if (is_home) order_.came_home();
@@ -122,39 +122,39 @@ SLIMPACK_DECL result<parcel> row_exchange::rotate(int layer, std::span<const std
   if (round_ + 1 < sequence_->sharers.size()) {
     buffer& held = *coming_;
     if (result<void> coming = expect_rows(round_ + 1); !coming) return std::move(coming).error();
-    if (result<void> posted = begin_hop(rows_, held, *coming_, row_use::rows, round_ + 1); !posted) return std::move(posted).error();
+    if (result<void> posted = begin_handover(rows_, held, *coming_, row_use::rows, round_ + 1); !posted) return std::move(posted).error();
   }
-  if (result<void> came = end_hop(sums_); !came) return std::move(came).error();
+  if (result<void> came = end_handover(sums_); !came) return std::move(came).error();
   return parcel{sequence_->sharers[owner], is_home, row_->parcels[owner], rows, summed.value()->block.bytes};
 }
 
-SLIMPACK_DECL std::int64_t row_exchange::tokens_of(std::span<const slice> slices) {
+SLIMPACK_DECL std::int64_t running_exchange::tokens_of(std::span<const slice> slices) {
   std::int64_t sum = 0;
   for (const slice& s : slices) sum += s.length.value;
   return sum;
 }
 
-SLIMPACK_DECL std::int64_t row_exchange::theirs(const row_part& row, std::size_t k) {
+SLIMPACK_DECL std::int64_t running_exchange::theirs(const row_part& row, std::size_t k) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < row.others.size(); ++i)
     if (row.owner[i] == k) sum += row.others[i].length.value;
   return sum;
 }
 
-SLIMPACK_DECL void row_exchange::open(const shared_sequence& s, const row_part& row) {
+SLIMPACK_DECL void running_exchange::open(const shared_sequence& s, const row_part& row) {
   sequence_ = &s;
   row_ = &row;
   transfers_.open(s);
 }
 
-SLIMPACK_DECL result<void> row_exchange::take(row_block& to, row_use use, std::size_t bytes) {
+SLIMPACK_DECL result<void> running_exchange::take(row_block& to, row_use use, std::size_t bytes) {
   result<row_block> taken = noted(pool().take(use, bytes));
   if (!taken) return std::move(taken).error();
   to = std::move(taken).value();
   return success();
 }
 
-SLIMPACK_DECL result<void> row_exchange::pick(std::span<const std::byte> rows, std::uint32_t row, std::size_t owner, std::span<std::byte> to) {
+SLIMPACK_DECL result<void> running_exchange::pick(std::span<const std::byte> rows, std::uint32_t row, std::size_t owner, std::span<std::byte> to) {
   std::size_t from = 0, at = 0;
   for (std::size_t i = 0; i < row_->known.size(); ++i) {
     const std::size_t n = size(row_->known[i].length.value);
@@ -167,7 +167,7 @@ SLIMPACK_DECL result<void> row_exchange::pick(std::span<const std::byte> rows, s
   return success();
 }
 
-SLIMPACK_DECL result<void> row_exchange::owe_late(std::uint32_t row, int layer, std::span<const std::byte> rows) {
+SLIMPACK_DECL result<void> running_exchange::owe_late(std::uint32_t row, int layer, std::span<const std::byte> rows) {
   const row_part& part = sequence_->rows[way_][row];
   late& owed = late_rows(row, layer);
   owed.of.resize(sequence_->sharers.size());
@@ -178,7 +178,7 @@ SLIMPACK_DECL result<void> row_exchange::owe_late(std::uint32_t row, int layer, 
   return success();
 }
 
-SLIMPACK_DECL result<void> row_exchange::add(int layer, std::span<std::byte> rows, adder plus) {
+SLIMPACK_DECL result<void> running_exchange::add(int layer, std::span<std::byte> rows, adder plus) {
   if (result<void> open = order_.closes(layer, pass::backward, true, "due before it was owed"); !open) return open;
   if (rows.size() != size(tokens_of(row_->own))) return order_.wrong_size(layer, "due", tokens_of(row_->own), width_, rows.size());
   if (result<void> came = noted(transfers_.wait(expected_)); !came) return came;
@@ -199,20 +199,20 @@ SLIMPACK_DECL result<void> row_exchange::add(int layer, std::span<std::byte> row
   return success();
 }
 
-SLIMPACK_DECL result<void> row_exchange::opens(int layer, pass way, bool keeps, const char* what, std::int64_t count, std::size_t given) {
+SLIMPACK_DECL result<void> running_exchange::opens(int layer, pass way, bool keeps, const char* what, std::int64_t count, std::size_t given) {
   if (result<void> next = order_.opens(layer, way, keeps, what, count, given); !next) return next;
   return noted(transfers_.next_turn());
 }
 
-SLIMPACK_DECL result<void> row_exchange::expect_rows(std::size_t round) {
+SLIMPACK_DECL result<void> running_exchange::expect_rows(std::size_t round) {
   const result<buffer*> made = room_for(row_use::rows, size(tokens_in(round)));
   if (!made) return made.error();
   coming_ = made.value();
   return success();
 }
 
-SLIMPACK_DECL result<void> row_exchange::begin_hop(hop& h, buffer& out, buffer& in, row_use use, std::size_t number) {
-  h = hop{&out, &in, use, use == row_use::rows ? width_ : sum_width_, number, true, {}, {}, {}};
+SLIMPACK_DECL result<void> running_exchange::begin_handover(handover& h, buffer& out, buffer& in, row_use use, std::size_t number) {
+  h = handover{&out, &in, use, use == row_use::rows ? width_ : sum_width_, number, true, {}, {}, {}};
   h.held.resize(sequence_->relays.size());
   for (const leg& l : sequence_->legs)
     if (l.step != leg_step::gather)
@@ -227,7 +227,7 @@ SLIMPACK_DECL result<void> row_exchange::begin_hop(hop& h, buffer& out, buffer& 
   return from < sequence_->self ? send() : success();
 }
 
-SLIMPACK_DECL result<void> row_exchange::end_hop(hop& h) {
+SLIMPACK_DECL result<void> running_exchange::end_handover(handover& h) {
   if (!std::exchange(h.is_open, false)) return success();
   for (const leg& l : sequence_->legs)
     if (l.step == leg_step::gather)
@@ -235,7 +235,7 @@ SLIMPACK_DECL result<void> row_exchange::end_hop(hop& h) {
   return noted(transfers_.wait(h.expected));
 }
 
-SLIMPACK_DECL result<void> row_exchange::post_leg(hop& h, const leg& l) {
+SLIMPACK_DECL result<void> running_exchange::post_leg(handover& h, const leg& l) {
   const bool sends = l.from == own_replica();
   if (!sends && l.to != own_replica()) return success();
   const relay& r = sequence_->relays[l.relay];

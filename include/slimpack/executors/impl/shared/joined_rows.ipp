@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_EXECUTORS_IMPL_JOINED_ROWS_IPP
-#define SLIMPACK_EXECUTORS_IMPL_JOINED_ROWS_IPP
+#ifndef SLIMPACK_EXECUTORS_IMPL_SHARED_JOINED_ROWS_IPP
+#define SLIMPACK_EXECUTORS_IMPL_SHARED_JOINED_ROWS_IPP
 
 #include <slimpack/executors/detail/shared/joined_rows.hpp>
 #include <slimpack/core/detail/by_pass.hpp>

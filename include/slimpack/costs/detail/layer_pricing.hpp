@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_COSTS_DETAIL_LAYER_TIMES_HPP
-#define SLIMPACK_COSTS_DETAIL_LAYER_TIMES_HPP
+#ifndef SLIMPACK_COSTS_DETAIL_LAYER_PRICING_HPP
+#define SLIMPACK_COSTS_DETAIL_LAYER_PRICING_HPP
 
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
@@ -60,10 +60,10 @@ namespace slimpack::detail {
 /// Source    derived from operation and byte counts; volumes and constants where they are defined
 /// Units     tokens of all context ranks in, seconds out            Errors    none            Complexity  O(1) kernels
 /// Requires  all that it is made from outlives it
-class layer_times {
+class layer_pricing {
  public:
   /// `imbalance`: of experts' rows, see costs::routing
-  layer_times(const costs::model_shape& model, bool moe, double imbalance, const shape& on, const rank_kernels& kernels,
+  layer_pricing(const costs::model_shape& model, bool moe, double imbalance, const shape& on, const rank_kernels& kernels,
               std::span<const costs::layer_sample> measured, const costs::traffic& wires,
               const costs::stage_options& with)
       : layer_(costs::layer::of(model, moe, on.tensor, on.expert, imbalance)),

@@ -1,8 +1,8 @@
-#ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_EXCHANGES_HPP
-#define SLIMPACK_EXECUTORS_DETAIL_SHARED_ROW_EXCHANGES_HPP
+#ifndef SLIMPACK_EXECUTORS_DETAIL_SHARED_RUNNING_EXCHANGES_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_SHARED_RUNNING_EXCHANGES_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/executors/detail/shared/row_exchange.hpp>
+#include <slimpack/executors/detail/shared/running_exchange.hpp>
 #include <slimpack/executors/detail/shared/row_memory.hpp>
 #include <slimpack/executors/detail/shared/row_pool.hpp>
 #include <slimpack/transports/detail/any_transport.hpp>
@@ -14,16 +14,16 @@ namespace slimpack::detail {
 
 /// All exchanges of a stage: one for rows that are run one after the other, and as many more as a pack has rows that are open together.
 /// They have one memory, and one place for rows that come late.
-class row_exchanges {
+class running_exchanges {
  public:
   /// Requires  a transport and memory that outlive it
-  row_exchanges(any_transport& transport, row_memory& memory, int stage, int stages, int channel)
+  running_exchanges(any_transport& transport, row_memory& memory, int stage, int stages, int channel)
       : transport_(&transport), pool_(memory), stage_(stage), stages_(stages), channel_(channel) {}
-  row_exchanges(const row_exchanges&) = delete;  // its exchanges refer to its memory
-  row_exchanges& operator=(const row_exchanges&) = delete;
+  running_exchanges(const running_exchanges&) = delete;  // its exchanges refer to its memory
+  running_exchanges& operator=(const running_exchanges&) = delete;
 
   /// The exchange of the i-th row that is open; it stays where it is.
-  [[nodiscard]] row_exchange& at(std::size_t i) {
+  [[nodiscard]] running_exchange& at(std::size_t i) {
     while (all_.size() <= i) all_.emplace_back(*transport_, pool_, late_, stage_, stages_, channel_);
     return all_[i];
   }
@@ -33,7 +33,7 @@ class row_exchanges {
   [[nodiscard]] const row_needs& needs() const noexcept { return pool_.needs(); }
   [[nodiscard]] result<void> expect(const row_needs& needs) { return pool_.expect(needs, transport_->keeps_plan_order()); }
 
-  /// Makes a call of the compute with the first `open` of them (row_exchange::guard).
+  /// Makes a call of the compute with the first `open` of them (running_exchange::guard).
   template <class Call>
   result<void> guard(const Call& call, std::size_t open) {
     return open == 0 ? call() : at(open - 1).guard([&] { return guard(call, open - 1); });
@@ -41,14 +41,14 @@ class row_exchanges {
 
   /// Waits for every send.
   [[nodiscard]] result<void> complete() {
-    for (row_exchange& one : all_)
+    for (running_exchange& one : all_)
       if (result<void> sent = one.complete(); !sent) return sent;
     return success();
   }
 
   [[nodiscard]] std::size_t bytes_sent() const noexcept {
     std::size_t sum = 0;
-    for (const row_exchange& one : all_) sum += one.bytes_sent();
+    for (const running_exchange& one : all_) sum += one.bytes_sent();
     return sum;
   }
 
@@ -58,8 +58,8 @@ class row_exchanges {
   int stage_;
   int stages_;
   int channel_;
-  row_exchange::all_late late_;
-  std::deque<row_exchange> all_;
+  running_exchange::all_late late_;
+  std::deque<running_exchange> all_;
 };
 
 }  // namespace slimpack::detail

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_EXECUTORS_DETAIL_NO_EXCHANGE_HPP
-#define SLIMPACK_EXECUTORS_DETAIL_NO_EXCHANGE_HPP
+#ifndef SLIMPACK_EXECUTORS_DETAIL_NO_TRANSFERS_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_NO_TRANSFERS_HPP
 
 #include <slimpack/core/error.hpp>
 
@@ -7,9 +7,9 @@
 
 namespace slimpack::detail {
 
-/// In place of row_exchanges for a compute that shares no rows, and of loan_exchange for one that lends no attention: its plans have
+/// In place of running_exchanges for a compute that shares no rows, and of loan_transfers for one that lends no attention: its plans have
 /// none (fitted_script), and what would exchange them need not be compiled.
-class no_exchange {
+class no_transfers {
  public:
   [[nodiscard]] result<void> complete() const { return success(); }
   [[nodiscard]] std::size_t bytes_sent() const noexcept { return 0; }

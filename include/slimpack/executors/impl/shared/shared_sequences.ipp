@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_EXECUTORS_IMPL_SHARED_SEQUENCES_IPP
-#define SLIMPACK_EXECUTORS_IMPL_SHARED_SEQUENCES_IPP
+#ifndef SLIMPACK_EXECUTORS_IMPL_SHARED_SHARED_SEQUENCES_IPP
+#define SLIMPACK_EXECUTORS_IMPL_SHARED_SHARED_SEQUENCES_IPP
 
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/relays/detail/relay_fault.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_EXECUTORS_DETAIL_LENDING_LOAN_EXCHANGE_HPP
-#define SLIMPACK_EXECUTORS_DETAIL_LENDING_LOAN_EXCHANGE_HPP
+#ifndef SLIMPACK_EXECUTORS_DETAIL_LENDING_LOAN_TRANSFERS_HPP
+#define SLIMPACK_EXECUTORS_DETAIL_LENDING_LOAN_TRANSFERS_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
@@ -21,10 +21,10 @@ namespace slimpack::detail {
 
 /// What one stage and others send each other for attention that they lend, pack after pack and layer after layer. Between two stages all
 /// messages one way are on one channel: both run the packs for which they lend each other attention in the same order.
-class loan_exchange final : public lending {
+class loan_transfers final : public lending {
  public:
   /// first_rank: of the replica's stages            Requires  a transport that outlives it
-  loan_exchange(any_transport& transport, int first_rank, int channel) : transport_(&transport), first_rank_(first_rank), channel_(channel) {}
+  loan_transfers(any_transport& transport, int first_rank, int channel) : transport_(&transport), first_rank_(first_rank), channel_(channel) {}
 
   /// Opens a pack. Its formats and loans outlive the call of the compute.
   result<void> begin(const stage_loans::of_pack& with, pass way, const loan_format& format);
@@ -108,7 +108,7 @@ class loan_exchange final : public lending {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/executors/impl/loan_exchange.ipp>
+#include <slimpack/executors/impl/loan_transfers.ipp>
 #endif
 
 #endif

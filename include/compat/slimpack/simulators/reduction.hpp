@@ -1,0 +1,1 @@
+#include <slimpack/simulators/reduction_stream.hpp>
