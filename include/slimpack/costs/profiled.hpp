@@ -103,6 +103,8 @@ class profiled {
     seconds call{};                       ///< of each slice besides, in each pass, where samples were measured without it: of
                                           ///< kernels, not of calls
     std::vector<collective_share> collectives{};  ///< by part; empty: none, or it is not known
+
+    [[nodiscard]] const std::vector<seconds>& overhead(pass p) const noexcept { return p == pass::forward ? forward_overhead : backward_overhead; }
   };
 
   /// Errors    invalid_input: no samples; a pass of a part without any, or without pack samples where others have some;
@@ -144,7 +146,7 @@ class profiled {
         const std::size_t i = cell(p, part);
         for (const bool lacks : {together[i].empty(), !packs.empty() && whole[i].empty()})
           if (lacks)
-            return invalid("no " + name(p) + " times of " + (together[i].empty() ? "" : "packs on ") + "part " +
+            return invalid(std::string("no ") + name_of(p) + " times of " + (together[i].empty() ? "" : "packs on ") + "part " +
                            std::to_string(part) + " of " + std::to_string(parts));
       }
       const auto has_same = [&](std::size_t other) {
@@ -216,7 +218,7 @@ class profiled {
     return weights(pass::backward, part) * static_cast<double>(s.length.value);
   }
   [[nodiscard]] seconds overhead(pass p, int part) const noexcept {
-    const std::vector<seconds>& all = p == pass::forward ? beside_.forward_overhead : beside_.backward_overhead;
+    const std::vector<seconds>& all = beside_.overhead(p);
     return all.empty() ? seconds{} : all[static_cast<std::size_t>(part)];
   }
   [[nodiscard]] seconds call_overhead(pass, int /*part*/) const noexcept { return beside_.call; }
@@ -306,13 +308,12 @@ class profiled {
     if (p == pass::forward || beside.weight_token.empty() || part < 0 || part >= parts) return {};
     return beside.weight_token[static_cast<std::size_t>(part)] * static_cast<double>(size.value);
   }
-  static std::string name(pass p) { return p == pass::forward ? "forward" : "backward"; }
 
   static error invalid(std::string detail) { return {errc::invalid_input, std::move(detail)}; }
 
   static std::optional<error> fault(const sample& s, std::size_t i, seconds weights = {}) {
     const auto says = [&](const std::string& what) {
-      return invalid("sample " + std::to_string(i) + " (" + name(s.pass) + ", part " + std::to_string(s.part) + ", " +
+      return invalid("sample " + std::to_string(i) + " (" + name_of(s.pass) + ", part " + std::to_string(s.part) + ", " +
                      std::to_string(s.queries.value) + " queries, " + std::to_string(s.keys.value) + " keys): " + what);
     };
     if (s.part < 0 || s.part > 65535) return says("parts are counted from 0 to 65535");
@@ -329,7 +330,7 @@ class profiled {
 
   static std::optional<error> fault(const pack_sample& s, std::size_t i, int parts, seconds weights) {
     const auto says = [&](const std::string& what) {
-      return invalid("pack sample " + std::to_string(i) + " (" + name(s.pass) + ", part " + std::to_string(s.part) +
+      return invalid("pack sample " + std::to_string(i) + " (" + name_of(s.pass) + ", part " + std::to_string(s.part) +
                      ", " + std::to_string(s.size.value) + " tokens): " + what);
     };
     if (s.part < 0 || s.part >= parts) return says("slices were measured on " + std::to_string(parts) + " parts");
@@ -344,13 +345,13 @@ class profiled {
   static std::optional<error> fault(const extras& beside, std::size_t parts) {
     const auto is_time = [](seconds t) { return t >= seconds{} && std::isfinite(t.value); };
     for (const pass p : {pass::forward, pass::backward}) {
-      const std::vector<seconds>& all = p == pass::forward ? beside.forward_overhead : beside.backward_overhead;
+      const std::vector<seconds>& all = beside.overhead(p);
       if (!all.empty() && all.size() != parts)
-        return invalid(std::to_string(all.size()) + " " + name(p) + " overheads for " + std::to_string(parts) +
+        return invalid(std::to_string(all.size()) + " " + name_of(p) + " overheads for " + std::to_string(parts) +
                        " parts");
       for (std::size_t part = 0; part < all.size(); ++part)
         if (!is_time(all[part]))
-          return invalid("the " + name(p) + " overhead of part " + std::to_string(part) + " is " +
+          return invalid(std::string("the ") + name_of(p) + " overhead of part " + std::to_string(part) + " is " +
                          std::to_string(all[part].value) + " s");
     }
     for (const auto& [what, t] : {std::pair{"a call", beside.call}, {"a message", beside.message}, {"a message's token", beside.message_token},

@@ -6,15 +6,13 @@
 #include <slimpack/core/slice.hpp>
 #include <slimpack/costs/detail/layers_on_parts.hpp>
 #include <slimpack/costs/detail/model_parts.hpp>
-#include <slimpack/costs/detail/part_samples.hpp>
-#include <slimpack/costs/detail/part_times.hpp>
 #include <slimpack/costs/detail/rank_kernels.hpp>
 #include <slimpack/costs/detail/step_ends.hpp>
 #include <slimpack/costs/detail/step_traffic.hpp>
+#include <slimpack/costs/detail/tabulated_parts.hpp>
 #include <slimpack/costs/detail/vocabulary_lines.hpp>
 #include <slimpack/costs/kernels/kernel_samples.hpp>
 #include <slimpack/costs/kernels/kernel_times.hpp>
-#include <slimpack/costs/kernels/work.hpp>
 #include <slimpack/costs/memory/memory.hpp>
 #include <slimpack/costs/model/model_shape.hpp>
 #include <slimpack/costs/network/network.hpp>
@@ -22,13 +20,9 @@
 #include <slimpack/costs/network/row_exchange.hpp>
 #include <slimpack/costs/network/traffic.hpp>
 #include <slimpack/costs/profiled.hpp>
-#include <slimpack/costs/provenance.hpp>
 #include <slimpack/costs/stage_options.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -93,54 +87,9 @@ namespace slimpack::costs {
   stage_options once = with;
   once.recompute = recompute::none;
   const slimpack::detail::model_parts useful(model, on, count, kernels, net, once, layers);
-  std::map<std::vector<double>, slimpack::detail::part_samples> tables;  // by what a part holds
-  std::vector<profiled::sample> slices;
-  std::vector<profiled::pack_sample> packs;
-  for (int part = 0; part < on.parts(); ++part) {
-    const slimpack::detail::model_parts::part& own = parts.parts()[static_cast<std::size_t>(part)];
-    const slimpack::detail::known_time added = parts.added_gradients(own);
-    beside.sources.add(work::elementwise, added.source, added.time);
-    std::vector<double> holds = own.holds.layers;
-    holds.insert(holds.end(), {own.holds.embedding ? 1.0 : 0.0, own.holds.head ? 1.0 : 0.0, own.holds.norm ? 1.0 : 0.0});
-    const slimpack::detail::part_times times = parts.times(own);
-    const tokens whole{8192};
-    for (const pass p : {pass::forward, pass::backward}) {
-      times.tokens_time(whole, p, beside.sources);
-      times.attention(whole, {}, p, 1, beside.sources);
-    }
-    const slimpack::detail::part_times first = useful.times(useful.parts()[static_cast<std::size_t>(part)]);
-    const auto waited = [&](pass p) {
-      provenance spent;
-      const seconds all = first.tokens_time(whole, p, spent);
-      return all > seconds{} ? std::min(1.0, spent.of(work::traffic).total() / all) : 0;
-    };
-    beside.collectives.push_back({waited(pass::forward), waited(pass::backward)});
-    if (with.recompute != recompute::none) {
-      provenance unused;
-      const auto share = [](seconds a, seconds b) { return b > seconds{} ? std::min(1.0, a / b) : 1; };
-      beside.useful.push_back({share(first.tokens_time(whole, pass::backward, unused), times.tokens_time(whole, pass::backward, unused)),
-                               share(first.attention(whole, {}, pass::backward, 1, unused),
-                                     times.attention(whole, {}, pass::backward, 1, unused))});
-    }
-    const auto [table, fresh] = tables.try_emplace(std::move(holds));
-    if (fresh) {
-      const std::int64_t full = std::int64_t{4} * net.device().multiprocessors;
-      table->second = slimpack::detail::part_samples::of(times, with.longest, full, model.heads / on.tensor);
-    }
-    const slimpack::detail::part_samples& known = table->second;
-    for (profiled::sample s : known.slices) s.part = part, slices.push_back(s);
-    for (profiled::pack_sample s : known.packs) {
-      s.part = part;
-      if (waits) s.time += message.empty + message.token * static_cast<double>(s.size.value);
-      if (s.pass == pass::backward) s.time += added.time;
-      packs.push_back(s);
-    }
-    const seconds launches = with.launch * static_cast<double>(own.layers.size());
-    beside.forward_overhead.push_back(launches);
-    beside.backward_overhead.push_back(launches * (with.recompute == recompute::full ? 3 : 2));
-    beside.weight_token.push_back(known.weight_token);
-  }
-  return profiled::make(slices, packs, std::move(beside));
+  slimpack::detail::tabulated_parts tables(parts, useful, with, std::int64_t{4} * net.device().multiprocessors, model.heads / on.tensor);
+  for (int part = 0; part < on.parts(); ++part) tables.add(part, waits ? message : slimpack::detail::message_line{}, beside);
+  return profiled::make(tables.slices(), tables.packs(), std::move(beside));
 }
 
 }  // namespace slimpack::costs

@@ -110,10 +110,10 @@ class transformer {
     return r.priced(s) + r.exchanged(s);
   }
   [[nodiscard]] seconds useful(const slice& s, pass p, int part) const {
-    return (p == pass::forward ? at(part).forward : at(part).useful_backward).priced(s);
+    return at(part).useful(p).priced(s);
   }
   [[nodiscard]] seconds collectives(const slice& s, pass p, int part) const {
-    return {(p == pass::forward ? at(part).forward : at(part).useful_backward).collectives * static_cast<double>(s.length.value)};
+    return {at(part).useful(p).collectives * static_cast<double>(s.length.value)};
   }
   [[nodiscard]] seconds least(const slice& s, pass p, int part) const { return at(part).of(p).priced(s); }
   [[nodiscard]] seconds overhead(pass p, int part) const { return at(part).of(p).overhead; }

@@ -99,7 +99,7 @@ using pack_kind = std::tuple<pass, int, bool, std::vector<std::pair<std::int64_t
         return error{errc::invalid_input, std::string("no ") + name_of(p) + " packs were seen on part " +
                                               std::to_string(part) + " of " + std::to_string(parts)};
       const pack_rates r = rates_fitted(own);
-      (p == pass::forward ? made.forward : made.backward).push_back(r);
+      made.of(p).push_back(r);
       for (const observation& o : own) add_samples(o, r, made.samples);
     }
   if (!apart) return made;

@@ -38,6 +38,8 @@ struct stage_profile {
   seconds reduce{};                           ///< of gradients over replicas, after a step
   fit_check check{};
 
+  [[nodiscard]] std::vector<pack_rates>& of(pass p) noexcept { return p == pass::forward ? forward : backward; }
+
   /// The cost model. beside: what is known besides, such as memory; overheads, weight gradients, messages and, without buckets,
   /// the reduction are the profile's
   /// Errors    those of costs::profiled::make

@@ -229,8 +229,8 @@ template <cost_model Cost>
           pack.push_back(random.slice_of({{id++}, random.length(o.longest)}, o.quantum));
         detail::check_pack(r, cost, pack, p, part);
         detail::check_like(r, cost, pack, p, part);
-        r.check(3, detail::at_most(least_time(cost, {s.id, {0}, piece.length}, p, part), least_time(cost, piece, p, part)),
-                "least times do not fall when a slice's prefix grows", "slice", piece, p, "on part", part);
+        r.check(3, detail::at_most(least_time(cost, {s.id, {0}, part_of_it.length}, p, part), least_time(cost, part_of_it, p, part)),
+                "least times do not fall when a slice's prefix grows", "slice", part_of_it, p, "on part", part);
         detail::check_cuts(r, cost, s, p, part, o, random);
       }
     }

@@ -74,11 +74,12 @@ struct dealt_sequence {
   }
 };
 
-/// Columns of packs: what the replicas of a batch run side by side, in each pass. A sequence's rows are in columns one
-/// after the other, several sequences in one or not.
-[[nodiscard]] inline by_pass<std::vector<std::vector<std::pair<std::size_t, std::size_t>>>> random_columns(
-    std::span<const dealt_sequence> all, generator& random) {
-  by_pass<std::vector<std::vector<std::pair<std::size_t, std::size_t>>>> columns;  // (sequence, row)
+/// Columns of packs: what the replicas of a batch run side by side, in each pass, as (sequence, row).
+using column_rows = by_pass<std::vector<std::vector<std::pair<std::size_t, std::size_t>>>>;
+
+/// Those of a batch, in which a sequence's rows are in columns one after the other, several sequences in one or not.
+[[nodiscard]] inline column_rows random_columns(std::span<const dealt_sequence> all, generator& random) {
+  column_rows columns;
   for (const pass p : both_passes) {
     std::vector<std::size_t> next(all.size());
     for (bool left = true; left;) {
@@ -95,6 +96,110 @@ struct dealt_sequence {
   return columns;
 }
 
+/// Each sequence of a batch with random sharers and rows; `how` says which rows an exchange can have. The first that has
+/// enough quanta is shared by all replicas.
+[[nodiscard]] inline std::vector<dealt_sequence> random_deal(std::span<const tokens> lengths, const shape& on, generator& random, exchange how) {
+  using rows_have = dealt_sequence::rows_have;
+  const auto replicas = static_cast<std::size_t>(on.replicas);
+  std::vector<dealt_sequence> all;
+  bool by_all = false;
+  for (std::uint32_t i = 0; i < lengths.size(); ++i) {
+    const auto quanta = static_cast<std::size_t>((lengths[i].value + on.quantum.value - 1) / on.quantum.value);
+    std::vector<std::uint32_t> among(replicas);
+    std::iota(among.begin(), among.end(), 0u);
+    random.shuffle(among);
+    const bool first = !by_all && quanta >= replicas;
+    by_all = by_all || first;
+    if (!first) among.resize(static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(std::min(quanta, replicas)))));
+    std::sort(among.begin(), among.end());
+    const rows_have rows = how == exchange::ring                         ? rows_have::all_tokens
+                           : how == exchange::keep && random.once_in(2) ? rows_have::some
+                                                                        : rows_have::all_sharers;
+    all.push_back(dealt_sequence::any({i}, lengths[i], on.quantum, std::move(among), rows, random));
+  }
+  return all;
+}
+
+/// A solution that is made column by column.
+class column_solution {
+ public:
+  column_solution(std::span<const dealt_sequence> all, const column_rows& columns, const shape& on)
+      : all_(all), columns_(columns), on_(on), made_{std::vector<replica_solution>(static_cast<std::size_t>(on.replicas)), {}}, number_(made_.replicas.size()) {}
+
+  /// Of each column the pack of each replica that has something in it.
+  void add_packs() {
+    for (std::uint32_t r = 0; r < made_.replicas.size(); ++r)
+      for (const pass p : both_passes)
+        for (const auto& column : columns_[p]) {
+          micropacks& packs = made_.replicas[r].partition.of(p);
+          const auto pack = static_cast<std::uint32_t>(packs.size());
+          for (const auto& [s, row] : column) {
+            const auto self = std::lower_bound(all_[s].replicas.begin(), all_[s].replicas.end(), r);
+            if (self == all_[s].replicas.end() || *self != r) continue;
+            for (const slice& one : all_[s].rows[p][row][static_cast<std::size_t>(self - all_[s].replicas.begin())]) packs.push(one);
+          }
+          packs.close();
+          number_[r][p].push_back(packs.size() > pack ? pack : none);
+        }
+  }
+
+  /// Of each sequence who runs it, and its rows where there are several.            Requires  add_packs
+  void add_sequences(exchange how) {
+    for (std::size_t s = 0; s < all_.size(); ++s) {
+      for (const std::uint32_t r : all_[s].replicas) made_.replicas[r].sequences.push_back(all_[s].id);
+      if (all_[s].replicas.size() < 2) continue;
+      merge& m = made_.merges.emplace_back();
+      m.sequence = all_[s].id;
+      m.replicas = all_[s].replicas;
+      m.exchange = how;
+      for (const pass p : both_passes)
+        for (std::size_t c = 0; c < columns_[p].size(); ++c)
+          for (const auto& [of, row] : columns_[p][c])
+            if (of == s) m.of(p).push_back(row_of(m, p, c, all_[s].rows[p][row]));
+    }
+  }
+
+  /// All replicas run columns in one order, each without those where it has nothing. A stage is as many forwards ahead of its backwards
+  /// as stages follow it, and `ahead` more.            Requires  add_packs
+  void add_programs(std::size_t ahead) {
+    std::vector<std::size_t> ends(all_.size());  // one past the last forward column of each sequence
+    for (std::size_t c = 0; c < columns_.forward.size(); ++c)
+      for (const auto& [s, row] : columns_.forward[c]) ends[s] = c + 1;
+    for (std::size_t stage = 0; stage < static_cast<std::size_t>(on_.stages); ++stage) {
+      for (replica_solution& r : made_.replicas) r.programs.emplace_back();
+      const std::size_t lead = ahead + static_cast<std::size_t>(on_.stages) - 1 - stage;
+      std::size_t done = 0, needed = 0;
+      for (std::size_t c = 0; c < columns_.backward.size(); ++c) {
+        for (const auto& [s, row] : columns_.backward[c]) needed = std::max(needed, ends[s]);
+        for (; done < std::min(columns_.forward.size(), needed + lead); ++done) run(stage, pass::forward, done);
+        run(stage, pass::backward, c);
+      }
+    }
+  }
+
+  [[nodiscard]] solution take() && { return std::move(made_); }
+
+ private:
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+  [[nodiscard]] std::vector<pack_id> row_of(const merge& m, pass p, std::size_t column, const dealt_sequence::row& row) const {
+    std::vector<pack_id> packs;
+    for (std::size_t k = 0; k < m.replicas.size(); ++k)
+      packs.push_back(row.at(k).empty() ? merge::none : pack_id{number_[m.replicas[k]][p][column]});
+    return packs;
+  }
+  void run(std::size_t stage, pass p, std::size_t column) {
+    for (std::size_t r = 0; r < made_.replicas.size(); ++r)
+      if (number_[r][p][column] != none) made_.replicas[r].programs[stage].push_back({p, {number_[r][p][column]}, 0});
+  }
+
+  std::span<const dealt_sequence> all_;
+  const column_rows& columns_;
+  const shape& on_;
+  solution made_;
+  std::vector<by_pass<std::vector<std::uint32_t>>> number_;  // per replica, of the pack of each column
+};
+
 }  // namespace detail
 
 /// Random packs of a batch whose replicas share sequences, and programs that run them: rows of any number of tokens, of
@@ -108,81 +213,13 @@ struct dealt_sequence {
 /// Errors    none            Complexity  O(quanta * replicas)
 [[nodiscard]] inline solution random_sharers(std::span<const tokens> lengths, const shape& on, generator& random,
                                              exchange how = exchange::keep) {
-  const auto replicas = static_cast<std::size_t>(on.replicas);
-  std::vector<detail::dealt_sequence> all;
-  bool by_all = false;
-  for (std::uint32_t i = 0; i < lengths.size(); ++i) {
-    const auto quanta = static_cast<std::size_t>((lengths[i].value + on.quantum.value - 1) / on.quantum.value);
-    std::vector<std::uint32_t> among(replicas);
-    std::iota(among.begin(), among.end(), 0u);
-    random.shuffle(among);
-    const bool first = !by_all && quanta >= replicas;
-    by_all = by_all || first;
-    if (!first) among.resize(static_cast<std::size_t>(random.between(1, static_cast<std::int64_t>(std::min(quanta, replicas)))));
-    std::sort(among.begin(), among.end());
-    using rows_have = detail::dealt_sequence::rows_have;
-    const rows_have rows = how == exchange::ring                         ? rows_have::all_tokens
-                           : how == exchange::keep && random.once_in(2) ? rows_have::some
-                                                                        : rows_have::all_sharers;
-    all.push_back(detail::dealt_sequence::any({i}, lengths[i], on.quantum, std::move(among), rows, random));
-  }
-  const auto columns = detail::random_columns(all, random);
-
-  solution made{std::vector<replica_solution>(replicas), {}};
-  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  std::vector<by_pass<std::vector<std::uint32_t>>> number(replicas);  // of each column
-  for (std::uint32_t r = 0; r < replicas; ++r)
-    for (const pass p : both_passes)
-      for (const auto& column : columns[p]) {
-        micropacks& packs = made.replicas[r].partition.of(p);
-        const auto pack = static_cast<std::uint32_t>(packs.size());
-        for (const auto& [s, row] : column) {
-          const auto self = std::lower_bound(all[s].replicas.begin(), all[s].replicas.end(), r);
-          if (self == all[s].replicas.end() || *self != r) continue;
-          for (const slice& one : all[s].rows[p][row][static_cast<std::size_t>(self - all[s].replicas.begin())]) packs.push(one);
-        }
-        packs.close();
-        number[r][p].push_back(packs.size() > pack ? pack : none);
-      }
-  for (std::size_t s = 0; s < all.size(); ++s) {
-    for (const std::uint32_t r : all[s].replicas) made.replicas[r].sequences.push_back(all[s].id);
-    if (all[s].replicas.size() < 2) continue;
-    merge& m = made.merges.emplace_back();
-    m.sequence = all[s].id;
-    m.replicas = all[s].replicas;
-    m.exchange = how;
-    for (const pass p : both_passes)
-      for (std::size_t c = 0; c < columns[p].size(); ++c)
-        for (const auto& [of, row] : columns[p][c]) {
-          if (of != s) continue;
-          std::vector<pack_id>& packs = m.of(p).emplace_back();
-          for (std::size_t k = 0; k < m.replicas.size(); ++k) {
-            const bool runs = !all[s].rows[p][row].at(k).empty();
-            packs.push_back(runs ? pack_id{number[m.replicas[k]][p][c]} : merge::none);
-          }
-        }
-  }
-
-  std::vector<std::size_t> ends(all.size());  // one past the last forward column of each sequence
-  for (std::size_t c = 0; c < columns.forward.size(); ++c)
-    for (const auto& [s, row] : columns.forward[c]) ends[s] = c + 1;
-  const auto ahead = static_cast<std::size_t>(random.between(0, 2));
-  for (std::size_t stage = 0; stage < static_cast<std::size_t>(on.stages); ++stage) {
-    for (replica_solution& r : made.replicas) r.programs.emplace_back();
-    const auto run = [&](pass p, std::size_t column) {
-      for (std::size_t r = 0; r < replicas; ++r)
-        if (number[r][p][column] != none) made.replicas[r].programs[stage].push_back({p, {number[r][p][column]}, 0});
-    };
-    std::size_t done = 0;
-    std::size_t needed = 0;
-    for (std::size_t c = 0; c < columns.backward.size(); ++c) {
-      for (const auto& [s, row] : columns.backward[c]) needed = std::max(needed, ends[s]);
-      const std::size_t lead = ahead + static_cast<std::size_t>(on.stages) - 1 - stage;
-      for (; done < std::min(columns.forward.size(), needed + lead); ++done) run(pass::forward, done);
-      run(pass::backward, c);
-    }
-  }
-  return made;
+  const std::vector<detail::dealt_sequence> all = detail::random_deal(lengths, on, random, how);
+  const detail::column_rows columns = detail::random_columns(all, random);
+  detail::column_solution made(all, columns, on);
+  made.add_packs();
+  made.add_sequences(how);
+  made.add_programs(static_cast<std::size_t>(random.between(0, 2)));
+  return std::move(made).take();
 }
 
 }  // namespace slimpack::testing

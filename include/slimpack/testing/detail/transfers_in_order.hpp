@@ -1,6 +1,7 @@
 #ifndef SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
 #define SLIMPACK_TESTING_DETAIL_TRANSFERS_IN_ORDER_HPP
 
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/flow.hpp>
 #include <slimpack/core/merge.hpp>
 #include <slimpack/core/plan.hpp>
@@ -24,116 +25,174 @@ namespace slimpack::testing::detail {
 
 /// Runs an order of transfers one by one, as ranks would over a transport that moves one message at a time: a transfer may
 /// stand only where all that it waits for has been.
+class transfer_walk {
+ public:
+  /// replicas: ascending, which share sequences with no other            Requires  a plan and replicas that outlive it
+  transfer_walk(const plan& p, std::span<const std::uint32_t> replicas)
+      : plan_(p), replicas_(replicas), stages_(static_cast<std::uint32_t>(p.shape.stages)), parts_(static_cast<std::uint32_t>(p.shape.parts())) {
+    for (const merge& m : p.merges)
+      for (std::size_t k = 0; k < m.replicas.size(); ++k)
+        for (const pass way : both_passes)
+          for (const std::vector<pack_id>& row : m.of(way))
+            for (std::uint32_t part = 0; part < parts_ && row[k] != merge::none; ++part)
+              rowed_.insert(place_of(m.replicas[k], part % stages_, {way, row[k], part / stages_}));
+  }
+
+  /// The next transfer of the order.            Returns   why it may not stand here
+  [[nodiscard]] std::optional<std::string> run(const simulators::transfer& t) {
+    const simulators::transfer* const before = std::exchange(last_, &t);
+    return t.is_leg ? run_leg(t, before) : t.is_absent ? run_absent(t) : run_own(t);
+  }
+
+  /// After the last one.            Returns   what has no place in the order
+  [[nodiscard]] std::optional<std::string> missing() const {
+    std::size_t expected = 0;
+    for (const std::uint32_t r : replicas_)
+      for (std::uint32_t stage = 0; stage < stages_; ++stage)
+        for (const instruction& i : plan_.replicas[r].programs[stage])
+          if (!i.is_weights())
+            if (std::optional<std::string> why = missing_of(r, stage, i, expected)) return why;
+    if (std::optional<std::string> why = missing_leg()) return why;
+    if (messages_ != expected) return std::to_string(messages_) + " messages where the programs send " + std::to_string(expected);
+    return std::nullopt;
+  }
+
+ private:
+  using rank = std::pair<std::uint32_t, std::uint32_t>;  // replica, stage
+  using place = std::tuple<std::uint32_t, slimpack::detail::flow, std::uint32_t, std::uint32_t>;          // replica, flow, where, pack
+  using row_of = std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>;  // merge, pass, row, part, and whose or which leg
+
+  [[nodiscard]] slimpack::detail::flow_place flow_place_of(std::uint32_t stage, const instruction& i) const {
+    return slimpack::detail::place_of(i, stage, plan_.shape);
+  }
+  [[nodiscard]] static place named(std::uint32_t replica, slimpack::detail::flow_place at, pack_id pack) {
+    return {replica, at.flow, at.at, pack.value};
+  }
+  [[nodiscard]] place place_of(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
+    return named(replica, flow_place_of(stage, i), i.pack);
+  }
+  [[nodiscard]] row_of row(const simulators::transfer& t, std::uint32_t last) const {
+    return {t.merge, t.what.pass, t.what.pack.value, t.what.chunk * stages_ + t.stage, last};
+  }
+  [[nodiscard]] std::string name(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
+    return name_of(i, plan_.shape.chunks) + " of replica " + std::to_string(replica) + ", stage " + std::to_string(stage);
+  }
+  [[nodiscard]] bool is_of_group(std::uint32_t replica) const { return std::binary_search(replicas_.begin(), replicas_.end(), replica); }
+
+  /// Of a relay: its legs stand one behind the other, after the rows of both parties.
+  std::optional<std::string> run_leg(const simulators::transfer& t, const simulators::transfer* before) {
+    if (t.merge >= plan_.merges.size() || t.what.pack.value >= plan_.merges[t.merge].of(t.what.pass).size()) return "a leg is of no row";
+    const merge& m = plan_.merges[t.merge];
+    const std::vector<leg> legs = legs_in_order(m.relays);
+    const std::string own_name = "leg " + std::to_string(t.leg) + " of merge " + std::to_string(t.merge);
+    if (t.leg >= legs.size() || legs[t.leg].from != t.replica || legs[t.leg].to != t.receiver) return own_name + " has other parties";
+    for (const std::uint32_t party : {t.replica, t.receiver}) {
+      const auto column = static_cast<std::size_t>(std::find(m.replicas.begin(), m.replicas.end(), party) - m.replicas.begin());
+      const instruction own{t.what.pass, m.of(t.what.pass)[t.what.pack.value][column], t.what.chunk};
+      if (!exchanged_.contains(place_of(party, t.stage, own))) return own_name + " stands before the rows of replica " + std::to_string(party);
+    }
+    const bool goes_on = before->is_leg && before->merge == t.merge && before->what == t.what;
+    if (t.leg == 0 ? goes_on && before->leg + 1 != legs.size() : !goes_on || before->leg + 1 != t.leg)
+      return own_name + " does not follow the leg before it";
+    legs_seen_.insert(row(t, t.leg));
+    return std::nullopt;
+  }
+
+  /// Of a sharer without tokens of a row.
+  std::optional<std::string> run_absent(const simulators::transfer& t) {
+    if (absent_.insert(row(t, t.replica)).second) return std::nullopt;
+    return "row " + std::to_string(t.what.pack.value) + " of merge " + std::to_string(t.merge) + " stands twice for replica " + std::to_string(t.replica);
+  }
+
+  /// Of an instruction: a message that it sends, or the rows that it exchanges.
+  std::optional<std::string> run_own(const simulators::transfer& t) {
+    const place self = place_of(t.replica, t.stage, t.what);
+    const auto is = [&](const char* what) { return name(t.replica, t.stage, t.what) + what; };
+    if (!is_of_group(t.replica)) return is(" is of no replica of the group");
+    if (t.is_rows ? exchanged_.contains(self) : moved_.contains({self, t.receiver})) return is(" stands twice");
+    if (!reaches(t.replica, t.stage, t.what, !t.is_rows)) return is(" stands before what it waits for");
+    if (t.is_rows)
+      exchanged_.insert(self);
+    else
+      moved_.insert({self, t.receiver}), ++messages_;
+    return std::nullopt;
+  }
+
+  /// Runs a rank on until `i`, if nothing before it waits for a transfer that has not been.
+  bool reaches(std::uint32_t replica, std::uint32_t stage, const instruction& i, bool after_rows) {
+    const program& code = plan_.replicas[replica].programs[stage];
+    for (std::size_t& next = at_[{replica, stage}]; next < code.size(); ++next) {
+      const instruction& own = code[next];
+      const bool moves = !own.is_weights();
+      const place self = place_of(replica, stage, own);
+      if (moves && !has_all(replica, stage, own)) return false;
+      if (own == i && !after_rows) return true;
+      if (moves && rowed_.contains(self) && !exchanged_.contains(self)) return false;
+      if (own == i) return true;
+      if (moves && !sent_all(replica, stage, own)) return false;
+    }
+    return false;
+  }
+  [[nodiscard]] bool has_all(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
+    bool all = true;
+    slimpack::detail::each_before(flow_place_of(stage, i), plan_.shape, [&](slimpack::detail::flow_place from) {
+      all = all && moved_.contains({named(replica, from, i.pack), stage});
+    });
+    return all;
+  }
+  [[nodiscard]] bool sent_all(std::uint32_t replica, std::uint32_t stage, const instruction& i) const {
+    bool all = true;
+    slimpack::detail::each_after(flow_place_of(stage, i), plan_.shape, [&](slimpack::detail::flow_place to) {
+      all = all && moved_.contains({place_of(replica, stage, i), slimpack::detail::stage_of(to, plan_.shape)});
+    });
+    return all;
+  }
+
+  /// expected: the messages of the programs, to which those of the instruction are added
+  std::optional<std::string> missing_of(std::uint32_t replica, std::uint32_t stage, const instruction& i, std::size_t& expected) const {
+    slimpack::detail::each_after(flow_place_of(stage, i), plan_.shape, [&](slimpack::detail::flow_place) { ++expected; });
+    if (!sent_all(replica, stage, i)) return name(replica, stage, i) + " sends what has no place";
+    const place self = place_of(replica, stage, i);
+    if (rowed_.contains(self) != exchanged_.contains(self)) return name(replica, stage, i) + " has rows without a place";
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<std::string> missing_leg() const {
+    for (std::uint32_t m = 0; m < plan_.merges.size(); ++m) {
+      const merge& own = plan_.merges[m];
+      if (!is_of_group(own.replicas.front())) continue;
+      const auto legs = static_cast<std::uint32_t>(legs_in_order(own.relays).size());
+      for (const pass way : both_passes)
+        for (std::uint32_t row = 0; row < own.of(way).size(); ++row)
+          for (std::uint32_t part = 0; part < parts_; ++part)
+            for (std::uint32_t k = 0; k < legs; ++k)
+              if (!legs_seen_.contains({m, way, row, part, k})) return "leg " + std::to_string(k) + " of merge " + std::to_string(m) + " has no place";
+    }
+    return std::nullopt;
+  }
+
+  const plan& plan_;
+  std::span<const std::uint32_t> replicas_;
+  std::uint32_t stages_;
+  std::uint32_t parts_;
+  std::set<place> rowed_;                                // that exchange rows
+  std::set<std::pair<place, std::uint32_t>> moved_;      // by receiver
+  std::set<place> exchanged_;
+  std::set<row_of> absent_;
+  std::set<row_of> legs_seen_;
+  std::map<rank, std::size_t> at_;  // how far each rank has run its program
+  const simulators::transfer* last_{};
+  std::size_t messages_{};
+};
+
+/// Whether an order of transfers can be run one by one.
 /// order: of the transfers of `replicas`, which share sequences with no other
 /// Requires  programs that run each pack once            Returns   what stands where it may not, or is missing
 [[nodiscard]] inline std::optional<std::string> out_of_order(const plan& p, std::span<const std::uint32_t> replicas,
                                                              std::span<const simulators::transfer> order) {
-  using rank = std::pair<std::uint32_t, std::uint32_t>;  // replica, stage
-  using place = std::tuple<std::uint32_t, slimpack::detail::flow, std::uint32_t, std::uint32_t>;  // replica, flow, where, pack
-  const auto stages = static_cast<std::uint32_t>(p.shape.stages);
-  const auto parts = static_cast<std::uint32_t>(p.shape.parts());
-  const auto flow_place_of = [&](std::uint32_t stage, const instruction& i) { return slimpack::detail::place_of(i, stage, p.shape); };
-  const auto named_place = [](std::uint32_t replica, slimpack::detail::flow_place at, pack_id pack) {
-    return place{replica, at.flow, at.at, pack.value};
-  };
-  const auto place_of = [&](std::uint32_t replica, std::uint32_t stage, const instruction& i) {
-    return named_place(replica, flow_place_of(stage, i), i.pack);
-  };
-  std::set<place> rowed;  // that exchange rows
-  for (const merge& m : p.merges)
-    for (std::size_t k = 0; k < m.replicas.size(); ++k)
-      for (const pass way : {pass::forward, pass::backward})
-        for (const std::vector<pack_id>& row : m.of(way))
-          for (std::uint32_t part = 0; part < parts && row[k] != merge::none; ++part)
-            rowed.insert(place_of(m.replicas[k], part % stages, {way, row[k], part / stages}));
-  std::set<std::pair<place, std::uint32_t>> moved;  // by receiver
-  std::set<place> exchanged;
-  std::set<std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>> of_absent;  // merge, pass, row, part, replica
-  std::set<std::tuple<std::uint32_t, pass, std::uint32_t, std::uint32_t, std::uint32_t>> legs_seen;  // merge, pass, row, part, leg
-  std::map<rank, std::size_t> at;  // how far each rank has run its program
-  const auto name = [&](std::uint32_t replica, std::uint32_t stage, const instruction& i) {
-    return name_of(i, p.shape.chunks) + " of replica " + std::to_string(replica) + ", stage " + std::to_string(stage);
-  };
-  // Runs a rank on until `i`, if nothing before it waits for a transfer that has not been.
-  const auto reaches = [&](std::uint32_t replica, std::uint32_t stage, const instruction& i, bool after_rows) {
-    const program& code = p.replicas[replica].programs[stage];
-    for (std::size_t& next = at[{replica, stage}]; next < code.size(); ++next) {
-      const instruction& own = code[next];
-      const bool moves = !own.is_weights();
-      const place self = place_of(replica, stage, own);
-      bool has_all = true, sent_all = true;
-      if (moves) slimpack::detail::each_before(flow_place_of(stage, own), p.shape, [&](slimpack::detail::flow_place from) {
-        has_all = has_all && moved.contains({named_place(replica, from, own.pack), stage});
-      });
-      if (!has_all) return false;
-      if (own == i && !after_rows) return true;
-      if (moves && rowed.contains(self) && !exchanged.contains(self)) return false;
-      if (own == i) return true;
-      if (moves) slimpack::detail::each_after(flow_place_of(stage, own), p.shape, [&](slimpack::detail::flow_place to) {
-        sent_all = sent_all && moved.contains({self, slimpack::detail::stage_of(to, p.shape)});
-      });
-      if (!sent_all) return false;
-    }
-    return false;
-  };
-  std::size_t messages = 0, expected = 0;
-  const simulators::transfer* last = nullptr;
-  for (const simulators::transfer& t : order) {
-    const simulators::transfer* const before = std::exchange(last, &t);
-    if (t.is_leg) {
-      if (t.merge >= p.merges.size() || t.what.pack.value >= p.merges[t.merge].of(t.what.pass).size()) return "a leg is of no row";
-      const merge& m = p.merges[t.merge];
-      const std::vector<leg> legs = legs_in_order(m.relays);
-      const std::string leg_name = "leg " + std::to_string(t.leg) + " of merge " + std::to_string(t.merge);
-      if (t.leg >= legs.size() || legs[t.leg].from != t.replica || legs[t.leg].to != t.receiver) return leg_name + " has other parties";
-      for (const std::uint32_t party : {t.replica, t.receiver}) {
-        const auto column = std::find(m.replicas.begin(), m.replicas.end(), party) - m.replicas.begin();
-        const instruction own{t.what.pass, m.of(t.what.pass)[t.what.pack.value][static_cast<std::size_t>(column)], t.what.chunk};
-        if (!exchanged.contains(place_of(party, t.stage, own))) return leg_name + " stands before the rows of replica " + std::to_string(party);
-      }
-      const bool follows = t.leg == 0 ? !before->is_leg || before->merge != t.merge || before->what != t.what || before->leg + 1 == legs.size()
-                                      : before->is_leg && before->merge == t.merge && before->what == t.what && before->leg + 1 == t.leg;
-      if (!follows) return leg_name + " does not follow the leg before it";
-      legs_seen.insert({t.merge, t.what.pass, t.what.pack.value, t.what.chunk * stages + t.stage, t.leg});
-      continue;
-    }
-    if (t.is_absent) {
-      if (!of_absent.insert({t.merge, t.what.pass, t.what.pack.value, t.what.chunk * stages + t.stage, t.replica}).second)
-        return "row " + std::to_string(t.what.pack.value) + " of merge " + std::to_string(t.merge) + " stands twice for replica " +
-               std::to_string(t.replica);
-      continue;
-    }
-    const place self = place_of(t.replica, t.stage, t.what);
-    if (!std::binary_search(replicas.begin(), replicas.end(), t.replica)) return name(t.replica, t.stage, t.what) + " is of no replica of the group";
-    if (t.is_rows ? exchanged.contains(self) : moved.contains({self, t.receiver})) return name(t.replica, t.stage, t.what) + " stands twice";
-    if (!reaches(t.replica, t.stage, t.what, !t.is_rows)) return name(t.replica, t.stage, t.what) + " stands before what it waits for";
-    if (t.is_rows)
-      exchanged.insert(self);
-    else
-      moved.insert({self, t.receiver});
-    messages += !t.is_rows;
-  }
-  for (const std::uint32_t r : replicas)
-    for (std::uint32_t stage = 0; stage < stages; ++stage)
-      for (const instruction& i : p.replicas[r].programs[stage]) {
-        if (i.is_weights()) continue;
-        const place self = place_of(r, stage, i);
-        bool sent_all = true;
-        slimpack::detail::each_after(flow_place_of(stage, i), p.shape, [&](slimpack::detail::flow_place to) {
-          ++expected;
-          sent_all = sent_all && moved.contains({self, slimpack::detail::stage_of(to, p.shape)});
-        });
-        if (!sent_all) return name(r, stage, i) + " sends what has no place";
-        if (rowed.contains(self) != exchanged.contains(self)) return name(r, stage, i) + " has rows without a place";
-      }
-  for (std::uint32_t m = 0; m < p.merges.size(); ++m)
-    for (const pass way : {pass::forward, pass::backward})
-      for (std::uint32_t row = 0; row < p.merges[m].of(way).size() && std::binary_search(replicas.begin(), replicas.end(), p.merges[m].replicas.front()); ++row)
-        for (std::uint32_t part = 0; part < parts; ++part)
-          for (std::uint32_t k = 0; k < legs_in_order(p.merges[m].relays).size(); ++k)
-            if (!legs_seen.contains({m, way, row, part, k})) return "leg " + std::to_string(k) + " of merge " + std::to_string(m) + " has no place";
-  if (messages != expected) return std::to_string(messages) + " messages where the programs send " + std::to_string(expected);
-  return std::nullopt;
+  transfer_walk walk(p, replicas);
+  for (const simulators::transfer& t : order)
+    if (std::optional<std::string> why = walk.run(t)) return why;
+  return walk.missing();
 }
 
 }  // namespace slimpack::testing::detail

@@ -77,6 +77,7 @@ struct part_rates {
   double weight_token{};         ///< of backward, a token's weight gradients
   friend constexpr bool operator==(const part_rates&, const part_rates&) = default;
   [[nodiscard]] const pass_rates& of(pass p) const noexcept { return p == pass::forward ? forward : backward; }
+  [[nodiscard]] const pass_rates& useful(pass p) const noexcept { return p == pass::forward ? forward : useful_backward; }
 };
 
 }  // namespace slimpack::detail
