@@ -1,0 +1,101 @@
+#ifndef SLIMPACK_COSTS_DETAIL_TABULATED_PARTS_HPP
+#define SLIMPACK_COSTS_DETAIL_TABULATED_PARTS_HPP
+
+#include <slimpack/core/detail/by_pass.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/costs/detail/model_parts.hpp>
+#include <slimpack/costs/detail/part_samples.hpp>
+#include <slimpack/costs/detail/part_times.hpp>
+#include <slimpack/costs/detail/step_traffic.hpp>
+#include <slimpack/costs/memory/saved_tensors.hpp>
+#include <slimpack/costs/profiled.hpp>
+#include <slimpack/costs/provenance.hpp>
+#include <slimpack/costs/stage_options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace slimpack::detail {
+
+/// The tables of costs::profiled_of, part after part. Parts that hold the same have the same tables, which are asked of kernels once.
+class tabulated_parts {
+ public:
+  /// useful: the parts without what backward computes again. full, heads: of part_samples::of
+  /// Requires  parts and options that outlive it
+  tabulated_parts(const model_parts& parts, const model_parts& useful, const costs::stage_options& with, std::int64_t full, std::int64_t heads)
+      : parts_(parts), useful_(useful), with_(with), full_(full), heads_(heads) {}
+
+  /// Adds a part: its slices and packs here, and what else is known of it to `beside`.
+  /// waited: the message that a pack waits for; zero where none does
+  void add(int part, const message_line& waited, costs::profiled::extras& beside) {
+    const model_parts::part& own = parts_.parts()[static_cast<std::size_t>(part)];
+    const part_times times = parts_.times(own);
+    const known_time added = parts_.added_gradients(own);
+    beside.sources.add(costs::work::elementwise, added.source, added.time);
+    for (const pass p : both_passes) {
+      times.tokens_time(whole, p, beside.sources);
+      times.attention(whole, {}, p, 1, beside.sources);
+    }
+    add_shares(times, useful_.times(useful_.parts()[static_cast<std::size_t>(part)]), beside);
+
+    const part_samples& known = table_of(own, times);
+    for (costs::profiled::sample s : known.slices) s.part = part, slices_.push_back(s);
+    for (costs::profiled::pack_sample s : known.packs) {
+      s.part = part;
+      s.time += waited.empty + waited.token * static_cast<double>(s.size.value);
+      if (s.pass == pass::backward) s.time += added.time;
+      packs_.push_back(s);
+    }
+    const seconds launches = with_.launch * static_cast<double>(own.layers.size());
+    beside.forward_overhead.push_back(launches);
+    beside.backward_overhead.push_back(launches * (with_.recompute == costs::recompute::full ? 3 : 2));
+    beside.weight_token.push_back(known.weight_token);
+  }
+
+  [[nodiscard]] std::span<const costs::profiled::sample> slices() const noexcept { return slices_; }
+  [[nodiscard]] std::span<const costs::profiled::pack_sample> packs() const noexcept { return packs_; }
+
+ private:
+  static constexpr tokens whole{8192};  // of the sequence by which shares are told
+
+  /// What collectives have of a pass, and what useful work has of backward.
+  void add_shares(const part_times& times, const part_times& first, costs::profiled::extras& beside) const {
+    const auto share = [](seconds a, seconds b, double of_nothing) { return b > seconds{} ? std::min(1.0, a / b) : of_nothing; };
+    const auto waited = [&](pass p) {
+      costs::provenance spent;
+      const seconds all = first.tokens_time(whole, p, spent);
+      return share(spent.of(costs::work::traffic).total(), all, 0);
+    };
+    beside.collectives.push_back({waited(pass::forward), waited(pass::backward)});
+    if (with_.recompute == costs::recompute::none) return;
+    costs::provenance unused;
+    beside.useful.push_back({share(first.tokens_time(whole, pass::backward, unused), times.tokens_time(whole, pass::backward, unused), 1),
+                             share(first.attention(whole, {}, pass::backward, 1, unused), times.attention(whole, {}, pass::backward, 1, unused), 1)});
+  }
+
+  const part_samples& table_of(const model_parts::part& own, const part_times& times) {
+    std::vector<double> holds = own.holds.layers;
+    holds.insert(holds.end(), {own.holds.embedding ? 1.0 : 0.0, own.holds.head ? 1.0 : 0.0, own.holds.norm ? 1.0 : 0.0});
+    const auto [table, fresh] = tables_.try_emplace(std::move(holds));
+    if (fresh) table->second = part_samples::of(times, with_.longest, full_, heads_);
+    return table->second;
+  }
+
+  const model_parts& parts_;
+  const model_parts& useful_;
+  const costs::stage_options& with_;
+  std::int64_t full_;
+  std::int64_t heads_;
+  std::map<std::vector<double>, part_samples> tables_;  // by what a part holds
+  std::vector<costs::profiled::sample> slices_;
+  std::vector<costs::profiled::pack_sample> packs_;
+};
+
+}  // namespace slimpack::detail
+
+#endif
