@@ -9,6 +9,8 @@
 
 #include <slimpack/core/impl/plan_hash.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
+#include <slimpack/costs/impl/profiled_of.ipp>
+#include <slimpack/costs/impl/transformer.ipp>
 #include <slimpack/executors/impl/call_check.ipp>
 #include <slimpack/executors/impl/fitted_script.ipp>
 #include <slimpack/executors/impl/greeting.ipp>
@@ -30,6 +32,7 @@
 #include <slimpack/pricing/impl/longest_check.ipp>
 #include <slimpack/pricing/impl/price.ipp>
 #include <slimpack/pricing/impl/time_faults.ipp>
+#include <slimpack/profiling/impl/fit.ipp>
 #include <slimpack/schedules/impl/list.ipp>
 #include <slimpack/schedules/impl/lock_step_calls.ipp>
 #include <slimpack/schedules/impl/spread_vocabulary.ipp>

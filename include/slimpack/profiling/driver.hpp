@@ -18,6 +18,7 @@
 #include <slimpack/executors/hooks.hpp>
 #include <slimpack/executors/replica_group.hpp>
 #include <slimpack/profiling/detail/made_up.hpp>
+#include <slimpack/profiling/detail/pack_kinds.hpp>
 #include <slimpack/profiling/fit.hpp>
 #include <slimpack/profiling/observation.hpp>
 #include <slimpack/profiling/stage_profile.hpp>
