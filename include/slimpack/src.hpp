@@ -9,6 +9,7 @@
 
 #include <slimpack/core/impl/plan_hash.ipp>
 #include <slimpack/core/lending/impl/loans_of.ipp>
+#include <slimpack/costs/impl/profiled.ipp>
 #include <slimpack/costs/impl/profiled_of.ipp>
 #include <slimpack/costs/impl/transformer.ipp>
 #include <slimpack/executors/impl/call_check.ipp>

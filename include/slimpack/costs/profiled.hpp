@@ -16,13 +16,11 @@
 #include <slimpack/costs/vocabulary_rates.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <iosfwd>
 #include <limits>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -110,66 +108,7 @@ class profiled {
   /// Errors    invalid_input: no samples; a pass of a part without any, or without pack samples where others have some;
   ///           sizes or times that are none; a wrong number of overheads or memory rates. The detail names which
   /// Complexity O(samples * distinct queries)
-  [[nodiscard]] static result<profiled> make(std::span<const sample> samples, std::span<const pack_sample> packs,
-                                             extras beside) {
-    int parts = 0;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      if (std::optional<error> wrong = fault(samples[i], i)) return std::move(*wrong);
-      parts = std::max(parts, samples[i].part + 1);
-    }
-    if (parts == 0) return invalid("no samples: a profile needs times of both passes on every part");
-    if (std::optional<error> wrong = fault(beside, static_cast<std::size_t>(parts))) return std::move(*wrong);
-    const std::size_t count = 2 * static_cast<std::size_t>(parts);
-    std::vector<std::vector<time_table::point>> together(count), alone(count);
-    std::vector<std::vector<token_table::point>> whole(count);
-    bool thin = false;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const sample& s = samples[i];
-      const seconds weights = packs.empty() ? weights_of(beside, s.pass, s.part, s.queries, parts) : seconds{};
-      if (!(s.time > weights)) return *fault(s, i, weights);
-      const tokens prefix = s.keys - s.queries;
-      together[cell(s.pass, s.part)].push_back({s.queries, prefix, s.time - weights});
-      alone[cell(s.pass, s.part)].push_back({s.queries, prefix, std::max(s.time, s.alone) - weights});
-      thin = thin || s.alone > s.time;
-    }
-    for (std::size_t i = 0; i < packs.size(); ++i) {
-      const pack_sample& s = packs[i];
-      const seconds weights = weights_of(beside, s.pass, s.part, s.size, parts);
-      if (std::optional<error> wrong = fault(s, i, parts, weights)) return std::move(*wrong);
-      whole[cell(s.pass, s.part)].push_back({s.size, s.time - weights});
-    }
-    profiled made;
-    std::vector<std::size_t> first;  // part of each kind
-    for (int part = 0; part < parts; ++part) {
-      const std::size_t at = cell(pass::forward, part);
-      for (const pass p : {pass::forward, pass::backward}) {
-        const std::size_t i = cell(p, part);
-        for (const bool lacks : {together[i].empty(), !packs.empty() && whole[i].empty()})
-          if (lacks)
-            return invalid(std::string("no ") + name_of(p) + " times of " + (together[i].empty() ? "" : "packs on ") + "part " +
-                           std::to_string(part) + " of " + std::to_string(parts));
-      }
-      const auto has_same = [&](std::size_t other) {
-        return together[at] == together[other] && together[at + 1] == together[other + 1] && alone[at] == alone[other] &&
-               alone[at + 1] == alone[other + 1] && whole[at] == whole[other] && whole[at + 1] == whole[other + 1];
-      };
-      made.kind_.push_back(static_cast<std::size_t>(std::find_if(first.begin(), first.end(), has_same) - first.begin()));
-      if (made.kind_.back() == first.size()) first.push_back(at);
-    }
-    for (const std::size_t at : first)
-      for (const std::size_t i : {at, at + 1}) {
-        made.slices_.emplace_back(std::move(together[i]));
-        if (thin) made.alone_.emplace_back(std::move(alone[i]));
-        if (!packs.empty()) made.packs_.emplace_back(std::move(whole[i]));
-      }
-    made.beside_ = std::move(beside);
-    for (int part = 0; part < parts; ++part) {
-      int like = 0;
-      while (like < part && !made.answers_alike(like, part)) ++like;
-      made.like_.push_back(like);
-    }
-    return made;
-  }
+  [[nodiscard]] static result<profiled> make(std::span<const sample> samples, std::span<const pack_sample> packs, extras beside);
   [[nodiscard]] static result<profiled> make(std::span<const sample> samples, extras beside) {
     return make(samples, std::span<const pack_sample>{}, std::move(beside));
   }
@@ -283,9 +222,6 @@ class profiled {
  private:
   profiled() = default;
 
-  static std::size_t cell(pass p, int part) noexcept {
-    return 2 * static_cast<std::size_t>(part) + (p == pass::forward ? 0 : 1);
-  }
   /// Of its tables.
   [[nodiscard]] std::size_t index(pass p, int part) const noexcept {
     return 2 * kind_[static_cast<std::size_t>(part)] + (p == pass::forward ? 0 : 1);
@@ -304,84 +240,12 @@ class profiled {
     if (p == pass::forward || beside_.weight_token.empty()) return {};
     return beside_.weight_token[static_cast<std::size_t>(part)];
   }
-  static seconds weights_of(const extras& beside, pass p, int part, tokens size, int parts) noexcept {
-    if (p == pass::forward || beside.weight_token.empty() || part < 0 || part >= parts) return {};
-    return beside.weight_token[static_cast<std::size_t>(part)] * static_cast<double>(size.value);
-  }
 
-  static error invalid(std::string detail) { return {errc::invalid_input, std::move(detail)}; }
+  static std::optional<error> fault(const sample& s, std::size_t i, seconds weights = {});
+  static std::optional<error> fault(const pack_sample& s, std::size_t i, int parts, seconds weights);
+  static std::optional<error> fault(const extras& beside, std::size_t parts);
 
-  static std::optional<error> fault(const sample& s, std::size_t i, seconds weights = {}) {
-    const auto says = [&](const std::string& what) {
-      return invalid("sample " + std::to_string(i) + " (" + name_of(s.pass) + ", part " + std::to_string(s.part) + ", " +
-                     std::to_string(s.queries.value) + " queries, " + std::to_string(s.keys.value) + " keys): " + what);
-    };
-    if (s.part < 0 || s.part > 65535) return says("parts are counted from 0 to 65535");
-    if (s.queries < tokens{1} || s.keys > longest_supported)
-      return says("tokens are counted from 1 to " + std::to_string(longest_supported.value));
-    if (s.keys < s.queries) return says("keys are the prefix and the queries themselves, so no fewer than the queries");
-    if (!(s.time > seconds{}) || s.time > seconds{1e12})
-      return says("takes " + std::to_string(s.time.value) + " s, a time must be above 0 and at most 1e12 s");
-    if (!(s.time > weights))
-      return says("takes " + std::to_string(s.time.value) + " s, a time must be more than the " +
-                  std::to_string(weights.value) + " s of its weight gradients");
-    return std::nullopt;
-  }
-
-  static std::optional<error> fault(const pack_sample& s, std::size_t i, int parts, seconds weights) {
-    const auto says = [&](const std::string& what) {
-      return invalid("pack sample " + std::to_string(i) + " (" + name_of(s.pass) + ", part " + std::to_string(s.part) +
-                     ", " + std::to_string(s.size.value) + " tokens): " + what);
-    };
-    if (s.part < 0 || s.part >= parts) return says("slices were measured on " + std::to_string(parts) + " parts");
-    if (s.size < tokens{1} || s.size > longest_supported)
-      return says("tokens are counted from 1 to " + std::to_string(longest_supported.value));
-    if (!(s.time > weights) || !std::isfinite(s.time.value))
-      return says("takes " + std::to_string(s.time.value) + " s, a time must be more than " +
-                  (weights > seconds{} ? "the " + std::to_string(weights.value) + " s of its weight gradients" : "0"));
-    return std::nullopt;
-  }
-
-  static std::optional<error> fault(const extras& beside, std::size_t parts) {
-    const auto is_time = [](seconds t) { return t >= seconds{} && std::isfinite(t.value); };
-    for (const pass p : {pass::forward, pass::backward}) {
-      const std::vector<seconds>& all = beside.overhead(p);
-      if (!all.empty() && all.size() != parts)
-        return invalid(std::to_string(all.size()) + " " + name_of(p) + " overheads for " + std::to_string(parts) +
-                       " parts");
-      for (std::size_t part = 0; part < all.size(); ++part)
-        if (!is_time(all[part]))
-          return invalid(std::string("the ") + name_of(p) + " overhead of part " + std::to_string(part) + " is " +
-                         std::to_string(all[part].value) + " s");
-    }
-    for (const auto& [what, t] : {std::pair{"a call", beside.call}, {"a message", beside.message}, {"a message's token", beside.message_token},
-                                  {"the reduction", beside.reduce}})
-      if (!is_time(t)) return invalid(std::string(what) + " takes " + std::to_string(t.value) + " s");
-    if (!beside.weight_token.empty() && beside.weight_token.size() != parts)
-      return invalid(std::to_string(beside.weight_token.size()) + " times of a token's weight gradients for " +
-                     std::to_string(parts) + " parts");
-    for (const seconds t : beside.weight_token)
-      if (!is_time(t)) return invalid("a token's weight gradients take " + std::to_string(t.value) + " s");
-    if (!beside.useful.empty() && beside.useful.size() != parts)
-      return invalid(std::to_string(beside.useful.size()) + " shares of useful work for " + std::to_string(parts) + " parts");
-    for (const useful_share& one : beside.useful)
-      for (const double share : {one.tokens, one.attention})
-        if (!(share >= 0 && share <= 1)) return invalid("a share of useful work is " + std::to_string(share));
-    if (!beside.collectives.empty() && beside.collectives.size() != parts)
-      return invalid(std::to_string(beside.collectives.size()) + " shares of collectives for " + std::to_string(parts) + " parts");
-    for (const collective_share& one : beside.collectives)
-      for (const double share : {one.forward, one.backward})
-        if (!(share >= 0 && share <= 1)) return invalid("a share of collectives is " + std::to_string(share));
-    // A share of a spread vocabulary on each stage comes after the parts (shape::reduced_parts).
-    if (!beside.buckets.empty() && beside.buckets.size() != parts && !(beside.vocabulary && beside.buckets.size() > parts))
-      return invalid("buckets of gradients of " + std::to_string(beside.buckets.size()) + " parts for " + std::to_string(parts));
-    for (const double each : beside.pair_bytes)
-      if (!(each >= 0) || !std::isfinite(each)) return invalid("a pair keeps " + std::to_string(each) + " bytes");
-    if (!beside.memory.empty() && parts % beside.memory.size() != 0)
-      return invalid(std::to_string(beside.memory.size()) + " memory rates for " + std::to_string(parts) +
-                     " parts: give one per stage");
-    return std::nullopt;
-  }
+  struct measured;  // the points of all tables, part by part
 
   std::vector<std::size_t> kind_;   ///< of each part: those that have the same samples are of one
   std::vector<int> like_;           ///< by part
@@ -392,5 +256,9 @@ class profiled {
 };
 
 }  // namespace slimpack::costs
+
+#ifndef SLIMPACK_SEPARATE_COMPILATION
+#include <slimpack/costs/impl/profiled.ipp>
+#endif
 
 #endif
