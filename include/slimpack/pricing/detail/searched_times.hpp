@@ -160,8 +160,8 @@ class searched_times {
   }
   [[nodiscard]] int like(int part) const {
     if constexpr (folds)
-      if (!turn_.empty()) return turn_.like(model(), part);
-    return like_of(model(), part);
+      if (!turn_.empty()) return turn_.like(part, [&](int own) { return faults_->sound_like(like_of(model(), own), own); });
+    return faults_->sound_like(like_of(model(), part), part);
   }
   [[nodiscard]] int parts() const
     requires requires(const Cost& cost) { { cost.parts() } -> std::same_as<int>; }

@@ -74,10 +74,11 @@ class vocabulary_turn {
   }
 
   /// The part of the search that is asked instead of one (like_of).
-  template <class Cost>
-  [[nodiscard]] int like(const Cost& cost, int part) const {
+  /// Shapes    like_of_model(int own): the same of the model's parts, from 0 to own
+  template <class Like>
+  [[nodiscard]] int like(int part, const Like& like_of_model) const {
     if (turns(part)) return stages_;
-    const int own = part_of(part), other = like_of(cost, own);
+    const int own = part_of(part), other = like_of_model(own);
     for (const auto* const share : {&share_.forward, &share_.backward})
       if ((*share)[stage(own)] != (*share)[stage(other)]) return part;
     return chunks_ == 1 ? other : other / stages_ * (stages_ + 1) + other % stages_;

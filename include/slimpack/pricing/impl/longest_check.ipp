@@ -28,6 +28,7 @@ namespace slimpack::detail {
 
 SLIMPACK_DECL result<void> longest_check::operator()(weight_gradients split) const {
   for (int part = 0; part < on_.parts(); ++part) {
+    if (const int like = cost_.like(part); !is_like(like, part)) return error{errc::invalid_input, told_like(like, part)};
     for (const pass p : both_passes)
       if (result<void> fine = packs(p, part); !fine) return fine;
     if (split == weight_gradients::with_inputs) continue;
