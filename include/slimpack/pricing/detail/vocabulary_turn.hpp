@@ -122,12 +122,12 @@ class vocabulary_turn {
  private:
   using rate = costs::vocabulary_rate;
 
-  /// The straight line through packs of no tokens and of many.
+  /// The straight line through packs of no tokens and of many; level where more tokens take less.
   template <class Time>
   static rate line_of(const Time& time) {
     constexpr std::int64_t many = 16384;
     const double none = time(tokens{0}).value;
-    return {none, (time(tokens{many}).value - none) / many};
+    return {none, std::max(0.0, time(tokens{many}).value - none) / many};
   }
   static rate sum_of(const rate& a, const rate& b) noexcept { return {a.call + b.call, a.token + b.token}; }
 
