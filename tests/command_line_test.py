@@ -403,14 +403,23 @@ class CommandLine(unittest.TestCase):
 
     # 10^5 rows may take ten times as long as 10^4, and some more; not a hundred times.
     def test_reading_grows_with_the_rows(self):
-        def seconds_for(rows):
-            path = self.file("p.csv", "gpu,m,n,k,ms\n" + "".join(f"H100,{1 + i},4096,4096,{0.01 + 5e-5 * i}\n" for i in range(rows)))
-            start = time.perf_counter()
-            self.plans(*self.profiled("--gpu", "h100", "--cost", "profiled:" + path))
-            return time.perf_counter() - start
-        seconds_for(10_000)
-        few = min(seconds_for(10_000) for _ in range(2))
-        self.assertLess(seconds_for(100_000), 20 * few)
+        tables = {
+            "products": ("gpu,m,n,k,ms", lambda i: f"H100,{1 + i},4096,4096,{0.01 + 5e-5 * i}"),
+            "attention": ("gpu,kernel,batch,q_tokens,kv_tokens,q_heads,kv_heads,head_dim,fwd_ms",
+                          lambda i: f"H100,f,1,{128 + i},{128 + i},32,8,128,{0.02 + 1e-12 * (128 + i) ** 2}"),
+            "links": ("gpu,op,gpus,bytes,ms", lambda i: f"H100,all_reduce,8,{1024 + 8 * i},{0.02 + 1e-5 * i}"),
+        }
+        for what, (head, row) in tables.items():
+            def seconds_for(rows):
+                path = self.file("p.csv", "\n".join([head, *map(row, range(rows)), ""]))
+                start = os.times()
+                out = self.plans(*self.profiled("--gpu", "h100", "--cost", "profiled:" + path))
+                self.assertIn(f"all {rows} rows used for {what}", out)
+                end = os.times()  # of the processor: other programs may run beside
+                return end.children_user + end.children_system - start.children_user - start.children_system
+            with self.subTest(what):
+                few = min(seconds_for(10_000) for _ in range(2))
+                self.assertLess(seconds_for(100_000), 20 * few)
 
     def test_hop_replaces_the_measured_time_of_a_message(self):
         path = self.outputs / "p.json"

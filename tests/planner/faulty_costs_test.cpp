@@ -7,10 +7,14 @@
 #include <slimpack/solvers/baselines/dp_balanced.hpp>
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
+#include <slimpack/solvers/baselines/slimpipe.hpp>
 #include <slimpack/solvers/refined.hpp>
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -18,10 +22,15 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -29,7 +38,8 @@ namespace slimpack::faulty_costs_test {
 namespace {
 
 enum class hook : unsigned char {
-  time, pack, overhead, call_overhead, message, exchange, weight_time, useful, collectives, least, kept, memory
+  time, pack, overhead, call_overhead, message, exchange, weight_time, useful, collectives, least, kept, memory,
+  covers, lending, vocabulary_time, vocabulary_message, gradient_buckets, reduce_time, like
 };
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -81,6 +91,37 @@ struct faulty {
     held.gradient_token = or_wrong(4, hook::memory, {}, pass::forward, stage);
     return held;
   }
+  [[nodiscard]] seconds covers(const slice& s, pass p, int part) const {
+    return {or_wrong(sound.time(s, p, part).value * 0.1, hook::covers, s, p, part)};
+  }
+  [[nodiscard]] loan_messages lending(const loan& l, int part) const {
+    const seconds each{or_wrong(1e-6, hook::lending, l.queries, l.pass(), part)};
+    return {.layers = 2, .context = {1e-6}, .queries = {1e-6}, .results = each};
+  }
+  [[nodiscard]] seconds vocabulary_time(tokens size, vocabulary_call call, int stage) const {
+    const double given = 1e-5 + 1e-8 * static_cast<double>(size.value);
+    return {or_wrong(given, hook::vocabulary_time, {{static_cast<std::uint32_t>(call)}, {0}, size}, pass::forward, stage)};
+  }
+  [[nodiscard]] seconds vocabulary_message(tokens size, vocabulary_rows rows, int stage) const {
+    return {or_wrong(1e-6, hook::vocabulary_message, {{static_cast<std::uint32_t>(rows)}, {0}, size}, pass::forward, stage)};
+  }
+  [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const {
+    return kept_buckets(or_wrong(1e-4, hook::gradient_buckets, {}, pass::backward, part));
+  }
+  [[nodiscard]] seconds reduce_time() const { return {or_wrong(1e-3, hook::reduce_time, {}, pass::backward, 0)}; }
+  [[nodiscard]] int like(int part) const {
+    const double given = or_wrong(part, hook::like, {}, pass::forward, part);
+    return std::abs(given) < 1e6 ? static_cast<int>(given) : -1;
+  }
+
+ private:
+  /// A bucket whose gradients take so long, for as long as the program runs: models keep what they give.
+  static std::span<const gradient_bucket> kept_buckets(double scatter) {
+    static std::mutex mutex;
+    static std::map<std::uint64_t, std::array<gradient_bucket, 1>> kept;
+    const std::lock_guard lock(mutex);
+    return kept.try_emplace(std::bit_cast<std::uint64_t>(scatter), std::array{gradient_bucket{0, {scatter}, {1e-4}}}).first->second;
+  }
 };
 
 /// Offers only what it must: packs are priced by their slices.
@@ -99,6 +140,8 @@ struct combination {
   bool chunks{};      ///< runs two chunks a stage
   bool apart{};       ///< asks about weight gradients
   bool shares{};      ///< of a giant sequence
+  bool spreads{};     ///< the vocabulary over the stages
+  bool offers_all{true};  ///< hooks of a cost model
 };
 
 template <class Slicer, class Solver, class Schedule, class Wrap = faulty>
@@ -116,7 +159,7 @@ const std::vector<combination>& combinations() {
   static const std::vector<combination> all{
       {.name = "two_phase", .planned = with(slicers::equal_cost{}, quick, schedules::list{}), .shares = true},
       {.name = "two_phase of a plain model",
-       .planned = with<slicers::equal_cost, solvers::two_phase, schedules::list, plainly_faulty>({}, quick, {})},
+       .planned = with<slicers::equal_cost, solvers::two_phase, schedules::list, plainly_faulty>({}, quick, {}), .offers_all = false},
       {.name = "uniform and zero_bubble", .planned = with(slicers::uniform{{1024}}, quick, schedules::zero_bubble{}), .apart = true},
       {.name = "whole and 1F1B", .planned = with(slicers::whole{}, quick, schedules::one_f_one_b{}), .cuts = false},
       {.name = "equal_cost and interleaved 1F1B", .planned = with(slicers::equal_cost{}, quick, schedules::one_f_one_b{}), .chunks = true},
@@ -124,13 +167,25 @@ const std::vector<combination>& combinations() {
       {.name = "megatron", .planned = with(slicers::whole{}, solvers::megatron{}, schedules::one_f_one_b{}), .cuts = false},
       {.name = "dp_balanced", .planned = with(slicers::whole{}, solvers::dp_balanced{}, schedules::list{}), .cuts = false},
       {.name = "karmarkar_karp", .planned = with(slicers::whole{}, solvers::karmarkar_karp{}, schedules::list{}), .cuts = false},
+      {.name = "two_phase of a spread vocabulary", .planned = with(slicers::equal_cost{}, quick, schedules::list{}), .chunks = true, .spreads = true},
+      {.name = "slimpipe that lends",
+       .planned = with(slicers::uniform{}, solvers::slimpipe{.slices = 4, .lending = attention_lending::level, .stages = 2}, schedules::one_f_one_b{.lead = 2})},
       {.name = "chunked", .planned = with(slicers::uniform{{1024}}, solvers::chunked{}, schedules::list{})},
   };
   return all;
 }
 
+const combination& named(std::string_view name) {
+  for (const combination& c : combinations())
+    if (c.name == name) return c;
+  throw std::invalid_argument("no combination has this name");
+}
+
 shape shape_for(const combination& c, int replicas) {
-  return {.stages = 2, .replicas = replicas, .chunks = c.chunks ? 2 : 1};
+  return {.stages = 2,
+          .replicas = replicas,
+          .chunks = c.chunks ? 2 : 1,
+          .vocabulary = c.spreads ? vocabulary::spread : vocabulary::last};
 }
 
 /// Planning ends with a sentence that holds these words.            Returns  the sentence
@@ -194,6 +249,8 @@ faulty::rule wrong_in(hook at, double wrong) {
 TEST(FaultyCosts, AreNamedInEveryHook) {
   const combination& search = combinations()[0];
   const combination& apart = combinations()[2];
+  const combination& spread = named("two_phase of a spread vocabulary");
+  const combination& lends = named("slimpipe that lends");
   for (const double wrong : {nan, -1.0}) {
     expect_refused(search, wrong_in(hook::pack, wrong), 1, {" s for a pack of ", " slices, the first slice [", " on part 1; times"});
     expect_refused(search, wrong_in(hook::message, wrong), 1, {" s for the message of ", " tokens, ", " on part 1; times"});
@@ -203,6 +260,38 @@ TEST(FaultyCosts, AreNamedInEveryHook) {
     expect_refused(apart, wrong_in(hook::weight_time, wrong), 1, {" s for the weight gradients of slice [", " on part 1; times"});
     expect_refused(search, wrong_in(hook::kept, wrong), 1, {" bytes for what is kept of slice [", ", on stage 1; amounts of memory"});
     expect_refused(search, wrong_in(hook::memory, wrong), 1, {" bytes for a rate of memory_rates, on stage 1; amounts"});
+    expect_refused(search, wrong_in(hook::covers, wrong), 2, {" s for what is covered by slice [", " on part 1; times"});
+    expect_refused(lends, wrong_in(hook::lending, wrong), 1, {" s for the message of ", " on part 1; times"});
+    expect_refused(spread, wrong_in(hook::vocabulary_time, wrong), 1, {" s for a spread vocabulary and a pack of ", " tokens, on stage 1; times"});
+    expect_refused(spread, wrong_in(hook::vocabulary_message, wrong), 1, {" s for the message of ", " tokens, ", " on part 1; times"});
+    expect_refused(search, wrong_in(hook::gradient_buckets, wrong), 2, {" s for a bucket of gradients of part 1; times"});
+    expect_refused(search, [&](hook h, const slice&, pass, int) { return h == hook::reduce_time ? std::optional{wrong} : std::nullopt; }, 2,
+                   {" s for the reduction of gradients; times"});
+  }
+}
+
+TEST(FaultyCosts, AreNamedWhereAPartIsLikeNone) {
+  for (const combination& c : combinations())
+    for (const int wrong : {-1, 2, 100'000}) {
+      if (!c.offers_all) continue;
+      expect_refused(c, [&](hook h, const slice&, pass, int part) { return h == hook::like && part == 1 ? std::optional<double>(wrong) : std::nullopt; },
+                     2, {"the cost model says that part 1 is like part " + std::to_string(wrong) + "; like must be from 0 to the part itself"});
+    }
+}
+
+/// Right until planning has begun: before, each of two parts is asked once.
+struct late_like : costs::quadratic {
+  int wrong{};
+  std::shared_ptr<std::atomic<int>> asked = std::make_shared<std::atomic<int>>();
+  [[nodiscard]] int like(int part) const { return ++*asked <= 2 ? part : wrong; }
+};
+
+TEST(FaultyCosts, AreNamedWhereAPartIsLaterLikeNone) {
+  for (const int wrong : {-1, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
+    const result<plan> made = planner{shape{.stages = 2}, slicers::equal_cost{}, late_like{{}, wrong}}(mixed);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, errc::invalid_input);
+    EXPECT_NE(made.error().detail.find(" is like part " + std::to_string(wrong) + "; like must be"), std::string::npos) << made.error().detail;
   }
 }
 
@@ -228,8 +317,8 @@ TEST(FaultyCosts, AreNamedWhereOnlySomeExchangesHaveNoTime) {
   }, 2, {"nan s for the exchange among 2 replicas of slice [", "of sequence 0, "});
 }
 
-/// Answers that change from question to question, and hold to no law.
-void expect_an_end(std::uint64_t seed) {
+/// Answers that change from question to question, and hold to no law, to the hooks up to `last`.
+void expect_an_end(std::uint64_t seed, hook last) {
   std::cout << "seed " << seed << std::endl;  // at once: what is tested is that planning ends
   std::mt19937_64 random(seed);
   const double answers[] = {nan, inf, -inf, -1.0, 1e300, 0.0, -0.0, 1e-300, 1e12, 1e13, 5e-324};
@@ -238,6 +327,7 @@ void expect_an_end(std::uint64_t seed) {
     const std::uint64_t often = std::uint64_t{1} << (random() % 14);
     const bool only_times = random() % 2 == 0;  // answers that are times, and keep no law
     const faulty::rule wrong = [=, &answers](hook h, const slice& s, pass p, int part) -> std::optional<double> {
+      if (h > last) return std::nullopt;
       std::uint64_t mix = salt;
       for (const std::uint64_t v : {static_cast<std::uint64_t>(h), static_cast<std::uint64_t>(s.begin.value),
                                     static_cast<std::uint64_t>(s.length.value), static_cast<std::uint64_t>(p),
@@ -259,10 +349,10 @@ void expect_an_end(std::uint64_t seed) {
   }
 }
 
-TEST(FaultyCosts, OfAnyKindEndInAPlanOrASentence) { expect_an_end(std::random_device{}()); }
+TEST(FaultyCosts, OfAnyKindEndInAPlanOrASentence) { expect_an_end(std::random_device{}(), hook::like); }
 
 // Sequences of 1e12 s and quanta of next to none: packs of equal work were tried down to the smallest numbers.
-TEST(FaultyCosts, WhoseEqualPacksBecomeEndlesslySmallEndInAPlan) { expect_an_end(67); }
+TEST(FaultyCosts, WhoseEqualPacksBecomeEndlesslySmallEndInAPlan) { expect_an_end(67, hook::memory); }
 
 // 0.7 times the smallest number is the smallest number.
 TEST(FaultyCosts, TooSmallToBecomeSmallerEndInAPlan) {

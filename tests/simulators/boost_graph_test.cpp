@@ -52,15 +52,6 @@ TEST(Sweep, ObeysTheLawsOfSimulators) {
   EXPECT_TRUE(found) << found;
 }
 
-TEST(SimulatorLaws, NameTheTaskThatStartsTooEarly) {
-  struct hasty : simulators::sweep {
-    [[nodiscard]] result<std::vector<seconds>> starts(const simulators::task_graph& graph) const {
-      return std::vector<seconds>(graph.size());
-    }
-  };
-  EXPECT_FALSE(testing::simulator_laws(hasty{}, {.cases = 1}));
-}
-
 // p = 4, m = 8, F 1 s, B 2 s: (m + p - 1) (F + B) = 33 s.
 TEST(BoostGraph, FindsTheClosedFormOfUniform1F1B) {
   const workload work = tests::uniform_work(4, 8, {{1}, {2}});

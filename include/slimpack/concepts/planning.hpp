@@ -157,7 +157,8 @@ concept group_solver_for = solver_for<S, Slicer, Cost, Schedule> &&
 ///  1. starts: a task starts when the last of its predecessors ends, and at 0 where it has none
 ///  2. tails: after a task has ended, the longest chain of those that wait for it takes its tail; 0 where none waits
 ///  3. start, duration and tail add up to no more than the makespan, and to the makespan on the critical path
-///  4. a graph whose tasks wait for each other is answered by errc::cyclic_schedule
+///  4. every graph is answered: none has a cycle, since of tasks that wait for each other no graph is made
+///     (task_graph answers errc::cyclic_schedule)
 ///  5. equal graphs get equal answers, on several threads at once, too
 /// testing/simulator_laws.hpp checks them. There are two ways to simulate, for two purposes. A solver's search asks for
 /// millions of makespans, and has a simulator of its own that is incremental (simulators/order/changing_order.hpp) or keeps

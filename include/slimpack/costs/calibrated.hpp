@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,12 +35,16 @@ namespace slimpack::costs {
 /// where d is half of what a move of the constant by its spread each way changes of log time. The second term keeps
 /// points from crowding at the ends, where slopes are steepest and the model is worst: fitted there, constants would
 /// serve the ends alone, the more so the more points.
+/// Of a table with many rows, 2000 are fitted to: they tell the few constants as well, and a fit takes a second or two at most.
+///
 /// Source    derived; maximum a posteriori under normal priors, Gauss-Newton; choice: detail/telling_places.hpp
 /// Errors    invalid_input, see fit            Complexity  O(points x constants) evaluations of the model a step
 class calibrated {
  public:
   /// Either list may be empty: its constants stay. Of several attention kernels the reference of costs::attention_table
   /// counts; a backward counts where it was measured.
+  /// Of more than 2000 points those count that divide them evenly by what the model says they take, the shortest and the longest
+  /// among them.
   /// Errors    invalid_input: times that are not above 0, sizes below 1, fewer than 3 points, points whose work is so
   ///           alike (all within a factor of 8) that launch and rate cannot be told apart
   [[nodiscard]] static result<calibrated> fit(const wave_model& start, std::span<const attention_sample> attention,
@@ -72,6 +77,7 @@ class calibrated {
   static constexpr double likeness = 2;       // doublings over which misses become unlike, by a factor of e
   static constexpr double least_range = 8;    // of times, to tell launch from rate
   static constexpr std::size_t most_candidates = 2000;
+  static constexpr std::size_t most_points = 2000;  // that a fit looks at; no shipped GPU has as many
 
   explicit calibrated(wave_model model) : model_(std::move(model)) {}
 
@@ -90,14 +96,30 @@ class calibrated {
     return Scales::model(start, Scales::numbers(Scales::of(start)) + by.cwiseProduct(spread));
   }
 
+  /// Keeps most_points of more points. In order of size, so that no regular step through a table meets the same column alone.
+  template <class Sample>
+  static void keep_evenly(std::vector<Sample>& samples, std::vector<double>& sizes) {
+    std::vector<std::size_t> order(samples.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sizes[a] < sizes[b]; });
+    std::vector<Sample> kept;
+    std::vector<double> kept_sizes;
+    for (std::size_t i = 0; i < most_points; ++i) {
+      const std::size_t at = order[i * (samples.size() - 1) / (most_points - 1)];
+      kept.push_back(samples[at]), kept_sizes.push_back(sizes[at]);
+    }
+    samples = std::move(kept), sizes = std::move(kept_sizes);
+  }
+
   template <class Scales>
   static result<typename Scales::constants> fitted(const wave_model& start,
                                                    std::span<const typename Scales::sample> all) {
     if (all.empty()) return Scales::of(start);
-    const result<std::vector<typename Scales::sample>> samples = Scales::usable(start, all);
+    result<std::vector<typename Scales::sample>> samples = Scales::usable(start, all);
     if (!samples) return samples.error();
     std::vector<double> sizes;
     for (const typename Scales::sample& s : samples.value()) sizes.push_back(Scales::modelled(start, s).value);
+    if (sizes.size() > most_points) keep_evenly(samples.value(), sizes);
     std::sort(sizes.begin(), sizes.end());
     const auto places = std::unique(sizes.begin(), sizes.end()) - sizes.begin();
     if (places < 3)

@@ -43,9 +43,9 @@
 ///                                                     in buckets of layers; reduce_time
 ///                                                     is then what follows: the optimizer
 ///   int parts()                                       parts of the model it prices          any number
-///   int like(int part)                                a part, no later one, that answers    part
-///                                                     all questions about slices, packs
-///                                                     and rows as this one does
+///   int like(int part)                                a part, from 0 to this one, that      part
+///                                                     answers all questions about slices,
+///                                                     packs and rows as this one does
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
 ///                                                     what is left of backward does not
 ///                                                     fall as a slice grows

@@ -234,7 +234,7 @@ template <class Cost>
 ///           shared: the rows that the replica takes part in (core/shared_row.hpp)
 /// Where the shape spreads the vocabulary, its calls have times of their own. A search leaves it to its cost model to count them
 /// to layers (detail/vocabulary_turn.hpp), and prices a shape that does not.
-/// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary
+/// Requires  a cost model with vocabulary_time where the shape spreads the vocabulary, and whose `like` keeps to its range
 /// Errors    none            Complexity  O(slices * (parts + log sequences))
 template <class Cost>
 [[nodiscard]] workload price(const partition& packs, const Cost& cost, const shape& shape,

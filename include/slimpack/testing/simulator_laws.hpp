@@ -14,7 +14,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace slimpack::testing {
@@ -56,8 +59,9 @@ void check_simulator(report& r, const Simulator& simulator, const simulators::ta
   using node = simulators::task_graph::node;
   const result<std::vector<seconds>> start = simulator.starts(graph);
   const result<std::vector<seconds>> tail = simulator.tails(graph);
-  r.check(4, start && tail, "a graph without a cycle is not refused");
-  if (!start || !tail) return;
+  const bool answered = start && tail;
+  r.check(4, answered, "every graph is answered", answered ? std::string_view() : (start ? tail : start).error().detail);
+  if (!answered) return;
   const bool one_each = start.value().size() == graph.size() && tail.value().size() == graph.size();
   r.check(1, one_each, "there is one start and one tail for each task", graph.size());
   if (!one_each) return;
@@ -86,6 +90,28 @@ void check_simulator(report& r, const Simulator& simulator, const simulators::ta
           "equal graphs get equal answers");
 }
 
+/// Asks for all graphs on several threads at once.
+template <class Simulator>
+void check_threads(report& r, const Simulator& simulator, std::span<const simulators::task_graph> graphs) {
+  using answers = std::vector<result<std::vector<seconds>>>;
+  const auto asked = [&] {
+    answers all;
+    for (const simulators::task_graph& graph : graphs) all.push_back(simulator.starts(graph)), all.push_back(simulator.tails(graph));
+    return all;
+  };
+  const answers alone = asked();
+  std::vector<std::future<answers>> beside;
+  for (int i = 0; i < 3; ++i) beside.push_back(std::async(std::launch::async, asked));
+  for (std::future<answers>& one : beside) {
+    const answers found = one.get();
+    std::size_t equal = 0;
+    while (equal < found.size() && found[equal].has_value() == alone[equal].has_value() &&
+           (!found[equal] || found[equal].value() == alone[equal].value()))
+      ++equal;
+    r.check(5, equal == found.size(), "equal graphs get equal answers on several threads at once", "graph", equal / 2);
+  }
+}
+
 }  // namespace detail
 
 /// Checks the laws of slimpack::simulator_for on the task graphs of random replicas, alone and with gates between several,
@@ -96,10 +122,17 @@ template <simulator_for Simulator>
 [[nodiscard]] report simulator_laws(const Simulator& simulator, options o = {}) {
   report r("simulator laws", o.seed);
   generator random(o.seed);
+  constexpr std::size_t on_threads = 16;
+  std::vector<simulators::task_graph> graphs;
+  const auto check = [&](simulators::task_graph graph) {
+    detail::check_simulator(r, simulator, graph);
+    if (graphs.size() < on_threads) graphs.push_back(std::move(graph));
+  };
   for (int i = 0; i < o.cases; ++i) {
-    detail::check_simulator(r, simulator, detail::random_alone(o, random));
-    detail::check_simulator(r, simulator, detail::random_together(o, random));
+    check(detail::random_alone(o, random));
+    check(detail::random_together(o, random));
   }
+  detail::check_threads(r, simulator, graphs);
   return r;
 }
 

@@ -35,7 +35,7 @@ namespace slimpack::costs {
 ///           products to 6 %
 /// Units     tokens, heads, matrix sizes in; seconds out; bf16
 /// Law       time does not fall when queries, keys, heads, m, n or k grow; nor when queries grow and keys with them
-/// Errors    none            Complexity  attention O(queries / 128), products O(1)
+/// Errors    none            Complexity  attention O(queries / 128), of long slices O(log queries); products O(1)
 class wave_model {
  public:
   struct attention_constants {
@@ -125,14 +125,44 @@ class wave_model {
 
   static constexpr std::int64_t tiles(std::int64_t size) noexcept { return (size + tile - 1) / tile; }
 
+  /// Kinds of tiles that are summed one by one: those of 262,144 tokens. Tables of longer sequences, which may have many
+  /// rows, would be fitted for minutes.
+  static constexpr std::int64_t most_summed = 2048;
+
+  /// Sum of floor((a i + b) / m) over 0 <= i < n.
+  /// Source    Euclid's algorithm on a and m, as in AtCoder Library's floor_sum            Complexity  O(log m)
+  [[nodiscard]] static double floor_sum(std::int64_t n, std::int64_t m, std::int64_t a, std::int64_t b) noexcept {
+    double sum = 0;
+    for (;;) {
+      const auto count = static_cast<double>(n);
+      sum += (count - 1) * count / 2 * static_cast<double>(a / m) + count * static_cast<double>(b / m);
+      a %= m, b %= m;
+      const std::int64_t end = a * n + b;
+      if (end < m) return sum;
+      n = end / m, b = end % m;
+      std::swap(m, a);
+    }
+  }
+
   /// Work that the busiest multiprocessor does, of `heads` tiles of each kind 0 <= i < kinds whose work falls with i;
-  /// the first `alike` kinds are of equal work. Rounds that begin in a kind last as long as its tiles.
+  /// the first `alike` kinds are of equal work, and from kind `alike` on it falls by as much from each to the next. Rounds
+  /// that begin in a kind last as long as its tiles.
   template <class Work>
   [[nodiscard]] double rounds(std::int64_t alike, std::int64_t kinds, std::int64_t heads, Work&& work) const noexcept {
     const std::int64_t processors = device_.multiprocessors;
     std::int64_t begun = (alike * heads + processors - 1) / processors;
     double all = static_cast<double>(alike) * work(0);
     double whole = static_cast<double>(begun) * work(0);
+    if (const std::int64_t rest = kinds - alike; rest > most_summed) {
+      // With b_i rounds begun before kind i, the sum of (b_{i+1} - b_i) work(i) by parts.
+      const double first = work(alike), last = work(kinds - 1);
+      const std::int64_t end = (kinds * heads + processors - 1) / processors;
+      const double between = floor_sum(rest - 1, processors, heads, (alike + 1) * heads + processors - 1);
+      all += static_cast<double>(rest) * (first + last) / 2;
+      whole += static_cast<double>(end) * last - static_cast<double>(begun) * first +
+               between * (first - last) / static_cast<double>(rest - 1);
+      alike = kinds;
+    }
     for (std::int64_t i = alike; i < kinds; ++i) {
       const std::int64_t before = std::exchange(begun, ((i + 1) * heads + processors - 1) / processors);
       all += work(i);

@@ -75,7 +75,7 @@ class checked_answers {
   }
   /// Looked at once, by longest_check.
   [[nodiscard]] std::span<const gradient_bucket> gradient_buckets(int part) const { return model_->gradient_buckets(part); }
-  [[nodiscard]] int like(int part) const { return model_->like(part); }
+  [[nodiscard]] int like(int part) const { return faults_->sound_like(model_->like(part), part); }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const {
     if (!model_->has_weight_times()) return time(s, pass::backward, part) * 0.5;
     return faults_->sound(model_->of_weights(s, part), question::weight_time, s, pass::backward, part);

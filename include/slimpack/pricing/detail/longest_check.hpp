@@ -13,6 +13,7 @@ namespace slimpack::detail {
 
 /// Whether the model gives times for the longest sequence, which takes the longest (cost_model law 3), and for sharing it
 /// among all replicas that get a quantum of it, the longest exchange: what can be said before any work.
+/// And whether each part is like one that there is.
 /// Errors    invalid_input            Complexity  O(parts) questions
 class longest_check {
  public:

@@ -38,7 +38,7 @@ class searched_times {
   using wraps = Cost;
 
   /// Requires  both outlive it
-  searched_times(const Cost& cost, time_faults& faults, const shape& on) : kept_(keep(cost)), faults_(&faults), turn_(cost, on) {}
+  searched_times(const Cost& cost, time_faults& faults, const shape& on) : kept_(keep(cost)), faults_(&faults), turn_(*this, on) {}
 
   [[nodiscard]] seconds time(const slice& s, pass p, int part) const {
     return at(part, [&](int own) { return with_ends(model().time(s, p, own), s.length, p, own); });
@@ -64,13 +64,12 @@ class searched_times {
     return is_time(sum) ? sum : c.blamed(sum, pack, p, part);
   }
   [[nodiscard]] seconds overhead(pass p, int part) const {
-    const seconds all = at(part, [&](int own) {
-      const seconds layers = pack_overhead(model(), p, own);
+    return at(part, [&](int own) {
+      const seconds layers = faults_->sound(pack_overhead(model(), p, own), question::overhead, {}, p, own);
       if constexpr (folds)
         if (!turn_.empty()) return layers + turn_.of_pack(p, own);
       return layers;
     });
-    return faults_->sound(all, question::overhead, {}, p, part);
   }
   [[nodiscard]] seconds call_overhead(pass p, int part) const
     requires(prices_calls<Cost>)
@@ -93,7 +92,7 @@ class searched_times {
       all = turn_.empty() ? message_time(model(), size, p, part) : turn_.message(model(), size, p, part);
     else
       all = message_time(model(), size, p, part);
-    return faults_->sound(all, question::message, {{}, {0}, size}, p, part);
+    return faults_->sound(all, question::message, {{}, {0}, size}, p, own_part(part));
   }
   [[nodiscard]] seconds exchange(const shared_row& row, std::span<const slice> mine, pass p, int part) const {
     const slice first = mine.empty() ? slice{row.sequence, {0}, row.end} : mine.front();
@@ -107,8 +106,8 @@ class searched_times {
     return at(part, [&](int own) { return faults_->sound(model().covers(s, p, own), question::covers, s, p, own); });
   }
   [[nodiscard]] loan_messages lending(const loan& l, int part) const {
-    if constexpr (folds) part = turn_.empty() ? part : turn_.part_of(part);
-    return faults_->sound(loan_messages_of(model(), l, part), l, part);
+    const int own = own_part(part);
+    return faults_->sound(loan_messages_of(model(), l, own), l, own);
   }
   [[nodiscard]] seconds weight_time(const slice& s, int part) const
     requires(prices_weights<Cost>)
@@ -160,8 +159,8 @@ class searched_times {
   }
   [[nodiscard]] int like(int part) const {
     if constexpr (folds)
-      if (!turn_.empty()) return turn_.like(model(), part);
-    return like_of(model(), part);
+      if (!turn_.empty()) return turn_.like(part, [&](int own) { return faults_->sound_like(like_of(model(), own), own); });
+    return faults_->sound_like(like_of(model(), part), part);
   }
   [[nodiscard]] int parts() const
     requires requires(const Cost& cost) { { cost.parts() } -> std::same_as<int>; }
@@ -181,6 +180,12 @@ class searched_times {
       if (!turn_.empty()) return turn_.turns(part) ? seconds{} : ask(turn_.part_of(part));
     return ask(part);
   }
+  /// The model's number of a part. Of where packs turn, that of no part.
+  [[nodiscard]] int own_part(int part) const noexcept {
+    if constexpr (folds)
+      if (!turn_.empty()) return turn_.part_of(part);
+    return part;
+  }
   /// Layers, and what the ends of the model add for tokens.
   [[nodiscard]] seconds with_ends(seconds layers, tokens n, pass p, int part) const {
     if constexpr (folds)
@@ -189,9 +194,8 @@ class searched_times {
   }
 
   [[gnu::cold]] seconds blamed(seconds all, std::span<const slice> pack, pass p, int part) const {
-    return faults_->blamed(all, pack, p, part, [&](const slice& s) {
-      return at(part, [&](int own) { return model().time(s, p, own); });
-    });
+    const int own = own_part(part);  // a part that takes time: where packs turn they take none
+    return faults_->blamed(all, pack, p, own, [&](const slice& s) { return model().time(s, p, own); });
   }
 
   // A small model is kept by value: one step less to it for each of millions of questions.
@@ -212,10 +216,10 @@ class searched_times {
   }
 
   struct no_turn {
-    no_turn(const Cost&, const shape&) noexcept {}
+    no_turn(const searched_times&, const shape&) noexcept {}
   };
 
-  kept_model kept_;
+  kept_model kept_;  // and the faults before what is made by asking
   time_faults* faults_;
   [[no_unique_address]] std::conditional_t<folds, vocabulary_turn, no_turn> turn_;
 };

@@ -23,15 +23,20 @@ namespace slimpack::detail {
 [[nodiscard]] constexpr bool is_time(seconds t) noexcept { return t >= seconds{} && t <= seconds{1e12}; }
 [[nodiscard]] constexpr bool is_memory(double of_bytes) noexcept { return of_bytes >= 0 && of_bytes <= 1e24; }
 
+/// Of `like`: which parts may be asked instead of one.
+[[nodiscard]] constexpr bool is_like(int given, int part) noexcept { return given >= 0 && given <= part; }
+
 /// An answer as sentences say it: six digits, however large it is.
 [[nodiscard]] std::string told_number(double given);
+/// What is wrong with an answer to `like`.
+[[nodiscard]] std::string told_like(int given, int part);
 
 /// Which question of costs/hooks.hpp an answer was to.
 enum class question : unsigned char {
-  time, pack, overhead, call_overhead, useful, collectives, least, message, exchange, covers, weight_time, reduce_time, memory, kept, vocabulary
+  time, pack, overhead, call_overhead, useful, collectives, least, message, exchange, covers, weight_time, reduce_time, memory, kept, vocabulary, like
 };
 
-/// An answer of a cost model that is no time, or no amount of memory, and the question.
+/// An answer of a cost model that is no time, no amount of memory or no part, and the question.
 struct time_fault {
   question asked{};
   double given{};
@@ -61,6 +66,8 @@ class time_faults {
     return is_memory(kept.value) ? kept : refused(kept, piece, stage);
   }
   [[nodiscard]] loan_messages sound(loan_messages m, const loan& l, int part);
+  /// The part that is asked instead of one: the part itself, and a fault, where the answer is none or a later one.
+  [[nodiscard]] int sound_like(int given, int part) { return is_like(given, part) ? given : refused(given, part); }
   [[nodiscard]] seconds sound_vocabulary(seconds t, tokens size, vocabulary_call call, int stage) {
     const pass p = call == vocabulary_call::embed_gradients ? pass::backward : pass::forward;
     return sound(t, question::vocabulary, {{}, {0}, size}, p, stage);
@@ -105,6 +112,10 @@ class time_faults {
   [[gnu::cold, gnu::noinline]] bytes refused(bytes kept, const slice& piece, int stage) {
     add({question::kept, kept.value, piece, {}, stage});
     return {};
+  }
+  [[gnu::cold, gnu::noinline]] int refused(int like, int part) {
+    add({question::like, static_cast<double>(like), {}, {}, part});
+    return part;
   }
 
   [[nodiscard]] static bool is_about_slice(question asked) noexcept;

@@ -74,10 +74,11 @@ class vocabulary_turn {
   }
 
   /// The part of the search that is asked instead of one (like_of).
-  template <class Cost>
-  [[nodiscard]] int like(const Cost& cost, int part) const {
+  /// Shapes    like_of_model(int own): the same of the model's parts, from 0 to own
+  template <class Like>
+  [[nodiscard]] int like(int part, const Like& like_of_model) const {
     if (turns(part)) return stages_;
-    const int own = part_of(part), other = like_of(cost, own);
+    const int own = part_of(part), other = like_of_model(own);
     for (const auto* const share : {&share_.forward, &share_.backward})
       if ((*share)[stage(own)] != (*share)[stage(other)]) return part;
     return chunks_ == 1 ? other : other / stages_ * (stages_ + 1) + other % stages_;
@@ -121,12 +122,12 @@ class vocabulary_turn {
  private:
   using rate = costs::vocabulary_rate;
 
-  /// The straight line through packs of no tokens and of many.
+  /// The straight line through packs of no tokens and of many; level where more tokens take less.
   template <class Time>
   static rate line_of(const Time& time) {
     constexpr std::int64_t many = 16384;
     const double none = time(tokens{0}).value;
-    return {none, (time(tokens{many}).value - none) / many};
+    return {none, std::max(0.0, time(tokens{many}).value - none) / many};
   }
   static rate sum_of(const rate& a, const rate& b) noexcept { return {a.call + b.call, a.token + b.token}; }
 

@@ -28,6 +28,7 @@ namespace slimpack::detail {
 
 SLIMPACK_DECL result<void> longest_check::operator()(weight_gradients split) const {
   for (int part = 0; part < on_.parts(); ++part) {
+    if (const int like = cost_.like(part); !is_like(like, part)) return error{errc::invalid_input, told_like(like, part)};
     for (const pass p : both_passes)
       if (result<void> fine = packs(p, part); !fine) return fine;
     if (split == weight_gradients::with_inputs) continue;
@@ -37,6 +38,8 @@ SLIMPACK_DECL result<void> longest_check::operator()(weight_gradients split) con
     if (result<void> fine = buckets(part); !fine) return fine;
   if (on_.vocabulary == vocabulary::spread)
     if (result<void> fine = spread_vocabulary(); !fine) return fine;
+  for (int share = on_.parts(); on_.has_copies() && share < on_.reduced_parts(); ++share)
+    if (result<void> fine = buckets(share); !fine) return fine;
   const seconds reduce = reduce_time_of(cost_);
   return is_time(reduce) ? result<void>(success()) : no_time(reduce, "the reduction of gradients");
 }

@@ -41,9 +41,15 @@ SLIMPACK_DECL std::string told_number(double given) {
   return text;
 }
 
+SLIMPACK_DECL std::string told_like(int given, int part) {
+  return "the cost model says that part " + std::to_string(part) + " is like part " + std::to_string(given) +
+         "; like must be from 0 to the part itself";
+}
+
 SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens quantum) const {
   const std::lock_guard lock(mutex_);
   const time_fault& f = *first_;
+  if (f.asked == question::like) return {errc::invalid_input, told_like(static_cast<int>(f.given), f.part)};
   const bool memory = f.asked == question::memory || f.asked == question::kept;
   std::string text = "the cost model gives " + told_number(f.given) + (memory ? " bytes for " : " s for ");
   const std::string count = std::to_string(f.count);
@@ -63,6 +69,7 @@ SLIMPACK_DECL error time_faults::told(std::span<const tokens> lengths, tokens qu
     case question::memory: text += "a rate of memory_rates"; break;
     case question::kept: text += "what is kept of "; break;
     case question::vocabulary: text += "a spread vocabulary and a pack of " + std::to_string(f.of.length.value) + " tokens"; break;
+    case question::like: break;
   }
   if (is_about_slice(f.asked)) {
     text += "slice [" + std::to_string(f.of.begin.value) + ", " + std::to_string(f.of.end().value) + ") of ";
