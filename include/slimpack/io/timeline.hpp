@@ -18,6 +18,7 @@
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/reduction.hpp>
+#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/views.hpp>
 
@@ -48,9 +49,10 @@ namespace detail {
 
 /// Writes the data that the page draws: everything that the simulator found, in whole nanoseconds, without one object
 /// per event. Starts are told by their gaps after the instruction before, memory by its changes.
+template <class Simulator>
 class timeline_writer {
  public:
-  explicit timeline_writer(std::ostream& out) : json_(out) {}
+  timeline_writer(std::ostream& out, const Simulator& simulator) : json_(out), simulator_(simulator) {}
 
   result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured, const batch_times& batches) {
     json_.open('{').key("lengths");
@@ -137,7 +139,7 @@ class timeline_writer {
       json_.close('}');
     }
     json_.close(']').key("replicas").open('[');
-    simulators::plan_graphs graphs(p);
+    simulators::plan_graphs graphs(p, simulator_);
     for (std::size_t r = 0; r < p.replicas.size(); ++r)
       if (result<void> written = write_replica(p, r, graphs); !written) return written;
     json_.close(']');
@@ -188,7 +190,7 @@ class timeline_writer {
     json_.close(']').close('}');
   }
 
-  result<void> write_replica(const plan& p, std::size_t replica, simulators::plan_graphs& graphs) {
+  result<void> write_replica(const plan& p, std::size_t replica, simulators::plan_graphs<Simulator>& graphs) {
     const replica_plan& r = p.replicas[replica];
     if (result<void> built = graphs.select(replica); !built) return built;
     const workload& work = graphs.work(replica);
@@ -348,6 +350,7 @@ class timeline_writer {
   }
 
   json_out json_;
+  const Simulator& simulator_;
 };
 
 }  // namespace detail
@@ -361,14 +364,16 @@ class timeline_writer {
 /// (`F12@2.3m` as measured).
 /// Shapes    measured[k] holds the reports of one step of plans[k], a rank each, rank = replica * stages + stage; what
 ///           is empty or left out was not measured. Of a report, loss and token counts of the batch are not read.
-///           `batches` adds a plot of their step times.
+///           `batches` adds a plot of their step times. `simulator` finds the predicted times and the critical path
+///           (concepts/planning.hpp).
 /// Requires  plans that share their lengths; as many steps of each planner
 /// Errors    invalid_input: no plan, or a measured step that is not one of its plan; those of task_graph::assign, when
-///           programs cannot run; unwritable: the stream has failed
+///           programs cannot run; those of the simulator; unwritable: the stream has failed
 /// Complexity O(instructions), streamed
-[[nodiscard]] inline result<void> write_timeline(std::ostream& out, std::span<const plan> plans,
-                                                 std::span<const std::vector<step_report>> measured = {},
-                                                 const batch_times& batches = {}) {
+template <class Simulator = simulators::sweep>
+[[nodiscard]] result<void> write_timeline(std::ostream& out, std::span<const plan> plans,
+                                          std::span<const std::vector<step_report>> measured = {},
+                                          const batch_times& batches = {}, const Simulator& simulator = {}) {
   if (plans.empty()) return error{errc::invalid_input, "a timeline page shows at least one plan, got none"};
   if (measured.size() > plans.size())
     return error{errc::invalid_input, std::to_string(measured.size()) + " measured steps for " +
@@ -378,7 +383,7 @@ class timeline_writer {
       if (result<void> fits = executors::check_measured(plans[k], measured[k]); !fits) return fits;
   out << detail::timeline_head;
   out << "<script id=\"data\" type=\"application/json\">";
-  if (result<void> written = detail::timeline_writer(out).write(plans, measured, batches); !written) return written;
+  if (result<void> written = detail::timeline_writer(out, simulator).write(plans, measured, batches); !written) return written;
   out << "</script>\n<script>\n";
   out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details << detail::timeline_input
       << detail::timeline_batches;
