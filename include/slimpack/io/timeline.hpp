@@ -203,7 +203,7 @@ class timeline_writer {
     json_.key("passes").open('[');
     for (const pass d : {pass::forward, pass::backward}) write_pass(p, replica, d);
     json_.close(']');
-    if (r.weight.count() > 0) write_weights(r.weight, p.shape);
+    if (r.weight.count() > 0) write_weights(p, replica);
     if (!r.vocabulary.empty()) write_vocabulary(r.vocabulary, p.shape);
     if (!r.loans.empty()) write_loans(r.loans);
     json_.key("stages").open('[');
@@ -224,11 +224,12 @@ class timeline_writer {
 
   void write_pass(const plan& p, std::size_t replica, pass d) {
     const replica_plan& r = p.replicas[replica];
+    const auto packs = views::packs(p, replica, d);
     json_.open('{').key("counts");
-    list(views::packs(p, replica, d), [](const pack_view& pack) { return pack.slices.size(); });
+    list(packs, [](const pack_view& pack) { return pack.slices.size(); });
     json_.key("slices").open('[');
-    for (const slice& x : r.partition.of(d).slices())
-      json_.value(x.sequence.value).value(x.begin.value).value(x.length.value);
+    for (const pack_view& pack : packs)
+      for (const slice& x : pack.slices) json_.value(x.sequence.value).value(x.begin.value).value(x.length.value);
     json_.close(']');
     write_columns("time", r.of(d).time, static_cast<std::size_t>(p.shape.parts()));
     write_columns("message", r.of(d).message, static_cast<std::size_t>(p.shape.parts()));
@@ -236,11 +237,12 @@ class timeline_writer {
   }
 
   /// The packs whose weight gradients run apart, and how long they take.
-  void write_weights(const weight_timing& weight, const shape& s) {
+  void write_weights(const plan& p, std::size_t replica) {
     json_.key("weights").open('{').key("packs").open('[');
-    for (std::size_t pack = weight.next(0); pack < weight.apart.size(); pack = weight.next(pack + 1)) json_.value(pack);
+    for (const pack_view& pack : views::packs(p, replica, pass::backward))
+      if (!pack.weight_times.empty()) json_.value(pack.pack.value);
     json_.close(']');
-    write_columns("time", weight.time, static_cast<std::size_t>(s.parts()));
+    write_columns("time", p.replicas[replica].weight.time, static_cast<std::size_t>(p.shape.parts()));
     json_.close('}');
   }
 
