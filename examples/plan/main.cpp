@@ -16,6 +16,7 @@
 #include "repeat.hpp"
 #include "report.hpp"
 #include "setting.hpp"
+#include "simulator.hpp"
 #include "stop_signals.hpp"
 #include "summary.hpp"
 
@@ -168,12 +169,12 @@ result<void> write_outputs(outputs& all, const options& o, const std::vector<row
     std::vector<plan> shown;
     for (const row& r : rows)
       if (r.plan) shown.push_back(r.plan.value());
-    return io::write_timeline(out, shown);
+    return io::write_timeline(out, shown, {}, {}, simulator{});
   };
   const std::pair<const std::optional<std::filesystem::path>&, outputs::writer> each[]{
-      {o.graph, [&](std::ostream& out) { return io::write_graph(out, main_plan); }},
+      {o.graph, [&](std::ostream& out) { return io::write_graph(out, main_plan, simulator{}); }},
       {o.json, [&](std::ostream& out) { return io::write_plan(out, main_plan, o.explain); }},
-      {o.trace, [&](std::ostream& out) { return io::write_trace(out, main_plan); }},
+      {o.trace, [&](std::ostream& out) { return io::write_trace(out, main_plan, {}, simulator{}); }},
       {o.timeline, timeline}};
   for (const auto& [path, write] : each)
     if (path && !(o.summary && &path == &o.timeline))

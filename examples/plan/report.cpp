@@ -2,10 +2,10 @@
 
 #include "explain.hpp"
 #include "memory_margin.hpp"
+#include "simulator.hpp"
 #include "texts.hpp"
 
 #include <slimpack/detail/amount.hpp>
-#include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/graph/slack.hpp>
@@ -26,15 +26,12 @@ void print_critical_path(std::ostream& out, const plan& p) {
   const auto slowest = std::max_element(p.replicas.begin(), p.replicas.end(), [](const auto& a, const auto& b) {
     return a.makespan < b.makespan;
   });
-  simulators::plan_graphs graphs(p);
+  simulators::plan_graphs graphs(p, simulator{});
   if (!graphs.select(static_cast<std::size_t>(slowest - p.replicas.begin()))) return;
   const simulators::task_graph& graph = graphs.graph();
-  const simulators::boost_graph simulator;
-  const result<std::vector<seconds>> start = simulator.starts(graph);
-  if (!start) return;
-  const result<std::vector<seconds>> slack = simulators::slack(graph, start.value(), simulator);
+  const result<std::vector<seconds>> slack = simulators::slack(graph, graphs.start(), graphs.simulator());
   if (!slack) return;
-  const simulators::critical_seconds spent = simulators::seconds_on(simulators::critical_path(graph, start.value()));
+  const simulators::critical_seconds spent = simulators::seconds_on(simulators::critical_path(graph, graphs.start()));
   const seconds all = spent.forward + spent.backward + spent.messages;
   if (!(all > seconds{})) return;
   std::size_t instructions = 0;

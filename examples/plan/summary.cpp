@@ -1,5 +1,6 @@
 #include "summary.hpp"
 
+#include "simulator.hpp"
 #include "texts.hpp"
 
 #include <algorithm>
@@ -81,7 +82,7 @@ slimpack::result<void> summary::write_page(std::ostream& out) const {
     times.planners.push_back({f.planner, {}});
     for (const double step : f.steps) times.planners.back().steps.push_back({step});
   }
-  return io::write_timeline(out, slowest_, {}, times);
+  return io::write_timeline(out, slowest_, {}, times, simulator{});
 }
 
 }  // namespace cli

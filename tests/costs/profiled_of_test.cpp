@@ -1,6 +1,7 @@
 #include <slimpack/costs/profiled_of.hpp>
 
 #include <slimpack/costs/model/gpus.hpp>
+#include <slimpack/costs/model/detail/layer_products.hpp>
 #include <slimpack/costs/model/layer.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/planner.hpp>

@@ -18,6 +18,7 @@
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
+#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/views.hpp>
 
@@ -48,9 +49,10 @@ namespace detail {
 
 /// Writes the data that the page draws: everything that the simulator found, in whole nanoseconds, without one object
 /// per event. Starts are told by their gaps after the instruction before, memory by its changes.
+template <class Simulator>
 class timeline_writer {
  public:
-  explicit timeline_writer(std::ostream& out) : json_(out) {}
+  timeline_writer(std::ostream& out, const Simulator& simulator) : json_(out), simulator_(simulator) {}
 
   result<void> write(std::span<const plan> plans, std::span<const std::vector<step_report>> measured, const batch_times& batches) {
     json_.open('{').key("lengths");
@@ -137,7 +139,7 @@ class timeline_writer {
       json_.close('}');
     }
     json_.close(']').key("replicas").open('[');
-    simulators::plan_graphs graphs(p);
+    simulators::plan_graphs graphs(p, simulator_);
     for (std::size_t r = 0; r < p.replicas.size(); ++r)
       if (result<void> written = write_replica(p, r, graphs); !written) return written;
     json_.close(']');
@@ -188,7 +190,7 @@ class timeline_writer {
     json_.close(']').close('}');
   }
 
-  result<void> write_replica(const plan& p, std::size_t replica, simulators::plan_graphs& graphs) {
+  result<void> write_replica(const plan& p, std::size_t replica, simulators::plan_graphs<Simulator>& graphs) {
     const replica_plan& r = p.replicas[replica];
     if (result<void> built = graphs.select(replica); !built) return built;
     const workload& work = graphs.work(replica);
@@ -201,7 +203,7 @@ class timeline_writer {
     json_.key("passes").open('[');
     for (const pass d : {pass::forward, pass::backward}) write_pass(p, replica, d);
     json_.close(']');
-    if (r.weight.count() > 0) write_weights(r.weight, p.shape);
+    if (r.weight.count() > 0) write_weights(p, replica);
     if (!r.vocabulary.empty()) write_vocabulary(r.vocabulary, p.shape);
     if (!r.loans.empty()) write_loans(r.loans);
     json_.key("stages").open('[');
@@ -222,11 +224,12 @@ class timeline_writer {
 
   void write_pass(const plan& p, std::size_t replica, pass d) {
     const replica_plan& r = p.replicas[replica];
+    const auto packs = views::packs(p, replica, d);
     json_.open('{').key("counts");
-    list(views::packs(p, replica, d), [](const pack_view& pack) { return pack.slices.size(); });
+    list(packs, [](const pack_view& pack) { return pack.slices.size(); });
     json_.key("slices").open('[');
-    for (const slice& x : r.partition.of(d).slices())
-      json_.value(x.sequence.value).value(x.begin.value).value(x.length.value);
+    for (const pack_view& pack : packs)
+      for (const slice& x : pack.slices) json_.value(x.sequence.value).value(x.begin.value).value(x.length.value);
     json_.close(']');
     write_columns("time", r.of(d).time, static_cast<std::size_t>(p.shape.parts()));
     write_columns("message", r.of(d).message, static_cast<std::size_t>(p.shape.parts()));
@@ -234,11 +237,12 @@ class timeline_writer {
   }
 
   /// The packs whose weight gradients run apart, and how long they take.
-  void write_weights(const weight_timing& weight, const shape& s) {
+  void write_weights(const plan& p, std::size_t replica) {
     json_.key("weights").open('{').key("packs").open('[');
-    for (std::size_t pack = weight.next(0); pack < weight.apart.size(); pack = weight.next(pack + 1)) json_.value(pack);
+    for (const pack_view& pack : views::packs(p, replica, pass::backward))
+      if (!pack.weight_times.empty()) json_.value(pack.pack.value);
     json_.close(']');
-    write_columns("time", weight.time, static_cast<std::size_t>(s.parts()));
+    write_columns("time", p.replicas[replica].weight.time, static_cast<std::size_t>(p.shape.parts()));
     json_.close('}');
   }
 
@@ -348,6 +352,7 @@ class timeline_writer {
   }
 
   json_out json_;
+  const Simulator& simulator_;
 };
 
 }  // namespace detail
@@ -361,14 +366,16 @@ class timeline_writer {
 /// (`F12@2.3m` as measured).
 /// Shapes    measured[k] holds the reports of one step of plans[k], a rank each, rank = replica * stages + stage; what
 ///           is empty or left out was not measured. Of a report, loss and token counts of the batch are not read.
-///           `batches` adds a plot of their step times.
+///           `batches` adds a plot of their step times. `simulator` finds the predicted times and the critical path
+///           (concepts/planning.hpp).
 /// Requires  plans that share their lengths; as many steps of each planner
 /// Errors    invalid_input: no plan, or a measured step that is not one of its plan; those of task_graph::assign, when
-///           programs cannot run; unwritable: the stream has failed
+///           programs cannot run; those of the simulator; unwritable: the stream has failed
 /// Complexity O(instructions), streamed
-[[nodiscard]] inline result<void> write_timeline(std::ostream& out, std::span<const plan> plans,
-                                                 std::span<const std::vector<step_report>> measured = {},
-                                                 const batch_times& batches = {}) {
+template <class Simulator = simulators::sweep>
+[[nodiscard]] result<void> write_timeline(std::ostream& out, std::span<const plan> plans,
+                                          std::span<const std::vector<step_report>> measured = {},
+                                          const batch_times& batches = {}, const Simulator& simulator = {}) {
   if (plans.empty()) return error{errc::invalid_input, "a timeline page shows at least one plan, got none"};
   if (measured.size() > plans.size())
     return error{errc::invalid_input, std::to_string(measured.size()) + " measured steps for " +
@@ -378,7 +385,7 @@ class timeline_writer {
       if (result<void> fits = executors::check_measured(plans[k], measured[k]); !fits) return fits;
   out << detail::timeline_head;
   out << "<script id=\"data\" type=\"application/json\">";
-  if (result<void> written = detail::timeline_writer(out).write(plans, measured, batches); !written) return written;
+  if (result<void> written = detail::timeline_writer(out, simulator).write(plans, measured, batches); !written) return written;
   out << "</script>\n<script>\n";
   out << detail::timeline_script << detail::timeline_panels << detail::timeline_drawing << detail::timeline_details << detail::timeline_input
       << detail::timeline_batches;

@@ -8,6 +8,7 @@
 #include <slimpack/io/detail/json_out.hpp>
 #include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
+#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/views.hpp>
 
@@ -45,10 +46,11 @@ namespace detail {
 }
 
 /// Writes the events of a plan, and of its step as it ran, one by one.
+template <class Simulator>
 class trace_writer {
  public:
-  trace_writer(std::ostream& out, const plan& p, std::span<const step_report> measured)
-      : json_(out), plan_(p), measured_(measured), graphs_(p) {}
+  trace_writer(std::ostream& out, const plan& p, std::span<const step_report> measured, const Simulator& simulator)
+      : json_(out), plan_(p), measured_(measured), graphs_(p, simulator) {}
 
   result<void> write() {
     json_.open('{').field("displayTimeUnit", "ms").key("otherData");
@@ -197,7 +199,7 @@ class trace_writer {
   json_out json_;
   const plan& plan_;
   std::span<const step_report> measured_;
-  simulators::plan_graphs graphs_;
+  simulators::plan_graphs<Simulator> graphs_;
 };
 
 }  // namespace detail
@@ -206,16 +208,18 @@ class trace_writer {
 /// stage, an event per pack, an arrow per message between layers or to
 /// and from the embedding, a counter of each stage's memory. Where the plan was run, each
 /// replica has a second process beside the first, with the measured times and their ratios to the predicted ones.
-/// Shapes    measured: the reports of one step of this plan, a rank each, rank = replica * stages + stage; or none
+/// Shapes    measured: the reports of one step of this plan, a rank each, rank = replica * stages + stage; or none.
+///           simulator: finds the predicted times (concepts/planning.hpp)
 /// Units     microseconds, to the nanosecond
 /// Errors    invalid_input: a measured step that is not one of this plan; those of task_graph::assign, when the
-///           programs cannot run; unwritable: the stream has failed
+///           programs cannot run; those of the simulator; unwritable: the stream has failed
 /// Complexity O(instructions), streamed
-[[nodiscard]] inline result<void> write_trace(std::ostream& out, const plan& p,
-                                              std::span<const step_report> measured = {}) {
+template <class Simulator = simulators::sweep>
+[[nodiscard]] result<void> write_trace(std::ostream& out, const plan& p, std::span<const step_report> measured = {},
+                                       const Simulator& simulator = {}) {
   if (!measured.empty())
     if (result<void> fits = executors::check_measured(p, measured); !fits) return fits;
-  if (result<void> written = detail::trace_writer(out, p, measured).write(); !written) return written;
+  if (result<void> written = detail::trace_writer(out, p, measured, simulator).write(); !written) return written;
   if (!out) return error{errc::unwritable, "the trace could not be written: the output stream failed"};
   return success();
 }

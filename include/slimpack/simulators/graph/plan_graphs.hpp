@@ -7,6 +7,7 @@
 #include <slimpack/pricing/workload_of.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
+#include <slimpack/simulators/sweep.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,12 +18,14 @@
 
 namespace slimpack::simulators {
 
-/// The task graphs of a plan, one for each group of replicas that run together (joint_groups). The graph of one group is
-/// there at a time.
+/// The task graphs of a plan, one for each group of replicas that run together (joint_groups), and when their tasks start.
+/// The graph of one group is there at a time. Whatever shows a plan asks here, so that it shows the times of one simulator.
+template <class Simulator = sweep>
 class plan_graphs {
  public:
-  /// Requires  a plan that outlives it, whose merges name replicas there are
-  explicit plan_graphs(const plan& p) : plan_(&p), groups_(joint_groups(p.merges, p.replicas.size())) {
+  /// Requires  a plan that outlives it, whose merges name replicas there are; a simulator (simulator_for)
+  explicit plan_graphs(const plan& p, Simulator simulator = {})
+      : plan_(&p), simulator_(std::move(simulator)), groups_(joint_groups(p.merges, p.replicas.size())) {
     group_of_.resize(p.replicas.size());
     for (std::size_t g = 0; g < groups_.size(); ++g)
       for (const std::uint32_t r : groups_[g]) group_of_[r] = g;
@@ -30,8 +33,9 @@ class plan_graphs {
 
   [[nodiscard]] std::span<const std::vector<std::uint32_t>> groups() const noexcept { return groups_; }
 
-  /// Makes the graph of a replica's group the one that is there.
-  /// Errors    those of joint_graph            Complexity  that of joint_graph; O(1) when it is there already
+  /// Makes the graph of a replica's group the one that is there, and simulates it.
+  /// Errors    those of joint_graph and of the simulator
+  /// Complexity that of joint_graph, and one run of the simulator; O(1) when it is there already
   result<void> select(std::size_t replica) {
     if (group_of_[replica] == selected_) return success();
     const std::vector<std::uint32_t>& group = groups_[group_of_[replica]];
@@ -43,17 +47,17 @@ class plan_graphs {
         [&](std::uint32_t r) -> std::span<const program> { return plan_->replicas[r].programs; }, plan_->merges);
     if (!made) return std::move(made).error();
     graph_ = std::move(made).value();
-    start_.clear();
+    result<std::vector<seconds>> start = simulator_.starts(graph_);
+    if (!start) return std::move(start).error();
+    start_ = std::move(start).value();
     selected_ = group_of_[replica];
     return success();
   }
 
   /// Of the group that is there: its graph, the starts of its tasks, and the workload of a replica.
   [[nodiscard]] const task_graph& graph() const noexcept { return graph_; }
-  [[nodiscard]] std::span<const seconds> start() {
-    if (start_.empty()) graph_.sweep(start_);
-    return start_;
-  }
+  [[nodiscard]] std::span<const seconds> start() const noexcept { return start_; }
+  [[nodiscard]] const Simulator& simulator() const noexcept { return simulator_; }
   [[nodiscard]] const workload& work(std::size_t replica) const noexcept { return works_[position(replica)]; }
 
   /// A replica's place in its group: task::replica of its tasks.
@@ -64,12 +68,13 @@ class plan_graphs {
 
  private:
   const plan* plan_;
+  Simulator simulator_;
   std::vector<std::vector<std::uint32_t>> groups_;
   std::vector<std::size_t> group_of_;
   std::size_t selected_{static_cast<std::size_t>(-1)};  // group, or none
   std::vector<workload> works_;
   task_graph graph_;
-  std::vector<seconds> start_;  // empty until somebody asks
+  std::vector<seconds> start_;
 };
 
 }  // namespace slimpack::simulators

@@ -9,6 +9,8 @@
 #include <slimpack/io/detail/plan/vocabulary_columns.hpp>
 #include <slimpack/views.hpp>
 
+#include <range/v3/view/iota.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -99,8 +101,7 @@ class plan_writer {
     json_.line();
     json_.key("message").open('{');
     for (const pass p : {pass::forward, pass::backward})
-      messages(name_of(p), r.partition.of(p).size(),
-               [&](std::size_t pack) { return views::pack(plan_, index, p, {static_cast<std::uint32_t>(pack)}).messages; });
+      messages(name_of(p), views::packs(plan_, index, p), [](const pack_view& pack) { return pack.messages; });
     if (spreads()) messages_of_calls(r);
     json_.close('}');
     json_.line();
@@ -215,19 +216,21 @@ class plan_writer {
   /// What they send and are sent.
   void messages_of_calls(const replica_plan& r) {
     const auto stages = static_cast<std::size_t>(plan_.shape.stages), parts = static_cast<std::size_t>(plan_.shape.parts());
+    const auto packs_of = [&](pass p) { return ranges::views::iota(std::size_t{0}, r.of(p).size()); };
     for (const auto& [name, column] : vocabulary_columns)
       if (!is_call(column))
-        messages(name, r.of(pass_of(column)).size(),
+        messages(name, packs_of(pass_of(column)),
                  [&, which = column](std::size_t pack) { return sent_in(which, std::span(r.vocabulary.*which).subspan(pack * stages, stages)); });
-    messages(to_gradients, r.backward.size(), [&](std::size_t pack) { return std::span(r.backward.message).subspan(pack * parts, 1); });
+    messages(to_gradients, packs_of(pass::backward),
+             [&](std::size_t pack) { return std::span(r.backward.message).subspan(pack * parts, 1); });
   }
 
   /// A number per pack where every boundary has the same, else a list of boundaries.
   /// sent_of(pack): its messages
-  template <class SentOf>
-  void messages(std::string_view name, std::size_t packs, const SentOf& sent_of) {
+  template <class Packs, class SentOf>
+  void messages(std::string_view name, const Packs& packs, const SentOf& sent_of) {
     json_.key(name).open('[');
-    for (std::size_t pack = 0; pack < packs; ++pack) {
+    for (const auto& pack : packs) {
       const std::span<const seconds> sent = sent_of(pack);
       const auto differs = [&](seconds time) { return time != sent.front(); };
       if (sent.empty()) {
