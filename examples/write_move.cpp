@@ -1,11 +1,13 @@
-// A move of one's own for the search: two packs that follow each other become more alike. One line registers it beside the
-// shipped moves, and a report says how often it was tried and taken.
+// A move of one's own for the search: two packs that follow each other become more alike. Checked by the laws, beside one with a
+// slip. One line registers it beside the shipped moves, and a report says how often it was tried and taken.
 #include <slimpack/planner.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
+#include <slimpack/testing/improve/move_laws.hpp>
 
 #include <iostream>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -24,9 +26,21 @@ struct level {
   }
 };
 
+// The same with a slip: it draws from numbers of its own, so that a second search of the same batch finds another plan.
+struct restless : level {
+  bool operator()(solvers::improve::pack_site& at) const {
+    static std::mt19937 numbers;
+    if (numbers() % 2 == 0) return false;
+    return level::operator()(at);
+  }
+};
+
 using with_level = solvers::two_phase_with<solvers::improve::shipped::and_also<level>>;
 
 int main() {
+  std::cout << slimpack::testing::move_laws(level{}) << "\n";
+  std::cout << slimpack::testing::move_laws(restless{}) << "\n";
+
   const slimpack::shape shape{.stages = 4};
   const slimpack::slicers::equal_cost slicer;
   const slimpack::costs::quadratic cost{.per_pack = {6.4e-5}, .hop = {2.4e-5}};

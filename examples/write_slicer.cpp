@@ -1,4 +1,5 @@
-// A slicer of one's own: cuts long sequences in halves and leaves short ones whole. Checked by the laws, then used.
+// A slicer of one's own: cuts long sequences in halves and leaves short ones whole. Checked by the laws,
+// beside one with a slip, then used.
 #include <slimpack/planner.hpp>
 #include <slimpack/testing/slicer_laws.hpp>
 
@@ -23,8 +24,19 @@ struct halves {
   }
 };
 
+// The same with a slip: what does not fit is given all the same.
+struct pushy : halves {
+  template <class Cost>
+  slimpack::slice next(const slimpack::sequence& s, slimpack::tokens at, slimpack::pass p, slimpack::cut_budget left,
+                       const Cost& cost) const {
+    left.size = s.length;
+    return halves::next(s, at, p, left, cost);
+  }
+};
+
 int main() {
-  std::cout << slimpack::testing::slicer_laws(halves{}, slimpack::costs::quadratic{});
+  std::cout << slimpack::testing::slicer_laws(halves{}, slimpack::costs::quadratic{}) << "\n";
+  std::cout << slimpack::testing::slicer_laws(pushy{}, slimpack::costs::quadratic{}) << "\n";
 
   slimpack::planner plan_batch{{.stages = 4}, halves{}};
   const std::vector<slimpack::tokens> lengths{{65536}, {30000}, {3000}, {2000}, {20000}, {900}};

@@ -64,7 +64,7 @@ class CommandLine(unittest.TestCase):
         run = self.run_plan("--help")
         self.assertEqual((0, ""), (run.returncode, run.stderr))
         for option in ("config completion lengths from trainer format field list-models force model batch token-budget batches seed max-context over-long quantum gpu auto gpus dp pp tp cp ep summary expert-imbalance expert-overlap expert-nodes vpp memory "
-                       "recompute memory-table hop call-overhead relay layers reduction cost planner compare explain effort weight-gradients backward-cuts zones rows divide threads time-limit json trace timeline graph").split():
+                       "recompute memory-table hop call-overhead relay layers reduction cost planner compare explain search-report effort weight-gradients backward-cuts zones rows divide threads time-limit json trace timeline graph").split():
             self.assertIn("--" + option, run.stdout)
         run = self.run_plan()
         self.assertEqual(2, run.returncode)
@@ -1011,6 +1011,33 @@ class CommandLine(unittest.TestCase):
         self.assertEqual({"p.json", "t.json", "t.html"}, {p.name for p in self.outputs.iterdir()})
         self.assertTrue(json.loads((self.outputs / "t.json").read_text()))
         self.assertNotIn("http", (self.outputs / "t.html").read_text().replace("http-equiv", ""))
+
+    def test_search_report(self):
+        """Every shipped move, with counts that can be, and the same whatever the number of threads."""
+        shipped = (DATA.parent.parent / "include" / "slimpack" / "solvers" / "improve" / "shipped.hpp").read_text()
+        moves = set(re.search(r"using shipped = moves<([^>]*)>", shipped)[1].split(", "))
+        self.assertIn("swap", moves)
+        lengths = self.file("l.txt", "60000\n9000\n9000\n4000\n" + "".join(f"{300 + 40 * i}\n" for i in range(40)))
+        plan = ["--lengths", lengths, *QUADRATIC, "--pp", "4", "--dp", "2"]
+        tables = []
+        for threads in (1, 3):
+            out = self.plans(*plan, "--threads", threads, "--search-report", "--json", self.outputs / f"{threads}.json")
+            tables.append(re.search(r"\nsearch +tried +taken +gained\n(.*?)\nOf all replicas (.*)", out, re.S))
+        self.assertEqual(tables[0][1], tables[1][1])
+        rows = [line.split() for line in tables[0][1].splitlines()]
+        for name, tried, taken, gained, unit in rows:
+            self.assertGreaterEqual(int(tried), max(int(taken), 1), name)
+            self.assertGreaterEqual(int(taken), 0, name)
+            self.assertGreaterEqual(float(gained), 0, name)
+            self.assertTrue(int(taken) > 0 or float(gained) == 0, name)
+            self.assertIn(unit, ("us", "ms", "s"))
+        names = [row[0] for row in rows]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual(moves, set(names))
+        for name in set(names) - moves:  # what is no move is explained below the table
+            self.assertRegex(tables[0][2], rf"\b{name}\b")
+        self.plans(*plan, "--json", self.outputs / "p.json")
+        self.assertEqual({self.hash_in("p.json")}, {self.hash_in("1.json"), self.hash_in("3.json")})
 
     def hash_in(self, name):
         return json.loads((self.outputs / name).read_text())["hash"]

@@ -32,7 +32,7 @@ slimpack_add_consumer(add_subdirectory ${program} ${program} -D SLIMPACK_SOURCE_
 
 # All components in one program each.
 set(components)  # with commas between them, which functions take for one argument
-set(programs consumer-compiled)
+set(programs trainer)
 foreach(component io milp)
   if(TARGET slimpack::${component})
     string(APPEND components "${component},")
@@ -43,7 +43,7 @@ slimpack_add_consumer(find_package_components consumer-components "${programs}"
                       -D CMAKE_PREFIX_PATH=${scratch}/installed -D "EXPECTED=${components}" ${compiled_from})
 set_tests_properties(consumer.find_package_components PROPERTIES FIXTURES_REQUIRED slimpack_installed COST 30)
 if(DEFINED ENV{SLIMPACK_FULL} AND TARGET slimpack::io)
-  slimpack_add_consumer(add_subdirectory_io consumer-components "consumer-compiled consumer-io"
+  slimpack_add_consumer(add_subdirectory_io consumer-components "trainer consumer-io"
                         -D SLIMPACK_SOURCE_DIR=${PROJECT_SOURCE_DIR} -D EXPECTED=io)
 endif()
 

@@ -2,16 +2,19 @@
 """Names public headers that no test would miss: those whose body can be emptied while the tests that name its entities
 still compile.
 
-    emptied.py [--sample N [--seed S]] [--compiler clang++] [--define NAME=VALUE] [-I FOLDER]... [HEADER]...
+    emptied.py [--sample N [--part K]] [--compiler clang++] [--define NAME=VALUE] [-I FOLDER]... [HEADER]...
 
 The emptied copy keeps includes and include guard (or nothing, where the header is nothing but includes), and stands in
 front of the library in the include path. Tests are tried with -fsyntax-only, those that include the header first, then
-those that include a header that does, then those that name most of its entities. A file that cannot be found is no failure: that test needs what is not installed,
-and a header with no other tests is told as not decided. With SLIMPACK_FULL in the environment --sample is ignored.
-Everything is derived from the tree. Exit status: 0 every header has such a test; 1 some have none, which are printed.
+those that include a header that does, then those that name most of its entities. A file that cannot be found is no
+failure: that test needs what is not installed, and a header with no other tests, or that needs it itself, is told as not
+decided. --sample N divides the headers into parts of N and takes one: the next one on each day, so that every header has
+its turn, or part K. With SLIMPACK_FULL in the environment --sample is ignored. Everything is derived from the tree but
+public.py. Exit status: 0 every header has such a test; 1 some have none, which are printed.
 """
 import argparse
 import concurrent.futures
+import datetime
 import os
 import pathlib
 import random
@@ -20,19 +23,14 @@ import subprocess
 import sys
 import tempfile
 
+from public import INCLUDE, public_headers
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-INCLUDE = ROOT / "include"
 TESTS = ROOT / "tests"
 MOST_TRIED = 8
-INTERNAL = {"detail", "divide", "pack"}  # what public headers are made of
 DECLARED = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:\[\[\w+\]\]\s*)?(?:struct|class|enum class|enum|concept|namespace|using)\s+(?:SLIMPACK_\w+\s+)?(\w+)"
                       r"|^(?:\[\[nodiscard\]\] )?(?:inline|constexpr|template)\b[^=;{]*?\b(\w+)\s*[({=]|^#define\s+(SLIMPACK_\w+)", re.M)
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
-
-
-def public_headers():
-    return sorted(h for h in (INCLUDE / "slimpack").rglob("*.hpp")
-                  if h.name != "src.hpp" and not INTERNAL.intersection(h.relative_to(INCLUDE).parts))
 
 
 def emptied(text):
@@ -74,6 +72,15 @@ def candidates(header, texts):
     return [pathlib.Path(rank[-1]) for rank in sorted(ranked)[:MOST_TRIED]]
 
 
+MISSING = re.compile(r"file not found|No such file")
+
+
+def includes_what_is_missing(header, options):
+    done = subprocess.run([options.compiler, "-std=c++20", "-E", "-x", "c++", f"-I{INCLUDE}", *(f"-I{path}" for path in options.I), "-"],
+                          input=f"#include <{header.relative_to(INCLUDE)}>\n", capture_output=True, text=True)
+    return bool(MISSING.search(done.stderr))
+
+
 def missed_by(header, texts, options):
     """The first test that does not compile without the header's body, or None; and whether all could be tried."""
     tried = []
@@ -83,15 +90,17 @@ def missed_by(header, texts, options):
         copy.write_text(emptied(header.read_text()))
         for test in candidates(header, texts):
             command = [options.compiler, "-std=c++20", "-fsyntax-only", "-w", f"-I{folder}", f"-I{INCLUDE}", f"-I{TESTS}",
-                       *(f"-I{path}" for path in options.I), *(f"-D{name}" for name in options.define), str(test)]
+                       *(f"-I{path}" for path in options.I), *(f"-D{name}" for name in options.define), "-x", "c++", str(test)]
             if "clang" in pathlib.Path(options.compiler).name:
                 command.insert(4, "-ferror-limit=1")
             else:
                 command.insert(4, "-fmax-errors=1")
             done = subprocess.run(command, capture_output=True, text=True)
-            tried.append(not re.search(r"file not found|No such file", done.stderr))
+            tried.append(not MISSING.search(done.stderr))
             if done.returncode != 0 and tried[-1]:
                 return test, True
+            if len(tried) == 1 and includes_what_is_missing(header, options):
+                return None, False
     return None, not tried or any(tried)
 
 
@@ -108,17 +117,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("headers", nargs="*", type=pathlib.Path)
     parser.add_argument("--sample", type=int)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", type=int, default=datetime.date.today().toordinal())
     parser.add_argument("--compiler", default="clang++")
     parser.add_argument("--define", action="append", default=[f'SLIMPACK_TEST_DATA="{ROOT / "examples" / "data"}"', 'SLIMPACK_TEST_VERSION=""'])
     parser.add_argument("-I", action="append", default=["/usr/include/eigen3", *installed_folders()])
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    headers = [h.resolve() for h in options.headers] or public_headers()
+    headers = [h.resolve() for h in options.headers] or [INCLUDE / h for h in public_headers()]
     if options.sample is not None and not os.environ.get("SLIMPACK_FULL") and options.sample < len(headers):
-        headers = sorted(random.Random(options.seed).sample(headers, options.sample))
-        print(f"{len(headers)} headers drawn with seed {options.seed}")
-    texts = {test: test.read_text() for test in sorted(TESTS.rglob("*.cpp")) if "compile_fail" not in test.parts}
+        random.Random(1).shuffle(headers)  # neighbours take as long as each other
+        parts = -(-len(headers) // options.sample)
+        part = options.part % parts
+        headers = sorted(headers[part::parts])
+        print(f"{len(headers)} headers: part {part} of {parts}, --part {part} takes them again")
+    tests = [TESTS / "devices" / "gpu.cu", *sorted(TESTS.rglob("*.cpp"))]
+    texts = {test: test.read_text() for test in tests if "compile_fail" not in test.parts}
     none = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for header, (test, decided) in zip(headers, pool.map(lambda h: missed_by(h, texts, options), headers)):

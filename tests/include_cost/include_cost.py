@@ -24,9 +24,10 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-INCLUDE = HERE.parent.parent / "include"
+sys.path.insert(0, str(HERE.parent / "headers"))
+from public import INCLUDE, public_headers
+
 BUDGET = HERE / "budget.txt"
-INTERNAL = {"detail", "divide", "pack"}  # what public headers are made of
 
 # Where Debian keeps the libraries that headers include.
 DIRECTORIES = [str(INCLUDE), "/usr/include/eigen3", "/usr/lib/x86_64-linux-gnu/openmpi/include",
@@ -35,11 +36,6 @@ DIRECTORIES = [str(INCLUDE), "/usr/include/eigen3", "/usr/lib/x86_64-linux-gnu/o
 # Headers for libraries that may be missing, with the header of that library.
 OPTIONAL = {"slimpack/devices/cuda.hpp": "cuda_runtime_api.h", "slimpack/transports/communicators/nccl.hpp": "cuda_runtime_api.h",
             "slimpack/transports/mpi.hpp": "mpi.h", "slimpack/solvers/milp.hpp": "CbcEventHandler.hpp"}
-
-
-def public_headers():
-    found = (path.relative_to(INCLUDE) for path in (INCLUDE / "slimpack").rglob("*.hpp"))
-    return sorted(path.as_posix() for path in found if path.name != "src.hpp" and not INTERNAL.intersection(path.parts))
 
 
 def cost(compiler, include_dirs, header):

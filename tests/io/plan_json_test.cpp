@@ -1,5 +1,7 @@
 #include <slimpack/io/plan_json.hpp>
+#include <slimpack/planner.hpp>
 #include <slimpack/pricing/refine.hpp>
+#include <slimpack/simulators/sweep.hpp>
 
 #include "scratch.hpp"
 
@@ -258,6 +260,17 @@ TEST(PlanJson, ThatWasChangedIsRefused) {
 
 TEST(PlanJson, MayBePlannedInAnotherTime) {
   EXPECT_EQ(refusal([](json& d) { d["planning_seconds"] = 7, d["truncated"] = false; }), "no error");
+}
+
+// Who simulated it is told to people alone: a plan is the same whoever did.
+TEST(PlanJson, IsTheSameBytesWhoeverSimulated) {
+  const std::vector<tokens> lengths{{40000}, {512}, {3000}, {700}, {9000}, {128}};
+  const shape on{.stages = 3, .replicas = 2};
+  plan with_boost = planner{on}(lengths).value();
+  plan with_sweep = basic_planner{on, {}, {}, {}, {}, simulators::sweep{}}(lengths).value();
+  with_boost.planning_time = with_sweep.planning_time = {};
+  ASSERT_NE(with_boost.simulator, with_sweep.simulator);
+  EXPECT_EQ(written(with_boost), written(with_sweep));
 }
 
 TEST(PlanJson, IsRefusedWithThePlaceThatIsWrong) {
