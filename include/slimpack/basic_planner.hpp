@@ -14,12 +14,12 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
-#include <slimpack/solvers/detail/any_simulator.hpp>
-#include <slimpack/solvers/detail/batch_check.hpp>
-#include <slimpack/solvers/detail/plan_assembly.hpp>
-#include <slimpack/solvers/detail/solution_check.hpp>
+#include <slimpack/solvers/assembly/detail/any_simulator.hpp>
+#include <slimpack/solvers/assembly/detail/batch_check.hpp>
+#include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
+#include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/hooks.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ struct no_simulator {};  // who leaves the simulator out of basic_planner is tol
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
 ///           model for another shape, or one that answers any question with what is no time: planning ends, and the
 ///           detail names slice, pass and part (of several such answers one of the first met, which may vary with the
-///           number of threads); a solution that does not run each sequence once (solvers/detail/solution_check.hpp); what
+///           number of threads); a solution that does not run each sequence once (solvers/assembly/detail/solution_check.hpp); what
 ///           solver, schedule and simulator refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,

@@ -12,7 +12,7 @@
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/pack/forward_packs.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 

@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
@@ -11,6 +10,7 @@
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
+#include <slimpack/solvers/sharing_zones.hpp>
 #include <slimpack/solvers/size_ratios.hpp>
 #include <slimpack/solvers/solution.hpp>
 

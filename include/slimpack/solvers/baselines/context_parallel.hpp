@@ -19,11 +19,11 @@
 #include <slimpack/solvers/baselines/detail/shared_columns.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
-#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/divide/most_of.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/sharing_zones.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>

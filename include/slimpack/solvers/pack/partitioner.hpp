@@ -10,9 +10,9 @@
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/pack/size_curve.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>

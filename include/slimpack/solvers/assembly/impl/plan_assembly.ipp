@@ -1,7 +1,7 @@
-#ifndef SLIMPACK_SOLVERS_IMPL_PLAN_ASSEMBLY_IPP
-#define SLIMPACK_SOLVERS_IMPL_PLAN_ASSEMBLY_IPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_PLAN_ASSEMBLY_IPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_PLAN_ASSEMBLY_IPP
 
-#include <slimpack/solvers/detail/plan_assembly.hpp>
+#include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
@@ -18,10 +18,10 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/reduction.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
+#include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/detail/solution_check.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>

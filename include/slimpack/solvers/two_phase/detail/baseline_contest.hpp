@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DIVIDE_DETAIL_BASELINE_CONTEST_HPP
-#define SLIMPACK_SOLVERS_DIVIDE_DETAIL_BASELINE_CONTEST_HPP
+#ifndef SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_BASELINE_CONTEST_HPP
+#define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_BASELINE_CONTEST_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
@@ -18,9 +18,12 @@
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_schedule.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/division.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/solution.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DIVIDE_UNIT_PLANNER_HPP
-#define SLIMPACK_SOLVERS_DIVIDE_UNIT_PLANNER_HPP
+#ifndef SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_UNIT_PLANNER_HPP
+#define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_UNIT_PLANNER_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
@@ -10,7 +10,6 @@
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/divide/detail/baseline_contest.hpp>
 #include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/detail/stand_in_slicer.hpp>
 #include <slimpack/solvers/divide/division.hpp>
@@ -22,13 +21,14 @@
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/improve/detail/local_search.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/solution.hpp>
+#include <slimpack/solvers/two_phase/detail/baseline_contest.hpp>
 
 #include <algorithm>
 #include <cstddef>
