@@ -54,7 +54,7 @@ struct forward_search {
     solution found;
     found.replicas.resize(replicas);
     result<void> done = detail::for_each_index(replicas, threads, [&](std::size_t r) -> result<void> {
-      if (groups[r].empty()) {  // it runs the piece of an idle replica
+      if (groups[r].empty()) {  // it runs programs without packs
         found.replicas[r].programs.resize(static_cast<std::size_t>(batch.shape.stages));
         return success();
       }

@@ -122,7 +122,7 @@ struct search_options {
                                         ///< measured: 0.04: +0.00 +- 0.00, 0.0625: +0.00 +- 0.00
 
   // Moves of single packs (improve/detail/neighbourhood.hpp, improve/).
-  std::uint32_t moving_part{32};  ///< [1, 1e6] one of so many parts of the nodes is for them, beside the rest
+  std::uint32_t moving_part{32};  ///< [1, 1e6] one of so many parts of the tasks is for them, beside the rest
                                   ///< measured: 25: -0.01 +- 0.01, 40: -0.00 +- 0.02
   double reorder_chance{0.3};     ///< [0, 1] that a move is of sequences, else of borders
                                   ///< measured: 0.24: -0.01 +- 0.02, 0.375: -0.00 +- 0.02
@@ -138,19 +138,19 @@ struct search_options {
                                   ///< measured: 0.2: -0.00 +- 0.01, 0.3125: -0.01 +- 0.02
 
   // The order, and packs within it (detail/order_search.hpp, improve/).
-  std::uint32_t walk_candidates{300};   ///< [0, 1e6] as many as the last that the walk keeps nodes for, of those left
+  std::uint32_t walk_candidates{300};   ///< [0, 1e6] as many as the last that the walk keeps tasks for, of those left
                                         ///< measured: 240: -0.03 +- 0.02, 375: -0.00 +- 0.01
   std::uint32_t walk_least{10};         ///< [2, 1e6] one of so many parts of what is left is the walk's at least
                                         ///< measured: 8: +0.00 +- 0.00, 13: +0.00 +- 0.00
   std::uint32_t walk_most{2};           ///< [2, 1e6] and at most one of so many
                                         ///< measured: 3: -0.02 +- 0.01
-  std::uint32_t least_sweeps{32};       ///< [1, 1e6] nodes for an instruction, without which no order is searched
+  std::uint32_t least_sweeps{32};       ///< [1, 1e6] tasks for an instruction, without which no order is searched
                                         ///< measured: 25: -0.00 +- 0.00, 40: +0.01 +- 0.01
   std::uint32_t idle_sweeps{200};       ///< [1, 1e6] without a gain, after which a search of the order ends
                                         ///< measured: 160: -0.01 +- 0.01, 250: +0.00 +- 0.00
   double recut_share{0.2};              ///< [0, 1] of the packs that a sweep tries to cut anew; the first tries all
                                         ///< measured: 0.16: +0.01 +- 0.02, 0.25: -0.01 +- 0.02
-  double turn_chance{0.2};              ///< [0, 1] that a sweep may drift the other way
+  double delay_chance{0.2};              ///< [0, 1] that a sweep draws anew what it lets run later
                                         ///< measured: 0.16: -0.01 +- 0.01, 0.25: +0.00 +- 0.02
   double shift_weight{0.2};             ///< [0, 100] of improve::shift, among moves of packs in their order
                                         ///< measured: 0.16: -0.01 +- 0.02, 0.25: -0.01 +- 0.01
@@ -228,7 +228,7 @@ inline constexpr auto search_constants = [] {
       c("walk_candidates", 0, 1e6, &o::walk_candidates), c("walk_least", 2, 1e6, &o::walk_least),
       c("walk_most", 2, 1e6, &o::walk_most),
       c("least_sweeps", 1, 1e6, &o::least_sweeps), c("idle_sweeps", 1, 1e6, &o::idle_sweeps),
-      c("recut_share", 0, 1, &o::recut_share), c("turn_chance", 0, 1, &o::turn_chance),
+      c("recut_share", 0, 1, &o::recut_share), c("delay_chance", 0, 1, &o::delay_chance),
       c("shift_weight", 0, 100, &o::shift_weight), c("merge_weight", 0, 100, &o::merge_weight),
       c("merged_packs", 2, 64, &o::merged_packs)};
 }();

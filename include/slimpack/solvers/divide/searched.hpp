@@ -184,7 +184,7 @@ class division_search {
       if (plan_.stopped()) break;
       change(c);
       keep(called, plan_.planned(std::move(c.units), start_,
-                                 {effort.whole.nodes / parts * effort.count,
+                                 {effort.whole.tasks / parts * effort.count,
                                   effort.whole.candidates / parts * effort.count, effort.whole.largest},
                                  latest(wanted)));
     }

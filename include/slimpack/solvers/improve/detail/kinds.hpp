@@ -93,7 +93,7 @@ inline void consider_whole(candidates& tried) {
   if (tried.stopped()) return;
   const seconds limit = tried.fastest().makespan * (1 + 1e-9);  // sums in another order are rounded otherwise
   std::optional<partition> packs =
-      tried.packs().whole(limit, tried.packs_within(solvers::search_budget::fast().nodes));
+      tried.packs().whole(limit, tried.packs_within(solvers::search_budget::fast().tasks));
   if (packs) static_cast<void>(tried.score_as_given(*std::move(packs)));
 }
 

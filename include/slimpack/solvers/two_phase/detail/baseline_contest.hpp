@@ -160,13 +160,13 @@ class baseline_contest {
 
   /// Whether the orders that 1F1B tries for these packs, about forty under a limit, are a small part of the effort.
   [[nodiscard]] bool is_small(const partition& packs) const {
-    const std::size_t nodes = (packs.forward.size() + packs.backward.size()) * static_cast<std::size_t>(batch_.shape.parts());
-    return 40 * nodes <= effort_.nodes / 32;
+    const std::size_t tasks = (packs.forward.size() + packs.backward.size()) * static_cast<std::size_t>(batch_.shape.parts());
+    return 40 * tasks <= effort_.tasks / 32;
   }
 
   /// Of a replica: as many as the quickest search can simulate. More would not be worth what a trainer spends on each.
   [[nodiscard]] std::size_t most_packs() const {
-    return solvers::search_budget::fast().nodes / (6 * static_cast<std::size_t>(batch_.shape.parts()));
+    return solvers::search_budget::fast().tasks / (6 * static_cast<std::size_t>(batch_.shape.parts()));
   }
 
   [[nodiscard]] tokens total() const {
