@@ -84,7 +84,7 @@ class basic_planner {
 
   /// Plans the forward of `lengths` alone, to evaluate a model (executors::packflow::evaluate): packs, orders, memory, times and
   /// bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The solver and the
-  /// schedule of steps are not asked; no sequence is shared; nothing is reduced.
+  /// schedule of steps are not asked, but for the solver's threads and search_options; no sequence is shared; nothing is reduced.
   /// Requires  solvers/forward.hpp, which has the search and is included by who evaluates
   /// Law       is_forward_only(plan); all else as of operator()
   /// Errors    those of operator(); invalid_input: the shape spreads the vocabulary, of which plans run both passes
@@ -97,7 +97,8 @@ class basic_planner {
       return error{errc::invalid_input, "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
     detail::time_faults faults(stop);
     const problem asked{lengths, shape_, faults.token()};
-    result<solution> solved = Search::solve(asked, slicer_, searched_cost(cost_, faults, shape_), threads_of(solver_));
+    result<solution> solved = Search::solve(asked, slicer_, searched_cost(cost_, faults, shape_), threads_of(solver_),
+                                            Search::options_of(solver_));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
     if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1))(); !sound)

@@ -156,11 +156,10 @@ class division_search {
   /// effort is content with 1 % more, normal with 0.1 %.
   /// Errors    why the first had no plan, where none has
   result<void> try_each(std::vector<division> all, solvers::search_budget effort) {
-    constexpr double little = 0.02;  // of the mean: work tells no more exactly what a replica takes
     const auto candidates = static_cast<double>(std::max<std::uint64_t>(1, effort.candidates));
     const double enough = asked_.options.near_mean / candidates;
     const seconds near{asked_.mean() * (1 + enough)};
-    put_promising_first(all, std::max(enough, little));
+    put_promising_first(all, std::max(enough, asked_.options.alike_divisions));
     std::optional<error> why;
     for (const division& choice : all) {
       if (fastest_ && (plan_.stopped() || fastest_->end() <= near)) break;

@@ -145,8 +145,8 @@ class local_search {
     const std::uint64_t used = tried_->used().tasks;
     if (!changes_order() || used >= tried_->budget().tasks || tried_->stopped()) return 0;
     const std::uint64_t left = tried_->budget().tasks - used;
-    if (orders_beside()) return left / 2;
-    const std::uint64_t least = left / (sharers_priced_by(cost_) > 0 ? 2 : options_.walk_least);
+    if (orders_beside()) return left / options_.order_beside;
+    const std::uint64_t least = left / (sharers_priced_by(cost_) > 0 ? options_.shared_walk_least : options_.walk_least);
     const std::uint64_t walks = std::max(options_.walk_candidates * tried_->last(), least);
     const std::uint64_t tasks = left - std::min(walks, left / options_.walk_most);
     const partition& packs = tried_->fastest().packs;

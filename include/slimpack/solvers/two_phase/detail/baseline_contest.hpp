@@ -26,6 +26,7 @@
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
@@ -76,8 +77,9 @@ class baseline_contest {
  public:
   /// Requires  what it is given by reference outlives it
   baseline_contest(const problem& batch, const any_slicer& slicer, const any_cost& cost, const any_schedule& schedule,
-                   const std::vector<memory_rates>& rates, solvers::search_budget effort)
-      : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), effort_(effort) {}
+                   const std::vector<memory_rates>& rates, solvers::search_budget effort,
+                   const solvers::search_options& options = solvers::default_search_options)
+      : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), effort_(effort), options_(options) {}
 
   /// Takes part with a plan of the search.            Returns  whether it is the fastest so far
   bool enter(planned_division ours) {
@@ -116,11 +118,8 @@ class baseline_contest {
   [[nodiscard]] std::uint64_t tried() const noexcept { return tried_; }
 
  private:
-  static constexpr std::size_t most_others = 32;
-  static constexpr double estimate = 1.5;  ///< a plan takes less than so many times what a search says, as a rule
-
   /// What is no faster than this takes no part.
-  [[nodiscard]] seconds near() const { return batch_.estimated ? end_ * estimate : end_; }
+  [[nodiscard]] seconds near() const { return batch_.estimated ? end_ * options_.estimate_times : end_; }
   /// Returns   whether it is the fastest so far. Where times are estimates, the slower one is kept, too
   bool take(planned_division made) {
     const bool first = !best_ || is_faster(made.end(), end_);
@@ -130,7 +129,7 @@ class baseline_contest {
     if (alone || !batch_.estimated) return first;
     const auto sooner = [](const planned_division& a, const planned_division& b) { return a.end() < b.end(); };
     others_.insert(std::upper_bound(others_.begin(), others_.end(), made, sooner), std::move(made));
-    if (others_.size() > most_others) others_.pop_back();
+    if (others_.size() > options_.runners_up) others_.pop_back();
     return first;
   }
 
@@ -158,7 +157,8 @@ class baseline_contest {
     }
   }
 
-  /// Whether the orders that 1F1B tries for these packs, about forty under a limit, are a small part of the effort.
+  /// Whether the orders that 1F1B tries for these packs, about forty under a limit, are a small part of the effort. Neither
+  /// number is a search option: they only keep this rare try from taking time that was not asked for.
   [[nodiscard]] bool is_small(const partition& packs) const {
     const std::size_t tasks = (packs.forward.size() + packs.backward.size()) * static_cast<std::size_t>(batch_.shape.parts());
     return 40 * tasks <= effort_.tasks / 32;
@@ -295,6 +295,7 @@ class baseline_contest {
   const any_schedule& schedule_;
   const std::vector<memory_rates>& rates_;
   solvers::search_budget effort_;
+  const solvers::search_options& options_;
   std::optional<planned_division> best_;
   std::vector<planned_division> others_;  // the nearest first
   seconds end_{std::numeric_limits<double>::infinity()};

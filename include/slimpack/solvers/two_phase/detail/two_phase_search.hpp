@@ -101,7 +101,7 @@ class two_phase_search {
   }
 
   [[nodiscard]] partition_rule start() const {
-    return {{how_.forward, how_.backward}, how_.options.front, how_.options.crowding, how_.options.alignment, batch_.shape.quantum};
+    return {{how_.options.forward_ratios(), how_.options.backward_ratios()}, how_.options.front, how_.options.crowding, how_.options.alignment, batch_.shape.quantum};
   }
 
   const solvers::two_phase& how_;

@@ -90,7 +90,7 @@ class unit_planner {
   /// of a plan of its division. Nothing where there is no plan at all.
   std::optional<planned_division> beside_baselines(std::optional<planned_division> found, const partition_rule& start,
                                                    solvers::search_budget effort) {
-    baseline_contest contest(batch_, slicer_, cost_, schedule_, asked_.rates, effort);
+    baseline_contest contest(batch_, slicer_, cost_, schedule_, asked_.rates, effort, asked_.options);
     if (found) contest.enter(*std::move(found));
     const seconds before = contest.end();
     const bool faster = contest.let_baselines_enter();
@@ -229,8 +229,7 @@ class unit_planner {
     problem as_one{lengths, batch_.shape, batch_.stop, batch_.common_cuts};
     // Stand-ins tell what sharers hold but for quanta: where a sharer holds more than the limit, they get so much less.
     error why;
-    constexpr int most_tries = 4;
-    for (int tries = 0; tries < most_tries; ++tries) {
+    for (std::uint32_t tries = 0; tries < asked_.options.limit_tries; ++tries) {
       local_search<Moves> search(on.stand_ins(), as_one, slicer, cost, schedule_, asked_.rates, asked_.options);
       result<replica_solution> one = search.best(start, effort);
       report.add(search.report());
