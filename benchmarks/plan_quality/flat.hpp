@@ -4,7 +4,7 @@
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 

@@ -1,9 +1,9 @@
 // slimpack-bench-plan_quality: how good plans are, beside the figures they are meant to reach.
 //
 //   slimpack-bench-plan_quality [--only table,bounds,balance,realistic,time,growth,ranks,ablation,exchange,frames,chunks,calls,refit] [--quick] [--seeds 1,2,3]
-//   [--models mixtral-8x22b,deepseek-v3] [--gpus 64,256] [--rows FILE] [FOLDER]
+//   [--models mixtral-8x22b,deepseek-v3] [--gpus 64,256] [--rows FILE] [--constants light,front] [FOLDER]
 //
-// refit is measured where --only names it: it judges constants, not plans. --models, --gpus: of the realistic part,
+// refit is measured where --only names it: it judges constants, not plans, all or those of --constants. --models, --gpus: of the realistic part,
 // which takes hours, most of them on 1024 GPUs. --rows: where that part keeps the rows that it has finished, so that a run
 // that was ended goes on where it was; the file of another build is to be deleted.
 // FOLDER holds lengths/, models/, profiles/ as examples/data does, which is the default. Everything but times is the
@@ -40,7 +40,7 @@ constexpr part parts[] = {{"table", quality::table},         {"bounds", quality:
 int complain() {
   std::fprintf(stderr, "usage: slimpack-bench-plan_quality [--only");
   for (const part& each : parts) std::fprintf(stderr, "%c%s", &each == parts ? ' ' : ',', each.name);
-  std::fprintf(stderr, "] [--quick] [--seeds 1,2,3] [--models NAMES] [--gpus COUNTS] [--rows FILE] [FOLDER]\n");
+  std::fprintf(stderr, "] [--quick] [--seeds 1,2,3] [--models NAMES] [--gpus COUNTS] [--rows FILE] [--constants NAMES] [FOLDER]\n");
   return 2;
 }
 
@@ -71,6 +71,8 @@ int main(int argc, char** argv) {
       o.models = argv[++i];
     } else if (given == "--gpus" && i + 1 < argc) {
       o.gpus = argv[++i];
+    } else if (given == "--constants" && i + 1 < argc) {
+      o.constants = argv[++i];
     } else if (given == "--rows" && i + 1 < argc) {
       o.rows = argv[++i];
     } else if (given == "--seeds" && i + 1 < argc) {

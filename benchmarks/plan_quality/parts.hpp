@@ -16,6 +16,7 @@ struct options {
   std::vector<std::uint64_t> seeds{1, 2, 3};  ///< of the laws and of what is shuffled
   std::string models{};                       ///< the only ones of the realistic part, between commas; empty: all
   std::string gpus{};                         ///< likewise, the only clusters by their number of GPUs
+  std::string constants{};                    ///< likewise, the only ones that refit changes
   std::filesystem::path rows{};               ///< where the realistic part keeps what it has finished; empty: nowhere
 };
 

@@ -1,8 +1,8 @@
 // Which value of each constant of the search is best: is every default of solvers::search_options worth its place?
 //
 // Each constant is made smaller and larger, one at a time, and the same batches are planned with it: real lists and laws,
-// several seeds, shapes that use every part of the search, at the fast and the normal effort and at one that is long enough
-// to begin anew. What stands beside it is the default: with equal batches and equal random numbers, differences are the
+// several seeds, shapes and policies that use every part of the search, at the fast and the normal effort and at one that is long
+// enough to begin anew. Each constant can change some of these plans: what none of them asks, no measurement can judge. What stands beside it is the default: with equal batches and equal random numbers, differences are the
 // constant's, though much of what a random search does by other numbers is luck: the error of the mean is printed as well.
 
 #include "batches.hpp"
@@ -15,8 +15,12 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
+#include <slimpack/schedules/zero_bubble.hpp>
+#include <slimpack/solvers/forward.hpp>
+#include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/two_phase.hpp>
+#include <slimpack/solvers/two_phase_with.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +28,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +42,9 @@ struct trial {
   std::function<result<plan>(const solvers::search_options&)> planned;
 };
 
-/// A replica, several that share sequences, virtual stages, and packs whose cuts cost: every part of the search.
+/// A replica, several that share sequences, virtual stages, and packs whose cuts cost; packs whose passes are cut alike, weight
+/// gradients apart, exchanges that take no time, tight limits, divisions by estimates, a spread vocabulary, and evaluations:
+/// every part of the search.
 class trials {
  public:
   explicit trials(const options& o) {
@@ -65,16 +72,50 @@ class trials {
       put(b, name + ", 6 replicas, " + e.name, wide, uniform_cost, e.budget, schedules::list{});
       put(b, name + ", virtual stages, " + e.name, chunked, uniform_cost, e.budget, schedules::one_f_one_b{});
     }
+    add_alike(b, name, deep);
+    add_others(b, name, wide);
     deep.memory = {}, deep.stages = 4, deep.replicas = 2, deep.tensor = 4;
-    put(b, name + ", transformer", deep, costs::transformer::sheet(model, *costs::gpus::named("h100"), deep).value(),
-        efforts[0].budget, schedules::list{});
+    const costs::gpu device = *costs::gpus::named("h100");
+    put(b, name + ", transformer", deep, costs::transformer::sheet(model, device, deep).value(), efforts[0].budget, schedules::list{});
+    deep.vocabulary = vocabulary::spread;
+    put(b, name + ", spread vocabulary", deep, costs::transformer::sheet(model, device, deep).value(), efforts[1].budget,
+        schedules::list{});
   }
 
-  template <class Cost, class Schedule>
+  /// Passes that are cut alike, with calls that cost and without; weight gradients apart, on whole stages and on virtual ones.
+  void add_alike(const batch& b, const std::string& name, const shape& deep) {
+    costs::quadratic calls = uniform_cost;
+    calls.per_call = {64e-6};
+    for (const auto& [called, cost] : {std::pair(", cut alike", uniform_cost), std::pair(", cut alike, calls", calls)})
+      put(b, name + called, deep, cost, efforts[0].budget, schedules::list{}, [](const solvers::two_phase& s) { return solvers::refined<>{s}; });
+    for (const int chunks : {1, 4}) {
+      const shape on{.stages = 8, .chunks = chunks};
+      put(b, name + ", weights apart, " + std::to_string(chunks) + " chunks", on, uniform_cost, efforts[0].budget, schedules::zero_bubble{});
+    }
+  }
+
+  /// Exchanges that take no time, divisions by estimates, limits that are tight for one replica and for several, evaluations.
+  void add_others(const batch& b, const std::string& name, const shape& wide) {
+    costs::quadratic free = uniform_cost;
+    free.hop = {};
+    put(b, name + ", free exchanges", wide, free, efforts[0].budget, schedules::list{});
+    put(b, name + ", estimated", wide, uniform_cost, efforts[0].budget, schedules::list{},
+        [](const solvers::two_phase& s) { return solvers::two_phase_estimated{s}; });
+    put(b, name + ", tight", {.stages = 8, .memory = times_longest(1.001, b.lengths)}, uniform_cost, efforts[0].budget, schedules::list{});
+    put(b, name + ", tight, shared", {.stages = 4, .replicas = 4, .memory = times_longest(0.5, b.lengths)}, uniform_cost,
+        efforts[0].budget, schedules::list{});
+    for (const shape& on : {shape{.stages = 8}, shape{.stages = 8, .memory = times_longest(1.25, b.lengths)}})
+      all_.push_back({name + ", forward alone", [on, lengths = b.lengths](const solvers::search_options& o) {
+                        return planner{on, slicers::equal_cost{}, uniform_cost, solvers::two_phase{.options = o}}.plan_forward(lengths);
+                      }});
+  }
+
+  /// solver_of: the solver, of a two_phase
+  template <class Cost, class Schedule, class SolverOf = std::identity>
   void put(const batch& b, std::string name, const shape& on, const Cost& cost, solvers::search_budget effort,
-           const Schedule& schedule) {
-    all_.push_back({std::move(name), [on, cost, effort, schedule, lengths = b.lengths](const solvers::search_options& o) {
-                      const solvers::two_phase solver{.effort = effort, .threads = 1, .options = o};
+           const Schedule& schedule, const SolverOf& solver_of = {}) {
+    all_.push_back({std::move(name), [on, cost, effort, schedule, solver_of, lengths = b.lengths](const solvers::search_options& o) {
+                      const auto solver = solver_of(solvers::two_phase{.effort = effort, .threads = 1, .options = o});
                       return planner{on, slicers::equal_cost{}, cost, solver, schedule}(lengths);
                     }});
   }
@@ -87,6 +128,7 @@ struct effect {
   double mean{};   ///< step time over that of the default, less 1
   double error{};  ///< of the mean
   std::size_t changed{};
+  std::size_t without_plan{};
 };
 
 effect effect_of(const std::vector<trial>& all, const std::vector<plan>& before, const solvers::search_options& o) {
@@ -94,7 +136,10 @@ effect effect_of(const std::vector<trial>& all, const std::vector<plan>& before,
   double squares = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const result<plan> made = all[i].planned(o);
-    if (!made) continue;
+    if (!made) {
+      ++found.without_plan, ++found.changed;
+      continue;
+    }
     const double grown = made.value().step_time / before[i].step_time - 1;
     found.mean += grown;
     squares += grown * grown;
@@ -121,6 +166,7 @@ std::vector<double> neighbours(const solvers::search_constant& c, double smaller
 
 void print(const effect& e, double value) {
   std::printf("  %9.4g %+8.3f %7.3f %4zu", value, 100 * e.mean, 100 * e.error, e.changed);
+  if (e.without_plan > 0) std::printf(" (%zu have no plan)", e.without_plan);
 }
 
 }  // namespace
@@ -132,6 +178,7 @@ void refit(const options& o, scoreboard&) {
   double useful = 0;
   for (const trial& t : all) {
     result<plan> made = t.planned({});
+    if (!made) throw std::runtime_error(t.name + ": " + made.error().detail);
     before.push_back(std::move(made).value());
     useful += (1 - before.back().bubble) / static_cast<double>(all.size());
   }
@@ -139,14 +186,17 @@ void refit(const options& o, scoreboard&) {
       "refit: each constant of solvers::search_options at 0.8 and at 1.25 of its default (counts by one at least), %zu "
       "plans\n"
       "  of 192 sequences: log-normal, bimodal, linux_source (shuffled) and, once, mooncake_conversation; 8 stages under\n"
-      "  a limit (fast, normal, long), 6 replicas of 2 stages, 2 virtual stages on each of 4 (fast, normal), and\n"
-      "  llama-3.1-8b on 2 replicas of 4 stages of H100s (fast); seeds from %llu on. Their useful work is %.4f of rank-time. steps: by\n"
+      "  a limit (fast, normal, long), 6 replicas of 2 stages, 2 virtual stages on each of 4 (fast, normal),\n"
+      "  llama-3.1-8b on 2 replicas of 4 stages of H100s (fast; normal with its vocabulary spread); fast: passes cut alike,\n"
+      "  weight gradients apart on 1 and 4 chunks, free exchanges, divisions by estimates, tight limits; and two\n"
+      "  evaluations; seeds from %llu on. Their useful work is %.4f of rank-time. steps: by\n"
       "  how many %% they grow, the mean and its error, so much useful work is lost; plans: how many differ. Where none\n"
       "  does, at a quarter and at four times the default.\n",
       all.size(), static_cast<unsigned long long>(o.seeds.front()), useful);
   std::printf("  %-24s %9s  %9s %8s %7s %4s  %9s %8s %7s %4s\n", "constant", "default", "at", "steps", "+-", "plans", "at",
               "steps", "+-", "plans");
   for (const solvers::search_constant& c : solvers::search_constants) {
+    if (!benchmarks::chosen(o.constants, std::string(c.name))) continue;
     std::printf("  %-24s %9.4g", std::string(c.name).c_str(), c.of(solvers::default_search_options));
     std::size_t changed = 0;
     const auto measure = [&](double smaller, double larger) {

@@ -10,9 +10,9 @@
 #include <slimpack/shapes/with_even_stages.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/baselines/named.hpp>
-#include <slimpack/solvers/divide/detail/baseline_contest.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
+#include <slimpack/solvers/two_phase/detail/baseline_contest.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -45,7 +45,7 @@ struct named {
     const bool estimates = planner == "slimpack" && effort.largest != solvers::search_budget::no_limit && shares_much(lengths, on.shape);
     if (estimates) {
       const auto fast = solvers::search_budget::fast();  // options can say how the plan is made again
-      asked.by_estimates = true, asked.effort = {fast.nodes, fast.candidates, effort.largest};
+      asked.by_estimates = true, asked.effort = {fast.tasks, fast.candidates, effort.largest};
     }
     result<plan> made = plan_named(asked, lengths, any_cost(cost));
     const bool as_asked = asked.effort == s.options.effort;

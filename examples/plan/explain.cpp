@@ -11,7 +11,7 @@
 #include <slimpack/costs/hooks.hpp>
 #include <slimpack/costs/network/moved_rows.hpp>
 #include <slimpack/simulators/remap/remapped_step.hpp>
-#include <slimpack/solvers/baselines/sharing_zones.hpp>
+#include <slimpack/solvers/sharing_zones.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -11,10 +11,10 @@
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
-#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_report.hpp>
+#include <slimpack/solvers/sharing_zones.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -14,12 +14,12 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
-#include <slimpack/solvers/detail/any_simulator.hpp>
-#include <slimpack/solvers/detail/batch_check.hpp>
-#include <slimpack/solvers/detail/plan_assembly.hpp>
-#include <slimpack/solvers/detail/solution_check.hpp>
+#include <slimpack/solvers/assembly/detail/any_simulator.hpp>
+#include <slimpack/solvers/assembly/detail/batch_check.hpp>
+#include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
+#include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/hooks.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ struct no_simulator {};  // who leaves the simulator out of basic_planner is tol
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
 ///           model for another shape, or one that answers any question with what is no time: planning ends, and the
 ///           detail names slice, pass and part (of several such answers one of the first met, which may vary with the
-///           number of threads); a solution that does not run each sequence once (solvers/detail/solution_check.hpp); what
+///           number of threads); a solution that does not run each sequence once (solvers/assembly/detail/solution_check.hpp); what
 ///           solver, schedule and simulator refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
@@ -84,7 +84,7 @@ class basic_planner {
 
   /// Plans the forward of `lengths` alone, to evaluate a model (executors::packflow::evaluate): packs, orders, memory, times and
   /// bounds of one pass. What each stage holds of a sequence goes with its last forward on a chunk. The solver and the
-  /// schedule of steps are not asked; no sequence is shared; nothing is reduced.
+  /// schedule of steps are not asked, but for the solver's threads and search_options; no sequence is shared; nothing is reduced.
   /// Requires  solvers/forward.hpp, which has the search and is included by who evaluates
   /// Law       is_forward_only(plan); all else as of operator()
   /// Errors    those of operator(); invalid_input: the shape spreads the vocabulary, of which plans run both passes
@@ -97,7 +97,8 @@ class basic_planner {
       return error{errc::invalid_input, "shape.vocabulary is spread, whose calls run both passes: plan_forward needs vocabulary::last"};
     detail::time_faults faults(stop);
     const problem asked{lengths, shape_, faults.token()};
-    result<solution> solved = Search::solve(asked, slicer_, searched_cost(cost_, faults, shape_), threads_of(solver_));
+    result<solution> solved = Search::solve(asked, slicer_, searched_cost(cost_, faults, shape_), threads_of(solver_),
+                                            Search::options_of(solver_));
     if (faults.any()) return faults.told(lengths, shape_.quantum);
     if (!solved) return std::move(solved).error();
     if (result<void> sound = detail::solution_check(solved.value(), lengths, shape_, std::span(both_passes).first(1))(); !sound)

@@ -42,7 +42,7 @@ namespace slimpack {
 /// Complexity a bound for each layout and batch, O(sequences * parts); the plans of those that the bounds leave
 struct shape_search {
   /// Of which no more is used than of `first`.
-  solvers::search_budget probe{solvers::search_budget::fast().nodes / 4, 10, solvers::search_budget::fast().nodes};
+  solvers::search_budget probe{solvers::search_budget::fast().tasks / 4, 10, solvers::search_budget::fast().tasks};
   std::size_t long_probes{8};         ///< layouts that fit with very many packs only that are probed all the same, at most
   std::uint64_t long_probe_times{2};  ///< how many times as many tasks these may have
   std::size_t probes{12};             ///< that are planned with the first effort, at least
@@ -65,10 +65,10 @@ struct shape_search {
       if (lengths.empty()) return error{errc::invalid_input, "the batch is empty: give at least one length"};
     detail::contest run(layouts, batches, cost_of, plan_of, threads, stop, told);
     const std::size_t wanted = first == effort ? 1 : finalists;
-    const solvers::search_budget look{std::min(probe.nodes, first.nodes), std::min(probe.candidates, first.candidates), probe.largest};
+    const solvers::search_budget look{std::min(probe.tasks, first.tasks), std::min(probe.candidates, first.candidates), probe.largest};
     if (result<void> r = run.bound(look); !r) return std::move(r).error();
     if (result<void> r = run.probe(look, wanted); !r) return std::move(r).error();
-    if (result<void> r = run.probe_long({first.nodes, first.candidates, long_probe_times * probe.largest}, wanted, long_probes); !r)
+    if (result<void> r = run.probe_long({first.tasks, first.candidates, long_probe_times * probe.largest}, wanted, long_probes); !r)
       return std::move(r).error();
     if (result<void> r = run.plan_best(first, probes, first == effort); !r) return std::move(r).error();
     if (!(first == effort))

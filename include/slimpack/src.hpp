@@ -46,10 +46,10 @@
 #include <slimpack/simulators/impl/boost_graph.ipp>
 #endif
 #include <slimpack/simulators/impl/memory.ipp>
-#include <slimpack/solvers/impl/batch_check.ipp>
-#include <slimpack/solvers/impl/cut_in_pieces.ipp>
-#include <slimpack/solvers/impl/plan_assembly.ipp>
-#include <slimpack/solvers/impl/solution_check.ipp>
+#include <slimpack/solvers/assembly/impl/batch_check.ipp>
+#include <slimpack/solvers/assembly/impl/cut_in_pieces.ipp>
+#include <slimpack/solvers/assembly/impl/plan_assembly.ipp>
+#include <slimpack/solvers/assembly/impl/solution_check.ipp>
 #include <slimpack/solvers/impl/two_phase.ipp>
 #include <slimpack/transports/impl/blocking_link.ipp>
 #include <slimpack/transports/impl/mailbox.ipp>

@@ -21,7 +21,7 @@ plan lending_plan() {
   return p;
 }
 
-// As of a solver's answer (solvers/detail/solution_check.hpp): no simulator runs tasks that loans and rows tie.
+// As of a solver's answer (solvers/assembly/detail/solution_check.hpp): no simulator runs tasks that loans and rows tie.
 TEST(PlanCheck, RefusesLoansOfAPlanThatSharesASequence) {
   plan p = lending_plan();
   ASSERT_FALSE(p.replicas[0].loans.empty());

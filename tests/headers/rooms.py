@@ -3,7 +3,8 @@
 
 A header may include headers of its own room, of the rooms below its own folder, and of rooms that stand before it in
 ROOMS. The contracts, concepts.hpp and those in concepts/, may be included by all policies; other headers of the root by the last
-rooms only.
+rooms only. A room below another includes of that one only its contracts (CONTRACTS), which count as a room of their own.
+The Map of include/slimpack/README.md has the rooms in the same order.
 """
 
 import pathlib
@@ -12,21 +13,58 @@ import sys
 
 INCLUDE = pathlib.Path(__file__).resolve().parent.parent.parent / "include" / "slimpack"
 
+SOLVERS_CONTRACTS = "solvers: contracts"
 ROOMS = ["core", "detail", "slicers", "costs/model", "costs/kernels", "costs/memory", "costs/network", "costs", "pricing",
-         "simulators/graph", "simulators/bounds", "simulators", "schedules", "solvers", "devices", "transports", "executors", "profiling", "views", "io",
-         "service", "shapes", "testing"]
+         "simulators/graph", "simulators/bounds", "simulators", "schedules",
+         SOLVERS_CONTRACTS, "solvers/detail", "solvers/pack", "solvers/improve", "solvers/divide", "solvers/baselines",
+         "solvers/milp", "solvers/assembly", "solvers/two_phase", "solvers",
+         "devices", "transports", "executors", "profiling", "views", "io", "service", "shapes", "testing"]
+# What solvers are asked and answer, and what tunes them: headers of solvers/ that all rooms below it may include.
+CONTRACTS = {f"solvers/{name}.hpp": SOLVERS_CONTRACTS
+             for name in ["exchange_set", "hooks", "problem", "search_budget", "search_options", "search_report", "sharing_zones",
+                          "size_ratios", "solution"]}
 ON_TOP = {"service", "shapes", "testing", "io", "views"}  # of the root's headers
 WIDEST = 16
+
+# Names that several rooms may have, as each says the same there. Other names stand for one thing.
+SAME_NAMES = {
+    "hooks",          # what else a policy of this kind may answer, in the room of each kind
+    "cuda", "host",   # a device, and the transport or the communicator over it
+    "gpu", "saved_tensors", "stage_profile", "timeline",  # a thing, and in io/ what reads or writes it
+    "merge",          # core/: rows of a shared sequence; solvers/improve/: a move, by the name it has in reports
+}
 
 
 def room_of(path):
     """The longest of ROOMS that the path lies in; '' is the root."""
-    return max((room for room in ROOMS if path.startswith(room + "/")), key=len, default="")
+    return CONTRACTS.get(path) or max((room for room in ROOMS if path.startswith(room + "/")), key=len, default="")
+
+
+def names_of_two(headers):
+    """Names that headers of several rooms have. Definitions in impl/ and declarations in *_fwd.hpp are of their header."""
+    rooms = {}
+    for header in headers:
+        if header.endswith(".hpp") and not header.endswith("_fwd.hpp"):
+            rooms.setdefault(pathlib.PurePath(header).stem, {}).setdefault(room_of(header), header)
+    for name, of in sorted(rooms.items()):
+        if len(of) > 1 and name not in SAME_NAMES:
+            yield f"{name} is the name of {' and of '.join(of.values())}: rename one"
+        if len(of) == 1 and name in SAME_NAMES:
+            yield f"{name} needs no place in SAME_NAMES"
+
+
+def not_as_in_the_map():
+    """Rows of the Map, among those of one folder, that stand in another order than their rooms."""
+    rows = [row for row in re.findall(r"^\| \[([\w/]+)/\]\(\1\)", (INCLUDE / "README.md").read_text(), re.M) if row in ROOMS]
+    for folder in sorted({row.rpartition("/")[0] for row in rows}):
+        inside = [row for row in rows if row.rpartition("/")[0] == folder]
+        if inside != sorted(inside, key=ROOMS.index):
+            yield f"include/slimpack/README.md has the rooms of {folder or 'the root'} in another order: {', '.join(inside)}"
 
 
 def main():
     headers = sorted(p.relative_to(INCLUDE).as_posix() for p in INCLUDE.rglob("*.[hi]pp"))
-    wrong = []
+    wrong = [f"{header} of CONTRACTS is not there" for header in CONTRACTS if header not in headers]
     for header in headers:
         room = room_of(header)
         if not room and "/" in header and not header.startswith("concepts/"):
@@ -40,10 +78,13 @@ def main():
                     wrong.append(f"{header} includes {included} of the root")
             elif ROOMS.index(other) > ROOMS.index(room):
                 wrong.append(f"{header} reaches up to {included}")
-    for folder in sorted({p.parent for p in INCLUDE.rglob("*.hpp")}):
-        width = len(list(folder.glob("*.hpp")))
-        if width > WIDEST:
-            wrong.append(f"{folder.relative_to(INCLUDE)} has {width} headers, more than {WIDEST}")
+    for folder in sorted({(INCLUDE / header).parent for header in headers}):
+        for kind, what in (("*.hpp", "headers"), ("*.ipp", "files of definitions")):
+            width = len(list(folder.glob(kind)))
+            if width > WIDEST:
+                wrong.append(f"{folder.relative_to(INCLUDE)} has {width} {what}, more than {WIDEST}")
+    wrong += names_of_two(headers)
+    wrong += not_as_in_the_map()
     source = (INCLUDE / "src.hpp").read_text()
     wrong += [f"src.hpp lacks {h}, which programs that compile slimpack once would miss" for h in headers if h.endswith(".ipp") and f"<slimpack/{h}>" not in source]
     for line in wrong:

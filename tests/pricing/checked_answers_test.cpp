@@ -4,7 +4,7 @@
 #include <slimpack/pricing/detail/checked_answers.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/testing/random_replica.hpp>
 

@@ -2,7 +2,7 @@
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/batch_quanta.hpp>
 #include <slimpack/simulators/bounds/residence.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 
 #include <gtest/gtest.h>
 

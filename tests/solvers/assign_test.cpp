@@ -3,7 +3,7 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 
 #include "batches.hpp"

@@ -1,5 +1,5 @@
 #include <slimpack/solvers/divide/division.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 
 #include "batches.hpp"
 

@@ -153,9 +153,8 @@ TEST(Estimated, LosesLittleBesideDivisionsThatAreSearched) {
 
 TEST(Estimated, PrintsAsItIsWritten) {
   std::ostringstream text;
-  text << divide::estimated{.margin = 0.5};
-  EXPECT_NE(text.str().find("divide::estimated{.ramps = "), std::string::npos) << text.str();
-  EXPECT_NE(text.str().find(".margin = 0.5}"), std::string::npos) << text.str();
+  text << divide::estimated{};
+  EXPECT_EQ(text.str(), "divide::estimated{}");
 }
 
 /// A divider of one's own: sequences are dealt in turn.

@@ -28,7 +28,7 @@ TEST(SolverHooks, LeaveSolversThatSayNothingAsTheyAre) {
 TEST(SolverHooks, ForbidSharingAndNothingElse) {
   const solvers::two_phase apart = without_sharing(solvers::two_phase{.effort = {7, 3}, .threads = 2});
   EXPECT_EQ(apart.most_sharers, 1u);
-  EXPECT_EQ(apart.effort.nodes, 7u);
+  EXPECT_EQ(apart.effort.tasks, 7u);
   EXPECT_EQ(apart.threads, 2u);
 }
 

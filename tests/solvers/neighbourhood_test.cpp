@@ -3,7 +3,7 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/improve/detail/neighbourhood.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 
 #include "../support/every_plan.hpp"
 #include "batches.hpp"

@@ -11,7 +11,7 @@
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/improve/detail/order_search.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "batches.hpp"

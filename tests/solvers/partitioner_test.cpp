@@ -2,8 +2,8 @@
 #include <slimpack/slicers/equal_cost.hpp>
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/partitioner.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <slimpack/slicers/uniform.hpp>
 #include <slimpack/slicers/whole.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/refill.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/testing/generator.hpp>
 
 #include "batches.hpp"

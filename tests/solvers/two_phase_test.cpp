@@ -406,8 +406,7 @@ TEST(TwoPhase, IsNoSlowerThanMegatronOnAdversarialLists) {
 TEST(TwoPhase, PrintsWhatWouldBuildIt) {
   std::ostringstream out;
   out << solvers::two_phase{.effort = {5, 2}};
-  EXPECT_NE(out.str().find("solvers::two_phase{.forward = {.steady = "), std::string::npos) << out.str();
-  EXPECT_NE(out.str().find(".effort = {.nodes = 5, .candidates = 2}, .most_sharers = 65536}"), std::string::npos) << out.str();
+  EXPECT_EQ(out.str(), "solvers::two_phase{.effort = {.tasks = 5, .candidates = 2}, .most_sharers = 65536}");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <slimpack/schedules/list.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/slicers/equal_cost.hpp>
-#include <slimpack/solvers/baselines/sharing_zones.hpp>
+#include <slimpack/solvers/sharing_zones.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/generator.hpp>

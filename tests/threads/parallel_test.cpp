@@ -1,5 +1,5 @@
 #include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/detail/parallel_window.hpp>
+#include <slimpack/solvers/detail/parallel_ahead.hpp>
 
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ TEST(ForEachInWindow, BeginsWithWhatAWindowBeforeHasFound) {
         if (i >= window) sum += found[i - window];
         seen[i] = sum;
       };
-      EXPECT_TRUE(for_each_in_window(n, threads, window, begin, [&](std::size_t i) -> result<void> {
+      EXPECT_TRUE(for_each_ahead(n, threads, window, begin, [&](std::size_t i) -> result<void> {
         linger(i);
         found[i] = (seen[i] * 31 + i) % 1009;
         return success();
@@ -124,7 +124,7 @@ TEST(ForEachInWindow, RunsAsManyAtOnceAsTheWindowHas) {
   std::atomic<int> here{0};
   int most = 0;
   std::mutex guard;
-  EXPECT_TRUE(for_each_in_window(100, 8, 3, [](std::size_t) {}, [&](std::size_t i) -> result<void> {
+  EXPECT_TRUE(for_each_ahead(100, 8, 3, [](std::size_t) {}, [&](std::size_t i) -> result<void> {
     const int now = ++here;
     linger(i);
     {
@@ -140,7 +140,7 @@ TEST(ForEachInWindow, RunsAsManyAtOnceAsTheWindowHas) {
 TEST(ForEachInWindow, EndsWhereACallFailsOrThrows) {
   for (const std::size_t threads : counts) {
     const auto run = [&](bool throws) {
-      return for_each_in_window(500, threads, 4, [](std::size_t) {}, [&](std::size_t i) -> result<void> {
+      return for_each_ahead(500, threads, 4, [](std::size_t) {}, [&](std::size_t i) -> result<void> {
         linger(i);
         if (i % 100 != 37) return success();
         if (throws) throw std::runtime_error(std::to_string(i));

@@ -12,11 +12,13 @@
 #include <slimpack/solvers/detail/parallel.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/pack/forward_packs.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,12 +31,14 @@ namespace slimpack::solvers {
 /// the planner has for steps. Sequences are balanced over replicas by their work on the busiest part, none is shared; then each
 /// replica has a search of its own (pack/forward_packs.hpp).
 struct forward_search {
-  /// Shapes    threads: that search side by side, 0: one per core; the answer does not depend on it
+  /// Shapes    threads: that search side by side, 0: one per core; the answer does not depend on it; options: what tunes the search
   /// Law       equal problems get equal solutions, unless stopped
   /// Errors    out_of_memory, with the shortfall in numbers; invalid_input: those of rates_of
   /// Complexity of a replica, about 100 candidates of O(slices * parts) each; four times as many under a memory limit
   template <class Slicer, class Cost>
-  [[nodiscard]] static result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost, std::size_t threads) {
+  [[nodiscard]] static result<solution> solve(const problem& batch, const Slicer& slicer, const Cost& cost, std::size_t threads,
+                                              const search_options& options = default_search_options) {
+    if (result<void> fine = options.check(); !fine) return std::move(fine).error();
     const result<std::vector<memory_rates>> rates = rates_of(cost, batch.shape);
     if (!rates) return rates.error();
     const std::vector<sequence> all = sequences_of(batch.lengths);
@@ -54,11 +58,11 @@ struct forward_search {
     solution found;
     found.replicas.resize(replicas);
     result<void> done = detail::for_each_index(replicas, threads, [&](std::size_t r) -> result<void> {
-      if (groups[r].empty()) {  // it runs the piece of an idle replica
+      if (groups[r].empty()) {  // it runs programs without packs
         found.replicas[r].programs.resize(static_cast<std::size_t>(batch.shape.stages));
         return success();
       }
-      detail::forward_packs search(groups[r], batch.shape, slicer, cost, rates.value(), busiest);
+      detail::forward_packs search(groups[r], batch.shape, slicer, cost, rates.value(), busiest, options);
       result<replica_solution> one = search.best(batch.stop);
       if (!one) return std::move(one).error();
       found.replicas[r] = std::move(one).value();
@@ -66,6 +70,17 @@ struct forward_search {
     });
     if (!done) return std::move(done).error();
     return found;
+  }
+
+  /// What tunes a solver of steps tunes this search, too; the defaults where the solver has no such options.
+  template <class Solver>
+  [[nodiscard]] static constexpr const search_options& options_of(const Solver& solver) noexcept {
+    if constexpr (requires { { (solver.options) } -> std::same_as<const search_options&>; })
+      return solver.options;
+    else if constexpr (requires { solver.solver; })  // refined
+      return options_of(solver.solver);
+    else
+      return default_search_options;
   }
 
   template <class Cost>

@@ -13,12 +13,12 @@
 #include <slimpack/solvers/milp/answer.hpp>
 #include <slimpack/solvers/milp/assignment.hpp>
 #include <slimpack/solvers/milp/cbc.hpp>
-#include <slimpack/solvers/milp/division.hpp>
+#include <slimpack/solvers/milp/division_model.hpp>
 #include <slimpack/solvers/milp/instance.hpp>
 #include <slimpack/solvers/milp/limits.hpp>
 #include <slimpack/solvers/milp/pipeline.hpp>
 #include <slimpack/solvers/milp/pipeline_plans.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 #include <slimpack/solvers/two_phase.hpp>

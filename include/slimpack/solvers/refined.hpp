@@ -4,7 +4,7 @@
 #include <slimpack/concepts/planning.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/pricing/price.hpp>
-#include <slimpack/solvers/detail/cut_in_pieces.hpp>
+#include <slimpack/solvers/assembly/detail/cut_in_pieces.hpp>
 #include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>

@@ -2,6 +2,7 @@
 #define SLIMPACK_SOLVERS_SEARCH_OPTIONS_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/solvers/size_ratios.hpp>
 
 #include <array>
 #include <cstdint>
@@ -122,7 +123,7 @@ struct search_options {
                                         ///< measured: 0.04: +0.00 +- 0.00, 0.0625: +0.00 +- 0.00
 
   // Moves of single packs (improve/detail/neighbourhood.hpp, improve/).
-  std::uint32_t moving_part{32};  ///< [1, 1e6] one of so many parts of the nodes is for them, beside the rest
+  std::uint32_t moving_part{32};  ///< [1, 1e6] one of so many parts of the tasks is for them, beside the rest
                                   ///< measured: 25: -0.01 +- 0.01, 40: -0.00 +- 0.02
   double reorder_chance{0.3};     ///< [0, 1] that a move is of sequences, else of borders
                                   ///< measured: 0.24: -0.01 +- 0.02, 0.375: -0.00 +- 0.02
@@ -138,19 +139,19 @@ struct search_options {
                                   ///< measured: 0.2: -0.00 +- 0.01, 0.3125: -0.01 +- 0.02
 
   // The order, and packs within it (detail/order_search.hpp, improve/).
-  std::uint32_t walk_candidates{300};   ///< [0, 1e6] as many as the last that the walk keeps nodes for, of those left
+  std::uint32_t walk_candidates{300};   ///< [0, 1e6] as many as the last that the walk keeps tasks for, of those left
                                         ///< measured: 240: -0.03 +- 0.02, 375: -0.00 +- 0.01
   std::uint32_t walk_least{10};         ///< [2, 1e6] one of so many parts of what is left is the walk's at least
                                         ///< measured: 8: +0.00 +- 0.00, 13: +0.00 +- 0.00
   std::uint32_t walk_most{2};           ///< [2, 1e6] and at most one of so many
                                         ///< measured: 3: -0.02 +- 0.01
-  std::uint32_t least_sweeps{32};       ///< [1, 1e6] nodes for an instruction, without which no order is searched
+  std::uint32_t least_sweeps{32};       ///< [1, 1e6] tasks for an instruction, without which no order is searched
                                         ///< measured: 25: -0.00 +- 0.00, 40: +0.01 +- 0.01
   std::uint32_t idle_sweeps{200};       ///< [1, 1e6] without a gain, after which a search of the order ends
                                         ///< measured: 160: -0.01 +- 0.01, 250: +0.00 +- 0.00
   double recut_share{0.2};              ///< [0, 1] of the packs that a sweep tries to cut anew; the first tries all
                                         ///< measured: 0.16: +0.01 +- 0.02, 0.25: -0.01 +- 0.02
-  double turn_chance{0.2};              ///< [0, 1] that a sweep may drift the other way
+  double delay_chance{0.2};              ///< [0, 1] that a sweep draws anew what it lets run later
                                         ///< measured: 0.16: -0.01 +- 0.01, 0.25: +0.00 +- 0.02
   double shift_weight{0.2};             ///< [0, 100] of improve::shift, among moves of packs in their order
                                         ///< measured: 0.16: -0.01 +- 0.02, 0.25: -0.01 +- 0.01
@@ -158,6 +159,91 @@ struct search_options {
                                         ///< measured: 0.64: -0.01 +- 0.01, 1: -0.01 +- 0.02
   std::uint32_t merged_packs{8};        ///< [2, 64] that become one fewer, at most
                                         ///< measured: 6: -0.00 +- 0.02, 10: -0.00 +- 0.02
+
+  // Later ones stand last, so that lists of initial values stay what they were.
+
+  // Packs by ratios: where the walk over pack sizes begins (size_ratios.hpp has the formula). The walk varies each of them.
+  double forward_steady{0.93};      ///< [0, 1000] of a stage's share of the room: larger packs cost less besides, and fill the
+                                    ///< pipeline later
+  double forward_ramp_least{0.6};   ///< [0, 1000] quanta of the smallest packs of a ramp: fewer packs, or stages that wait less
+  double forward_fill{0.82};        ///< [0, 1000] how fast packs grow while the pipeline fills: likewise
+  double forward_drain{1.0};        ///< [0, 1000] and shrink while it drains: likewise
+  double forward_turn_least{0.7};   ///< [0, 1000] of a steady pack, at the turn of a long sequence: likewise
+  double forward_before{0.41};      ///< [0, 1000] how fast packs shrink before it: likewise
+  double forward_after{0.62};       ///< [0, 1000] and grow after it: likewise
+  double backward_steady{0.39};     ///< [0, 1000] the same of backward packs
+  double backward_ramp_least{2.3};  ///< [0, 1000]
+  double backward_fill{1.6};        ///< [0, 1000]
+  double backward_drain{0.262};     ///< [0, 1000]
+  double backward_turn_least{0.68}; ///< [0, 1000]
+  double backward_before{0.104};    ///< [0, 1000]
+  double backward_after{0.081};     ///< [0, 1000]
+
+  // Packs where the first do not fit (improve/detail/kinds.hpp).
+  double smaller_first{0.5};      ///< [0.01, 1] of the start's sizes, tried first. Less fits sooner, in more packs
+  double smaller_step{0.25};      ///< [0.01, 0.9] of those, tried next, as long as nothing fits: likewise
+  double smaller_last{0.01};      ///< [1e-6, 1] quanta in a pack's share, below which sequences share no pack, which needs the
+                                  ///< least memory: likewise
+
+  // Packs that are tried before chance has its turn (improve/detail/kinds.hpp).
+  double even_crowding{0.3};         ///< [0, 1] crowding of even packs, tried: smaller packs at more turns
+  std::uint32_t coarse_first{8};     ///< [1, 1e6] quanta of which every cut is a multiple, tried where a cut costs: fewer cuts, less
+                                     ///< even packs
+  std::uint32_t coarse_second{64};   ///< [1, 1e6] likewise
+
+  // The order (improve/detail/local_search.hpp).
+  std::uint32_t order_beside{2};       ///< [1, 1e6] one of so many parts of what is left, which the order has besides where
+                                       ///< schedules take long: a longer search of the order, in more time
+  std::uint32_t shared_walk_least{2};  ///< [1, 1e6] walk_least where replicas share, so that packs stay as they are while the
+                                       ///< order changes: walks or the order get more
+
+  // Divisions by trial (divide/searched.hpp, two_phase/detail/).
+  double alike_divisions{0.02};     ///< [0.0001, 1] of a replica's mean work: divisions whose busiest replicas differ by less are
+                                    ///< tried as they come, nothing shared first. More shares less, and may end the trial later
+  std::uint32_t limit_tries{4};     ///< [1, 64] times that sharers are planned with less memory, where they held too much: more
+                                    ///< finds a plan under a tight limit, in more time
+  std::uint32_t runners_up{32};     ///< [0, 1024] plans of baselines, beside the fastest, that are timed with what no search sees
+                                    ///< (problem::estimated): more finds faster ones, in more time
+  double estimate_times{1.5};       ///< [1, 100] a plan takes less than so many times what the search says there, as a rule. More
+                                    ///< tries baselines that look slower
+
+  // Divisions by estimates (divide/estimated.hpp): weights of divide/detail/unit_estimate.hpp's terms, by least squares, and
+  // what is tried with them. A larger weight shares less of what that term is about.
+  double loss_ramps{22};       ///< [0, 1e6] of loss_terms::ramps
+  double loss_cuts{1.7};       ///< [0, 1e6] of cuts
+  double loss_peak{25};        ///< [0, 1e6] of peak: a larger one shares more
+  double loss_tail{2.6};       ///< [0, 1e6] of tail: likewise
+  double loss_alike{30};       ///< [0, 1e6] of alike
+  double loss_uneven{0.38};    ///< [0, 1e6] of uneven
+  double loss_exchange{1.75};  ///< [0, 1e6] of exchange
+  double loss_rows{0.6};       ///< [0, 1e6] of rows
+  double loss_margin{1e-4};    ///< [0, 1] of a replica's mean work, by which sharing more must pay. More shares less
+  double loss_packs{10};       ///< [0, 1e6] packs of a pass for each part of the model, by which rows are counted. More shares less
+  double heavy_first{0.4};     ///< [0, 1] of a replica's mean work: a group shares those of its own sequences that weigh more,
+                               ///< if that pays. More limits find better ones in more time
+  double heavy_second{0.2};    ///< [0, 1] the next
+  double heavy_third{0.1};     ///< [0, 1] the next
+  double heavy_fourth{0.05};   ///< [0, 1] the last before `light`
+
+  // Plans of a forward alone (pack/forward_packs.hpp). More packs fill the pipeline sooner, and cost more besides.
+  double evaluation_growth{1.25};      ///< [1.01, 10] from one number of even packs to the next that is tried: less is finer, and slower
+  double evaluation_beyond{2};         ///< [1, 100] times the best number so far, after which slower packs end that: more is slower
+  double evaluation_slower{1.05};      ///< [1, 100] of the least time, which packs that end it take at least: likewise
+  double evaluation_around{1.25};      ///< [1, 10] how far below and above the best number others are tried, too: likewise
+  std::uint32_t evaluation_steps{24};  ///< [1, 1e6] one of so many parts of the best number is the step there: likewise
+  double evaluation_end{0.125};        ///< [0, 1] of an even pack, the first and the last of a ramp
+  double evaluation_ramp_first{0.25};  ///< [0, 1e6] by how much packs grow from there, of the work done: tried
+  double evaluation_ramp_second{0.5};  ///< [0, 1e6] the next
+  double evaluation_ramp_third{1};     ///< [0, 1e6] the next
+  double evaluation_ramp_fourth{2};    ///< [0, 1e6] the last
+
+  /// Where walks over packs of a pass begin.
+  [[nodiscard]] constexpr size_ratios forward_ratios() const noexcept {
+    return {forward_steady, forward_ramp_least, forward_fill, forward_drain, forward_turn_least, forward_before, forward_after};
+  }
+  [[nodiscard]] constexpr size_ratios backward_ratios() const noexcept {
+    return {backward_steady, backward_ramp_least, backward_fill, backward_drain, backward_turn_least, backward_before, backward_after};
+  }
 
   /// Errors    invalid_input: a constant is out of its range
   [[nodiscard]] result<void> check() const;
@@ -228,9 +314,34 @@ inline constexpr auto search_constants = [] {
       c("walk_candidates", 0, 1e6, &o::walk_candidates), c("walk_least", 2, 1e6, &o::walk_least),
       c("walk_most", 2, 1e6, &o::walk_most),
       c("least_sweeps", 1, 1e6, &o::least_sweeps), c("idle_sweeps", 1, 1e6, &o::idle_sweeps),
-      c("recut_share", 0, 1, &o::recut_share), c("turn_chance", 0, 1, &o::turn_chance),
+      c("recut_share", 0, 1, &o::recut_share), c("delay_chance", 0, 1, &o::delay_chance),
       c("shift_weight", 0, 100, &o::shift_weight), c("merge_weight", 0, 100, &o::merge_weight),
-      c("merged_packs", 2, 64, &o::merged_packs)};
+      c("merged_packs", 2, 64, &o::merged_packs),
+
+      c("forward_steady", 0, 1000, &o::forward_steady), c("forward_ramp_least", 0, 1000, &o::forward_ramp_least),
+      c("forward_fill", 0, 1000, &o::forward_fill), c("forward_drain", 0, 1000, &o::forward_drain),
+      c("forward_turn_least", 0, 1000, &o::forward_turn_least), c("forward_before", 0, 1000, &o::forward_before),
+      c("forward_after", 0, 1000, &o::forward_after), c("backward_steady", 0, 1000, &o::backward_steady),
+      c("backward_ramp_least", 0, 1000, &o::backward_ramp_least), c("backward_fill", 0, 1000, &o::backward_fill),
+      c("backward_drain", 0, 1000, &o::backward_drain), c("backward_turn_least", 0, 1000, &o::backward_turn_least),
+      c("backward_before", 0, 1000, &o::backward_before), c("backward_after", 0, 1000, &o::backward_after),
+      c("smaller_first", 0.01, 1, &o::smaller_first), c("smaller_step", 0.01, 0.9, &o::smaller_step),
+      c("smaller_last", 1e-6, 1, &o::smaller_last), c("even_crowding", 0, 1, &o::even_crowding),
+      c("coarse_first", 1, 1e6, &o::coarse_first), c("coarse_second", 1, 1e6, &o::coarse_second),
+      c("order_beside", 1, 1e6, &o::order_beside), c("shared_walk_least", 1, 1e6, &o::shared_walk_least),
+      c("alike_divisions", 0.0001, 1, &o::alike_divisions), c("limit_tries", 1, 64, &o::limit_tries),
+      c("runners_up", 0, 1024, &o::runners_up), c("estimate_times", 1, 100, &o::estimate_times),
+      c("loss_ramps", 0, 1e6, &o::loss_ramps), c("loss_cuts", 0, 1e6, &o::loss_cuts), c("loss_peak", 0, 1e6, &o::loss_peak),
+      c("loss_tail", 0, 1e6, &o::loss_tail), c("loss_alike", 0, 1e6, &o::loss_alike), c("loss_uneven", 0, 1e6, &o::loss_uneven),
+      c("loss_exchange", 0, 1e6, &o::loss_exchange), c("loss_rows", 0, 1e6, &o::loss_rows),
+      c("loss_margin", 0, 1, &o::loss_margin), c("loss_packs", 0, 1e6, &o::loss_packs), c("heavy_first", 0, 1, &o::heavy_first),
+      c("heavy_second", 0, 1, &o::heavy_second), c("heavy_third", 0, 1, &o::heavy_third),
+      c("heavy_fourth", 0, 1, &o::heavy_fourth), c("evaluation_growth", 1.01, 10, &o::evaluation_growth),
+      c("evaluation_beyond", 1, 100, &o::evaluation_beyond), c("evaluation_slower", 1, 100, &o::evaluation_slower),
+      c("evaluation_around", 1, 10, &o::evaluation_around), c("evaluation_steps", 1, 1e6, &o::evaluation_steps),
+      c("evaluation_end", 0, 1, &o::evaluation_end), c("evaluation_ramp_first", 0, 1e6, &o::evaluation_ramp_first),
+      c("evaluation_ramp_second", 0, 1e6, &o::evaluation_ramp_second), c("evaluation_ramp_third", 0, 1e6, &o::evaluation_ramp_third),
+      c("evaluation_ramp_fourth", 0, 1e6, &o::evaluation_ramp_fourth)};
 }();
 
 inline result<void> search_options::check() const {

@@ -19,7 +19,7 @@ namespace slimpack::solvers {
 ///           search varies it. Room is what the fullest stage can hold, and no more than the largest of twice the
 ///           longest sequence, the batch's tokens over p, and p packs of 50 times their overhead. With one part all
 ///           packs are steady. Only ramps have packs so small that simulating them would take more than the budget.
-/// Source    derived, the 20 (search_options::overhead_packs) and the ratios that two_phase starts from fitted to many
+/// Source    derived, the 20 (overhead_packs) and the ratios that walks start from (both in search_options) fitted to many
 ///           batches and overheads.
 ///           Steady: a stage holds the packs that are on their way through p stages and the one that comes next, and
 ///           together they fill the memory. Fill: a stage is idle until its first pack arrives, and a pack larger than
@@ -28,13 +28,13 @@ namespace slimpack::solvers {
 ///           forwards, a lag of p - 1 packs of each pass that only work beside the sequence can cover. The more a pack
 ///           costs besides, the more waiting is worth fewer packs.
 struct size_ratios {
-  double steady{0.93};
-  double ramp_least{0.6};
-  double fill{0.82};
-  double drain{1.0};
-  double turn_least{0.7};
-  double before{0.41};
-  double after{0.62};
+  double steady{};
+  double ramp_least{};
+  double fill{};
+  double drain{};
+  double turn_least{};
+  double before{};
+  double after{};
 
   static constexpr std::array<double size_ratios::*, 7> all() noexcept {
     return {&size_ratios::steady,     &size_ratios::ramp_least, &size_ratios::fill, &size_ratios::drain,

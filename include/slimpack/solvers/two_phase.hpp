@@ -2,7 +2,6 @@
 #define SLIMPACK_SOLVERS_TWO_PHASE_HPP
 
 #include <slimpack/core/error.hpp>
-#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
@@ -11,7 +10,7 @@
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
-#include <slimpack/solvers/size_ratios.hpp>
+#include <slimpack/solvers/sharing_zones.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <cstddef>
@@ -34,9 +33,6 @@ namespace slimpack::solvers {
 ///           invalid_input: a constant of `options` is out of its range
 /// Complexity O(effort) for each replica
 struct two_phase {
-  size_ratios forward{};
-  size_ratios backward{.steady = 0.39, .ramp_least = 2.3, .fill = 1.6, .drain = 0.262,
-                       .turn_least = 0.68, .before = 0.104, .after = 0.081};
   search_budget effort{search_budget::normal()};
   std::uint32_t most_sharers{65536};  ///< replicas that may share a sequence; 1: none
   sharing_zones zone{};      ///< lets fewer share one unless memory asks for more; as it is, it limits nothing
@@ -63,7 +59,7 @@ struct two_phase {
   /// Without `options` where they are the defaults.
   template <class Traits>
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const two_phase& s) {
-    out << "solvers::two_phase{.forward = " << s.forward << ", .backward = " << s.backward << ", .effort = " << s.effort
+    out << "solvers::two_phase{.effort = " << s.effort
         << ", .most_sharers = " << s.most_sharers;
     if (s.zone != sharing_zones{}) out << ", .zone = " << s.zone;
     if (s.exchanges != exchange_set{}) out << ", .exchanges = " << s.exchanges;

@@ -7,7 +7,6 @@
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
-#include <slimpack/solvers/detail/two_phase_search.hpp>
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/estimated.hpp>
 #include <slimpack/solvers/divide/searched.hpp>
@@ -15,6 +14,7 @@
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
+#include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
 
 #include <cstdint>
 

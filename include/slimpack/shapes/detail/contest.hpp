@@ -13,8 +13,8 @@
 #include <slimpack/shapes/search_progress.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/detail/parallel_window.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/detail/parallel_ahead.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 
 #include <algorithm>
@@ -125,7 +125,7 @@ class contest {
       if (i >= probed_ahead) enter(entries_[open_[i - probed_ahead]]);
       to_beat[i] = best.size() < places ? never : best.back();
     };
-    result<void> done = for_each_in_window(open_.size(), threads_, probed_ahead, decide, [&](std::size_t i) -> result<void> {
+    result<void> done = for_each_ahead(open_.size(), threads_, probed_ahead, decide, [&](std::size_t i) -> result<void> {
       entry& e = entries_[open_[i]];
       if (is_over()) return success();
       if (!(e.known.lower_bound < to_beat[i]))
@@ -150,7 +150,7 @@ class contest {
       const shapes::candidate& c = entries_[i].known;
       return c.outcome != shapes::outcome::too_long || (any_plan_ && c.lower_bound >= progress_.best);
     });
-    if (!any_plan_) return probe({effort.nodes, effort.candidates}, places);
+    if (!any_plan_) return probe({effort.tasks, effort.candidates}, places);
     open_.resize(std::min(open_.size(), most));
     return probe(effort, places);
   }

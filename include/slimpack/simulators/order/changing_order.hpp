@@ -57,21 +57,21 @@ class changing_order {
 
   /// The instructions in a topological order, which swaps change; until a sweep begins, those of dropped packs too.
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
-  [[nodiscard]] instruction operator[](std::size_t rank) const { return order_.chains().instruction_of(order_[rank]); }
+  [[nodiscard]] instruction operator[](std::size_t position) const { return order_.chains().instruction_of(order_[position]); }
   /// The part of the model that it runs.
-  [[nodiscard]] std::size_t part(std::size_t rank) const { return order_.chains()[order_[rank]].part; }
+  [[nodiscard]] std::size_t part(std::size_t position) const { return order_.chains()[order_[position]].part; }
 
   /// The next pack of a pass; none past the last.
   [[nodiscard]] node next_pack(pass p, node pack) const { return order_.chains().next_pack(p, pack); }
   [[nodiscard]] bool has(pass p, node pack) const { return order_.chains().has(p, pack); }
 
-  /// Lets the instruction at `rank` change places with the one that follows it on its stage, if that is of the other
+  /// Lets the instruction at `position` change places with the one that follows it on its stage, if that is of the other
   /// pass or another chunk, or weight gradients.
-  /// Returns   whether the change stays            Requires  no smaller rank was changed in this sweep
+  /// Returns   whether the change stays            Requires  no smaller position was changed in this sweep
   /// Complexity O(1); O(instructions that run meanwhile) if it stays, or with several chunks may do so
-  bool swap(std::size_t rank) {
+  bool swap(std::size_t position) {
     const detail::stage_chains& chains = order_.chains();
-    const node x = order_[rank];
+    const node x = order_[position];
     const node y = chains[x].next;
     if (y == none || stays_behind(chains[x], chains[y])) return false;
     if (order_.waits(y, x) || !needs_.allow_swap(chains, x, y)) return false;

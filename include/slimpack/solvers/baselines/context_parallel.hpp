@@ -19,11 +19,11 @@
 #include <slimpack/solvers/baselines/detail/shared_columns.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
 #include <slimpack/solvers/baselines/relaying.hpp>
-#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/divide/most_of.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
+#include <slimpack/solvers/sharing_zones.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
@@ -56,12 +56,12 @@ enum class sharing_groups : unsigned char {
 }
 
 /// Baselines: context parallelism over the replicas, as trainers without slices have it. A micro-step holds whole sequences,
-/// at most `cap` tokens on a replica; of a sequence that m replicas share each has two of 2 m equal pieces, one from its front
+/// at most `cap` tokens on a replica; of a sequence that m replicas share each has two of 2 m equal slices, one from its front
 /// and one from its back. There are as many micro-steps as are needed, the same forward and backward. A sequence of fewer
 /// quanta than sharers is shared by as many as it has. A cap that is not given is the least that lets the longest sequence in,
 /// or that doubled as often as memory lets it: what makes the shortest step.
 /// Source    all, ring: Transformer Engine's context parallelism (cp_comm_type p2p), the baseline "TE CP" of Zeppelin
-///           (arXiv:2509.21841); all, keep: the same pieces after one all-gather of keys and values, which nothing hides, its
+///           (arXiv:2509.21841); all, keep: the same slices after one all-gather of keys and values, which nothing hides, its
 ///           baseline "LLaMA CP" (Llama 3, arXiv:2407.21783); power_of_two, ring: its "hybrid DP", after Megatron-LM's hybrid
 ///           context parallelism; zones, ring: Zeppelin's own placement (sharing_zones.hpp), and with relays its routing (relaying.hpp). How sequences
 ///           come to micro-steps is derived: all: next-fit in arrival order; others: longest first, to the group whose replicas
@@ -80,7 +80,7 @@ struct context_parallel {
   constexpr void share_by(exchange_set these) noexcept { allowed = these; }
 
   template <class Slicer, class Cost, class Schedule>
-  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*cuts into equal pieces*/, const Cost& cost,
+  [[nodiscard]] result<solution> solve(const problem& batch, const Slicer& /*cuts into equal slices*/, const Cost& cost,
                                        const Schedule& schedule) const {
     const result<tokens> least = least_cap(batch);
     if (!least) return least.error();

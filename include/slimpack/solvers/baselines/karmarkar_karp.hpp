@@ -5,8 +5,8 @@
 #include <slimpack/solvers/detail/put_in_order.hpp>
 #include <slimpack/solvers/divide/differencing.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 

@@ -7,13 +7,13 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/slice.hpp>
-#include <slimpack/solvers/baselines/sharing_zones.hpp>
 #include <slimpack/solvers/divide/detail/likely_row.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
+#include <slimpack/solvers/sharing_zones.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -10,7 +10,6 @@
 #include <slimpack/solvers/search_options.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -25,7 +24,7 @@ namespace slimpack::divide {
 /// nothing shared but what memory forces, then ever more of the heavy sequences. In each, every group shares as many of
 /// its own sequences as its estimate likes best. The division with the least step is balanced anew by what its units are
 /// estimated to lose.
-/// Formula   end of a unit = work + loss; loss = the sum of the weights below times loss_terms (detail/unit_estimate.hpp);
+/// Formula   end of a unit = work + loss; loss = the sum of the weights of search_options (loss_ramps and the like) times loss_terms (detail/unit_estimate.hpp);
 ///           step = the largest of the mean end of all replicas and, of each unit, the end that balance cannot lower: its
 ///           shared work, its heaviest own sequence and its loss
 /// Source    derived; weights by least squares over 1,171 units of random batches planned at normal effort (log-normal and
@@ -35,16 +34,6 @@ namespace slimpack::divide {
 /// Law       equal problems get equal divisions
 /// Errors    none            Complexity  O(choices (n log n + heavy replicas)), n sequences
 struct estimated {
-  double ramps{22};       ///< weight of loss_terms::ramps
-  double cuts{1.7};       ///< of cuts
-  double peak{25};        ///< of peak
-  double tail{2.6};       ///< of tail
-  double alike{30};       ///< of alike
-  double uneven{0.38};    ///< of uneven
-  double exchange{1.75};  ///< of exchange
-  double rows{0.6};       ///< of rows
-  double margin{1e-4};   ///< [0, 1] of a replica's mean work, by which sharing more must pay
-
   template <class Cost>
   [[nodiscard]] result<division> divide(const division_problem& asked, const Cost& cost) const {
     const double mean = asked.mean();
@@ -59,7 +48,7 @@ struct estimated {
       tried.push_back(next);
       slimpack::detail::share_out(next, asked.batch, asked.work, std::vector<double>(asked.replicas()));
       contender made = estimate(std::move(next), asked, terms, mean);
-      if (made.step + margin * mean < best.step) best = std::move(made);
+      if (made.step + o.loss_margin * mean < best.step) best = std::move(made);
     }
     const double least = *std::min_element(best.loss.begin(), best.loss.end());
     std::vector<double> beside(asked.replicas());
@@ -72,10 +61,8 @@ struct estimated {
 
   friend constexpr bool operator==(const estimated&, const estimated&) = default;
   template <class Traits>
-  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const estimated& e) {
-    return out << "divide::estimated{.ramps = " << e.ramps << ", .cuts = " << e.cuts << ", .peak = " << e.peak
-               << ", .tail = " << e.tail << ", .alike = " << e.alike << ", .uneven = " << e.uneven << ", .exchange = " << e.exchange
-               << ", .rows = " << e.rows << ", .margin = " << e.margin << "}";
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const estimated&) {
+    return out << "divide::estimated{}";
   }
 
  private:
@@ -85,9 +72,9 @@ struct estimated {
     double step{std::numeric_limits<double>::infinity()};
   };
 
-  [[nodiscard]] double weighed(const slimpack::detail::loss_terms& t) const {
-    return ramps * t.ramps + cuts * t.cuts + peak * t.peak + tail * t.tail + alike * t.alike +
-           uneven * t.uneven + exchange * t.exchange + rows * t.rows;
+  [[nodiscard]] static double weighed(const slimpack::detail::loss_terms& t, const solvers::search_options& o) {
+    return o.loss_ramps * t.ramps + o.loss_cuts * t.cuts + o.loss_peak * t.peak + o.loss_tail * t.tail + o.loss_alike * t.alike +
+           o.loss_uneven * t.uneven + o.loss_exchange * t.exchange + o.loss_rows * t.rows;
   }
 
   /// Lets each group share what it likes best, and says how long the step takes then.
@@ -101,7 +88,7 @@ struct estimated {
       std::stable_sort(own.begin(), own.end(), [&](const sequence& a, const sequence& b) {
         return asked.work[a.id.value] > asked.work[b.id.value];
       });
-      const double loss = u.shared.empty() ? weighed(terms(u.replicas, u.shared, own)) : shared_best(u, own, asked, terms, mean);
+      const double loss = u.shared.empty() ? weighed(terms(u.replicas, u.shared, own), asked.options) : shared_best(u, own, asked, terms, mean);
       const auto members = static_cast<double>(u.replicas.size());
       double work = 0;
       for (const sequence& s : u.shared) work += asked.work[s.id.value] / members;
@@ -121,7 +108,7 @@ struct estimated {
   template <class Terms>
   [[nodiscard]] double shared_best(planning_unit& u, std::vector<sequence>& own, const division_problem& asked,
                                    const Terms& terms, double mean) const {
-    constexpr std::array limits{0.4, 0.2, 0.1, 0.05};  // of a replica's mean work; and the least, options.light
+    const solvers::search_options& o = asked.options;
     const auto may = [&](const sequence& s) { return asked.sharers[s.id.value].most >= u.replicas.size(); };
     // What cannot be shared by so many stays behind all that can.
     const auto fixed = static_cast<std::size_t>(std::stable_partition(own.begin(), own.end(), may) - own.begin());
@@ -132,18 +119,17 @@ struct estimated {
                                       }) - own.begin());
     };
     const std::size_t given = u.shared.size();
-    double best = weighed(terms(u.replicas, u.shared, own));
+    double best = weighed(terms(u.replicas, u.shared, own), asked.options);
     std::size_t chosen = 0, last = 0;
     const auto attempt = [&](double limit) {
       const std::size_t count = heavier(limit);
-      if (count == last) return;
+      if (count <= last) return;  // nothing more, or less where limits do not fall
       u.shared.insert(u.shared.end(), own.begin() + static_cast<std::ptrdiff_t>(last), own.begin() + static_cast<std::ptrdiff_t>(count));
       last = count;
-      const double loss = weighed(terms(u.replicas, u.shared, std::span<const sequence>(own).subspan(count)));
-      if (loss + margin * mean < best) best = loss, chosen = count;
+      const double loss = weighed(terms(u.replicas, u.shared, std::span<const sequence>(own).subspan(count)), asked.options);
+      if (loss + o.loss_margin * mean < best) best = loss, chosen = count;
     };
-    for (const double limit : limits) attempt(limit);
-    attempt(asked.options.light);
+    for (const double limit : {o.heavy_first, o.heavy_second, o.heavy_third, o.heavy_fourth, o.light}) attempt(limit);
     u.shared.resize(given + chosen);
     own.erase(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(chosen));
     return best;

@@ -2,10 +2,14 @@
 #define SLIMPACK_SOLVERS_DIVIDE_SEARCHED_HPP
 
 #include <slimpack/core/error.hpp>
+#include <slimpack/core/sequence.hpp>
+#include <slimpack/core/units.hpp>
+#include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/place_groups.hpp>
-#include <slimpack/solvers/divide/unit_planner.hpp>
+#include <slimpack/solvers/divide/sharing_group.hpp>
+#include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
@@ -152,11 +156,10 @@ class division_search {
   /// effort is content with 1 % more, normal with 0.1 %.
   /// Errors    why the first had no plan, where none has
   result<void> try_each(std::vector<division> all, solvers::search_budget effort) {
-    constexpr double little = 0.02;  // of the mean: work tells no more exactly what a replica takes
     const auto candidates = static_cast<double>(std::max<std::uint64_t>(1, effort.candidates));
     const double enough = asked_.options.near_mean / candidates;
     const seconds near{asked_.mean() * (1 + enough)};
-    put_promising_first(all, std::max(enough, little));
+    put_promising_first(all, std::max(enough, asked_.options.alike_divisions));
     std::optional<error> why;
     for (const division& choice : all) {
       if (fastest_ && (plan_.stopped() || fastest_->end() <= near)) break;
@@ -180,7 +183,7 @@ class division_search {
       if (plan_.stopped()) break;
       change(c);
       keep(called, plan_.planned(std::move(c.units), start_,
-                                 {effort.whole.nodes / parts * effort.count,
+                                 {effort.whole.tasks / parts * effort.count,
                                   effort.whole.candidates / parts * effort.count, effort.whole.largest},
                                  latest(wanted)));
     }
@@ -269,7 +272,7 @@ namespace slimpack::divide {
 /// balanced anew by what their replicas took and planned with a quarter of the effort together, the fastest of these so
 /// again with as much; of the fastest then who ends last hands a few sequences to who ends first, and that is planned with
 /// three quarters. The fastest of all these plans, and from normal effort on of what the shipped baselines would do
-/// (divide/detail/baseline_contest.hpp), is the answer.
+/// (two_phase/detail/baseline_contest.hpp), is the answer.
 /// It plans all replicas: where each rank is to plan its own, divide::estimated is for that.
 /// Source    DP-Merge of SlimPack (arXiv:2509.26246), whose rule is not public; the choices and their trial are derived
 /// Errors    why the first division had no plan, where none has, and for want of memory no baseline either

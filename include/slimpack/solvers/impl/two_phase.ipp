@@ -3,9 +3,9 @@
 
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
-#include <slimpack/solvers/detail/two_phase_search.hpp>
 #include <slimpack/solvers/divide/searched.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
+#include <slimpack/solvers/two_phase/detail/two_phase_search.hpp>
 
 namespace slimpack::solvers {
 

@@ -25,7 +25,7 @@ namespace slimpack::solvers::improve {
 /// end.
 struct instruction_site {
   simulators::changing_order& order;
-  std::size_t rank;
+  std::size_t position;  ///< of the instruction, in the order of the whole step
   detail::splitmix& random;
   const search_options& options;
 };

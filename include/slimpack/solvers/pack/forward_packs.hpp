@@ -14,6 +14,7 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
+#include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
@@ -47,9 +48,10 @@ class forward_packs {
  public:
   /// Requires  a sequence; rates from rates_of
   forward_packs(std::span<const sequence> group, const shape& on, const Slicer& slicer, const Cost& cost,
-                std::span<const memory_rates> rates, int busiest)
+                std::span<const memory_rates> rates, int busiest,
+                const solvers::search_options& options = solvers::default_search_options)
       : rising_(group.begin(), group.end()), shape_(on), slicer_(slicer), cost_(cost), rates_(rates.begin(), rates.end()),
-        part_(busiest) {
+        part_(busiest), options_(options) {
     std::stable_sort(rising_.begin(), rising_.end(), [](const sequence& a, const sequence& b) { return a.length < b.length; });
     falling_.assign(rising_.rbegin(), rising_.rend());
     for (const sequence& s : rising_) total_ += cost_.time({s.id, {0}, s.length}, pass::forward, part_).value;
@@ -91,23 +93,30 @@ class forward_packs {
     seconds makespan;
   };
 
+  /// So many times a number of packs, rounded down.
+  static std::size_t times(std::size_t count, double factor) { return static_cast<std::size_t>(static_cast<double>(count) * factor); }
+  [[nodiscard]] bool is_beyond(std::size_t count, std::size_t best) const {
+    return static_cast<double>(count) > options_.evaluation_beyond * static_cast<double>(best);
+  }
+
   void search(const std::vector<sequence>* order, bool apart, const std::stop_token& stop) {
     seconds least{std::numeric_limits<double>::infinity()};
     std::size_t best = 0, packs = 0;
-    for (std::size_t count = 1;; count = std::max(count + 1, count * 5 / 4)) {
+    for (std::size_t count = 1;; count = std::max(count + 1, times(count, options_.evaluation_growth))) {
       const std::optional<tried> t = attempt({order, apart, count, 0});
       if (!t || (found_ && stop.stop_requested())) return;
       if (t->fits && t->makespan < least) least = t->makespan, best = count;
       // Until slices get no smaller, or packs are much slower than the best and fit.
-      if ((t->packs == packs && count > 2 * packs) || (t->fits && count > 2 * best && t->makespan > least * 1.05)) break;
+      if ((t->packs == packs && is_beyond(count, packs)) || (t->fits && is_beyond(count, best) && t->makespan > least * options_.evaluation_slower)) break;
       packs = t->packs;
     }
     if (best == 0) return;  // none fits
-    const std::size_t step = std::max<std::size_t>(1, best / 24);
-    for (std::size_t count = std::max<std::size_t>(1, best * 4 / 5); count <= best * 5 / 4 + 1; count += step)
+    const std::size_t step = std::max<std::size_t>(1, best / options_.evaluation_steps);
+    const std::size_t most = times(best, options_.evaluation_around) + 1;
+    for (std::size_t count = std::max<std::size_t>(1, times(best, 1 / options_.evaluation_around)); count <= most; count += step)
       if (!found_ || !stop.stop_requested()) attempt({order, apart, count, 0});
-    for (const double ramp : {0.25, 0.5, 1.0, 2.0})
-      for (const std::size_t count : {best, best * 5 / 4 + 1})
+    for (const double ramp : {options_.evaluation_ramp_first, options_.evaluation_ramp_second, options_.evaluation_ramp_third, options_.evaluation_ramp_fourth})
+      for (const std::size_t count : {best, most})
         if (!found_ || !stop.stop_requested()) attempt({order, apart, count, ramp});
   }
 
@@ -122,7 +131,7 @@ class forward_packs {
     const double size = how.count == smallest ? 0 : total_ > 0 ? total_ / static_cast<double>(how.count) : std::numeric_limits<double>::infinity();
     const auto budget = [&](seconds done) {
       const double ends = std::min(done.value, std::max(0.0, total_ - done.value));
-      return seconds{how.ramp > 0 ? std::min(size, size / 8 + how.ramp * ends) : size};
+      return seconds{how.ramp > 0 ? std::min(size, size * options_.evaluation_end + how.ramp * ends) : size};
     };
     const auto most = room_ < 9e15 ? static_cast<std::int64_t>(std::max(room_, 1.0)) : std::numeric_limits<std::int64_t>::max();
     candidate made;
@@ -166,6 +175,7 @@ class forward_packs {
   const Cost& cost_;
   std::vector<memory_rates> rates_;
   int part_;
+  const solvers::search_options& options_;
   double total_{};  // seconds of the batch on the busiest part
   double room_{std::numeric_limits<double>::infinity()};  // tokens that a pack may have
   std::optional<candidate> found_;

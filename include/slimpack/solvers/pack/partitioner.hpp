@@ -10,9 +10,9 @@
 #include <slimpack/slicers/cut_budget.hpp>
 #include <slimpack/solvers/detail/cost_questions.hpp>
 #include <slimpack/solvers/pack/fill.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/pack/size_curve.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_options.hpp>
@@ -89,7 +89,8 @@ class partitioner {
   /// of k chunks for k M c, and p - 1 of them and of their messages pass before the last stage has its first, or the
   /// first its last. None where a slice does not fit. Counts the slices it prices in `nodes`.
   [[nodiscard]] std::optional<forecast> even(tokens quantum, double most, std::uint64_t& nodes) const {
-    forecast made{{.front = options_.front, .crowding = 1, .quantum = quantum}, {}};
+    const solvers::size_ratios ratios_of_both = options_.forward_ratios();
+    forecast made{{.sizes = {ratios_of_both, ratios_of_both}, .front = options_.front, .crowding = 1, .quantum = quantum}, {}};
     const std::vector<sequence> order = arranged(made.of.front);
     for (const pass p : both_passes) {
       const work& all = work_[p];

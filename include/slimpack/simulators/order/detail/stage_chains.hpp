@@ -28,9 +28,9 @@ class stage_chains {
   /// An instruction.
   struct entry {
     double duration{}, message{};     ///< the message that leaves it
-    double head{}, tail{};            ///< kept by timed_order, and its rank there
+    double head{}, tail{};            ///< kept by timed_order, and its position there
     node previous{none}, next{none};  ///< on its stage
-    node rank{};
+    node position{};
     node pack{};
     node part{};   ///< of the model
     node stage{};  ///< that has this part

@@ -181,8 +181,8 @@ class stage_room {
       const double more = more_after(change, i, rates);
       if (more == 0) continue;
       // A place that was dropped still knows who came after it.
-      const node until = chains[chains.at(change.pass, change.places[i + 1], part)].rank;
-      for (node n = chains[place].next; n != stage_chains::none && chains[n].rank < until; n = chains[n].next)
+      const node until = chains[chains.at(change.pass, change.places[i + 1], part)].position;
+      for (node n = chains[place].next; n != stage_chains::none && chains[n].position < until; n = chains[n].next)
         if (!visit(n, more)) return false;
     }
     return true;

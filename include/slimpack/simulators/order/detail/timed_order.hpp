@@ -51,7 +51,7 @@ class timed_order {
 
   [[nodiscard]] const stage_chains& chains() const noexcept { return chains_; }
   [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
-  [[nodiscard]] node operator[](std::size_t rank) const { return order_[rank]; }
+  [[nodiscard]] node operator[](std::size_t position) const { return order_[position]; }
   [[nodiscard]] seconds makespan() const noexcept { return {makespan_}; }
   /// Instructions whose times have been computed.
   [[nodiscard]] std::uint64_t visited() const noexcept { return visited_; }
@@ -59,7 +59,7 @@ class timed_order {
   /// Starts a sweep.            Complexity  O(instructions)
   void begin() {
     std::erase_if(order_, [this](node n) { return chains_[n].gone; });
-    for (node i = 0; i < order_.size(); ++i) chains_[order_[i]].rank = i;
+    for (node i = 0; i < order_.size(); ++i) chains_[order_[i]].position = i;
     makespan_ = 0;
     for (std::size_t i = order_.size(); i-- > 0;) {
       look_ahead(order_[i]);
@@ -81,12 +81,12 @@ class timed_order {
     return from != none && (from == x || (may_wait(from, chains_.fed_by(x)) && is_beside(from, chains_.fed_by(x))));
   }
   /// Whether it waits for x by way of several other stages, as it may with several chunks.
-  /// Complexity O(1); O(instructions that run meanwhile) where ranks leave it open
+  /// Complexity O(1); O(instructions that run meanwhile) where positions leave it open
   [[nodiscard]] bool waits_on_the_way(node y, node x) {
     const node from = chains_.fed_from(y);
     const node to = chains_.fed_by(x);
     if (from == none || !may_wait(from, to) || is_beside(from, to)) return false;
-    mark_waiting(to, chains_[from].rank);
+    mark_waiting(to, chains_[from].position);
     const bool found = marked_[from];
     for (const node n : waiting_) marked_[n] = false;
     return found;
@@ -96,7 +96,7 @@ class timed_order {
   /// Requires  y does not wait for x; nothing before x was changed in this sweep            Complexity  O(1), amortized
   [[nodiscard]] bool allows_swap(node x, node y) {
     ++visited_;
-    bring_up_to_date(chains_[y].rank);
+    bring_up_to_date(chains_[y].position);
     const double y_ends = std::max(end_of(chains_[x].previous), arrival(chains_.fed_from(y))) + chains_[y].duration;
     const double x_ends = std::max(y_ends, arrival(chains_.fed_from(x))) + chains_[x].duration;
     return std::max(y_ends + tail_fed(y), x_ends + std::max(tail_of(chains_[y].next), tail_fed(x))) <= limit();
@@ -104,8 +104,8 @@ class timed_order {
 
   /// Lets x and y change places.            Requires  allows_swap            Complexity  O(instructions from x to y)
   void swap(node x, node y) {
-    const node begin = chains_[x].rank;
-    const node end = chains_[y].rank;
+    const node begin = chains_[x].position;
+    const node end = chains_[y].position;
     pass_by(begin);
     reorder(x, y);
     chains_.swap(x, y);
@@ -119,8 +119,8 @@ class timed_order {
   bool recut(const simulators::window_change& change) {
     const pass p = change.pass;
     const std::size_t parts = chains_.parts();
-    const node begin = chains_[chains_.at(p, change.places.front(), nth_place(p, std::size_t{0}, parts))].rank;
-    const node end = chains_[chains_.at(p, change.places.back(), nth_place(p, parts - 1, parts))].rank;
+    const node begin = chains_[chains_.at(p, change.places.front(), nth_place(p, std::size_t{0}, parts))].position;
+    const node end = chains_[chains_.at(p, change.places.back(), nth_place(p, parts - 1, parts))].position;
     bring_up_to_date(begin);
     pass_by(begin);
     const double saved = time_saved(change);
@@ -146,7 +146,7 @@ class timed_order {
     std::array<std::vector<node>, 2> packs;
   };
 
-  [[nodiscard]] bool may_wait(node from, node to) const { return to != none && chains_[to].rank <= chains_[from].rank; }
+  [[nodiscard]] bool may_wait(node from, node to) const { return to != none && chains_[to].position <= chains_[from].position; }
   [[nodiscard]] bool is_beside(node from, node to) const { return chains_[to].stage == chains_[from].stage; }
 
   /// Sums in another order round differently; of the shortest, so that roundings do not add up.
@@ -168,15 +168,15 @@ class timed_order {
       more = false;
       for (std::size_t stage = 0; stage < chains_.stages(); ++stage) {
         for (node n = next[stage]; n != none; n = next[stage] = chains_[n].next, more = true) {
-          if (const node from = chains_.fed_from(n); from != none && chains_[from].rank == 0) break;
+          if (const node from = chains_.fed_from(n); from != none && chains_[from].position == 0) break;
           follow(n);
           order_.push_back(n);
-          chains_[n].rank = static_cast<node>(order_.size());  // for now: above 0 once it has its turn
+          chains_[n].position = static_cast<node>(order_.size());  // for now: above 0 once it has its turn
         }
       }
     }
     std::sort(order_.begin(), order_.end(), [this](node x, node y) {
-      return std::pair(chains_[x].head, chains_[x].rank) < std::pair(chains_[y].head, chains_[y].rank);
+      return std::pair(chains_[x].head, chains_[x].position) < std::pair(chains_[y].head, chains_[y].position);
     });
   }
 
@@ -190,9 +190,9 @@ class timed_order {
     chains_[n].tail = chains_[n].duration + std::max(tail_of(chains_[n].next), tail_fed(n));
     ++visited_;
   }
-  /// Computes heads up to this rank.
-  void bring_up_to_date(node rank) {
-    for (; up_to_date_ <= rank; ++up_to_date_)
+  /// Computes heads up to this position.
+  void bring_up_to_date(node position) {
+    for (; up_to_date_ <= position; ++up_to_date_)
       if (!chains_[order_[up_to_date_]].gone) follow(order_[up_to_date_]);
   }
   /// Computes tails from begin to end, after a change there that stays; heads are known.
@@ -206,13 +206,13 @@ class timed_order {
     of.last[t.stage] = n;
     if (!t.weights) of.packs[t.backward][t.part] = t.pack;
   }
-  /// Brings the front to this rank.
-  void pass_by(node rank) {
-    for (; passed_ < rank; ++passed_)
+  /// Brings the front to this position.
+  void pass_by(node position) {
+    for (; passed_ < position; ++passed_)
       if (!chains_[order_[passed_]].gone) pass_by(front_, order_[passed_]);
   }
 
-  /// Whether the step takes no longer with what changed between these ranks; if so, it is as long as found.
+  /// Whether the step takes no longer with what changed between these positions; if so, it is as long as found.
   /// saved: by how much tails between may have become shorter, about; those that are longer still are given up early
   bool stays(node begin, node end, double saved) {
     ahead_ = front_;
@@ -266,20 +266,20 @@ class timed_order {
 
   /// The order from x to y with x behind all that does not wait for it.
   void reorder(node x, node y) {
-    const node begin = chains_[x].rank, end = chains_[y].rank;
+    const node begin = chains_[x].position, end = chains_[y].position;
     mark_waiting(x, end, y);
-    node rank = begin;
+    node position = begin;
     for (node at = begin; at <= end; ++at)
-      if (const node n = order_[at]; !marked_[n]) chains_[n].rank = rank, order_[rank++] = n;
-    for (const node n : waiting_) marked_[n] = false, chains_[n].rank = rank, order_[rank++] = n;
+      if (const node n = order_[at]; !marked_[n]) chains_[n].position = position, order_[position++] = n;
+    for (const node n : waiting_) marked_[n] = false, chains_[n].position = position, order_[position++] = n;
   }
 
-  /// Marks, and lists in order, x and what waits for it up to a rank; `y` does not wait for what runs before it on its stage.
+  /// Marks, and lists in order, x and what waits for it up to a position; `y` does not wait for what runs before it on its stage.
   void mark_waiting(node x, node end, node y = none) {
     waiting_.assign(1, x);
     marked_.resize(chains_.size());
     marked_[x] = true;
-    for (node at = chains_[x].rank + 1; at <= end; ++at) {
+    for (node at = chains_[x].position + 1; at <= end; ++at) {
       const node n = order_[at];
       const node from = chains_.fed_from(n);
       const node previous = n == y ? none : chains_[n].previous;
@@ -293,7 +293,7 @@ class timed_order {
   double makespan_{};
   double shortest_{std::numeric_limits<double>::infinity()};  // of all makespans so far
   std::uint64_t visited_{};
-  node up_to_date_{};  // heads of smaller ranks are
+  node up_to_date_{};  // heads of smaller positions are
   node passed_{};      // by the front
   front front_;
   // Scratch, kept for its capacity.

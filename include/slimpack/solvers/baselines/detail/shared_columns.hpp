@@ -102,7 +102,7 @@ template <class SharersFor, class Begins, class Load>
   return columns;
 }
 
-/// Columns as packs: each replica's pack of a column has its pieces of the column's sequences.
+/// Columns as packs: each replica's pack of a column has its slices of the column's sequences.
 struct column_packs {
   partition columns;             ///< whole sequences, a pack a column
   std::vector<sharer_packs> of;  ///< per replica; number: of a column, its pack there
@@ -123,9 +123,9 @@ struct column_packs {
         for (const shared_column::entry& e : column.entries) {
           if (r < e.first || r >= e.first + e.sharers) continue;
           if (p == pass::forward) made.sequences[r].push_back(e.of.id);
-          sharer_slices pieces = slices_of_sharer({e.of.id, {0}, e.of.length}, r - e.first, e.sharers, batch.shape.quantum);
-          if (p == pass::backward) std::reverse(pieces.begin(), pieces.end());
-          for (const slice& one : pieces)
+          sharer_slices slices = slices_of_sharer({e.of.id, {0}, e.of.length}, r - e.first, e.sharers, batch.shape.quantum);
+          if (p == pass::backward) std::reverse(slices.begin(), slices.end());
+          for (const slice& one : slices)
             if (one.length > tokens{0}) packs.push(one);
         }
         packs.close();

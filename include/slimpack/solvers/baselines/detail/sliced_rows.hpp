@@ -6,8 +6,8 @@
 #include <slimpack/core/sequence.hpp>
 #include <slimpack/core/slice.hpp>
 #include <slimpack/solvers/divide/balance.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/sequence_bins.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 

@@ -53,19 +53,19 @@ class candidates {
   void begin(solvers::search_budget budget) { budget_ = until_ = budget; }
   /// Ends what is under way before the whole budget is spent.
   void end_at(solvers::search_budget until) noexcept { until_ = until; }
-  void spend(std::uint64_t nodes) noexcept { nodes_ += nodes; }
+  void spend(std::uint64_t tasks) noexcept { tasks_ += tasks; }
   /// What reports call candidates from now on.
   void call(std::string_view what) noexcept { called_ = what; }
 
   [[nodiscard]] const solvers::search_budget& budget() const noexcept { return budget_; }
   [[nodiscard]] solvers::search_budget until() const noexcept { return until_; }
-  [[nodiscard]] solvers::search_budget used() const noexcept { return {nodes_, count_}; }
+  [[nodiscard]] solvers::search_budget used() const noexcept { return {tasks_, count_}; }
   /// Nodes of the last candidate, about as many as the next will have.
   [[nodiscard]] std::uint64_t last() const noexcept { return last_; }
   [[nodiscard]] bool is_long() const noexcept { return budget_.candidates >= options_.long_candidates; }
   [[nodiscard]] bool stopped() const { return batch_.stop.stop_requested(); }
   [[nodiscard]] bool spent() const {
-    return nodes_ + last_ > until_.nodes || count_ >= until_.candidates || stopped();
+    return tasks_ + last_ > until_.tasks || count_ >= until_.candidates || stopped();
   }
 
   /// The makespan of a candidate, which is kept if it is the best so far, or why it has no plan.
@@ -100,13 +100,13 @@ class candidates {
   /// Whether the cost model keeps anything beside tokens.
   [[nodiscard]] bool keeps_beside_tokens() const noexcept { return keeps_beside_tokens_; }
 
-  /// Packs of a pass that so many nodes simulate.
-  [[nodiscard]] double packs_within(std::uint64_t nodes) const {
-    return static_cast<double>(nodes) / (6.0 * batch_.shape.parts());
+  /// Packs of a pass that so many tasks are enough for.
+  [[nodiscard]] double packs_within(std::uint64_t tasks) const {
+    return static_cast<double>(tasks) / (6.0 * batch_.shape.parts());
   }
   /// A candidate of more packs than the quickest search can simulate would take too long.
   [[nodiscard]] double most_packs() const {
-    return packs_within(std::max(budget_.nodes, solvers::search_budget::fast().nodes));
+    return packs_within(std::max(budget_.tasks, solvers::search_budget::fast().tasks));
   }
 
   [[nodiscard]] const problem& batch() const noexcept { return batch_; }
@@ -115,16 +115,16 @@ class candidates {
   [[nodiscard]] const solvers::search_options& options() const noexcept { return options_; }
   [[nodiscard]] const partitioner<any_slicer, any_cost>& packs() const noexcept { return partitioner_; }
   /// Counts priced slices of what is foretold, too.
-  [[nodiscard]] auto even(tokens quantum) { return partitioner_.even(quantum, most_packs(), nodes_); }
+  [[nodiscard]] auto even(tokens quantum) { return partitioner_.even(quantum, most_packs(), tasks_); }
   [[nodiscard]] const solvers::search_report& report() const noexcept { return report_; }
 
  private:
   /// alignment: where both passes are cut alike
   result<seconds> score(partition packs, double alignment, bool longer) {
     if (batch_.common_cuts) packs = aligned(packs, alignment);
-    last_ = nodes_of(packs);
+    last_ = tasks_of(packs);
     if (last_ > budget_.largest && fastest_.programs.empty()) return too_large(packs);
-    nodes_ += last_;
+    tasks_ += last_;
     const workload priced = price(packs, cost_, batch_.shape, rates_, schedule_.weights());
     keeps_beside_tokens_ = !priced.forward.kept.empty();
     result<timed_programs> timed = longer ? schedule_.timed_longer(priced) : schedule_.timed(priced);
@@ -138,7 +138,7 @@ class candidates {
 
   /// On each part: instructions, a message for nearly each, and slices to price. Those of sharers take their time, too;
   /// a short search does not count them, or it would try too few candidates to tell one division from another.
-  [[nodiscard]] std::uint64_t nodes_of(const partition& packs) const {
+  [[nodiscard]] std::uint64_t tasks_of(const partition& packs) const {
     std::size_t sharers = 1;
     if (is_long()) sharers += sharers_priced_by(cost_);
     return (2 * (packs.forward.size() + packs.backward.size()) +
@@ -170,7 +170,7 @@ class candidates {
 
   solvers::search_budget budget_{};  // of the whole search
   solvers::search_budget until_{};   // of the part of it that is under way
-  std::uint64_t nodes_{};
+  std::uint64_t tasks_{};
   std::uint64_t last_{};
   std::uint64_t count_{};
   std::optional<partition_rule> best_;  // of pack sizes; whole packs and moved ones are none

@@ -23,16 +23,16 @@ namespace slimpack::detail {
 /// slice need the least, since then, with one chunk, no sequence waits for another: whatever fits alone fits.
 /// No sequence is cut into more slices than most_cuts.
 inline result<seconds> consider_first(candidates& tried, const partition_rule& start) {
-  constexpr std::int64_t most_cuts = 65536;  // of a sequence: more take gigabytes, to save few tokens
-  constexpr double first = 0.5;              // of the start's sizes
-  constexpr double step = 0.25;              // and again, as long as nothing fits
-  constexpr double last = 0.01;              // quanta in a pack's share, below which sequences share no pack
+  // Of a sequence: more take gigabytes, to save few tokens. It is no search option, as it tunes nothing: it keeps a plan of any
+  // batch from taking all of the planner's own memory.
+  constexpr std::int64_t most_cuts = 65536;
+  const solvers::search_options& o = tried.options();
   const tokens finest = tried.batch().shape.quantum;
   const std::int64_t quanta = tried.packs().longest().length.value / finest.value;
   const tokens quantum = finest * (1 + quanta / most_cuts);
   result<seconds> made = tried.consider(start);
-  for (double share = first; !made && made.error().code == errc::out_of_memory; share *= step) {
-    const bool least = share * tried.packs().share() < last;  // short sequences share packs of less than a quantum
+  for (double share = o.smaller_first; !made && made.error().code == errc::out_of_memory; share *= o.smaller_step) {
+    const bool least = share * tried.packs().share() < o.smaller_last;  // short sequences share packs of less than a quantum
     partition_rule small = start;
     small.front = 1, small.quantum = quantum;
     for (solvers::size_ratios* p : {&small.sizes.forward, &small.sizes.backward})
@@ -68,7 +68,7 @@ inline void consider_even(candidates& tried, tokens quantum) {
   if (tried.of_best() == before) return;
   const solvers::search_options& o = tried.options();
   tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp; });
-  tried.vary([&](partition_rule& c) { c.crowding = 0.3; });
+  tried.vary([&](partition_rule& c) { c.crowding = o.even_crowding; });
 }
 
 /// Tries some steps that the walk would take long to find. Where packs cost more than their slices tell, or are
@@ -81,7 +81,7 @@ inline void consider_kinds(candidates& tried) {
   if (tried.packs().has_pack_times() || chunked) consider_even(tried, quantum);
   if (cuts_cost || chunked) consider_even(tried, longest_supported);
   if (cuts_cost)
-    for (const tokens coarse : {quantum * 8, quantum * 64, longest_supported})
+    for (const tokens coarse : {quantum * o.coarse_first, quantum * o.coarse_second, longest_supported})
       tried.vary([&](partition_rule& c) { c.quantum = std::min(coarse, longest_supported); });
   tried.vary([&](partition_rule& c) { c.sizes.backward.steady *= o.larger_backward; });
   tried.vary([](partition_rule& c) { c.front = 1; });
@@ -93,7 +93,7 @@ inline void consider_whole(candidates& tried) {
   if (tried.stopped()) return;
   const seconds limit = tried.fastest().makespan * (1 + 1e-9);  // sums in another order are rounded otherwise
   std::optional<partition> packs =
-      tried.packs().whole(limit, tried.packs_within(solvers::search_budget::fast().nodes));
+      tried.packs().whole(limit, tried.packs_within(solvers::search_budget::fast().tasks));
   if (packs) static_cast<void>(tried.score_as_given(*std::move(packs)));
 }
 

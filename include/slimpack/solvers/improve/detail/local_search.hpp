@@ -56,11 +56,11 @@ class local_search {
     tried_->begin(budget);
     tried_->call("first");
     if (result<seconds> first = consider_first(*tried_, start); !first) return std::move(first).error();
-    // Orders of small plans are soon found, which leaves nodes for other walks and other orders.
+    // Orders of small plans are soon found, which leaves tasks for other walks and other orders.
     for (bool again = false;; again = true) {
-      const std::uint64_t ordering = nodes_for_order();
+      const std::uint64_t ordering = tasks_for_order();
       if (again && (ordering == 0 || tried_->used().candidates >= budget.candidates)) return translated();
-      tried_->end_at({budget.nodes - (orders_beside() ? 0 : ordering), budget.candidates});
+      tried_->end_at({budget.tasks - (orders_beside() ? 0 : ordering), budget.candidates});
       if (!again) tried_->call("kinds"), consider_kinds(*tried_);
       tried_->call("sizes");
       walk_sizes();
@@ -101,7 +101,7 @@ class local_search {
     const std::uint64_t starts = tried_->is_long() ? options_.restarts : 0;
     const std::uint64_t twentieths = options_.restart_twentieths;
     for (std::uint64_t i = 1; i <= starts; ++i) {
-      tried_->end_at({begin.nodes + (end.nodes - begin.nodes) / 20 * twentieths * i,
+      tried_->end_at({begin.tasks + (end.tasks - begin.tasks) / 20 * twentieths * i,
                       begin.candidates + (end.candidates - begin.candidates) / 20 * twentieths * i});
       walk(first, of_first, options_.walk_step);
     }
@@ -114,7 +114,7 @@ class local_search {
   /// Source    (1+1) evolutionary algorithm: random moves, one plan after the other, the faster kept
   void move_packs() {
     tried_->call({});
-    tried_->end_at({tried_->used().nodes + tried_->budget().nodes / options_.moving_part,
+    tried_->end_at({tried_->used().tasks + tried_->budget().tasks / options_.moving_part,
                     std::numeric_limits<std::uint64_t>::max()});
     const auto& packs = tried_->packs();
     neighbourhood<any_slicer, any_cost, Moves> moves(packs.sequences(), slicer_, cost_,
@@ -138,22 +138,22 @@ class local_search {
     }
   }
 
-  /// How much of the nodes that are left is for the order, if the schedule lets it change and they are enough for some
+  /// How much of the tasks that are left is for the order, if the schedule lets it change and they are enough for some
   /// sweeps: half; and more, where packs change with it, once the walks have theirs. Where they do not, walks keep half at
   /// least.
-  [[nodiscard]] std::uint64_t nodes_for_order() const {
-    const std::uint64_t used = tried_->used().nodes;
-    if (!changes_order() || used >= tried_->budget().nodes || tried_->stopped()) return 0;
-    const std::uint64_t left = tried_->budget().nodes - used;
-    if (orders_beside()) return left / 2;
-    const std::uint64_t least = left / (sharers_priced_by(cost_) > 0 ? 2 : options_.walk_least);
+  [[nodiscard]] std::uint64_t tasks_for_order() const {
+    const std::uint64_t used = tried_->used().tasks;
+    if (!changes_order() || used >= tried_->budget().tasks || tried_->stopped()) return 0;
+    const std::uint64_t left = tried_->budget().tasks - used;
+    if (orders_beside()) return left / options_.order_beside;
+    const std::uint64_t least = left / (sharers_priced_by(cost_) > 0 ? options_.shared_walk_least : options_.walk_least);
     const std::uint64_t walks = std::max(options_.walk_candidates * tried_->last(), least);
-    const std::uint64_t nodes = left - std::min(walks, left / options_.walk_most);
+    const std::uint64_t tasks = left - std::min(walks, left / options_.walk_most);
     const partition& packs = tried_->fastest().packs;
-    return nodes < options_.least_sweeps * (packs.forward.size() + packs.backward.size()) * parts() ? 0 : nodes;
+    return tasks < options_.least_sweeps * (packs.forward.size() + packs.backward.size()) * parts() ? 0 : tasks;
   }
 
-  /// Whether the order has nodes of its own, half as many again: schedules take so long to order chunks, or to put weight
+  /// Whether the order has tasks of its own, half as many again: schedules take so long to order chunks, or to put weight
   /// gradients in, that walks need all of theirs and changes of the order are a small part of the time. A long search has
   /// enough for both.
   [[nodiscard]] bool orders_beside() const {
@@ -168,7 +168,7 @@ class local_search {
 
   /// Improves the order of the fastest that the schedule found, and its packs in that order. Where both passes are cut alike,
   /// packs change between the pieces that there are.
-  void improve_order(std::uint64_t nodes) {
+  void improve_order(std::uint64_t tasks) {
     const bool alike = batch_.common_cuts && sharers_priced_by(cost_) == 0;
     const ordered_packs& listed = tried_->fastest();
     workload priced = settled(price(listed.packs, cost_, batch_.shape, tried_->rates(), schedule_.weights()), listed.programs);
@@ -179,7 +179,7 @@ class local_search {
                                                      alike ? static_cast<const any_slicer&>(between_pieces) : slicer_, cost_,
                                                      tried_->packs().limits(batch_.shape.quantum), random_, options_,
                                                      alike ? &cuts : nullptr);
-    search.run(nodes, batch_.stop);
+    search.run(tasks, batch_.stop);
     tried_->spend(search.spent());
     counts_.add(search.counts());
     if (search.makespan() < improved_.makespan) improved_ = {search.packs(), search.programs(), search.makespan()};

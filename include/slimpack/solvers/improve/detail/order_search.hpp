@@ -34,8 +34,8 @@ namespace slimpack::detail {
 /// schedule found is a start: in an order that is fixed, packs can be larger than the schedule could have placed.
 ///
 /// Moves     those of a list for instruction_site and window_site (improve/sites.hpp). Most leave the step as long as it
-///           was: the search drifts along those until one shortens it.
-/// Drift     For some sweeps forwards run later only, which frees memory that larger packs may fill; then earlier
+///           was: the search goes along those until one shortens it.
+/// Delay     For some sweeps forwards run later only, which frees memory that larger packs may fill; then earlier
 ///           only, so that stages behind have work in stock. Swaps both ways at once undo each other.
 /// Law       packs cover the same tokens, in legal run order, cut by the slicer, none over `base.size`; the step takes no
 ///           longer; memory stays under the limit
@@ -61,15 +61,15 @@ class order_search {
 
   /// Goes on until about so many instructions have been timed, many sweeps have found nothing, or the planner is told
   /// to stop.
-  void run(std::uint64_t nodes, const std::stop_token& stop) {
-    const auto done = [&] { return spent() >= nodes || stop.stop_requested(); };
+  void run(std::uint64_t tasks, const std::stop_token& stop) {
+    const auto done = [&] { return spent() >= tasks || stop.stop_requested(); };
     // Many packs are smaller than they need be at first; what is left then takes swaps to find.
     double share = 1;
-    drift which = drift::forwards;
+    delayed which = delayed::forwards;
     for (std::int64_t idle = 0; idle < options_.idle_sweeps && !done(); ++idle) {
       const seconds before = order_.makespan();
       if (sharers_priced_by(cost_) == 0) change_packs(share, done);
-      if (random_.uniform() < options_.turn_chance) which = static_cast<drift>(random_.below(splits_ ? 3 : 2));
+      if (random_.uniform() < options_.delay_chance) which = static_cast<delayed>(random_.below(splits_ ? 3 : 2));
       change_order(which, done);
       share = options_.recut_share;
       if (order_.makespan() < before * (1 - 1e-9)) idle = -1;
@@ -100,9 +100,9 @@ class order_search {
   using node = simulators::changing_order::node;
 
   /// What a sweep lets run later.
-  enum class drift : unsigned char { forwards, backwards, weights };
-  static drift drift_of(const instruction& i) {
-    return i.pass == pass::forward ? drift::forwards : i.weights_only ? drift::weights : drift::backwards;
+  enum class delayed : unsigned char { forwards, backwards, weights };
+  static delayed kind_of(const instruction& i) {
+    return i.pass == pass::forward ? delayed::forwards : i.weights_only ? delayed::weights : delayed::backwards;
   }
 
   /// Where each sequence ends among the tokens that run forward.
@@ -142,11 +142,11 @@ class order_search {
 
   /// Tries a move at every instruction of a kind.
   template <class Done>
-  void change_order(drift which, const Done& done) {
-    for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank) {
-      if (drift_of(order_[rank]) != which) continue;
+  void change_order(delayed which, const Done& done) {
+    for (std::size_t position = 0; position < order_.size() && !done(); ++position) {
+      if (kind_of(order_[position]) != which) continue;
       const seconds before = order_.makespan();
-      solvers::improve::instruction_site at{order_, rank, random_, options_};
+      solvers::improve::instruction_site at{order_, position, random_, options_};
       const auto [move, stays] = Moves::try_one(at);
       ++counts_.tried[move];
       if (stays) counts_.take(move, before - order_.makespan());
@@ -157,10 +157,10 @@ class order_search {
   /// Tries a move at this share of all packs.
   template <class Done>
   void change_packs(double share, const Done& done) {
-    for (std::size_t rank = 0; rank < order_.size() && !done(); ++rank) {
-      const instruction i = order_[rank];
+    for (std::size_t position = 0; position < order_.size() && !done(); ++position) {
+      const instruction i = order_[position];
       const std::size_t first = nth_place(i.pass, std::size_t{0}, static_cast<std::size_t>(parts_));
-      if (i.weights_only || order_.part(rank) != first || !order_.has(i.pass, i.pack.value)) continue;
+      if (i.weights_only || order_.part(position) != first || !order_.has(i.pass, i.pack.value)) continue;
       if (i.pass == pass::backward && order_.splits(i.pack.value)) continue;
       if (random_.uniform() < share) change_from(i.pass, i.pack.value);
     }

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_BASELINES_SHARING_ZONES_HPP
-#define SLIMPACK_SOLVERS_BASELINES_SHARING_ZONES_HPP
+#ifndef SLIMPACK_SOLVERS_SHARING_ZONES_HPP
+#define SLIMPACK_SOLVERS_SHARING_ZONES_HPP
 
 #include <slimpack/core/shape.hpp>
 #include <slimpack/core/units.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DIVIDE_UNIT_PLANNER_HPP
-#define SLIMPACK_SOLVERS_DIVIDE_UNIT_PLANNER_HPP
+#ifndef SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_UNIT_PLANNER_HPP
+#define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_UNIT_PLANNER_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
@@ -10,7 +10,6 @@
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/divide/detail/baseline_contest.hpp>
 #include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/detail/stand_in_slicer.hpp>
 #include <slimpack/solvers/divide/division.hpp>
@@ -22,13 +21,14 @@
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/improve/detail/local_search.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/solution.hpp>
+#include <slimpack/solvers/two_phase/detail/baseline_contest.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -90,7 +90,7 @@ class unit_planner {
   /// of a plan of its division. Nothing where there is no plan at all.
   std::optional<planned_division> beside_baselines(std::optional<planned_division> found, const partition_rule& start,
                                                    solvers::search_budget effort) {
-    baseline_contest contest(batch_, slicer_, cost_, schedule_, asked_.rates, effort);
+    baseline_contest contest(batch_, slicer_, cost_, schedule_, asked_.rates, effort, asked_.options);
     if (found) contest.enter(*std::move(found));
     const seconds before = contest.end();
     const bool faster = contest.let_baselines_enter();
@@ -229,8 +229,7 @@ class unit_planner {
     problem as_one{lengths, batch_.shape, batch_.stop, batch_.common_cuts};
     // Stand-ins tell what sharers hold but for quanta: where a sharer holds more than the limit, they get so much less.
     error why;
-    constexpr int most_tries = 4;
-    for (int tries = 0; tries < most_tries; ++tries) {
+    for (std::uint32_t tries = 0; tries < asked_.options.limit_tries; ++tries) {
       local_search<Moves> search(on.stand_ins(), as_one, slicer, cost, schedule_, asked_.rates, asked_.options);
       result<replica_solution> one = search.best(start, effort);
       report.add(search.report());

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DIVIDE_DETAIL_BASELINE_CONTEST_HPP
-#define SLIMPACK_SOLVERS_DIVIDE_DETAIL_BASELINE_CONTEST_HPP
+#ifndef SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_BASELINE_CONTEST_HPP
+#define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_BASELINE_CONTEST_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
@@ -18,11 +18,15 @@
 #include <slimpack/solvers/baselines/karmarkar_karp.hpp>
 #include <slimpack/solvers/baselines/megatron.hpp>
 #include <slimpack/solvers/baselines/recipe.hpp>
+#include <slimpack/solvers/detail/any_cost.hpp>
+#include <slimpack/solvers/detail/any_schedule.hpp>
+#include <slimpack/solvers/detail/any_slicer.hpp>
 #include <slimpack/solvers/divide/detail/planned_division.hpp>
 #include <slimpack/solvers/divide/division.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
@@ -73,8 +77,9 @@ class baseline_contest {
  public:
   /// Requires  what it is given by reference outlives it
   baseline_contest(const problem& batch, const any_slicer& slicer, const any_cost& cost, const any_schedule& schedule,
-                   const std::vector<memory_rates>& rates, solvers::search_budget effort)
-      : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), effort_(effort) {}
+                   const std::vector<memory_rates>& rates, solvers::search_budget effort,
+                   const solvers::search_options& options = solvers::default_search_options)
+      : batch_(batch), slicer_(slicer), cost_(cost), schedule_(schedule), rates_(rates), effort_(effort), options_(options) {}
 
   /// Takes part with a plan of the search.            Returns  whether it is the fastest so far
   bool enter(planned_division ours) {
@@ -113,11 +118,8 @@ class baseline_contest {
   [[nodiscard]] std::uint64_t tried() const noexcept { return tried_; }
 
  private:
-  static constexpr std::size_t most_others = 32;
-  static constexpr double estimate = 1.5;  ///< a plan takes less than so many times what a search says, as a rule
-
   /// What is no faster than this takes no part.
-  [[nodiscard]] seconds near() const { return batch_.estimated ? end_ * estimate : end_; }
+  [[nodiscard]] seconds near() const { return batch_.estimated ? end_ * options_.estimate_times : end_; }
   /// Returns   whether it is the fastest so far. Where times are estimates, the slower one is kept, too
   bool take(planned_division made) {
     const bool first = !best_ || is_faster(made.end(), end_);
@@ -127,7 +129,7 @@ class baseline_contest {
     if (alone || !batch_.estimated) return first;
     const auto sooner = [](const planned_division& a, const planned_division& b) { return a.end() < b.end(); };
     others_.insert(std::upper_bound(others_.begin(), others_.end(), made, sooner), std::move(made));
-    if (others_.size() > most_others) others_.pop_back();
+    if (others_.size() > options_.runners_up) others_.pop_back();
     return first;
   }
 
@@ -155,15 +157,16 @@ class baseline_contest {
     }
   }
 
-  /// Whether the orders that 1F1B tries for these packs, about forty under a limit, are a small part of the effort.
+  /// Whether the orders that 1F1B tries for these packs, about forty under a limit, are a small part of the effort. Neither
+  /// number is a search option: they only keep this rare try from taking time that was not asked for.
   [[nodiscard]] bool is_small(const partition& packs) const {
-    const std::size_t nodes = (packs.forward.size() + packs.backward.size()) * static_cast<std::size_t>(batch_.shape.parts());
-    return 40 * nodes <= effort_.nodes / 32;
+    const std::size_t tasks = (packs.forward.size() + packs.backward.size()) * static_cast<std::size_t>(batch_.shape.parts());
+    return 40 * tasks <= effort_.tasks / 32;
   }
 
   /// Of a replica: as many as the quickest search can simulate. More would not be worth what a trainer spends on each.
   [[nodiscard]] std::size_t most_packs() const {
-    return solvers::search_budget::fast().nodes / (6 * static_cast<std::size_t>(batch_.shape.parts()));
+    return solvers::search_budget::fast().tasks / (6 * static_cast<std::size_t>(batch_.shape.parts()));
   }
 
   [[nodiscard]] tokens total() const {
@@ -292,6 +295,7 @@ class baseline_contest {
   const any_schedule& schedule_;
   const std::vector<memory_rates>& rates_;
   solvers::search_budget effort_;
+  const solvers::search_options& options_;
   std::optional<planned_division> best_;
   std::vector<planned_division> others_;  // the nearest first
   seconds end_{std::numeric_limits<double>::infinity()};

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DETAIL_ANY_SIMULATOR_HPP
-#define SLIMPACK_SOLVERS_DETAIL_ANY_SIMULATOR_HPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_ANY_SIMULATOR_HPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_ANY_SIMULATOR_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>

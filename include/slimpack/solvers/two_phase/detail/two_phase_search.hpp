@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DETAIL_TWO_PHASE_SEARCH_HPP
-#define SLIMPACK_SOLVERS_DETAIL_TWO_PHASE_SEARCH_HPP
+#ifndef SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_TWO_PHASE_SEARCH_HPP
+#define SLIMPACK_SOLVERS_TWO_PHASE_DETAIL_TWO_PHASE_SEARCH_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
@@ -12,10 +12,10 @@
 #include <slimpack/solvers/divide/divider.hpp>
 #include <slimpack/solvers/divide/division.hpp>
 #include <slimpack/solvers/divide/division_problem.hpp>
-#include <slimpack/solvers/divide/unit_planner.hpp>
 #include <slimpack/solvers/pack/partition_rule.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
+#include <slimpack/solvers/two_phase/detail/unit_planner.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -101,7 +101,7 @@ class two_phase_search {
   }
 
   [[nodiscard]] partition_rule start() const {
-    return {{how_.forward, how_.backward}, how_.options.front, how_.options.crowding, how_.options.alignment, batch_.shape.quantum};
+    return {{how_.options.forward_ratios(), how_.options.backward_ratios()}, how_.options.front, how_.options.crowding, how_.options.alignment, batch_.shape.quantum};
   }
 
   const solvers::two_phase& how_;

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DETAIL_PLAN_ASSEMBLY_HPP
-#define SLIMPACK_SOLVERS_DETAIL_PLAN_ASSEMBLY_HPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_PLAN_ASSEMBLY_HPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_PLAN_ASSEMBLY_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>
@@ -10,7 +10,7 @@
 #include <slimpack/pricing/detail/checked_answers.hpp>
 #include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/workload.hpp>
-#include <slimpack/solvers/detail/any_simulator.hpp>
+#include <slimpack/solvers/assembly/detail/any_simulator.hpp>
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/solution.hpp>
 
@@ -99,7 +99,7 @@ class plan_assembly {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/solvers/impl/plan_assembly.ipp>
+#include <slimpack/solvers/assembly/impl/plan_assembly.ipp>
 #endif
 
 #endif

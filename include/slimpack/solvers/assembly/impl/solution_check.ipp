@@ -1,7 +1,7 @@
-#ifndef SLIMPACK_SOLVERS_IMPL_SOLUTION_CHECK_IPP
-#define SLIMPACK_SOLVERS_IMPL_SOLUTION_CHECK_IPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_SOLUTION_CHECK_IPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_SOLUTION_CHECK_IPP
 
-#include <slimpack/solvers/detail/solution_check.hpp>
+#include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/core/detail/ascending.hpp>
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DETAIL_CUT_IN_PIECES_HPP
-#define SLIMPACK_SOLVERS_DETAIL_CUT_IN_PIECES_HPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_CUT_IN_PIECES_HPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_CUT_IN_PIECES_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/detail/function_ref.hpp>
@@ -21,7 +21,7 @@ namespace slimpack::detail {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/solvers/impl/cut_in_pieces.ipp>
+#include <slimpack/solvers/assembly/impl/cut_in_pieces.ipp>
 #endif
 
 #endif

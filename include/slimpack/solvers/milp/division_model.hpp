@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_MILP_DIVISION_HPP
-#define SLIMPACK_SOLVERS_MILP_DIVISION_HPP
+#ifndef SLIMPACK_SOLVERS_MILP_DIVISION_MODEL_HPP
+#define SLIMPACK_SOLVERS_MILP_DIVISION_MODEL_HPP
 
 #include <slimpack/solvers/divide/balance.hpp>
 #include <slimpack/solvers/milp/model.hpp>

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DETAIL_SOLUTION_CHECK_HPP
-#define SLIMPACK_SOLVERS_DETAIL_SOLUTION_CHECK_HPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_SOLUTION_CHECK_HPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_SOLUTION_CHECK_HPP
 
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
@@ -69,7 +69,7 @@ class solution_check {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/solvers/impl/solution_check.ipp>
+#include <slimpack/solvers/assembly/impl/solution_check.ipp>
 #endif
 
 #endif

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_DETAIL_BATCH_CHECK_HPP
-#define SLIMPACK_SOLVERS_DETAIL_BATCH_CHECK_HPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_BATCH_CHECK_HPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_DETAIL_BATCH_CHECK_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/sequence.hpp>
@@ -26,7 +26,7 @@ struct planner_abilities {
 }  // namespace slimpack::detail
 
 #ifndef SLIMPACK_SEPARATE_COMPILATION
-#include <slimpack/solvers/impl/batch_check.ipp>
+#include <slimpack/solvers/assembly/impl/batch_check.ipp>
 #endif
 
 #endif

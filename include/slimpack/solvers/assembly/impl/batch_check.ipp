@@ -1,7 +1,7 @@
-#ifndef SLIMPACK_SOLVERS_IMPL_BATCH_CHECK_IPP
-#define SLIMPACK_SOLVERS_IMPL_BATCH_CHECK_IPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_BATCH_CHECK_IPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_BATCH_CHECK_IPP
 
-#include <slimpack/solvers/detail/batch_check.hpp>
+#include <slimpack/solvers/assembly/detail/batch_check.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-#ifndef SLIMPACK_SOLVERS_IMPL_PLAN_ASSEMBLY_IPP
-#define SLIMPACK_SOLVERS_IMPL_PLAN_ASSEMBLY_IPP
+#ifndef SLIMPACK_SOLVERS_ASSEMBLY_IMPL_PLAN_ASSEMBLY_IPP
+#define SLIMPACK_SOLVERS_ASSEMBLY_IMPL_PLAN_ASSEMBLY_IPP
 
-#include <slimpack/solvers/detail/plan_assembly.hpp>
+#include <slimpack/solvers/assembly/detail/plan_assembly.hpp>
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>
@@ -18,10 +18,10 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/step_bounds.hpp>
+#include <slimpack/solvers/assembly/detail/solution_check.hpp>
 #include <slimpack/solvers/detail/parallel.hpp>
-#include <slimpack/solvers/detail/solution_check.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
-#include <slimpack/solvers/pack/needs.hpp>
+#include <slimpack/solvers/pack/sequence_costs.hpp>
 #include <slimpack/solvers/solution.hpp>
 
 #include <algorithm>
@@ -47,6 +47,8 @@ SLIMPACK_DECL result<plan> plan_assembly::searched(std::span<const tokens> lengt
   const auto begin = std::chrono::steady_clock::now();
   shape on = vocabulary_turn::searched(shape_);
   const bool estimated = shape_.vocabulary == vocabulary::spread || (shape_.parts() > 1 && simulators::reduction_of(cost_, shape_));
+  // Neither 5 nor 0.97 is a search option: any solver is asked so, and they do not tune its search. In most plans of a spread
+  // vocabulary the first answer fits; each try leaves what calls hold between packs a little more room.
   for (int tries = shape_.vocabulary == vocabulary::spread && shape_.memory ? 5 : 1;; --tries) {
     result<solution> solved = solve({.lengths = lengths, .shape = on, .stop = faults.token(), .estimated = estimated});
     if (faults.any()) return faults.told(lengths, shape_.quantum);

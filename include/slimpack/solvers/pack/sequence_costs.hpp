@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SOLVERS_PACK_NEEDS_HPP
-#define SLIMPACK_SOLVERS_PACK_NEEDS_HPP
+#ifndef SLIMPACK_SOLVERS_PACK_SEQUENCE_COSTS_HPP
+#define SLIMPACK_SOLVERS_PACK_SEQUENCE_COSTS_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/memory_rates.hpp>

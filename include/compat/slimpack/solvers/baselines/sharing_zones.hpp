@@ -1,0 +1,1 @@
+#include <slimpack/solvers/sharing_zones.hpp>

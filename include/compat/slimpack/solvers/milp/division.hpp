@@ -1,0 +1,1 @@
+#include <slimpack/solvers/milp/division_model.hpp>
