@@ -7,7 +7,7 @@
 
 #include <slimpack/detail/amount.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/graph/slack.hpp>
 
 #include <algorithm>

@@ -134,7 +134,6 @@
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
-#include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/graph/rooted_graph.hpp>
 #include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/graph/task_graph.hpp>
@@ -142,6 +141,7 @@
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/order/changing_order.hpp>
 #include <slimpack/simulators/order/window_change.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/remap/micro_steps.hpp>
 #include <slimpack/simulators/remap/remapped_step.hpp>

@@ -5,7 +5,7 @@
 #include "sample_plan.hpp"
 
 #include <slimpack/concepts/planning.hpp>
-#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 
 #include <gtest/gtest.h>

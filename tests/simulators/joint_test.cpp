@@ -4,7 +4,7 @@
 #include <slimpack/simulators/boost_graph.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
-#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>
 #include <slimpack/solvers/baselines/slimpipe.hpp>

@@ -165,7 +165,7 @@ concept group_solver_for = solver_for<S, Slicer, Cost, Schedule> &&
 /// no graph (simulators/graph/makespan.hpp). A planner's simulator runs once over the graph of the plan that was accepted,
 /// and what it finds is what the plan claims. Tests tie them: all of them agree to the last bit.
 /// A plan keeps its makespans, not the start of each task, and a plan file has no simulator. What shows a plan (io/timeline.hpp,
-/// io/trace.hpp, io/plan_graph.hpp, simulators/graph/plan_graphs.hpp) therefore simulates it again, by the simulator that
+/// io/trace.hpp, io/plan_graph.hpp, simulators/plan_graphs.hpp) therefore simulates it again, by the simulator that
 /// it is given; the default is sweep, of io/plan_graph.hpp boost_graph.
 /// Shipped   simulators::boost_graph (default of planner.hpp) with the algorithms of Boost.Graph; simulators::sweep, which
 ///           costs less to include

@@ -15,7 +15,7 @@
 #include <slimpack/io/detail/timeline/panels.hpp>
 #include <slimpack/io/detail/timeline/script.hpp>
 #include <slimpack/simulators/graph/critical_path.hpp>
-#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/reduction_stream.hpp>
 #include <slimpack/simulators/sweep.hpp>

@@ -6,7 +6,7 @@
 #include <slimpack/executors/measured.hpp>
 #include <slimpack/executors/step_report.hpp>
 #include <slimpack/io/detail/json_out.hpp>
-#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 #include <slimpack/simulators/memory.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/simulators/timeline.hpp>

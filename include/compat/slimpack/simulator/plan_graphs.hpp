@@ -1,2 +1,2 @@
-#include <slimpack/simulators/graph/plan_graphs.hpp>
+#include <slimpack/simulators/plan_graphs.hpp>
 namespace slimpack { namespace simulator = simulators; }

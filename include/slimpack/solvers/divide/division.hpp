@@ -49,6 +49,115 @@ using divide::division;
 using divide::planning_unit;
 using divide::sharers_range;
 
+/// Gives the heavy sequences of a batch to groups, one after the other (grouped).
+class group_filling {
+ public:
+  /// Requires  lists that outlive it
+  group_filling(std::span<const sequence> batch, std::span<const double> work, std::span<const sharers_range> sharers, std::size_t replicas,
+                double share, double light)
+      : batch_(batch), work_(work), sharers_(sharers), share_(share), light_(light), load_(replicas, 0.0), narrowest_(replicas + 1), light_first_(load_) {
+    for (const double w : work) mean_ += w / static_cast<double>(replicas);
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      if (sharers[i].least > 1 || work[i] > light * mean_) heavy_.push_back(i);
+    // Who needs the most replicas comes first, and leaves a group that is large enough for those after it.
+    std::stable_sort(heavy_.begin(), heavy_.end(), [&](std::size_t a, std::size_t b) {
+      return sharers[a].least != sharers[b].least ? sharers[a].least > sharers[b].least : work[a] > work[b];
+    });
+  }
+
+  [[nodiscard]] division run() && {
+    for (std::size_t h = 0; h < heavy_.size(); ++h) {
+      const std::size_t i = heavy_[h];
+      if (stays_whole(i)) continue;
+      planning_unit* into = new_group(h);
+      if (!into) into = best_group(i);
+      if (!into) continue;  // too few quanta for any group: a replica may hold it, or phase 2 tells what is missing
+      into->shared.push_back(batch_[i]);
+      for (const std::uint32_t r : into->replicas) load_[r] += work_[i] / static_cast<double>(into->replicas.size());
+    }
+    while (taken_ < load_.size()) units_.push_back({{taken_++}, {}, {}, {}});
+    return std::move(units_);
+  }
+
+ private:
+  /// What fits whole beside what the lightest replica has is that replica's.
+  bool stays_whole(std::size_t i) {
+    double& lightest = lightest_load();
+    const bool is_whole = sharers_[i].least == 1 && work_[i] <= share_ * mean_ && lightest + work_[i] <= (std::max(1.0, share_) + light_) * mean_;
+    if (!is_whole && sharers_[i].most != 1) return false;
+    lightest += work_[i];
+    return true;
+  }
+
+  /// Loads only grow: of those noted in light_first_, the least that still holds is the lightest replica's, the first of equal ones.
+  double& lightest_load() {
+    for (;;) {
+      const auto [then, r] = light_first_.top();
+      if (then == load_[r]) return load_[r];
+      light_first_.reload(load_[r]);
+    }
+  }
+
+  /// A group of replicas that are in none yet, where enough are left, and where they have room for the sequence; or null.
+  planning_unit* new_group(std::size_t h) {
+    const std::size_t i = heavy_[h];
+    const double part = share_ * mean_;  // of one replica, at most
+    const double parts = part > 0 ? std::min<double>(std::ceil(work_[i] / part), sharers_[i].most) : 1;
+    const std::size_t wanted = std::max<std::size_t>({2, sharers_[i].least, static_cast<std::size_t>(parts)});
+    if (taken_ + wanted + reserved(h, std::min(narrowest_, wanted)) > load_.size()) return nullptr;
+    planning_unit next;
+    for (std::size_t k = 0; k < wanted; ++k) next.replicas.push_back(taken_ + static_cast<std::uint32_t>(k));
+    const double whole = fullest(next);  // what its replicas may run beside
+    if (whole > 0 && whole + work_[i] / static_cast<double>(wanted) > mean_) return nullptr;
+    taken_ += static_cast<std::uint32_t>(wanted);
+    narrowest_ = std::min(narrowest_, wanted);
+    return &units_.emplace_back(std::move(next));
+  }
+
+  /// The fewest replicas that suit the forced ones after `from`, beside groups of which `narrowest` is the smallest: each
+  /// that they are all too large for opens one of as few as it can have, which suits most of those after it.
+  [[nodiscard]] std::size_t reserved(std::size_t from, std::size_t narrowest) const {
+    std::size_t needed = 0;
+    for (std::size_t j = from + 1; j < heavy_.size() && sharers_[heavy_[j]].least > 1; ++j) {
+      if (sharers_[heavy_[j]].most >= narrowest) continue;
+      narrowest = sharers_[heavy_[j]].least;
+      needed += narrowest;
+    }
+    return needed;
+  }
+
+  /// The group that suits the sequence and has most room for it, or is least over where none has any; or null.
+  planning_unit* best_group(std::size_t i) {
+    planning_unit* into = nullptr;
+    double best = 0;  // work that is left to the group, or by how much it is over
+    for (planning_unit& u : units_) {
+      const std::size_t members = u.replicas.size();
+      if (members < sharers_[i].least || members > sharers_[i].most) continue;
+      const double left = mean_ - fullest(u) - work_[i] / static_cast<double>(members);
+      const double room = left >= 0 ? -left * static_cast<double>(members) : left - static_cast<double>(load_.size()) * mean_;
+      if (!into || room > best) into = &u, best = room;
+    }
+    return into;
+  }
+
+  [[nodiscard]] double fullest(const planning_unit& u) const {
+    return *std::max_element(load_.begin() + u.replicas.front(), load_.begin() + u.replicas.back() + 1);
+  }
+
+  std::span<const sequence> batch_;
+  std::span<const double> work_;
+  std::span<const sharers_range> sharers_;
+  double share_;
+  double light_;
+  double mean_{};                   // work of a replica
+  std::vector<std::size_t> heavy_;  // sequences, in the order of giving
+  std::vector<double> load_;        // of each replica
+  std::size_t narrowest_;           // group
+  std::uint32_t taken_{};           // replicas that are in groups: the first
+  division units_;
+  slimpack::detail::lightest_first light_first_;
+};
+
 /// Groups for what weighs more than `share` of a replica's mean work (`light` of it can be balanced whole), or more than any replica has room for, each
 /// sequence among so many replicas that no more than that share is one's part. Where replicas run out, it goes to the
 /// group that it fills best, and to the lightest where it fits nowhere. A group opens only where those that memory forces
@@ -59,80 +168,7 @@ using divide::sharers_range;
 [[nodiscard]] inline division grouped(std::span<const sequence> batch, std::span<const double> work,
                                       std::span<const sharers_range> sharers, std::size_t replicas, double share,
                                       double light = solvers::default_search_options.light) {
-  double mean = 0;  // work of a replica
-  for (const double w : work) mean += w / static_cast<double>(replicas);
-  const double part = share * mean;  // of one replica, at most
-  std::vector<std::size_t> heavy;
-  for (std::size_t i = 0; i < batch.size(); ++i)
-    if (sharers[i].least > 1 || work[i] > light * mean) heavy.push_back(i);
-  // Who needs the most replicas comes first, and leaves a group that is large enough for those after it.
-  std::stable_sort(heavy.begin(), heavy.end(), [&](std::size_t a, std::size_t b) {
-    return sharers[a].least != sharers[b].least ? sharers[a].least > sharers[b].least : work[a] > work[b];
-  });
-
-  // The fewest replicas that suit the forced ones after `from`, beside groups of which `narrowest` is the smallest: each
-  // that they are all too large for opens one of as few as it can have, which suits most of those after it.
-  const auto reserved = [&](std::size_t from, std::size_t narrowest) {
-    std::size_t needed = 0;
-    for (std::size_t j = from + 1; j < heavy.size() && sharers[heavy[j]].least > 1; ++j) {
-      if (sharers[heavy[j]].most >= narrowest) continue;
-      narrowest = sharers[heavy[j]].least;
-      needed += narrowest;
-    }
-    return needed;
-  };
-
-  std::vector<double> load(replicas, 0.0);
-  // Loads only grow: of those noted here, the least that still holds is the lightest replica's, the first of equal ones.
-  slimpack::detail::lightest_first light_first(load);
-  const auto lightest_of_all = [&] {
-    for (;;) {
-      const auto [then, r] = light_first.top();
-      if (then == load[r]) return load.begin() + r;
-      light_first.reload(load[r]);
-    }
-  };
-  division units;
-  std::uint32_t taken = 0;
-  std::size_t narrowest = replicas + 1;  // group
-  for (std::size_t h = 0; h < heavy.size(); ++h) {
-    const std::size_t i = heavy[h];
-    const auto lightest = lightest_of_all();
-    const bool is_whole = sharers[i].least == 1 && work[i] <= part && *lightest + work[i] <= (std::max(1.0, share) + light) * mean;
-    if (is_whole || sharers[i].most == 1) {
-      *lightest += work[i];
-      continue;
-    }
-    const double parts = part > 0 ? std::min<double>(std::ceil(work[i] / part), sharers[i].most) : 1;
-    const std::size_t wanted = std::max<std::size_t>({2, sharers[i].least, static_cast<std::size_t>(parts)});
-    const auto fullest = [&](const planning_unit& u) {
-      return *std::max_element(load.begin() + u.replicas.front(), load.begin() + u.replicas.back() + 1);
-    };
-    planning_unit* into = nullptr;
-    planning_unit next;
-    if (taken + wanted + reserved(h, std::min(narrowest, wanted)) <= replicas)
-      for (std::size_t k = 0; k < wanted; ++k) next.replicas.push_back(taken + static_cast<std::uint32_t>(k));
-    const double whole = next.replicas.empty() ? 0 : fullest(next);  // what its replicas may run beside
-    if (!next.replicas.empty() && (whole <= 0 || whole + work[i] / static_cast<double>(wanted) <= mean)) {
-      taken += static_cast<std::uint32_t>(wanted);
-      narrowest = std::min(narrowest, wanted);
-      into = &units.emplace_back(std::move(next));
-    } else {
-      double best = 0;  // work that is left to the group, or by how much it is over
-      for (planning_unit& u : units) {
-        const std::size_t members = u.replicas.size();
-        if (members < sharers[i].least || members > sharers[i].most) continue;
-        const double left = mean - fullest(u) - work[i] / static_cast<double>(members);
-        const double rank = left >= 0 ? -left * static_cast<double>(members) : left - static_cast<double>(replicas) * mean;
-        if (!into || rank > best) into = &u, best = rank;
-      }
-    }
-    if (!into) continue;  // too few quanta for any group: a replica may hold it, or phase 2 tells what is missing
-    into->shared.push_back(batch[i]);
-    for (const std::uint32_t r : into->replicas) load[r] += work[i] / static_cast<double>(into->replicas.size());
-  }
-  while (taken < replicas) units.push_back({{taken++}, {}, {}, {}});
-  return units;
+  return group_filling(batch, work, sharers, replicas, share, light).run();
 }
 
 /// Lets groups share all that is not light among their own sequences: whole ones of unlike work leave sharers waiting.

@@ -1,5 +1,5 @@
-#ifndef SLIMPACK_SIMULATORS_GRAPH_PLAN_GRAPHS_HPP
-#define SLIMPACK_SIMULATORS_GRAPH_PLAN_GRAPHS_HPP
+#ifndef SLIMPACK_SIMULATORS_PLAN_GRAPHS_HPP
+#define SLIMPACK_SIMULATORS_PLAN_GRAPHS_HPP
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan.hpp>

@@ -1,0 +1,1 @@
+#include <slimpack/simulators/plan_graphs.hpp>
