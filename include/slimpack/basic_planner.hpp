@@ -55,8 +55,8 @@ struct no_simulator {};  // who leaves the simulator out of basic_planner is tol
 /// Threads   those that the solver has (solvers/hooks.hpp) also price and simulate replicas, so that slicer, cost model,
 ///           schedule and simulator are called from several at once, as const objects
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
-///           model for another shape, or one that answers any question with what is no time: planning ends, and the
-///           detail names slice, pass and part (of several such answers one of the first met, which may vary with the
+///           model for another shape, or one that answers any question with what is no time, no amount of memory or no
+///           part: planning ends, and the detail names slice, pass and part (of several such answers one of the first met, which may vary with the
 ///           number of threads); a solution that does not run each sequence once (solvers/assembly/detail/solution_check.hpp); what
 ///           solver, schedule and simulator refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers

@@ -148,6 +148,18 @@ TEST(Milp, SaysWhatIsTooLargeAndWhatToDo) {
             "the batch has 9 slices of 512 tokens, milp's limit is 8: raise the quantum or milp_limits::atoms");
 }
 
+TEST(Milp, IsNotAskedWhereAPartOfTheModelIsLikeNone) {
+  struct like_none : costs::quadratic {
+    [[nodiscard]] int like(int part) const { return part - 1; }
+  };
+  const planner plan_batch{two_stages, slicers::equal_cost{}, like_none{}, milp<>{}, schedules::list{}};
+  const std::vector<tokens> lengths{{512}};
+  const result<void> refused = plan_batch.check(lengths);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, errc::invalid_input);
+  EXPECT_EQ(refused.error().detail, "the cost model says that part 0 is like part -1; like must be from 0 to the part itself");
+}
+
 TEST(Milp, ObeysTheLawsOfSolvers) {
   const milp<> solver{.start = {.effort = solvers::search_budget::fast()}, .limits = {.nodes = 3, .atoms = 4}};
   for (const shape& on : {shape{.stages = 2}, shape{.stages = 2, .replicas = 3}}) {

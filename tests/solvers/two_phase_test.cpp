@@ -85,6 +85,11 @@ struct as_filled : schedules::zero_bubble {
   static constexpr bool orders_may_change = false;
 };
 
+/// Weight gradients apart, in an order that solvers may change, as a constant says.
+struct changeable_filled : schedules::zero_bubble {
+  static constexpr bool orders_may_change = true;
+};
+
 /// Random shapes with a random batch for each, which `check` is given.
 template <class Check>
 void each_batch(std::uint64_t seed, int cases, const Check& check) {
@@ -148,7 +153,7 @@ TEST(TwoPhase, IsFasterThanWholePacksOfAnyLengthWherePacksReadWeights) {
 }
 
 // A pipeline of one stage waits for nothing, so what a step loses, it loses to unequal replicas. A search that takes one
-// chunk's work for the whole step's balances them by times that it misreads.
+// chunk's work for the whole step's balances them by times that it misreads, and lets them share sequences for nothing.
 TEST(TwoPhase, BalancesReplicasByTheWorkOfAllChunks) {
   testing::generator random(31);
   std::vector<tokens> lengths;
@@ -160,7 +165,8 @@ TEST(TwoPhase, BalancesReplicasByTheWorkOfAllChunks) {
     const plan made =
         planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::one_f_one_b{}}(lengths).value();
     std::cout << chunks << " chunks: efficiency " << made.efficiency << ", " << made.merges.size() << " shared\n";
-    EXPECT_GT(made.efficiency, 0.996) << "seed 31, " << chunks << " chunks";
+    EXPECT_GT(made.efficiency, chunks == 1 ? 0.998 : 0.9994) << "seed 31, " << chunks << " chunks";
+    EXPECT_LE(made.merges.size(), chunks == 1 ? 9u : 1u) << "seed 31, " << chunks << " chunks";
   }
 }
 
@@ -174,6 +180,8 @@ TEST(TwoPhase, ChangesTheOrderWhereTheScheduleLetsIt) {
     };
     EXPECT_LT(planned(changeable_1f1b{}).step_time, planned(schedules::one_f_one_b{}).step_time) << chunks << " chunks";
     EXPECT_LT(planned(schedules::zero_bubble{}).step_time, planned(as_filled{}).step_time) << chunks << " chunks";
+    EXPECT_LT(planned(changeable_filled{}).step_time, planned(as_filled{}).step_time) << chunks << " chunks";
+    EXPECT_LT(planned(changeable_filled{{order::h2}}).step_time, planned(as_filled{{order::h2}}).step_time) << chunks << " chunks";
     EXPECT_EQ(planned(schedules::zero_bubble{order::h2}).hash, planned(as_filled{{order::h2}}).hash) << chunks << " chunks";
   }
 }

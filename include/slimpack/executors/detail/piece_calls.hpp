@@ -62,6 +62,8 @@ class piece_calls {
   /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
   /// number: the instruction's place in the program
   result<void> run(std::size_t number, const call_messages& with) {
+    // Here, since calls of pieces never come to loans.
+    static_assert(!lends || (!by_piece && !has_state), "a stage compute that lends attention is called by pack, and keeps its states itself");
     std::span<const std::byte> in = with.in;
     const std::span<std::byte> out = with.out;
     const instruction& i = script_->code[number];
@@ -169,7 +171,6 @@ class piece_calls {
   result<void> run_lending(const instruction& i, const stage_loans::of_pack& loans, std::size_t first, std::span<const std::byte> in, outgoing& out)
     requires(lends)
   {
-    static_assert(!by_piece && !has_state, "a stage compute that lends attention is called by pack, and keeps its states itself");
     const std::span<const piece> pack = pack_;
     static_assert(requires(Compute& c, std::span<const std::byte> bytes, outgoing& to, lending& handle) {
       { c.forward(pack, bytes, to, handle) } -> std::same_as<result<void>>;
