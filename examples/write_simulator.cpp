@@ -1,6 +1,8 @@
 // A simulator of one's own: tasks run as they become ready, without relying on their numbers. Checked by the laws, beside
 // one with a slip, then used by a planner, which makes the same plan as with the shipped one.
 #include <slimpack/basic_planner.hpp>
+#include <slimpack/simulators/graph/critical_path.hpp>
+#include <slimpack/simulators/graph/plan_graphs.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/testing/simulator_laws.hpp>
 
@@ -71,4 +73,11 @@ int main() {
   const slimpack::plan mine = planned(ready_queue{});
   const bool same = mine.hash == planned(slimpack::simulators::sweep{}).hash;
   std::cout << "simulated by " << mine.simulator << ": " << (same ? "the same plan as by sweep" : "another plan") << "\n";
+
+  // What shows a plan simulates it again, by the simulator it is given: write_timeline, write_trace and write_graph take one, too.
+  slimpack::simulators::plan_graphs graphs(mine, ready_queue{});
+  graphs.select(0).value();
+  const auto path = slimpack::simulators::critical_path(graphs.graph(), graphs.start());
+  const slimpack::seconds end = path.back().start + path.back().what.duration;
+  std::cout << "its critical path ends " << (end == mine.step_time ? "with" : "before") << " the step\n";
 }

@@ -1322,6 +1322,17 @@ class CommandLine(unittest.TestCase):
         self.fails(2, ["too many to draw", "2000"], "--lengths", self.file("n.txt", "16384\n" * 64), *QUADRATIC, "--pp", "8",
                    "--json", self.outputs / "p.json", "--graph", self.outputs / "p.dot")
 
+    def test_graphs_of_shared_sequences_have_gates(self):
+        out = self.plans("--lengths", self.file("l.txt", "32768\n2048\n1024\n"), *QUADRATIC, "--pp", "2", "--dp", "2", "--quantum", "4096",
+                         "--graph", self.outputs / "p.dot")
+        self.assertRegex(out, "shared +sequence 0 .* by replicas 0 1, in ")
+        drawing = (self.outputs / "p.dot").read_text()
+        rows = sum(int(n) for n in re.search(r"in (\d+) rows forward and (\d+) backward", out).groups())
+        self.assertEqual(2 * rows, drawing.count("shape=point"))  # a gate of each row on each of two stages
+        for replica in (0, 1):
+            self.assertIn(f"replica {replica}, stage 1", drawing)
+        self.assertIn("color=red", drawing)
+
     def test_over_memory_baselines_are_marked(self):
         out = self.plans("--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--pp", "4", "--compare", "megatron", "--max-context", "4000",
                          "--memory", "3000tokens")

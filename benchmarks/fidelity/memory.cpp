@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -215,6 +216,7 @@ score galvatron(const std::filesystem::path& data) {
           .fitted = "14.8 bytes a token and hidden element of a layer, to the rows of tp 1 and pp 1, which are not "
                     "scored; that a bf16 vocabulary matrix is there beside logits, to those of tp 2: 125 of its 250 "
                     "MiB go with vocab_tp"};
+  score one_stage;
   each_row(data / "profiles/memory_galvatron.csv", [&](const cells& cell) {
     if (cell.text("model") != llama.name) {
       s.notes.push_back(cell.where() + ": is not " + llama.name);
@@ -238,12 +240,18 @@ score galvatron(const std::filesystem::path& data) {
                              " vocab_tp " + cell.text("vocab_tp") + (again ? " full" : "") + " rank " +
                              cell.text("rank");
     const bool scored = on.tensor > 1 || on.stages > 1;
-    s.rows.push_back({name + " activations after forward", (rates.live_token + rates.forward_token) * pack / mib,
-                      cell.measured("activation_mb"), scored});
-    s.rows.push_back({name + " states and peak",
-                      (rates.fixed + gathered + (rates.live_token + rates.backward_token) * pack) / mib,
-                      cell.measured("model_state_mb") + cell.measured("activation_peak_mb"), scored});
+    const row kept{name + " activations after forward", (rates.live_token + rates.forward_token) * pack / mib,
+                   cell.measured("activation_mb"), scored};
+    const row peak{name + " states and peak", (rates.fixed + gathered + (rates.live_token + rates.backward_token) * pack) / mib,
+                   cell.measured("model_state_mb") + cell.measured("activation_peak_mb"), scored};
+    for (const row& r : {kept, peak}) {
+      s.rows.push_back(r);
+      if (on.stages == 1) one_stage.rows.push_back(r);
+    }
   });
+  // Today's 3.05 and 4.60 %, rounded up. The rows that are shipped have one stage.
+  if (!one_stage.rows.empty())
+    s.goals = {{"mean error of pp 1", summarise(one_stage).mean, 0.04}, {"worst error of pp 1", std::abs(summarise(one_stage).worst), 0.05}};
   return s;
 }
 
