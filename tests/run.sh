@@ -74,5 +74,8 @@ if [[ -n ${SLIMPACK_FULL-} ]]; then
   echo "== gcc-release: every header on its own =="
   cmake --build --preset gcc-release -j "$jobs" --target all_verify_interface_header_sets
   echo "== fuzzers: a minute each =="
-  bash tests/fuzz/run.sh 60 || (($? == 77))
+  bash tests/fuzz/run.sh 60 || {
+    (($? == 77))  # else a finding, or a fuzzer that does not compile
+    echo "== fuzzers: left out, they take clang++ with its fuzzer runtime: nothing was fuzzed =="
+  }
 fi

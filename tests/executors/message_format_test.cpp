@@ -19,6 +19,7 @@ TEST(MessageFormat, NamesItsElements) {
   EXPECT_EQ(to_string(element_type::float32), "float32");
   EXPECT_EQ(to_string(element_type::bfloat16), "bfloat16");
   EXPECT_EQ(to_string(element_type::int8), "int8");
+  EXPECT_EQ(to_string(static_cast<element_type>(77)), "element type 77");  // of a rank that sent it
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Fuzzes every reader with libFuzzer under the address and undefined behaviour sanitizers, one target after the other:
+# Fuzzes every reader, the executor's look at plans, and ranks' greetings with libFuzzer under the address and undefined
+# behaviour sanitizers, one target after the other:
 #
 #   bash tests/fuzz/run.sh [seconds for each target, 60] [target...]
 #
@@ -10,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 seconds=${1:-60}
 targets=("${@:2}")
-((${#targets[@]})) || targets=(lengths jsonl idx text_lengths model_config gpu saved_tensors profile stage_profile plan_file plan_bytes)
+((${#targets[@]})) || targets=(lengths jsonl idx text_lengths model_config gpu saved_tensors profile stage_profile plan_file plan_bytes greetings)
 build=${SLIMPACK_FUZZ_BUILD:-build/fuzz}
 mkdir -p "$build/findings"
 
@@ -30,7 +31,7 @@ failed=0
 for target in "${targets[@]}"; do
   echo "== $target: $seconds s =="
   mkdir -p "$build/corpus/$target"
-  SLIMPACK_FUZZ_TARGET=$target "$build/fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
+  SLIMPACK_FUZZ_TARGET=$target "$build/fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=8192 \
     -print_final_stats=1 -verbosity=0 -artifact_prefix="$build/findings/$target-" \
     "$build/corpus/$target" "tests/fuzz/seeds/$target" || { echo "$target: a finding"; failed=1; }
 done

@@ -4,6 +4,8 @@
 #include <slimpack/core/plan.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
+#include <slimpack/executors/detail/greeting.hpp>
+#include <slimpack/executors/detail/script/fitted_script.hpp>
 #include <slimpack/executors/detail/stage_script.hpp>
 #include <slimpack/io/gpu.hpp>
 #include <slimpack/io/implausible_times.hpp>
@@ -16,6 +18,8 @@
 #include <slimpack/io/stage_profile.hpp>
 #include <slimpack/io/text_lengths.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,12 +30,16 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
-/// What is fuzzed: every reader of files, and the executor's look at a plan. Each target takes any bytes, and may answer or
-/// refuse; it may not crash, overrun, overflow, or take memory or time beyond what so few bytes can ask for.
+/// What is fuzzed: every reader of files, the executor's look at a plan, and at what other ranks say of theirs. Each target takes
+/// any bytes, and may answer or refuse; it may not crash, overrun, overflow, or take memory or time beyond what so few bytes can ask for.
 namespace slimpack::fuzz {
 
 /// A file of this process that holds `bytes`: readers of paths ask the file system too, so they are given a file.
@@ -103,14 +111,39 @@ inline void stage_profile(std::string_view bytes) {
   if (!io::write_stage_profile(again, read.value()) || !io::read_stage_profile(again)) std::abort();
 }
 
+/// A script that is read is asked what a step asks it: whom each instruction hears and tells, and when gradients are final.
+inline void followed(const result<detail::stage_script>& script) {
+  answered(script);
+  if (!script) return;
+  const detail::stage_script& s = script.value();
+  for (const instruction& i : s.code)
+    for (const auto& ends : {s.sources(i), s.targets(i)})
+      for (const detail::message_end& end : ends)
+        if (end.rank < 0 || end.rank >= s.on.stages * s.on.replicas) std::abort();
+  if (!s.code.empty() && s.transfers.ends(s.code.size()).back().after != s.transfers.steps.size()) std::abort();
+  (void)s.gradients_final();
+}
+
 /// Looks at a plan as every rank of it does before it runs, and as ranks that it has not.
 inline void replay(const plan& p) {
   const std::int64_t ranks = std::int64_t{p.shape.stages} * p.shape.replicas;
   for (const backward_cuts cuts : {backward_cuts::any, backward_cuts::forward_cuts}) {
     for (int rank = -1; rank <= std::clamp<std::int64_t>(ranks, -1, 16); ++rank)
-      answered(detail::stage_script::of(p, rank, cuts, exchange_set::all()));
+      followed(detail::stage_script::of(p, rank, cuts, exchange_set::all()));
     answered(detail::stage_script::of(p, std::numeric_limits<int>::max(), cuts, exchange_set::all()));
   }
+  const bool spread = p.shape.vocabulary == vocabulary::spread;
+  const detail::stage_abilities able{.rank = 0,
+                                     .ranks = static_cast<int>(std::clamp<std::int64_t>(ranks, 0, std::numeric_limits<int>::max())),
+                                     .chunks = p.shape.chunks,
+                                     .format = {1, element_type::float32},
+                                     .vocabulary = {{spread ? 5 : 0, element_type::float32}, {spread ? 1 : 0, element_type::float32}},
+                                     .spreads_vocabulary = spread,
+                                     .splits_weight_gradients = true,
+                                     .cuts = backward_cuts::any,
+                                     .shares = exchange_set::all(),
+                                     .lends_attention = true};
+  for (const bool forward_only : {false, true}) answered(detail::fitted_script(p, nullptr, able, forward_only));
 }
 
 /// A plan file; one that is read is written, read again, written to the same text, and replayed.
@@ -147,6 +180,20 @@ class byte_source {
     return b < 248 ? b : odd[b - 248];
   }
   [[nodiscard]] std::uint32_t id() { return static_cast<std::uint32_t>(number()); }
+  [[nodiscard]] slice any_slice() {
+    const std::uint32_t sequence = id();
+    const std::int64_t begin = number();
+    return {{sequence}, {begin}, {number()}};
+  }
+  /// One of the kinds F, B, F with weights only, W; and, of a spread vocabulary, E, V, G, U.
+  [[nodiscard]] instruction any_instruction() {
+    const unsigned kind = below(8);
+    const std::uint32_t pack = id();
+    const std::uint32_t chunk = id();
+    const model_end end = kind < 4 ? model_end::none : kind % 4 == 1 || kind % 4 == 3 ? model_end::output : model_end::embedding;
+    if (kind < 4) return {kind % 2 == 0 ? pass::forward : pass::backward, {pack}, chunk, kind > 1, end};
+    return {kind == 6 ? pass::backward : pass::forward, {pack}, chunk, kind == 7, end};
+  }
 
  private:
   std::string_view bytes_;
@@ -157,7 +204,7 @@ inline void plan_bytes(std::string_view bytes) {
   byte_source from(bytes);
   plan p;
   p.shape.stages = static_cast<int>(from.below(4));
-  p.shape.replicas = static_cast<int>(from.below(4));
+  p.shape.replicas = static_cast<int>(from.below(5));  // a relay takes four
   p.shape.chunks = static_cast<int>(from.below(4));
   p.shape.quantum = {from.number()};
   for (unsigned n = from.below(6); n > 0; --n) p.lengths.push_back({from.number()});
@@ -166,34 +213,75 @@ inline void plan_bytes(std::string_view bytes) {
     for (unsigned k = from.below(6); k > 0; --k) r.sequences.push_back({from.id()});
     for (micropacks* packs : {&r.partition.forward, &r.partition.backward})
       for (unsigned k = from.below(8); k > 0; --k) {
-        for (unsigned j = from.below(5); j > 0; --j) {
-          const std::uint32_t sequence = from.id();
-          const std::int64_t begin = from.number();
-          packs->append({{sequence}, {begin}, {from.number()}});
-        }
+        for (unsigned j = from.below(5); j > 0; --j) packs->append(from.any_slice());
         packs->close();
       }
     for (unsigned k = from.below(8); k > 0; --k) r.weight.apart.push_back(static_cast<std::uint8_t>(from.below(2)));
     for (unsigned k = from.below(5); k > 0; --k) {
       program& code = r.programs.emplace_back();
-      for (unsigned j = from.below(32); j > 0; --j) {
-        const unsigned kind = from.below(4);
-        const std::uint32_t pack = from.id();
-        code.push_back({kind % 2 == 0 ? pass::forward : pass::backward, {pack}, from.id(), kind > 1});
-      }
+      for (unsigned j = from.below(32); j > 0; --j) code.push_back(from.any_instruction());
     }
   }
   for (unsigned n = from.below(3); n > 0; --n) {
     merge& m = p.merges.emplace_back();
     m.sequence = {from.id()};
-    for (unsigned k = from.below(4); k > 0; --k) m.replicas.push_back(from.id());
+    for (unsigned k = from.below(5); k > 0; --k) m.replicas.push_back(from.id());
     for (auto* const rows : {&m.forward, &m.backward})
       for (unsigned k = from.below(4); k > 0; --k) {
         rows->emplace_back();
-        for (unsigned j = from.below(4); j > 0; --j) rows->back().push_back({from.id()});
+        for (unsigned j = from.below(5); j > 0; --j) rows->back().push_back({from.id()});
       }
   }
+  // What few plans have comes last, so that bytes that end before make a plan without.
+  p.shape.vocabulary = from.below(2) == 0 ? vocabulary::last : vocabulary::spread;
+  for (merge& m : p.merges) {
+    m.exchange = std::array{exchange::keep, exchange::queries, exchange::ring}[from.below(3)];
+    for (unsigned n = from.below(4); n > 0; --n) {
+      relay& r = m.relays.emplace_back();
+      for (auto* const side : {&r.out, &r.in})
+        for (unsigned k = from.below(4); k > 0; --k) side->push_back(from.id());
+      r.segments = from.id();
+    }
+  }
+  for (replica_plan& r : p.replicas)
+    for (unsigned n = from.below(4); n > 0; --n) {
+      loan& l = r.loans.emplace_back();
+      for (loan::side* const side : {&l.lender, &l.helper}) {
+        side->stage = from.id();
+        side->what = from.any_instruction();
+      }
+      l.queries = from.any_slice();
+      l.context = from.any_slice();
+    }
   replay(p);
+}
+
+/// Greetings of up to 16 ranks: alike, but for bytes that some of them say otherwise. Where nobody disagrees, all tell of one plan,
+/// and their tokens can be summed.
+inline void greetings(std::string_view bytes) {
+  static_assert(std::is_trivially_copyable_v<detail::greeting>);
+  byte_source from(bytes);
+  const std::size_t stages = 1 + from.below(4), ranks = stages * (1 + from.below(4));
+  std::vector<detail::greeting> all(ranks);
+  for (detail::greeting& g : all) g.stages = static_cast<std::int64_t>(stages), g.replicas = static_cast<std::int64_t>(ranks / stages);
+  for (unsigned n = from.byte(); n > 0; --n) {
+    const unsigned rank = from.byte();  // from 128 on: of all ranks
+    const std::size_t at = (256 * std::size_t{from.byte()} + from.byte()) % sizeof(detail::greeting);
+    const unsigned value = from.byte();
+    for (std::size_t r = 0; r < ranks; ++r)
+      if (rank >= 128 || rank % ranks == r) std::as_writable_bytes(std::span(all)).subspan(r * sizeof(detail::greeting))[at] = std::byte(value);
+  }
+  const auto words = [&](std::size_t a, std::size_t b) {
+    if (a >= ranks || b >= ranks) std::abort();
+    return std::to_string(a) + " and " + std::to_string(b);
+  };
+  if (const std::optional<error> differs = detail::difference(all, stages, words)) {
+    if (differs->detail.empty()) std::abort();
+    return;
+  }
+  if (detail::batch_tokens_of(all, stages) < tokens{}) std::abort();
+  for (const detail::greeting& g : all)
+    if (g.division != all[0].division || g.step != all[0].step || g.width != all[0].width) std::abort();
 }
 
 struct target {
@@ -201,7 +289,7 @@ struct target {
   void (*run)(std::string_view bytes);
 };
 
-inline constexpr std::array<target, 11> targets{{{"lengths", lengths},
+inline constexpr std::array<target, 12> targets{{{"lengths", lengths},
                                                  {"jsonl", jsonl},
                                                  {"idx", idx},
                                                  {"text_lengths", text_lengths},
@@ -211,7 +299,8 @@ inline constexpr std::array<target, 11> targets{{{"lengths", lengths},
                                                  {"profile", profile},
                                                  {"stage_profile", stage_profile},
                                                  {"plan_file", plan_file},
-                                                 {"plan_bytes", plan_bytes}}};
+                                                 {"plan_bytes", plan_bytes},
+                                                 {"greetings", greetings}}};
 
 /// The target of that name; null where there is none.
 [[nodiscard]] inline const target* target_of(std::string_view name) {

@@ -26,7 +26,8 @@ enum class element_type : unsigned char { float32, float64, float16, bfloat16, i
 
 [[nodiscard]] inline std::string to_string(element_type e) {
   constexpr const char* names[] = {"float32", "float64", "float16", "bfloat16", "int8"};
-  return names[static_cast<unsigned char>(e)];
+  const auto number = static_cast<unsigned char>(e);  // that another rank sent, perhaps
+  return number < sizeof names / sizeof *names ? names[number] : "element type " + std::to_string(number);
 }
 
 /// The element_type of a C++ floating-point type.

@@ -4,6 +4,7 @@
 #include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/plan_hash.hpp>
+#include <slimpack/core/units.hpp>
 #include <slimpack/executors/backward_cuts.hpp>
 #include <slimpack/executors/lending/loan_format.hpp>
 #include <slimpack/executors/message_format.hpp>
@@ -89,10 +90,14 @@ struct greeting {
 }
 
 /// What ranks that greet each other do not have in common, if anything: they must hold one plan, or parts of one division and the
-/// same part within a group, and one message format.
+/// same part within a group, and one message format. Whatever bytes came, nothing else is read.
+/// Requires  a multiple of `stages` of them, and at least one
 /// ranks     the words for two of them
 [[nodiscard]] std::optional<error> difference(std::span<const greeting> all, std::size_t stages,
                                               const std::function<std::string(std::size_t, std::size_t)>& ranks);
+
+/// Tokens of the whole batch that have a loss, as the last stages count them.            Requires  no difference
+[[nodiscard]] tokens batch_tokens_of(std::span<const greeting> all, std::size_t stages);
 
 }  // namespace slimpack::detail
 

@@ -39,7 +39,7 @@ namespace slimpack::detail {
 
 /// The plan is for the ranks of the transport, and says what this one runs.
 [[nodiscard]] inline result<void> fits_ranks(const plan& p, const rank_plan* part, const stage_abilities& has) {
-  const int ranks = p.shape.stages * p.shape.replicas;
+  const std::int64_t ranks = std::int64_t{p.shape.stages} * p.shape.replicas;
   if (has.ranks != ranks || has.rank < 0 || has.rank >= ranks)
     return error{errc::invalid_input, "the plan is for " + std::to_string(ranks) + " ranks (" + std::to_string(p.shape.replicas) +
                                           " replicas of " + std::to_string(p.shape.stages) + " stages), this is one of " +

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,8 +42,9 @@ SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std
     };
     if (one.division != first.division) return holds("divisions of the batch", plan_of(first), plan_of(one));
     const std::size_t leader = std::min<std::size_t>(one.group, all.size()) * stages;
-    if (leader >= all.size() || one.hash != all[leader].hash || one.group != all[leader].group)
-      return differ(leader, rank, " hold different plans: " + hash_text(leader < all.size() ? all[leader].hash : 0) + " and " + hash_text(one.hash));
+    if (leader >= all.size()) return holds("plans", hash_text(first.hash), hash_text(one.hash));
+    if (one.hash != all[leader].hash || one.group != all[leader].group)
+      return differ(leader, rank, " hold different plans: " + hash_text(all[leader].hash) + " and " + hash_text(one.hash));
     if (one.stages != first.stages || one.replicas != first.replicas) return holds("plans", hash_text(first.hash), hash_text(one.hash));
     if (one.step != first.step) return holds("steps", std::to_string(first.step), std::to_string(one.step));
     if (one.forward_only != first.forward_only) return holds("kinds of step", kind_of(first), kind_of(one));
@@ -58,11 +60,22 @@ SLIMPACK_DECL std::optional<error> difference(std::span<const greeting> all, std
                                  " (packflow::rows, or a compute's joins_rows)");
     if (one.nodes != first.nodes) return holds("maps of ranks to nodes (packflow::node_of)", hash_text(first.nodes), hash_text(one.nodes));
     if (one.vocabulary != first.vocabulary) return holds("rows of the vocabulary", text_of(first.vocabulary), text_of(one.vocabulary));
+    if (const std::int64_t most = std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(all.size());
+        one.valid_tokens < 0 || one.valid_tokens > most)
+      return differ(0, rank, " tell numbers of tokens that cannot be summed: " + std::to_string(first.valid_tokens) + " and " + std::to_string(one.valid_tokens));
     // Plans are alike; their arithmetic may not be, on another processor or by another compiler.
-    if (const auto head = static_cast<std::size_t>(one.together) * stages; one.transfers != all[head].transfers)
+    const std::size_t head = std::min(static_cast<std::uint64_t>(one.together), std::uint64_t{all.size()}) * stages;
+    if (head >= all.size()) return holds("groups of replicas that run together", std::to_string(first.together), std::to_string(one.together));
+    if (one.transfers != all[head].transfers)
       return differ(head, rank, " order the plan's transfers differently: " + hash_text(all[head].transfers) + " and " + hash_text(one.transfers));
   }
   return std::nullopt;
+}
+
+SLIMPACK_DECL tokens batch_tokens_of(std::span<const greeting> all, std::size_t stages) {
+  tokens batch{};
+  for (std::size_t last = stages - 1; last < all.size(); last += stages) batch += tokens{all[last].valid_tokens};
+  return batch;
 }
 
 }  // namespace slimpack::detail

@@ -94,15 +94,14 @@ SLIMPACK_DECL result<void> stage_step::greet() {
     return "ranks " + number_of(static_cast<int>(a)) + " and " + number_of(static_cast<int>(b));
   };
   if (std::optional<error> differs = difference(greetings_, stages, ranks)) return *std::move(differs);
-  std::int64_t batch = 0;
-  for (std::size_t last = stages - 1; last < greetings_.size(); last += stages) batch += greetings_[last].valid_tokens;
-  script_->outline.valid_tokens = {batch};
+  const tokens batch = batch_tokens_of(greetings_, stages);
+  script_->outline.valid_tokens = batch;
   script_->outline.sequences = script_->sequences;
   script_->outline.forward_calls = calls(pass::forward);
   script_->outline.backward_calls = calls(pass::backward);
   for (piece_list* list : {&script_->forward, &script_->backward})
     for (piece& one : list->pieces)
-      one.loss_weight = script_->outline.idle || batch == 0 ? 0 : valid_tokens(one.slice) / tokens{batch};
+      one.loss_weight = script_->outline.idle || batch == tokens{} ? 0 : valid_tokens(one.slice) / batch;
   return success();
 }
 

@@ -21,7 +21,7 @@ namespace slimpack::detail {
   const std::span<const slice> pack = packs.of(l.pass())[l.lender.what.pack.value];
   return l.lender.stage != l.helper.stage && std::find(pack.begin(), pack.end(), l.queries) != pack.end() &&
          l.context.sequence == l.queries.sequence && l.context.begin >= tokens{} && l.context.length >= tokens{1} &&
-         l.context.end() <= l.queries.begin;
+         l.context.begin <= l.queries.begin && l.context.length <= l.queries.begin - l.context.begin;
 }
 
 }  // namespace slimpack::detail
