@@ -56,9 +56,9 @@ struct no_simulator {};  // who leaves the simulator out of basic_planner is tol
 ///           schedule and simulator are called from several at once, as const objects
 /// Errors    invalid_input: an empty batch, a length or quantum outside 1..2^31 - 1, a degree outside 1..65536, a cost
 ///           model for another shape, or one that answers any question with what is no time, no amount of memory or no
-///           part: planning ends, and the detail names slice, pass and part (of several such answers one of the first met, which may vary with the
-///           number of threads); a solution that does not run each sequence once (solvers/assembly/detail/solution_check.hpp); what
-///           solver, schedule and simulator refuse
+///           part: planning ends, and the detail names slice, pass and part (of several such answers one of the first met,
+///           which may vary with the number of threads); a solution that does not run each sequence once
+///           (solvers/assembly/detail/solution_check.hpp); what solver, schedule and simulator refuse
 ///           out_of_memory: nothing fits the limit; the detail has the shortfall in numbers
 template <slicer Slicer = slicers::equal_cost, cost_model Cost = costs::quadratic, class Solver = solvers::two_phase,
           schedule_for<workload> Schedule = schedules::list, class Simulator = detail::no_simulator>
