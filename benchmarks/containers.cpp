@@ -1,7 +1,8 @@
 // Which containers suit what the runtime keeps of a plan: those of the standard library, or of Boost.Container?
 //
 // Cost of uniform_pipeline.hpp; the first 512 lengths of a list in file order, cut at 262144 tokens; 8 replicas of 4 stages,
-// whose memory limit is half the longest sequence, so that they share some. No randomness. On what all ranks keep of that plan:
+// whose memory limit is 0.75 of the longest sequence, at least 65536 tokens: they share some. No randomness. On what all ranks
+// keep of that plan:
 //   pieces of a sequence   forward pieces that wait for their backward ones (detail::stage_script)
 //   sharers' pieces        the slices of a row that replicas run together
 //   message ends           whom an instruction hears and tells
@@ -86,7 +87,8 @@ plan shared_plan(const std::filesystem::path& list) {
   std::vector<tokens> lengths = io::read_lengths(list).value();
   lengths.resize(std::min<std::size_t>(lengths.size(), 512));
   for (tokens& length : lengths) length = std::min(length, tokens{262144});
-  const shape on{.stages = 4, .replicas = 8, .memory = benchmarks::times_longest(.5, lengths)};
+  shape on{.stages = 4, .replicas = 8, .memory = benchmarks::times_longest(.75, lengths)};
+  on.memory->amount = std::max(on.memory->amount, 65536.0);
   return planner{on, slicers::equal_cost{}, benchmarks::uniform_cost}(lengths).value();
 }
 

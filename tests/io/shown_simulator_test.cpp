@@ -37,7 +37,6 @@ struct a_second_late {
   }
   result<std::vector<seconds>> tails(const simulators::task_graph& graph) const { return simulators::sweep{}.tails(graph); }
 };
-static_assert(simulator_for<a_second_late>);
 
 /// One that finds nothing.
 struct failing {
@@ -45,6 +44,8 @@ struct failing {
   result<std::vector<seconds>> starts(const simulators::task_graph&) const { return error{errc::cyclic_schedule, "as it must"}; }
   result<std::vector<seconds>> tails(const simulators::task_graph&) const { return error{errc::cyclic_schedule, "as it must"}; }
 };
+
+static_assert(simulator_for<a_second_late> && simulator_for<failing>);
 
 plan two_replicas() {
   return testing::sample_plan({{3000}, {700}, {128}, {5000}, {64}, {900}}, {.stages = 3, .replicas = 2}, {1e-3});
