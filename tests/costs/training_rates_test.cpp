@@ -1,5 +1,5 @@
 // costs::transformer as trainings run it: lines through the sums of kernels that profiled_of tabulates.
-#include <slimpack/costs/detail/rank_kernels.hpp>
+#include <slimpack/costs/detail/analytic/training_rates.hpp>
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/transformer.hpp>

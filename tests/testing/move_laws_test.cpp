@@ -36,7 +36,7 @@ void expect_broken(Change, std::initializer_list<int> laws) {
 
 TEST(MoveLawsReport, FindsMovesThatDenyWhatTheyDid) {
   expect_broken([](improve::pack_site& at) { return at.times[at.pack] += 1, false; }, {1});
-  expect_broken([](improve::instruction_site& at) { return at.order.swap(at.rank), true; }, {1});
+  expect_broken([](improve::instruction_site& at) { return at.order.swap(at.position), true; }, {1});
   expect_broken([](improve::sequence_site& at) { return at.run_before(pass::forward, at.sequences[0].id, at.sequences[0].id), false; }, {1});
 }
 
