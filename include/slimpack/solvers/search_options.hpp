@@ -21,8 +21,8 @@ namespace slimpack::solvers {
 ///           last, and of sharing_gain and alike_step, it is the mean of the plans that can ask the constant: 76 of seed 1; of two
 ///           seeds 14 with passes cut alike, as many evaluations, and 7 with free exchanges, by estimates, or of a spread
 ///           vocabulary; of seed 1 fifteen under tight limits, eight of them shared, and eight with weight gradients apart. Some
-///           changed none of these plans. They are options all the same, since what they are for (tight limits, cuts that cost, several replicas with
-///           little between divisions) is rare in these batches
+///           changed none of these plans. They are options all the same, since what they are for (tight limits, cuts that cost,
+///           several replicas with little between divisions) is rare in these batches
 struct search_options {
   // Divisions: which replicas share what (divide/searched.hpp, divide/estimated.hpp).
   double part_first{1.0};   ///< [0.01, 1e9] of a replica's mean work, the most that it runs of one sequence: the rest is
