@@ -28,7 +28,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -92,7 +91,7 @@ class trials {
       put(b, name + called, deep, cost, efforts[1].budget, schedules::list{}, [](const solvers::two_phase& s) { return solvers::refined<>{s}; });
     for (const int chunks : {1, 4}) {
       const shape on{.stages = 8, .chunks = chunks};
-      put(b, name + ", weights apart, " + std::to_string(chunks) + " chunks", on, uniform_cost, efforts[0].budget, schedules::zero_bubble{});
+      put(b, name + ", weights apart, " + std::to_string(chunks) + " chunks", on, uniform_cost, efforts[1].budget, schedules::zero_bubble{});
     }
   }
 
@@ -103,9 +102,12 @@ class trials {
     put(b, name + ", free exchanges", wide, free, efforts[0].budget, schedules::list{});
     put(b, name + ", estimated", wide, uniform_cost, efforts[0].budget, schedules::list{},
         [](const solvers::two_phase& s) { return solvers::two_phase_estimated{s}; });
-    put(b, name + ", tight", {.stages = 8, .memory = times_longest(1.001, b.lengths)}, uniform_cost, efforts[0].budget, schedules::list{});
-    put(b, name + ", tight, shared", {.stages = 4, .replicas = 4, .memory = times_longest(0.5, b.lengths)}, uniform_cost,
-        efforts[0].budget, schedules::list{});
+    for (const double limit : {1.001, 1.2})
+      put(b, name + ", tight, 2 chunks", {.stages = 8, .chunks = 2, .memory = times_longest(limit, b.lengths)}, uniform_cost,
+          efforts[0].budget, schedules::one_f_one_b{});
+    for (const double limit : {0.26, 0.3, 0.5})
+      put(b, name + ", tight, shared", {.stages = 4, .replicas = 4, .memory = times_longest(limit, b.lengths)}, uniform_cost,
+          efforts[0].budget, schedules::list{});
     for (const shape& on : {shape{.stages = 8}, shape{.stages = 8, .memory = times_longest(1.25, b.lengths)}})
       all_.push_back({name + ", forward alone", [on, lengths = b.lengths](const solvers::search_options& o) {
                         return planner{on, slicers::equal_cost{}, uniform_cost, solvers::two_phase{.options = o}}.plan_forward(lengths);
@@ -196,22 +198,27 @@ void print(const effect& e, double value) {
 
 void refit(const options& o, scoreboard&) {
   const trials batches(o);
-  const std::vector<trial>& all = batches.all();
+  std::vector<trial> all;
   std::vector<plan> before;
   double useful = 0;
-  for (const trial& t : all) {
+  for (const trial& t : batches.all()) {
     result<plan> made = t.planned({});
-    if (!made) throw std::runtime_error(t.name + ": " + made.error().detail);
+    if (!made) {
+      std::printf("refit: %s is left out: %s\n", t.name.c_str(), made.error().detail.c_str());
+      continue;
+    }
+    all.push_back(t);
     before.push_back(std::move(made).value());
-    useful += (1 - before.back().bubble) / static_cast<double>(all.size());
+    useful += 1 - before.back().bubble;
   }
+  useful /= static_cast<double>(all.size());
   std::printf(
       "refit: each constant of solvers::search_options at 0.8 and at 1.25 of its default (counts by one at least), %zu "
       "plans\n"
       "  of 192 sequences: log-normal, bimodal, linux_source (shuffled) and, once, mooncake_conversation; 8 stages under\n"
       "  a limit (fast, normal, long), 6 replicas of 2 stages, 2 virtual stages on each of 4 (fast, normal),\n"
       "  llama-3.1-8b on 2 replicas of 4 stages of H100s (fast; normal with its vocabulary spread), passes cut alike\n"
-      "  (normal), and, fast, weight gradients apart on 1 and 4 chunks, free exchanges, divisions by estimates, tight\n"
+      "  and weight gradients apart on 1 and 4 chunks (normal), and, fast, free exchanges, divisions by estimates, tight\n"
       "  limits and evaluations; seeds from %llu on. Their useful work is %.4f of rank-time. A constant that only some of them\n"
       "  can ask is measured with those. steps: by how many %% they grow, the mean and its error, so much useful work is\n"
       "  lost; plans: how many differ. Where none\n"

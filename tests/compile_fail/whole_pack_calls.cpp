@@ -1,7 +1,7 @@
-#include <slimpack/executors/detail/lending/loan_exchange.hpp>
-#include <slimpack/executors/detail/no_exchange.hpp>
+#include <slimpack/executors/detail/lending/loan_transfers.hpp>
+#include <slimpack/executors/detail/no_transfers.hpp>
 #include <slimpack/executors/detail/piece_calls.hpp>
-#include <slimpack/executors/detail/shared/row_exchanges.hpp>
+#include <slimpack/executors/detail/shared/running_exchanges.hpp>
 
 // Computes that join rows or lend attention, and are called with pieces, or have no call that takes the rows or the loans.
 using namespace slimpack;
@@ -62,9 +62,9 @@ using lends_without = lends<by_pack>;
 #endif
 
 template <class Compute>
-using joined_calls = detail::piece_calls<Compute, detail::row_exchanges, detail::no_exchange>;
+using joined_calls = detail::piece_calls<Compute, detail::running_exchanges, detail::no_transfers>;
 template <class Compute>
-using lent_calls = detail::piece_calls<Compute, detail::no_exchange, detail::loan_exchange>;
+using lent_calls = detail::piece_calls<Compute, detail::no_transfers, detail::loan_transfers>;
 
 void run(joined_calls<joins_with_rows<in_pieces>>& a, joined_calls<joins_without>& b, lent_calls<lends_with_loans<in_pieces>>& c,
          lent_calls<lends_without>& d) {
