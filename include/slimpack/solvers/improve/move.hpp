@@ -37,6 +37,7 @@ concept is_at = requires(const M& m, Site& at) {
 ///  1. it says whether it changed anything that is to be tried; at an instruction, whether the change stays
 ///  2. it draws numbers from the site alone, as many for equal sites, so that equal problems get equal plans
 ///  3. it never fails: what cannot be done at a site is left
+/// testing/improve/move_laws.hpp checks these laws.
 /// At each site the walk draws one of the moves for such sites, by their weights; a weight of 0 turns one off.
 template <class M>
 concept move = std::default_initializable<M> &&
