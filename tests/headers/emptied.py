@@ -8,13 +8,13 @@ The emptied copy keeps includes and include guard (or nothing, where the header 
 front of the library in the include path. Tests are tried with -fsyntax-only, those that include the header first, then
 those that include a header that does, then those that name most of its entities. A file that cannot be found is no
 failure: that test needs what is not installed, and a header with no other tests, or that needs it itself, is told as not
-decided. --sample N divides the headers into parts of N and takes one: the next one on each day, so that every header has
-its turn, or part K. With SLIMPACK_FULL in the environment --sample is ignored. Everything is derived from the tree but
+decided. --sample N divides the headers into parts of N and takes one: part K, or the one that a checksum of all of them
+says. It is the same for the same headers, and another after most changes, so that every header has its turn. With SLIMPACK_FULL in the environment --sample is ignored. Everything is derived from the tree but
 public.py. Exit status: 0 every header has such a test; 1 some have none, which are printed.
 """
 import argparse
 import concurrent.futures
-import datetime
+import functools
 import os
 import pathlib
 import random
@@ -22,6 +22,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import zlib
 
 from public import INCLUDE, public_headers
 
@@ -75,6 +76,10 @@ def candidates(header, texts):
 MISSING = re.compile(r"file not found|No such file")
 
 
+def checksum(files):
+    return functools.reduce(lambda sum_so_far, file: zlib.crc32(file.read_bytes(), sum_so_far), sorted(files), 0)
+
+
 def includes_what_is_missing(header, options):
     done = subprocess.run([options.compiler, "-std=c++20", "-E", "-x", "c++", f"-I{INCLUDE}", *(f"-I{path}" for path in options.I), "-"],
                           input=f"#include <{header.relative_to(INCLUDE)}>\n", capture_output=True, text=True)
@@ -117,7 +122,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("headers", nargs="*", type=pathlib.Path)
     parser.add_argument("--sample", type=int)
-    parser.add_argument("--part", type=int, default=datetime.date.today().toordinal())
+    parser.add_argument("--part", type=int)
     parser.add_argument("--compiler", default="clang++")
     parser.add_argument("--define", action="append", default=[f'SLIMPACK_TEST_DATA="{ROOT / "examples" / "data"}"', 'SLIMPACK_TEST_VERSION=""'])
     parser.add_argument("-I", action="append", default=["/usr/include/eigen3", *installed_folders()])
@@ -127,7 +132,7 @@ def main():
     if options.sample is not None and not os.environ.get("SLIMPACK_FULL") and options.sample < len(headers):
         random.Random(1).shuffle(headers)  # neighbours take as long as each other
         parts = -(-len(headers) // options.sample)
-        part = options.part % parts
+        part = (checksum(headers) if options.part is None else options.part) % parts
         headers = sorted(headers[part::parts])
         print(f"{len(headers)} headers: part {part} of {parts}, --part {part} takes them again")
     tests = [TESTS / "devices" / "gpu.cu", *sorted(TESTS.rglob("*.cpp"))]

@@ -42,7 +42,7 @@ add_test(NAME headers.moved
                  -D INCLUDE=${PROJECT_SOURCE_DIR}/include -D SCRATCH=${CMAKE_CURRENT_BINARY_DIR}/moved
                  -P ${headers}/moved.cmake)
 
-# Every public header has a test that fails when its body is emptied: each day other ones of them, or all under --full.
+# Every public header has a test that fails when its body is emptied: others of them after most changes, or all under --full.
 if(Python3_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME headers.emptied
            COMMAND Python3::Interpreter ${headers}/emptied.py --sample 8 --compiler ${CMAKE_CXX_COMPILER})
