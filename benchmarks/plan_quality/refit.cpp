@@ -18,6 +18,7 @@
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/solvers/forward.hpp>
 #include <slimpack/solvers/refined.hpp>
+#include <slimpack/solvers/search_constants.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>

@@ -178,6 +178,7 @@
 #include <slimpack/solvers/problem.hpp>
 #include <slimpack/solvers/refined.hpp>
 #include <slimpack/solvers/search_budget.hpp>
+#include <slimpack/solvers/search_constants.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/search_report.hpp>
 #include <slimpack/solvers/size_ratios.hpp>

@@ -1,5 +1,6 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/solvers/forward.hpp>
+#include <slimpack/solvers/search_constants.hpp>
 #include <slimpack/solvers/search_options.hpp>
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -25,23 +25,6 @@ std::string text_of(const search_options& o) {
   std::ostringstream text;
   text << o;
   return text.str();
-}
-
-TEST(SearchOptions, ListEveryMemberOnce) {
-  std::set<std::string> names;
-  std::size_t bytes = 0;
-  for (const search_constant& c : search_constants) {
-    names.emplace(c.name);
-    bytes += c.ratio ? sizeof(double) : sizeof(std::uint32_t);
-  }
-  EXPECT_EQ(names.size(), search_constants.size());
-  // Members that the list leaves out would make the aggregate larger; alignment pads each run of counts by 4 at most.
-  EXPECT_LE(sizeof(search_options) - bytes, 4 * search_constants.size() / 2);
-  for (const search_constant& c : search_constants) {
-    search_options changed;
-    c.set(changed, c.of(changed) == c.most ? c.least : c.most);
-    EXPECT_NE(changed, search_options{}) << c.name;
-  }
 }
 
 TEST(SearchOptions, RefuseWhatIsOutOfRange) {

@@ -60,9 +60,8 @@ class piece_calls {
   }
 
   /// Runs an instruction on its pack: `in` and `out` are its messages, split and joined by the pieces' tokens.
-  /// number: the instruction's place in the program
+  /// number: the instruction's place in the program. Calls of pieces never come to loans, so computes that lend are checked here
   result<void> run(std::size_t number, const call_messages& with) {
-    // Here, since calls of pieces never come to loans.
     static_assert(!lends || (!by_piece && !has_state), "a stage compute that lends attention is called by pack, and keeps its states itself");
     std::span<const std::byte> in = with.in;
     const std::span<std::byte> out = with.out;
