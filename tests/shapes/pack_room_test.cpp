@@ -22,8 +22,8 @@ TEST(PackRoom, PromisesTheBoundWhereMemoryForcesNothingAndLessWhereItIsTighter) 
     std::vector<memory_rates> rates(static_cast<std::size_t>(on.stages));
     for (memory_rates& r : rates) r = {.fixed = static_cast<double>(up_to(1000)), .live_token = static_cast<double>(up_to(5))};
     EXPECT_EQ(pack_room(on, rates).promised(bound, longest), bound.value);  // without a limit
-    EXPECT_EQ(pack_room(on, rates).nodes(batch), 0);
-    double promised = 1e300, nodes = 1e300;
+    EXPECT_EQ(pack_room(on, rates).tasks(batch), 0);
+    double promised = 1e300, tasks = 1e300;
     for (double most = 100; most < 1e9; most *= 3) {
       double limit = 0, least = 1e300;
       for (const memory_rates& r : rates) limit = std::max(limit, r.fixed + r.live_token * most);
@@ -36,9 +36,9 @@ TEST(PackRoom, PromisesTheBoundWhereMemoryForcesNothingAndLessWhereItIsTighter) 
       EXPECT_EQ(now == bound.value, least >= on.stages * static_cast<double>(longest.value));
       // Each stage has room for a pack of each stage, so a pass has that many times the tokens over the room.
       const double packs = on.stages * static_cast<double>(batch.value) / on.replicas / least;
-      EXPECT_NEAR(room.nodes(batch) / (2 * 3 * packs * on.parts()), 1, 1e-12);
-      EXPECT_LT(room.nodes(batch), nodes);
-      promised = now, nodes = room.nodes(batch);
+      EXPECT_NEAR(room.tasks(batch) / (2 * 3 * packs * on.parts()), 1, 1e-12);
+      EXPECT_LT(room.tasks(batch), tasks);
+      promised = now, tasks = room.tasks(batch);
     }
     EXPECT_EQ(promised, bound.value);  // with room for all
   }

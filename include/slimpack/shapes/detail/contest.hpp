@@ -217,7 +217,7 @@ class contest {
     std::vector<seconds> bounds{};  // by batch; empty where none is needed
     std::vector<plan> plans{};      // by batch; of the best ones
     double promised{};              // seconds: its bound, and more where memory is tight
-    double nodes{};                 // of a replica's task graph, about: what memory forces into many packs takes long to plan
+    double tasks{};                 // of a replica's task graph, about: what memory forces into many packs takes long to plan
     [[nodiscard]] bool is_planned() const { return known.outcome == shapes::outcome::planned; }
   };
 
@@ -310,7 +310,7 @@ class contest {
     e.known.lower_bound = mean(e.bounds);
     const pack_room room(on, rates.value());
     e.promised = room.promised(e.known.lower_bound, longest_);
-    e.nodes = room.nodes(std::accumulate(batches_.front().begin(), batches_.front().end(), tokens{}));
+    e.tasks = room.tasks(std::accumulate(batches_.front().begin(), batches_.front().end(), tokens{}));
   }
 
   /// Whether no plan fits, and why: of the longest sequence, some replica holds at least an even share at its turn on
@@ -334,8 +334,8 @@ class contest {
     shapes::candidate& c = e.known;
     c.why.clear();
     e.plans.clear();
-    if (e.nodes > static_cast<double>(effort.largest))
-      return refuse(c, {errc::over_budget, "memory forces packs that are small, about " + std::to_string(std::llround(e.nodes)) +
+    if (e.tasks > static_cast<double>(effort.largest))
+      return refuse(c, {errc::over_budget, "memory forces packs that are small, about " + std::to_string(std::llround(e.tasks)) +
                                                " tasks; the search may simulate " + std::to_string(effort.largest)});
     const auto cost = cost_of_(c.layout);
     if (!cost) return refuse(c, cost.error());

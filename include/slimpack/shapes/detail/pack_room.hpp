@@ -32,7 +32,7 @@ class pack_room {
 
   /// Nodes of a replica's task graph, about, for a batch of so many tokens: as many packs of each pass as let one for each stage be
   /// live at a time, and of each an instruction, a message and a slice on each part.
-  [[nodiscard]] double nodes(tokens batch) const {
+  [[nodiscard]] double tasks(tokens batch) const {
     return 6.0 * shape_.parts() * shape_.stages * static_cast<double>(batch.value) / shape_.replicas / tokens_;
   }
 
