@@ -121,7 +121,7 @@ TEST(HardBatches, ArePlannedByTheLawsOrRefusedForWantOfMemory) {
       for (const shape& limited : {on, limited_to(longest, on)}) {
         ++k;  // so that not each batch meets the same planners
         each_planner(limited, per_slice, chunk, [&](const std::string& name, const auto& plan_batch) {
-          if (!tests::is_tried(k++)) return;
+          if (!tests::is_tried(k++, 3)) return;
           const std::string what = b.name + ", " + std::to_string(on.replicas) + " replicas, " +
                                    (limited.memory ? "tight memory, " : "") + name + '\n';
           const result<plan> made = plan_batch(b.lengths);

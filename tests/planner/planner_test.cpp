@@ -234,7 +234,7 @@ TEST(Planner, RefusesProgramsThatWaitForEachOther) {
 TEST(Planner, ObeysThePlanLaws) {
   testing::generator random(111);
   const schedules::one_f_one_b classic{.lead = 1};
-  for (int i = tests::cases(12); i > 0; --i) {
+  for (int i = tests::cases(6); i > 0; --i) {
     shape on{.stages = static_cast<int>(random.between(1, 5)), .replicas = static_cast<int>(random.between(1, 3))};
     const std::vector<tokens> lengths = tests::random_lengths(random, 40, {32768});
     if (random.once_in(2)) on.memory = memory_limit{memory_unit::token, 40.0 * 32768};

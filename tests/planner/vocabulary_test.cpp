@@ -42,7 +42,7 @@ TEST(PlannerVocabulary, SpreadIsFasterWhereTheLastStageIsHeaviest) {
     for (const int chunks : {1, 2}) {
       std::vector<tokens> lengths;
       for (int i = 0; i < 256; ++i) lengths.push_back(random.length({8192}));
-      if (!tests::is_tried(batches++)) continue;
+      if (!tests::is_tried(batches++, 3)) continue;
       const auto on_h100s = [&](vocabulary where) {
         shape on = llama_shape(stages, chunks, where);
         on.memory = memory_limit{memory_unit::byte, 70 * 0x1p30};
@@ -67,7 +67,7 @@ TEST(PlannerVocabulary, KeepsTheMemoryLimit) {
     shape on = llama_shape(4, 1 + round % 2, vocabulary::spread);
     std::vector<tokens> lengths{{60000}};
     for (int i = 0; i < 100; ++i) lengths.push_back(random.length({16384}));
-    if (!tests::is_tried(round)) continue;
+    if (!tests::is_tried(round, 3)) continue;
     ++tried;
     const result<plan> free = planned(on, lengths);
     ASSERT_TRUE(free);

@@ -322,7 +322,7 @@ TEST(LowerBounds, AreReachedOnOneStage) {
 
 TEST(LowerBounds, HoldForThePlansOfEveryPlanner) {
   testing::generator random(104);
-  for (int i = tests::cases(20); i > 0; --i) {
+  for (int i = tests::cases(10); i > 0; --i) {
     std::vector<tokens> lengths;
     for (std::int64_t n = random.between(1, 40); n > 0; --n) lengths.push_back(random.length({65536}));
     shape on{.stages = static_cast<int>(random.between(1, 6)), .replicas = static_cast<int>(random.between(1, 3))};

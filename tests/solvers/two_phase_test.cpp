@@ -189,7 +189,7 @@ TEST(TwoPhase, ChangesTheOrderWhereTheScheduleLetsIt) {
 // Sequences may run one after the other, so a limit that holds the longest holds them all.
 TEST(TwoPhase, PlansUnderEveryTokenLimitThatHoldsTheLongestSequence) {
   const auto fits = [](const auto& slicer, const auto& schedule) {
-    each_batch(91, tests::cases(60), [&](testing::generator& random, shape on, const std::vector<tokens>& lengths) {
+    each_batch(91, tests::cases(25), [&](testing::generator& random, shape on, const std::vector<tokens>& lengths) {
       const std::int64_t longest = tests::longest_of(lengths).value;
       const std::int64_t beside[] = {0, 1, on.quantum.value, longest / 4};
       on.memory = memory_limit{memory_unit::token, static_cast<double>(longest + beside[random.between(0, 3)])};
@@ -207,7 +207,7 @@ TEST(TwoPhase, PlansUnderEveryTokenLimitThatHoldsTheLongestSequence) {
 }
 
 TEST(TwoPhase, PlansUnderEveryByteLimitThatHoldsTheLongestSequence) {
-  each_batch(92, tests::cases(60), [](testing::generator& random, shape on, const std::vector<tokens>& lengths) {
+  each_batch(92, tests::cases(30), [](testing::generator& random, shape on, const std::vector<tokens>& lengths) {
     with_bytes cost;
     for (double memory_rates::*rate : {&memory_rates::fixed, &memory_rates::live_token, &memory_rates::gradient_token,
                                        &memory_rates::forward_token, &memory_rates::backward_token})

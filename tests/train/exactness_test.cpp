@@ -78,10 +78,12 @@ tally run_all(const std::vector<tests::named_planner>& planners, const train::co
               int most) {
   tally seen;
   auto& [worst, steps, uneven, shared, apart] = seen;
+  int k = 0;
   for (int seed = 1; seed <= tests::cases(2); ++seed) {
     const exact_batch batch(static_cast<std::uint64_t>(seed), model);
     for (const tests::named_planner& planner : planners) {
       for (const shape& on : on_shapes(batch.quantum, fewest, most)) {
+        if (!tests::is_tried(k++, 3)) continue;
         const result<plan> made = planner.make(on, batch.lengths);
         const plan& p = made.value();
         uneven += 2 * tests::asymmetric(p);
@@ -187,11 +189,13 @@ std::string name_of(const tests::named_planner& planner, const shape& on, int se
 
 TEST(Exactness, AStageHoldsWhatThePlanSaysWhereReplicasShare) {
   held_count seen;
+  int k = 0;
   for (int seed = 1; seed <= tests::cases(2); ++seed) {
     const exact_batch batch(static_cast<std::uint64_t>(seed));
     for (const tests::named_planner& planner : tests::sharing_planners())
       for (int stages = 1; stages <= 3; ++stages)
         for (int dp = 2; dp <= 4; ++dp) {
+          if (!tests::is_tried(k++, 2)) continue;
           const shape on{.stages = stages, .replicas = dp, .quantum = batch.quantum};
           const plan p = planner.make(on, batch.lengths).value();
           if (!p.merges.empty()) compare_held(batch, p, name_of(planner, on, seed), seen);
@@ -254,12 +258,13 @@ TEST(Exactness, OfSharedSequencesHasTheSameBitsForAnyTiming) {
 // one at a time.
 TEST(Exactness, OfSumsBesideTheWorkHasTheBitsOfSumsAfterIt) {
   double worst = 0;
-  int plans = 0;
+  int plans = 0, k = 0;
   for (int seed = 1; seed <= tests::cases(2); ++seed) {
     const exact_batch batch(static_cast<std::uint64_t>(seed), tests::deep_model);
     for (const tests::named_planner& planner : tests::splitting_and_sharing_planners())
       for (const shape& on : every_chunk(batch.quantum, 2, 3)) {
         if (on.stages == 1 || tests::deep_model.layers % on.parts() != 0) continue;  // nor does it send to itself
+        if (!tests::is_tried(k++, 3)) continue;
         const plan p = planner.make(on, batch.lengths).value();
         tests::one_at_a_time in_turn(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
         const auto expected = tests::outcomes_of<train::model_stage<double>>(batch, p, in_turn);
@@ -297,7 +302,7 @@ TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWit
     const exact_batch batch(static_cast<std::uint64_t>(seed), tests::deep_model);
     for (const tests::named_planner& planner : planners)
       for (const shape& on : every_spread_shape(batch.quantum, 1, 3)) {
-        if (!tests::is_tried(k++)) continue;
+        if (!tests::is_tried(k++, 5)) continue;
         const result<plan> layers = planner.make(on, batch.lengths);
         if (!layers && on.chunks > 1) continue;  // list is for one chunk
         const plan p = tests::spread(layers.value()).value();
@@ -324,13 +329,14 @@ TEST(Exactness, WithASpreadVocabularyLossAndGradientsAreThoseOfUncutSequencesWit
 // Without sequences that replicas share, always to the byte; with chunks where each has as many layers.
 TEST(Exactness, AStageHoldsWhatThePlanSaysWhereWeightGradientsRunApart) {
   held_count seen;
+  int k = 0;
   for (int seed = 1; seed <= tests::cases(2); ++seed) {
     const exact_batch batch(static_cast<std::uint64_t>(seed), tests::deep_model);
     std::vector<tests::named_planner> planners = tests::splitting_planners();
     for (const tests::named_planner& sharing : tests::splitting_and_sharing_planners()) planners.push_back(sharing);
     for (const tests::named_planner& planner : planners)
       for (const shape& on : every_chunk(batch.quantum, 1, 3))
-        if (tests::deep_model.layers % on.parts() == 0 || on.chunks == 1)
+        if ((tests::deep_model.layers % on.parts() == 0 || on.chunks == 1) && tests::is_tried(k++, 3))
           compare_held(batch, planner.make(on, batch.lengths).value(), name_of(planner, on, seed), seen);
   }
   std::printf("%d ranks, %d with weight gradients apart, %d to the byte\n", seen.ranks, seen.apart, seen.exact);
