@@ -159,7 +159,7 @@ TEST(PackflowSharingOverDevices, RelaysRowsThatGoRoundBetweenNodes) {
 }
 
 TEST(PackflowSharingOverDevices, RunsRowsOfWhichSharersHaveNothing) {
-  const int cases = tests::steps(40);
+  const int cases = tests::steps(16);
   int absent = 0;
   for (int seed = 1; seed <= cases; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));

@@ -77,7 +77,7 @@ TYPED_TEST(PackflowRelays, GiveTheGradientsOfUncutSequences) {
 
 /// Any replicas share any sequences, on nodes of two or three and adapters that some of them share.
 TYPED_TEST(PackflowRelays, RunBetweenAnySharers) {
-  const int cases = tests::steps(60);
+  const int cases = tests::steps(24);
   int relayed = 0;
   for (int seed = 1; seed <= cases; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));

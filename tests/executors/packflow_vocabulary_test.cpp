@@ -135,7 +135,7 @@ std::vector<tests::named_planner> planners_for() {
 
 TYPED_TEST(PackflowVocabulary, GivesTheGradientsOfUncutSequencesWithTheVocabularyInOnePlace) {
   tally seen;
-  for (int seed = 1; seed <= tests::steps(3); ++seed) {
+  for (int seed = 1; seed <= tests::steps(2); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 6)};
     std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 10)));
@@ -164,7 +164,7 @@ TYPED_TEST(PackflowVocabulary, GivesTheGradientsOfUncutSequencesWithTheVocabular
 TEST(PackflowVocabularyPlan, RunsWhatASearchWithASpreadVocabularyFinds) {
   using splitting = vocabulary_stage<prefix_splitting<backward_cuts::any, true>>;
   tally seen;
-  for (int seed = 1; seed <= tests::steps(3); ++seed) {
+  for (int seed = 1; seed <= tests::steps(2); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 6)};
     const std::vector<tokens> lengths = tests::awkward_lengths(random, quantum, static_cast<std::size_t>(random.between(4, 10)));

@@ -47,6 +47,7 @@ struct tally {
 /// Steps of plans by each of some planners, on every shape of at most so many replicas.
 void run_all(const tests::exact_batch& batch, const std::vector<tests::named_planner>& planners, int replicas, int seed,
              transports::mpi& transport, tally& seen) {
+  int k = 0;  // the same on all ranks of the transport
   for (const tests::named_planner& planner : planners) {
     for (int stages = 1; stages <= std::min(transport.size(), 4); ++stages) {
       if (transport.size() % stages != 0 || transport.size() / stages > replicas) continue;
@@ -56,6 +57,7 @@ void run_all(const tests::exact_batch& batch, const std::vector<tests::named_pla
         const result<plan> made = planner.make(on, batch.lengths);
         if (chunks > 1 && !made) continue;  // list is for one chunk
         for (const bool whole : {false, true}) {
+          if (!tests::is_tried(k++, 3)) continue;
           const plan p = whole ? tests::sums_beside(made.value()) : made.value();
           const double error = (whole ? batch.error_of<tests::whole_pieces>(p, transport)
                                       : batch.error_of<train::model_stage<double>>(p, transport)).value();
@@ -163,7 +165,7 @@ int run() {
   transports::mpi transport{MPI_COMM_WORLD};
   tally seen;
   run_split(tests::exact_batch(1), 1, seen);
-  const int seeds = tests::cases(2);
+  const int seeds = tests::cases(1);
   for (int seed = 1; seed <= seeds; ++seed) {
     const tests::exact_batch batch(static_cast<std::uint64_t>(seed));
     run_all(batch, tests::every_planner(), 3, seed, transport, seen);
