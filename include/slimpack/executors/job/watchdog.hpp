@@ -113,6 +113,7 @@ class watchdog final : public step_watch {
   using clock = std::chrono::steady_clock;
   using handle = typename Transport::handle;
   static constexpr std::chrono::milliseconds nap{1};
+  static constexpr int alarm_channel = 2;  // those before are of the beginning and the end of a step
 
   /// Of the step. failing: this rank's has failed, the others are to be told; failed: it is known why; closed: its last call is over.
   enum class phase { idle, beginning, running, ending, failing, failed, closed };
@@ -134,7 +135,7 @@ class watchdog final : public step_watch {
     for (;;) {
       std::unique_lock lock(mutex_);
       news_.wait(lock, [this] { return now_ != phase::idle || leaving_; });
-      if (now_ == phase::idle) return;
+      if (now_ == phase::idle) return disarm();
       lock.unlock();
       result<void> through = step();
       lock.lock();
@@ -151,10 +152,27 @@ class watchdog final : public step_watch {
 
   result<void> step() {
     if (now() == phase::failing) return failed_;
+    if (result<void> armed = arm(); !armed) return armed;
     if (result<void> agreed = meet(0, phase::beginning, "has begun step " + std::to_string(step_.number)); !agreed) return agreed;
     if (const std::lock_guard lock(mutex_); now_ == phase::beginning) now_ = phase::running;
     news_.notify_all();
     return meet(1, phase::ending, "has ended step " + std::to_string(step_.number));
+  }
+
+  /// Posts a receive that nobody answers: where this rank waits for no other's message, it tells of aborts all the same.
+  result<void> arm() {
+    if (alarm_) return success();
+    result<handle> armed = world_.receive(world_.rank(), alarm_channel, std::span(&rung_, 1));
+    if (!armed) return std::move(armed).error();
+    alarm_.emplace(std::move(armed).value());
+    return success();
+  }
+  /// Answers it, so that the transport is left without it.
+  void disarm() {
+    if (!alarm_) return;
+    const std::byte end{};
+    result<handle> told = world_.send(world_.rank(), alarm_channel, std::span(&end, 1));
+    if (told && world_.wait(told.value())) (void)world_.wait(*alarm_);
   }
 
   /// A dissemination barrier. In round k a rank sends to the one 2^k ranks after it that all up to 2^k - 1 before it are here.
@@ -191,11 +209,9 @@ class watchdog final : public step_watch {
         m.on = std::move(going).value();
         sent = true;
       }
-      if (!came) {
-        result<bool> through = world_.test(coming.value());
-        if (!through) return std::move(through).error();
-        came = through.value();
-      }
+      result<bool> through = world_.test(came ? *alarm_ : coming.value());
+      if (!through) return std::move(through).error();
+      came = came || through.value();
       if (at == phase::failing) return failed_;  // and nobody has failed before
       if (result<void> in_time = look_at_call(); !in_time) return in_time;
       if (sent && came) return agrees(from, theirs);
@@ -246,6 +262,7 @@ class watchdog final : public step_watch {
     news_.notify_all();
     const clock::time_point told = clock::now();
     world_.abort(heard_->detail);
+    alarm_.reset();
     lock.lock();
     while (now_ != phase::closed) {
       interrupt();
@@ -298,6 +315,8 @@ class watchdog final : public step_watch {
   error failed_;                 ///< why this rank's step has, where it is failing
   std::deque<message> sends_;
   std::deque<watched_step> received_;
+  std::byte rung_{};
+  std::optional<handle> alarm_;
   std::thread thread_;  // last: it uses all others
 };
 
