@@ -135,7 +135,7 @@ class watchdog final : public step_watch {
     for (;;) {
       std::unique_lock lock(mutex_);
       news_.wait(lock, [this] { return now_ != phase::idle || leaving_; });
-      if (now_ == phase::idle) return disarm();
+      if (now_ == phase::idle) return;
       lock.unlock();
       result<void> through = step();
       lock.lock();
@@ -156,23 +156,25 @@ class watchdog final : public step_watch {
     if (result<void> agreed = meet(0, phase::beginning, "has begun step " + std::to_string(step_.number)); !agreed) return agreed;
     if (const std::lock_guard lock(mutex_); now_ == phase::beginning) now_ = phase::running;
     news_.notify_all();
-    return meet(1, phase::ending, "has ended step " + std::to_string(step_.number));
+    result<void> ended = meet(1, phase::ending, "has ended step " + std::to_string(step_.number));
+    if (ended) disarm();
+    return ended;
   }
 
-  /// Posts a receive that nobody answers: where this rank waits for no other's message, it tells of aborts all the same.
+  /// Posts a receive that nobody answers before the end of the step: where this rank waits for no other's message, it tells of
+  /// aborts all the same.
   result<void> arm() {
-    if (alarm_) return success();
     result<handle> armed = world_.receive(world_.rank(), alarm_channel, std::span(&rung_, 1));
     if (!armed) return std::move(armed).error();
-    alarm_.emplace(std::move(armed).value());
+    alarm_ = std::move(armed).value();
     return success();
   }
-  /// Answers it, so that the transport is left without it.
+  /// Answers it, so that between steps the transport has nothing to do. The step has ended on all ranks: what goes wrong from here
+  /// on is another rank's next step, and this rank's next call says so.
   void disarm() {
-    if (!alarm_) return;
-    const std::byte end{};
+    static constexpr std::byte end{};  // not here: where the wait fails, the transport may still read it
     result<handle> told = world_.send(world_.rank(), alarm_channel, std::span(&end, 1));
-    if (told && world_.wait(told.value())) (void)world_.wait(*alarm_);
+    if (told && world_.wait(told.value())) (void)world_.wait(alarm_);
   }
 
   /// A dissemination barrier. In round k a rank sends to the one 2^k ranks after it that all up to 2^k - 1 before it are here.
@@ -209,7 +211,7 @@ class watchdog final : public step_watch {
         m.on = std::move(going).value();
         sent = true;
       }
-      result<bool> through = world_.test(came ? *alarm_ : coming.value());
+      result<bool> through = world_.test(came ? alarm_ : coming.value());
       if (!through) return std::move(through).error();
       came = came || through.value();
       if (at == phase::failing) return failed_;  // and nobody has failed before
@@ -262,7 +264,6 @@ class watchdog final : public step_watch {
     news_.notify_all();
     const clock::time_point told = clock::now();
     world_.abort(heard_->detail);
-    alarm_.reset();
     lock.lock();
     while (now_ != phase::closed) {
       interrupt();
@@ -315,8 +316,8 @@ class watchdog final : public step_watch {
   error failed_;                 ///< why this rank's step has, where it is failing
   std::deque<message> sends_;
   std::deque<watched_step> received_;
-  std::byte rung_{};
-  std::optional<handle> alarm_;
+  std::byte rung_{};             ///< where the alarm would be received
+  handle alarm_;
   std::thread thread_;  // last: it uses all others
 };
 
