@@ -237,28 +237,6 @@ TEST(TensorFaults, EndAllRanksInTimeAndTheNextStepIsExact) {
   EXPECT_LT(ms, 2000);
 }
 
-/// A transport that another thread may not call.
-struct of_one_thread : transports::threads::port {
-  using port = transports::threads::port;
-  explicit of_one_thread(port p) : port(std::move(p)) {}
-  result<void> allows_threads() const { return error{errc::invalid_input, "made for one thread"}; }
-};
-
-TEST(TensorFaults, ATransportOfOneThreadIsRefused) {
-  transports::threads job(1), alike(1);
-  executors::watchdog<of_one_thread> dog{of_one_thread(job.endpoint(0))};
-  const plan p = planner_for<adopt_tensor::stage>({.quantum = {4}})(std::vector<tokens>{{9}}).value();
-  adopt_tensor::all_reduce sum(1);
-  faulty one;
-  one.own.own = tests::heads_of(0, 0, 1);
-  one.connect(sum, 0);
-  auto port = alike.endpoint(0);
-  const result<step_report> step = executors::packflow<>{.world = &dog}.execute(p, one, port);
-  ASSERT_FALSE(step);
-  EXPECT_EQ(step.error().code, errc::invalid_input);
-  EXPECT_TRUE(says(step.error().detail, "made for one thread")) << step.error().detail;
-}
-
 /// A compute that offers no interrupt(), and whose only call takes a while.
 struct slow {
   adopt_tensor::stage own;
@@ -292,54 +270,6 @@ TEST(TensorFaults, ACallThatCannotBeInterruptedIsNamed) {
   EXPECT_EQ(step.error().code, errc::timed_out);
   EXPECT_TRUE(says(step.error().detail, "rank 0 (replica 0, stage 0), F0: its compute has not returned for 50 ms")) << step.error().detail;
   EXPECT_TRUE(says(sink, "rank 0 (replica 0, stage 0), F0: waits in its compute, which offers no interrupt(), so that execute cannot return")) << sink;
-}
-
-TEST(TensorFaults, AJobIsAMultipleOfThePlansRanks) {
-  transports::threads job(3), alike(2);
-  executors::watchdog<transports::threads::port> dog{job.endpoint(0)};
-  const result<void> begun = dog.begin({}, {[] { return std::string("here"); }, nullptr, nullptr}, 2);
-  ASSERT_FALSE(begun);
-  EXPECT_EQ(begun.error().detail, "the watchdog's transport has 3 ranks, the plan 2: a job has a multiple");
-}
-
-/// A trainer's own channel for errors: of two ranks in one process, one of which says that it failed.
-struct own_channel final : executors::step_watch {
-  explicit own_channel(std::string why) : elsewhere{errc::aborted, std::move(why)} {}
-  result<void> begin(const executors::watched_step& step, rank_of_step, int) override { return begun = step, success(); }
-  result<void> enter() override {
-    if (calls++ == 2) return elsewhere;
-    return success();
-  }
-  void leave() noexcept override { ++left; }
-  result<void> end() override { return ended = true, success(); }
-  error fail(error why) override { return told = why.detail, elsewhere; }  // which was before
-  void close() override { closed = true; }
-
-  error elsewhere;
-  executors::watched_step begun;
-  int calls{}, left{};
-  bool ended{}, closed{};
-  std::string told;
-};
-
-// Of a job that hears of a failure before its third call: begin_step is the first, and the program's first two the others.
-TEST(TensorFaults, ATrainersOwnChannelIsAskedBeforeEachCall) {
-  transports::threads alike(1);
-  const plan p = planner_for<adopt_tensor::stage>({.quantum = {4}})(std::vector<tokens>{{9}, {7}}).value();
-  own_channel world("rank 7 of the job: out of memory");
-  adopt_tensor::stage one{{tests::heads_of(0, 0, 1)}};
-  one.sum_up = [](rows&) { return true; };
-  auto port = alike.endpoint(0);
-  const result<step_report> step = executors::packflow<>{.step = 5, .world = &world}.execute(p, one, port);
-  ASSERT_FALSE(step);
-  EXPECT_EQ(step.error().detail, "rank 7 of the job: out of memory");
-  EXPECT_EQ(world.begun, (executors::watched_step{p.hash, 5, 0}));
-  EXPECT_EQ(world.calls, 3);
-  EXPECT_EQ(world.left, 2);
-  const std::string not_made = name_of(p.replicas[0].programs[0][1], 1);
-  EXPECT_TRUE(says(world.told, "rank 0 (replica 0, stage 0), " + not_made + ": sequence ")) << world.told;
-  EXPECT_TRUE(world.closed);
-  EXPECT_FALSE(world.ended);
 }
 
 TEST(TensorFaults, TensorRanksThatHoldDifferentPlansOrStepsRunNothing) {

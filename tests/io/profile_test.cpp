@@ -263,17 +263,6 @@ TEST(Profile, LeavesOutRowsOfShapesThatItDoesNotKnow) {
   EXPECT_EQ(refusal(s, attention_head + "fwd_ms\nG,f,1,8,8,1,1,-8,1\n").substr(0, 22), "2: column head_dim: -8");
 }
 
-TEST(Profile, TablesKnowTheLinesOfTheirRows) {
-  const scratch s;
-  put(s, "a.csv", attention_head + "fwd_ms\n\n" + attention_rows + "G,f,1,8,8,1,1,1/2/3,1\nG,f,1,1024,1024,8,2,64,8\n");
-  put(s, "b.csv", "a,b\n1,2\n");
-  const auto tables = slimpack::io::read_profile_tables(s.folder()).value();
-  ASSERT_EQ(tables.size(), 2u);
-  EXPECT_TRUE(tables[0].measures);
-  EXPECT_EQ(tables[0].lines, (std::vector<std::size_t>{3, 4, 5, 7}));
-  EXPECT_FALSE(tables[1].measures);
-}
-
 TEST(Profile, NotesTooFewSizesOfAGpuToFit) {
   const scratch s;
   const auto products = s.file("p.csv", "gpu,m,n,k,ms\n" + product_rows + "B,1,2,3,4\nB,1,2,3,5\n");

@@ -123,28 +123,6 @@ TEST(AsyncPlanner, DeliversErrorsAndExceptionsAtGet) {
   EXPECT_EQ(planned.get().value().lengths, lengths_of({14}));
 }
 
-TEST(PlanTicket, GivesItsAnswerOnce) {
-  control gate;
-  gate.open = true;
-  async_planner ahead{gated{&gate}, 3};
-  for (const std::vector<tokens>& lengths : {lengths_of({14}), lengths_of({13}), lengths_of({})}) {
-    plan_ticket ticket = ahead.submit(lengths);
-    plan_ticket copy = ticket;
-    try {
-      EXPECT_EQ(static_cast<bool>(ticket.get()), !lengths.empty());
-    } catch (const std::runtime_error&) {
-      EXPECT_EQ(lengths, lengths_of({13}));
-    }
-    for (plan_ticket* again : {&ticket, &copy}) {
-      EXPECT_TRUE(again->ready());
-      const result<plan> second = again->get();
-      ASSERT_FALSE(second);
-      EXPECT_EQ(second.error().code, errc::invalid_input);
-      EXPECT_EQ(second.error().detail, "this plan was fetched before");
-    }
-  }
-}
-
 TEST(AsyncPlanner, NeverPlansWhatIsCancelledInTheQueue) {
   control gate;
   async_planner ahead{gated{&gate}, 2};
@@ -167,16 +145,6 @@ TEST(AsyncPlanner, EndsTheSearchOfWhatIsCancelledAtWork) {
   ticket.cancel();
   EXPECT_EQ(ticket.get().error().code, errc::cancelled);
   wait_until([&] { return gate.finished == 1; });  // though nobody opened
-}
-
-TEST(AsyncPlanner, KeepsAPlanThatWasThereBeforeItsCancellation) {
-  control gate;
-  gate.open = true;
-  async_planner ahead{gated{&gate}};
-  plan_ticket ticket = ahead.submit(lengths_of({1}));
-  wait_until([&] { return ticket.ready(); });
-  ticket.cancel();
-  EXPECT_TRUE(ticket.get());
 }
 
 TEST(AsyncPlanner, EndsWithItsBestWhenHurried) {

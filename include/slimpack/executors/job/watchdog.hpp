@@ -113,6 +113,7 @@ class watchdog final : public step_watch {
   using clock = std::chrono::steady_clock;
   using handle = typename Transport::handle;
   static constexpr std::chrono::milliseconds nap{1};
+  static constexpr int alarm_channel = 2;  // those before are of the beginning and the end of a step
 
   /// Of the step. failing: this rank's has failed, the others are to be told; failed: it is known why; closed: its last call is over.
   enum class phase { idle, beginning, running, ending, failing, failed, closed };
@@ -151,10 +152,29 @@ class watchdog final : public step_watch {
 
   result<void> step() {
     if (now() == phase::failing) return failed_;
+    if (result<void> armed = arm(); !armed) return armed;
     if (result<void> agreed = meet(0, phase::beginning, "has begun step " + std::to_string(step_.number)); !agreed) return agreed;
     if (const std::lock_guard lock(mutex_); now_ == phase::beginning) now_ = phase::running;
     news_.notify_all();
-    return meet(1, phase::ending, "has ended step " + std::to_string(step_.number));
+    result<void> ended = meet(1, phase::ending, "has ended step " + std::to_string(step_.number));
+    if (ended) disarm();
+    return ended;
+  }
+
+  /// Posts a receive that nobody answers before the end of the step: where this rank waits for no other's message, it tells of
+  /// aborts all the same.
+  result<void> arm() {
+    result<handle> armed = world_.receive(world_.rank(), alarm_channel, std::span(&rung_, 1));
+    if (!armed) return std::move(armed).error();
+    alarm_ = std::move(armed).value();
+    return success();
+  }
+  /// Answers it, so that between steps the transport has nothing to do. The step has ended on all ranks: what goes wrong from here
+  /// on is another rank's next step, and this rank's next call says so.
+  void disarm() {
+    static constexpr std::byte end{};  // not here: where the wait fails, the transport may still read it
+    result<handle> told = world_.send(world_.rank(), alarm_channel, std::span(&end, 1));
+    if (told && world_.wait(told.value())) (void)world_.wait(alarm_);
   }
 
   /// A dissemination barrier. In round k a rank sends to the one 2^k ranks after it that all up to 2^k - 1 before it are here.
@@ -191,11 +211,9 @@ class watchdog final : public step_watch {
         m.on = std::move(going).value();
         sent = true;
       }
-      if (!came) {
-        result<bool> through = world_.test(coming.value());
-        if (!through) return std::move(through).error();
-        came = through.value();
-      }
+      result<bool> through = world_.test(came ? alarm_ : coming.value());
+      if (!through) return std::move(through).error();
+      came = came || through.value();
       if (at == phase::failing) return failed_;  // and nobody has failed before
       if (result<void> in_time = look_at_call(); !in_time) return in_time;
       if (sent && came) return agrees(from, theirs);
@@ -298,6 +316,8 @@ class watchdog final : public step_watch {
   error failed_;                 ///< why this rank's step has, where it is failing
   std::deque<message> sends_;
   std::deque<watched_step> received_;
+  std::byte rung_{};             ///< where the alarm would be received
+  handle alarm_;
   std::thread thread_;  // last: it uses all others
 };
 

@@ -3,8 +3,6 @@
 #include "../executors/everywhere.hpp"
 #include "../executors/prefix_model.hpp"
 
-#include <slimpack/basic_planner.hpp>
-#include <slimpack/simulators/sweep.hpp>
 #include <slimpack/testing/generator.hpp>
 #include <slimpack/transports/threads.hpp>
 
@@ -21,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace slimpack::profiling_test {
+namespace slimpack::driver_test {
 namespace {
 
 using namespace slimpack::profiling;
@@ -138,7 +136,7 @@ bool same_bits(const stage_profile& a, const stage_profile& b) {
          a.reduce == b.reduce && a.check == b.check;
 }
 
-TEST(Profiling, FindsTheRatesThatThereAre) {
+TEST(Driver, FindsTheRatesThatThereAre) {
   for (const shape& on : {shape{.stages = 2, .replicas = 2, .quantum = {64}}, shape{.stages = 2, .chunks = 2, .quantum = {16}}, shape{.quantum = {128}}}) {
     const std::vector<stage_profile> all = measured(on, {3000}, 0);
     for (const stage_profile& own : all) EXPECT_TRUE(same_bits(own, all[0])) << "ranks have profiles of unlike bits";
@@ -173,7 +171,7 @@ TEST(Profiling, FindsTheRatesThatThereAre) {
   }
 }
 
-TEST(Profiling, StaysWithinATenthOfNoisyPacksLeftOut) {
+TEST(Driver, StaysWithinATenthOfNoisyPacksLeftOut) {
   const stage_profile p = measured({.stages = 2, .quantum = {64}}, {2048}, 0.08)[0];
   std::printf("noise of 8 %%: %zu kinds of packs left out, %.2f %% off (median), %.2f %% at most; a pack %.3g s (%.3g)\n", p.check.kinds,
               100 * p.check.median, 100 * p.check.worst, p.forward[0].pack.value, true_rates(pass::forward, 0).pack.value);
@@ -182,80 +180,7 @@ TEST(Profiling, StaysWithinATenthOfNoisyPacksLeftOut) {
   EXPECT_TRUE(near(p.forward[0].token, true_rates(pass::forward, 0).token, 0.2));
 }
 
-/// Steps of a plan on four ranks whose computes' times are told as their reports.
-struct told_steps {
-  plan p;
-  std::vector<step_report> reports;
-};
-told_steps steps_of(std::uint64_t seed, double slower) {
-  testing::generator random(seed);
-  std::vector<tokens> lengths;
-  for (int i = 0; i < 40; ++i) lengths.push_back(random.length({3000}));
-  const shape on{.stages = 2, .replicas = 2, .quantum = {64}};
-  const costs::quadratic cost{.linear = 2e-6, .attention = 1e-9, .per_pack = {3e-5}, .hop = {1e-6}};
-  told_steps made{basic_planner{on, slicers::equal_cost{}, cost, solvers::two_phase{}, schedules::list{}, simulators::sweep{}}(lengths).value(), {}};
-  for (int rank = 0; rank < 4; ++rank) {
-    step_report& report = made.reports.emplace_back();
-    double now = 0;
-    const replica_plan& r = made.p.replicas[static_cast<std::size_t>(rank / 2)];
-    for (const instruction& i : r.programs[static_cast<std::size_t>(rank % 2)]) {
-      std::vector<piece> pack;
-      for (const slice& s : r.partition.of(i.pass)[i.pack.value]) pack.push_back({s, made.p.lengths[s.sequence.value]});
-      const double time = slower * true_time(pack, i.pass, rank % 2);
-      report.timeline.push_back({i, {now}, {now + time}});
-      now += 1.25 * time;
-    }
-  }
-  return made;
-}
-
-TEST(Profiling, OfRealStepsIsTheSameOnFourRanksAndTellsDrift) {
-  const told_steps steps = steps_of(1, 1), later = steps_of(2, 1.3);
-  std::vector<stage_profile> all(4);
-  std::vector<drift> still(4), drifted(4);
-  transports::threads world{4, {.time_out = {60}}};
-  tests::on_every_rank(4, [&](int rank) {
-    auto endpoint = world.endpoint(rank);
-    const auto at = static_cast<std::size_t>(rank);
-    const std::vector<observation> own = observations_of(steps.p, rank, steps.reports[at]).value();
-    const std::vector<observation> seen = gather(endpoint, std::span<const observation>(own)).value();
-    all[at] = fit(seen, 2).value();
-    const costs::profiled cost = all[at].cost().value();
-    still[at] = drift_of(cost, seen);
-    drifted[at] = drift_of(cost, gather(endpoint, std::span<const observation>(observations_of(later.p, rank, later.reports[at]).value())).value());
-  });
-  for (int rank = 1; rank < 4; ++rank) EXPECT_TRUE(same_bits(all[static_cast<std::size_t>(rank)], all[0])) << "rank " << rank;
-  std::printf("steps: %zu packs, %zu kinds left out, %.2f %% off; drift %.3f, later %.3f (%.2f %% off)\n", still[0].packs, all[0].check.kinds,
-              100 * all[0].check.median, still[0].ratio, drifted[0].ratio, 100 * drifted[0].error);
-  EXPECT_GT(all[0].check.kinds, 10u);
-  EXPECT_LT(all[0].check.median, 0.1);
-  EXPECT_NEAR(still[0].ratio, 1, 0.05);
-  EXPECT_NEAR(drifted[0].ratio, 1.3, 0.1);
-  EXPECT_EQ(drifted[3].ratio, drifted[0].ratio);
-}
-
-TEST(Profiling, ReadsStepsWhoseWeightGradientsRanApart) {
-  plan p;
-  p.shape = {.stages = 1};
-  p.lengths = {{10}};
-  replica_plan& r = p.replicas.emplace_back();
-  r.sequences = {{0}};
-  for (micropacks* packs : {&r.partition.forward, &r.partition.backward}) packs->push({{0}, {0}, {10}}), packs->close();
-  r.programs = {{{pass::forward, {0}}, {pass::backward, {0}}, {pass::backward, {0}, 0, true}}};
-  step_report report;
-  report.timeline = {{r.programs[0][0], {0}, {1}}, {r.programs[0][1], {2}, {4}}, {r.programs[0][2], {5}, {8}}};
-  const std::vector<observation> seen = observations_of(p, 0, report).value();
-  ASSERT_EQ(seen.size(), 3u);
-  EXPECT_EQ(seen[1].time, seconds{5});
-  EXPECT_FALSE(seen[1].weights);
-  EXPECT_EQ(seen[2].time, seconds{3});
-  EXPECT_TRUE(seen[2].weights);
-  report.timeline[0].instruction.pack = {1};
-  EXPECT_EQ(observations_of(p, 0, report).error().code, errc::invalid_input);
-  EXPECT_EQ(observations_of(p, 5, report).error().code, errc::invalid_input);
-}
-
-TEST(Profiling, TakesEveryFormOfCompute) {
+TEST(Driver, TakesEveryFormOfCompute) {
   const auto profile_of = [](auto compute, const shape& on) {
     transports::threads world{1, {.time_out = {20}}};
     auto endpoint = world.endpoint(0);
@@ -273,7 +198,7 @@ TEST(Profiling, TakesEveryFormOfCompute) {
   profile_of(prefix_splitting<backward_cuts::any, false>(0, 1, 1), {.quantum = {8}});
 }
 
-TEST(Profiling, EndsOnEveryRankWhereAComputeFails) {
+TEST(Driver, EndsOnEveryRankWhereAComputeFails) {
   std::vector<std::string> said(2);
   transports::threads world{2, {.time_out = {20}}};
   tests::on_every_rank(2, [&](int rank) {
@@ -290,9 +215,11 @@ TEST(Profiling, EndsOnEveryRankWhereAComputeFails) {
     const shape on{.stages = 2, .quantum = {8}};
     if (rank == 0) {
       driver drive{fine, on, tokens{200}, endpoint};
+      drive.budget = {0};
       said[0] = drive.measure().error().detail;
     } else {
       driver drive{bad, on, tokens{200}, endpoint};
+      drive.budget = {0};
       said[1] = drive.measure().error().detail;
       EXPECT_EQ(bad.held(), bytes{});
     }
@@ -303,7 +230,7 @@ TEST(Profiling, EndsOnEveryRankWhereAComputeFails) {
   }
 }
 
-TEST(Profiling, TellsOthersWhereAComputeThrows) {
+TEST(Driver, TellsOthersWhereAComputeThrows) {
   transports::threads world{2, {.time_out = {20}}};
   std::string said;
   int thrown = 0;
@@ -312,6 +239,7 @@ TEST(Profiling, TellsOthersWhereAComputeThrows) {
     timed_compute compute(rank, 2, 1);
     compute.fails_at = rank == 0 ? 3 : -1;
     driver drive{compute, shape{.stages = 2, .quantum = {8}}, tokens{200}, endpoint, told_time(compute)};
+    drive.budget = {0};
     drive.prepare = [&](std::span<const sequence> s) { compute.announced.assign(s.begin(), s.end()); };
     try {
       said = drive.measure().error().detail;
@@ -323,13 +251,16 @@ TEST(Profiling, TellsOthersWhereAComputeThrows) {
   EXPECT_NE(said.find("the compute threw"), std::string::npos) << said;
 }
 
-TEST(Profiling, RefusesWhatIsNoObservation) {
-  const std::vector<observation> one{{pass::forward, 0, false, {{{0}, {0}, {8}}}, {1}}};
-  EXPECT_NE(fit(one, 1).error().detail.find("no backward packs were seen on part 0 of 1"), std::string::npos);
-  EXPECT_EQ(fit(std::vector<observation>{{pass::forward, 3, false, {{{0}, {0}, {8}}}, {1}}}, 1).error().code, errc::invalid_input);
-  EXPECT_EQ(fit(std::vector<observation>{{pass::forward, 0, false, {}, {1}}}, 1).error().code, errc::invalid_input);
-  EXPECT_EQ(fit(std::vector<observation>{{pass::forward, 0, false, {{{0}, {0}, {8}}}, {0}}}, 1).error().code, errc::invalid_input);
+TEST(Driver, RefusesATransportOfOtherRanksThanTheShapes) {
+  transports::threads world{1};
+  auto endpoint = world.endpoint(0);
+  timed_compute compute(0, 2, 1);
+  const result<stage_profile> made = driver{compute, shape{.stages = 2, .replicas = 3}, tokens{200}, endpoint, told_time(compute)}.measure();
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, errc::invalid_input);
+  EXPECT_EQ(made.error().detail, "the shape has 6 ranks, the transport 1");
+  EXPECT_EQ(compute.calls, 0);
 }
 
 }  // namespace
-}  // namespace slimpack::profiling_test
+}  // namespace slimpack::driver_test
