@@ -1,7 +1,7 @@
 # The ways in which others use slimpack, each tried from scratch: installed and found by CMake or by pkg-config, as a
 # folder of their own tree, and as nothing but a path for the compiler. All headers and the default planner are compiled
-# against the installed tree; the other ways differ in paths and flags alone, for which a small program does, but for
-# full runs.
+# against the installed tree; the other ways differ in paths and flags alone, for which a program does that reaches every
+# library and plans nothing, but for full runs.
 
 set(scratch ${CMAKE_CURRENT_BINARY_DIR}/consumer)
 set(consumer ${CMAKE_CURRENT_SOURCE_DIR}/consumer)
@@ -9,8 +9,8 @@ if(DEFINED ENV{SLIMPACK_FULL})
   set(program consumer)
   set(program_sources "${consumer}/main.cpp ${consumer}/second.cpp")
 else()
-  set(program consumer-small)
-  set(program_sources ${consumer}/small.cpp)
+  set(program consumer-paths)
+  set(program_sources ${consumer}/paths.cpp)
   set(compiled_from -D COMPILED_FROM=small.cpp)
 endif()
 
@@ -48,7 +48,7 @@ if(DEFINED ENV{SLIMPACK_FULL} AND TARGET slimpack::io)
 endif()
 
 add_test(NAME consumer.include_path
-         COMMAND sh -c "${CMAKE_CXX_COMPILER} -std=c++20 -I ${PROJECT_SOURCE_DIR}/include ${program_sources} -o by_path && \
+         COMMAND sh -c "${CMAKE_CXX_COMPILER} -std=c++20 -D SLIMPACK_WITHOUT_EIGEN -I ${PROJECT_SOURCE_DIR}/include ${program_sources} -o by_path && \
 ./by_path")
 
 find_program(PKG_CONFIG_PROGRAM pkg-config)
