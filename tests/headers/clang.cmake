@@ -1,5 +1,6 @@
 # Shows SOURCES and EXAMPLES to clang++ where it is: its older versions reject what g++ takes, such as a missing type in the
-# parameters of a requires-expression outside a concept. EXAMPLES get FLAGS besides: declarations alone of what SOURCES define.
+# parameters of a requires-expression outside a concept. EXAMPLES get FLAGS besides, by which large functions are declared alone:
+# SOURCES include the definitions of all that EXAMPLES do.
 #   cmake -D CLANG=... -D "INCLUDE_DIRS=..." -D "SOURCES=..." -D "EXAMPLES=..." -D "FLAGS=..." -P clang.cmake
 if(NOT CLANG)
   message("skipped: no clang++ on this machine")

@@ -11,6 +11,7 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/solvers/baselines/chunked.hpp>
+#include <slimpack/solvers/refined.hpp>
 #include <slimpack/transports/blocking.hpp>
 #include <slimpack/transports/threads.hpp>
 #ifdef SLIMPACK_LOGGING_AFTER
