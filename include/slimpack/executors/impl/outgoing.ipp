@@ -5,8 +5,8 @@
 #include <slimpack/core/detail/separate_compilation.hpp>
 #include <slimpack/core/error.hpp>
 
-#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -30,7 +30,7 @@ SLIMPACK_DECL result<void> outgoing::copied(std::span<const std::byte> from) {
   if (from.size() != bytes_.size())
     return error{errc::wrong_message, "a message of " + std::to_string(from.size()) + " bytes where the plan has " +
                                           std::to_string(bytes_.size())};
-  std::copy(from.begin(), from.end(), bytes_.begin());
+  if (!from.empty()) std::memcpy(bytes_.data(), from.data(), from.size());  // not std::copy, whose header is most of what this one costs
   return success();
 }
 
