@@ -2,12 +2,15 @@
 
     timeline_page_test.py PAGE.html...     pages that write_timeline wrote
 
+What all pages do alike is tested on two of them, which take turns; with SLIMPACK_FULL=1 on each.
+
 Exit status 77, with the reason, where Chromium is not installed. Python's standard library only: the browser is
 driven over its debugging pipe, so nothing listens on a port.
 """
 
 import fcntl
 import functools
+import itertools
 import json
 import os
 import pathlib
@@ -21,7 +24,11 @@ import unittest
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
          "--disable-background-networking", "--disable-component-update", "--disable-extensions",
-         "--disable-dev-shm-usage", "--window-size=1600,1000", "--remote-debugging-pipe"]
+         "--disable-dev-shm-usage", "--window-size=1600,1000", "--remote-debugging-pipe",
+         # One process for all pages, which takes less time than to start one for each page that is loaded.
+         "--renderer-process-limit=1", "--disable-site-isolation-trials", "--disable-back-forward-cache",
+         "--disable-features=SpareRendererForSitePerProcess"]
+FULL = bool(os.environ.get("SLIMPACK_FULL"))
 
 
 class Browser:
@@ -46,6 +53,10 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(domain + ".enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
+        empty = pathlib.Path(profile, "empty.html")
+        empty.touch()
+        self.empty = empty.as_uri()
 
     def receive(self, deadline):
         while b"\0" not in self.buffer:
@@ -84,14 +95,14 @@ class Browser:
         self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def open(self, address):
-        self.call("Page.navigate", url="about:blank")
+        """Loads a page anew. An empty file is between, since of the same page Chromium would change the address alone."""
+        self.call("Page.navigate", url=self.empty)
         self.events.clear()
-        self.call("Page.navigate", url=address)
+        loader = self.call("Page.navigate", url=address)["loaderId"]
         deadline = time.monotonic() + 60
-        while not self.evaluate("document.readyState === 'complete' && location.protocol === 'file:'"):
-            if time.monotonic() > deadline:
-                raise TimeoutError("the page did not load within a minute")
-            time.sleep(0.05)
+        while not any(e.get("method") == "Page.lifecycleEvent" and e["params"]["loaderId"] == loader and e["params"]["name"] == "load"
+                      for e in self.events):
+            self.events.append(self.receive(deadline))
         self.settle()
 
     def mouse(self, kind, x, y, **more):
@@ -110,6 +121,9 @@ class Browser:
         self.process.wait(30)
 
 
+turns = itertools.count()
+
+
 def on_each_page(test):
     @functools.wraps(test)
     def run(self):
@@ -120,6 +134,24 @@ def on_each_page(test):
     return run
 
 
+def on_pages_in_turn(test):
+    """Runs a test of what all pages do alike on two of them, those whose turn it is; with SLIMPACK_FULL=1 on each page. Pages take
+    turns in the order of such tests, so that each is used by some."""
+    turn = next(turns)
+
+    @functools.wraps(test)
+    def run(self):
+        for page in pages_of(turn, self.pages):
+            with self.subTest(page=page.name):
+                self.browser.open(page.as_uri())
+                test(self, page)
+    return run
+
+
+def pages_of(turn, pages):
+    return pages if FULL else [pages[(2 * turn + k) % len(pages)] for k in range(min(2, len(pages)))]
+
+
 def on_each_measured_tab(kind):
     """Runs a test on each tab of that kind, "measured" or "both"; passed over where no page has a measured step."""
     def decorate(test):
@@ -127,8 +159,7 @@ def on_each_measured_tab(kind):
         def run(self):
             found = 0
             for page in self.pages:
-                self.browser.open(page.as_uri())
-                for tab in self.browser.evaluate(f"views.flatMap((v, k) => v.kind === '{kind}' ? [k] : [])"):
+                for tab in self.tabs_of(page, kind):
                     found += 1
                     with self.subTest(page=page.name, tab=tab):
                         self.browser.open(f"{page.as_uri()}#tab={tab}")
@@ -142,6 +173,12 @@ def on_each_measured_tab(kind):
 class TimelinePage(unittest.TestCase):
     browser = None
     pages = []
+
+    @classmethod
+    @functools.cache
+    def tabs_of(cls, page, kind):
+        cls.browser.open(page.as_uri())
+        return cls.browser.evaluate(f"views.flatMap((v, k) => v.kind === '{kind}' ? [k] : [])")
 
     @on_each_page
     def test_batches_are_plotted(self, page):
@@ -208,7 +245,7 @@ class TimelinePage(unittest.TestCase):
             self.assertGreater(left, -5, "nanoseconds")
             self.assertTrue(shares or left < 5, left)
 
-    @on_each_page
+    @on_pages_in_turn
     def test_hovering_a_pack_tells_about_it(self, page):
         self.assertTrue(self.browser.evaluate("$('tip').hidden"))
         self.browser.evaluate("move(0, 4 * rows[0].lane.end[0])")
@@ -218,7 +255,7 @@ class TimelinePage(unittest.TestCase):
         for word in ("F0", "forward pack 0", "stage 0", "duration", "tokens", "sequence"):
             self.assertIn(word, text)
 
-    @on_each_page
+    @on_pages_in_turn
     def test_a_clicked_pack_stays_until_escape(self, page):
         self.browser.evaluate("move(0, 4 * rows[0].lane.end[0])")
         self.browser.settle()
@@ -231,7 +268,7 @@ class TimelinePage(unittest.TestCase):
         self.browser.key("Escape")
         self.assertTrue(self.browser.evaluate("$('tip').hidden"))
 
-    @on_each_page
+    @on_pages_in_turn
     def test_the_wheel_zooms_where_the_mouse_is(self, page):
         left, top, width = self.browser.evaluate("(b => [b.left, b.top, b.width])($('lanes').getBoundingClientRect())")
         x, y = round(left + width / 3), round(top + 20)
@@ -242,7 +279,7 @@ class TimelinePage(unittest.TestCase):
         self.assertLess(zoomed, 0.7 * span)
         self.assertLess(abs(after - before), 0.01 * zoomed)
 
-    @on_each_page
+    @on_pages_in_turn
     def test_keys_reach_every_view(self, page):
         self.browser.evaluate("move(0, 1000)")
         self.browser.key("0")
@@ -252,7 +289,7 @@ class TimelinePage(unittest.TestCase):
         self.browser.key("m")
         self.assertTrue(self.browser.evaluate("!show.memory && rows.every(row => row.strip === 0)"))
 
-    @on_each_page
+    @on_pages_in_turn
     def test_the_address_restores_the_view(self, page):
         end = self.browser.evaluate("plans[0].step / 1e9")
         self.browser.evaluate(f"location.hash = 't0={end / 4!r}&t1={end / 2!r}&critical=1&memory=0'")
@@ -262,7 +299,7 @@ class TimelinePage(unittest.TestCase):
         self.assertAlmostEqual(t1 / (end * 1e9), 0.5, 9)
         self.assertEqual((critical, memory), (True, False))
 
-    @on_each_page
+    @on_pages_in_turn
     def test_every_tab_can_be_chosen(self, page):
         for k in range(self.browser.evaluate("views.length")):
             self.browser.key(str(k + 1))
@@ -456,7 +493,7 @@ class TimelinePage(unittest.TestCase):
             self.assertTrue(drawn, page.name)
         self.assertGreater(found, 0)
 
-    @on_each_page
+    @on_pages_in_turn
     def test_details_hide_no_lane(self, page):
         self.browser.evaluate("move(0, 4 * rows[0].lane.end[0])")
         self.browser.settle()
@@ -464,7 +501,7 @@ class TimelinePage(unittest.TestCase):
         tip, lanes = self.browser.evaluate("[$('tip').getBoundingClientRect().top, $('scroller').getBoundingClientRect().bottom]")
         self.assertGreaterEqual(tip, lanes)
 
-    @on_each_page
+    @on_pages_in_turn
     def test_a_range_has_totals_that_add_up(self, page):
         x0, x1, y, lanes = self.browser.evaluate("""(() => {
             const box = $('lanes').getBoundingClientRect();
@@ -488,7 +525,7 @@ class TimelinePage(unittest.TestCase):
         self.browser.open(page.as_uri() + address)
         self.assertFalse(self.browser.evaluate("$('range').hidden"))
 
-    @on_each_page
+    @on_pages_in_turn
     def test_a_sequence_is_found_and_followed(self, page):
         self.browser.key("/")
         self.browser.call("Input.insertText", text="1")
@@ -508,7 +545,7 @@ class TimelinePage(unittest.TestCase):
         self.browser.evaluate("$('sequence').value = '987654321', $('sequence').oninput({target: $('sequence')})")
         self.assertIn("sequences are 0 to", self.browser.evaluate("$('found').textContent"))
 
-    @on_each_page
+    @on_pages_in_turn
     def test_arrows_lead_from_a_picked_pack(self, page):
         self.browser.evaluate("pick({lane: rows[0].lane, i: 0})")
         self.browser.key("ArrowRight")
@@ -567,16 +604,15 @@ class TimelinePage(unittest.TestCase):
 
     def test_fits_wide_and_narrow_windows_in_both_schemes(self):
         try:
-            for width, height in ((1280, 900), (390, 844)):
-                for scheme in ("light", "dark"):
-                    self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-                    self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-                    for page in self.pages:
-                        with self.subTest(page=page.name, width=width, scheme=scheme):
-                            self.browser.open(page.as_uri())
-                            wide, plot, room = self.browser.evaluate("[document.documentElement.scrollWidth, plotWidth(), $('lanes').clientWidth]")
-                            self.assertLessEqual(wide, width)
-                            self.assertGreater(plot, 0.75 * room)
+            for turn, ((width, height), scheme) in enumerate(itertools.product(((1280, 900), (390, 844)), ("light", "dark"))):
+                self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+                self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                for page in pages_of(turn, self.pages):
+                    with self.subTest(page=page.name, width=width, scheme=scheme):
+                        self.browser.open(page.as_uri())
+                        wide, plot, room = self.browser.evaluate("[document.documentElement.scrollWidth, plotWidth(), $('lanes').clientWidth]")
+                        self.assertLessEqual(wide, width)
+                        self.assertGreater(plot, 0.75 * room)
         finally:
             self.browser.call("Emulation.clearDeviceMetricsOverride")
             self.browser.call("Emulation.setEmulatedMedia", features=[])
@@ -602,7 +638,7 @@ class TimelinePage(unittest.TestCase):
         print(f"{most} packs, a frame takes {slowest:.1f} ms")
         self.assertLess(slowest, 100)
 
-    @on_each_page
+    @on_pages_in_turn
     def test_follows_the_colour_scheme(self, page):
         drawn = []
         for scheme in ("light", "dark"):
