@@ -683,14 +683,13 @@ class CommandLine(unittest.TestCase):
         deepseek = [*one, "--gpu", "h100", "--model", DATA / "models" / "deepseek-v3.json"]
         whole = ["--lengths", self.file("n.txt", "500\n" * 64), *QUADRATIC, "--planner", "megatron", "--max-context", "4000", "--memory", "3000tokens"]
         shared = ["--lengths", self.file("s.txt", "100\n5000\n"), *QUADRATIC, "--memory", "3000tokens"]
-        batch, replicas = ("256", "32") if FULL else ("128", "16")
-        mooncake = ["--lengths", DATA / "lengths" / "mooncake_conversation.txt", "--batch", batch, "--seed", "1"]
+        mooncake = ["--lengths", DATA / "lengths" / "mooncake_conversation.txt", "--batch", "256", "--seed", "1"]
         layouts = [] if FULL else ["--recompute", "full"]  # fewer to try
         for typed in ([*llama, "--tp", "2"], [*llama, "--tp", "2", "--dp", "2", "--sharers", "1"], [*llama, "--recompute", "full", "--memory", "30GiB"],
                       [*llama, "--tp", "2", "--planner", "megatron"], deepseek, whole, shared, [*one, *MODEL, "--auto", "--gpus", "1"],
                       [*llama, "--auto", "--gpus", "8", "--tp", "2", "--memory", "24GiB", *layouts], [*shared[:-1], "1000tokens", "--dp", "2", "--sharers", "2", "--exchange", "queries"],
                       [*shared[:-1], "1000tokens", "--dp", "2", "--divide", "estimated"], [*shared, "--planner", "slimpipe", "--slices", "2", "--pp", "2"],
-                      [*mooncake, *MODEL, "--dp", replicas, "--pp", "2", "--effort", "fast"]):
+                      [*mooncake, *MODEL, "--dp", "32", "--pp", "2", "--effort", "fast"]):
             for advice in self.advice(*typed):
                 with self.subTest(typed=typed, advice=advice):
                     changed = list(map(str, typed))
