@@ -120,14 +120,14 @@ void on_shared_plans(int cases, const Check& check) {
 }
 
 TEST(PackflowSharingOverDevices, GivesTheGradientsOfUncutSequences) {
-  on_shared_plans(tests::steps(36), [](const plan& p, devices::host::options device, const std::string& what) {
+  on_shared_plans(tests::cases(36), [](const plan& p, devices::host::options device, const std::string& what) {
     device_world world(tests::ranks_of(p), device, {10});
     expect_exact(run(world, p), p, what);
   });
 }
 
 TEST(PackflowSharingOverDevices, GivesThemOverCommunicatorsWithoutAWaitOfTheHost) {
-  on_shared_plans(tests::steps(36), [](const plan& p, devices::host::options device, const std::string& what) {
+  on_shared_plans(tests::cases(36), [](const plan& p, devices::host::options device, const std::string& what) {
     nccl_world world(tests::ranks_of(p), device, {10}, device.seed % 2 == 0);
     expect_exact(run(world, p), p, what);  // makes communicators
     const outcome again = run(world, p);
@@ -159,7 +159,7 @@ TEST(PackflowSharingOverDevices, RelaysRowsThatGoRoundBetweenNodes) {
 }
 
 TEST(PackflowSharingOverDevices, RunsRowsOfWhichSharersHaveNothing) {
-  const int cases = tests::steps(16);
+  const int cases = tests::cases(16);
   int absent = 0;
   for (int seed = 1; seed <= cases; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
@@ -204,7 +204,7 @@ void expect_exact_after_failure(World& world, const plan& p, testing::generator&
 }
 
 TEST(PackflowSharingOverDevices, RunsTheNextStepExactlyAfterOneThatFailed) {
-  on_shared_plans(tests::steps(24), [](const plan& p, devices::host::options device, const std::string& what) {
+  on_shared_plans(tests::cases(24), [](const plan& p, devices::host::options device, const std::string& what) {
     testing::generator random(device.seed);
     device_world copies(tests::ranks_of(p), device, {10});
     expect_exact_after_failure(copies, p, random, what);
@@ -214,7 +214,7 @@ TEST(PackflowSharingOverDevices, RunsTheNextStepExactlyAfterOneThatFailed) {
 }
 
 TEST(PackflowSharingOverDevices, EvaluatesWithTheLossOfTheStep) {
-  on_shared_plans(tests::steps(24), [](const plan& p, devices::host::options device, const std::string& what) {
+  on_shared_plans(tests::cases(24), [](const plan& p, devices::host::options device, const std::string& what) {
     nccl_world world(tests::ranks_of(p), device, {10}, device.seed % 2 == 0);
     const double expected = prefix_model::whole(p.lengths, p.shape.parts() * 2).loss;
     tests::on_every_rank(tests::ranks_of(p), [&](int rank) {

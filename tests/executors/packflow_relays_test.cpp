@@ -52,7 +52,8 @@ void is_exact(const plan& p, const std::vector<tokens>& lengths, const std::vect
 /// Nodes of 2 x 2, 2 x 4 and 3 x 2 replicas, with one stage and two. Numbers are integers that doubles hold exactly, so equality is
 /// meant to the last bit.
 TYPED_TEST(PackflowRelays, GiveTheGradientsOfUncutSequences) {
-  std::size_t strands = 0;
+  std::size_t strands = 0, plans = 0;
+  int k = 0;
   for (int seed = 1; seed <= 6; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     for (const auto& [stages, replicas, on_node] : {std::array{1, 4, 2}, std::array{1, 8, 4}, std::array{2, 4, 2}, std::array{1, 6, 2}}) {
@@ -60,7 +61,9 @@ TYPED_TEST(PackflowRelays, GiveTheGradientsOfUncutSequences) {
       std::vector<tokens> lengths{{random.between(120, 200)}, {random.between(40, 80)}, {random.between(8, 30)}};
       const exchange how = seed % 2 == 0 ? exchange::ring : exchange::queries;
       const solvers::relaying relays{static_cast<std::uint32_t>(random.between(1, 3)), static_cast<std::uint32_t>(on_node), 1};
+      if (!tests::is_tried(k++)) continue;
       const plan p = relayed_plan(on, lengths, how, relays);
+      ++plans;
       for (const merge& m : p.merges)
         for (const relay& r : m.relays) strands += r.out.size();
       std::vector<TypeParam> computes = tests::one_per_rank<TypeParam>(p);
@@ -72,12 +75,12 @@ TYPED_TEST(PackflowRelays, GiveTheGradientsOfUncutSequences) {
       is_exact(p, lengths, tests::run_everywhere(world, std::vector<const plan*>(again.size(), &p), again), again, where + ", one at a time");
     }
   }
-  EXPECT_GT(strands, 200u);
+  EXPECT_GT(strands, 8 * plans);
 }
 
 /// Any replicas share any sequences, on nodes of two or three and adapters that some of them share.
 TYPED_TEST(PackflowRelays, RunBetweenAnySharers) {
-  const int cases = tests::steps(24);
+  const int cases = tests::cases(24);
   int relayed = 0;
   for (int seed = 1; seed <= cases; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));

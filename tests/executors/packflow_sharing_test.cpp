@@ -54,7 +54,8 @@ TYPED_TEST_SUITE(PackflowSharing, forms);
 
 // Numbers are integers that doubles hold exactly, so equality is meant to the last bit.
 TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
-  by_exchange shared{};
+  by_exchange plans{}, shared{};
+  int n = 0;
   for (int seed = 1; seed <= 9; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const exchange how = all_exchanges[seed % 3];
@@ -65,9 +66,11 @@ TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
       std::vector<tokens> lengths{{random.between(120, 200)}};
       for (int i = 0; i < 6; ++i) lengths.push_back({random.between(1, 24)});
       if (seed % 2 == 0) lengths.push_back({random.between(80, 160)});
+      if (!tests::is_tried(n++)) continue;
       const result<plan> made = shared_plan(fine, lengths, static_cast<std::uint32_t>(on.replicas), how);
       ASSERT_TRUE(made) << made.error().detail;
       const plan& p = made.value();
+      ++plans[how];
       shared[how] += static_cast<int>(p.merges.size());
       std::vector<TypeParam> stages = tests::one_per_rank<TypeParam>(p);
       const auto reports = tests::run_everywhere(p, stages);
@@ -82,14 +85,14 @@ TYPED_TEST(PackflowSharing, GivesTheGradientsOfUncutSequences) {
     }
   }
   for (const exchange how : all_exchanges)
-    EXPECT_GT(shared[how], 8) << "sequences must be shared by " << name_of(how) << " for this to show anything";
+    EXPECT_GT(shared[how], plans[how] / 2 - 1) << "sequences must be shared by " << name_of(how) << " for this to show anything";
 }
 
 // One order of all transfers cannot wait for itself, even if of each rank only the transfer that it issued first may move.
 TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
-  const int cases = tests::steps(60);
-  by_exchange shared{};
-  for (int seed = 1; seed <= cases; ++seed) {
+  by_exchange plans{}, shared{};
+  for (int seed = 1; seed <= tests::steps(60); ++seed) {
+    if (!tests::is_tried(seed)) continue;
     testing::generator random(static_cast<std::uint64_t>(seed));
     const exchange how = all_exchanges[seed % 3];
     const std::int64_t deepest = how == exchange::ring ? 1 + seed % 4 / 3 : 3;  // a sequence of one row is for few stages
@@ -101,6 +104,7 @@ TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
     const result<plan> made = shared_plan(on, lengths, static_cast<std::uint32_t>(random.between(2, on.replicas)), how);
     ASSERT_TRUE(made) << made.error().detail;
     const plan& p = made.value();
+    ++plans[how];
     shared[how] += !p.merges.empty();
     std::vector<TypeParam> stages = tests::one_per_rank<TypeParam>(p);
     tests::one_at_a_time world(tests::ranks_of(p), static_cast<std::uint64_t>(seed));
@@ -114,12 +118,12 @@ TYPED_TEST(PackflowSharing, RunsOverATransportThatMovesOneMessageAtATime) {
             << "rank " << rank << ", seed " << seed;
     }
   }
-  for (const exchange how : all_exchanges) EXPECT_GT(shared[how], cases / 8) << name_of(how) << " of " << cases;
+  for (const exchange how : all_exchanges) EXPECT_GT(shared[how], plans[how] * 2 / 5 - 1) << name_of(how) << " of " << plans[how];
 }
 
 // What no solver here makes: rows of which some sharers have nothing, in random packs.
 TYPED_TEST(PackflowSharing, RunsRowsOfWhichSharersHaveNothing) {
-  const int cases = tests::steps(60);
+  const int cases = tests::cases(60);
   int shared = 0, absent = 0;
   for (int seed = 1; seed <= cases; ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));

@@ -30,7 +30,7 @@ TYPED_TEST_SUITE(PackflowForms, forms);
 
 TYPED_TEST(PackflowForms, GiveTheGradientsOfUncutSequences) {
   int asymmetric = 0;
-  int steps = 0;
+  int steps = 0, k = 0;
   for (int seed = 1; seed <= tests::steps(6); ++seed) {
     testing::generator random(static_cast<std::uint64_t>(seed));
     const tokens quantum{random.between(1, 8)};
@@ -39,6 +39,7 @@ TYPED_TEST(PackflowForms, GiveTheGradientsOfUncutSequences) {
       for (const shape& on : {shape{.stages = 1, .replicas = 2}, shape{.stages = 2}, shape{.stages = 3, .replicas = 2},
                               shape{.stages = 4}, shape{.stages = 2, .replicas = 3}, shape{.stages = 2, .chunks = 2},
                               shape{.stages = 1, .chunks = 3}}) {
+        if (!tests::is_tried(k++)) continue;
         shape fine = on;
         fine.quantum = quantum;
         const result<plan> made = planner.make(fine, lengths);

@@ -3,6 +3,7 @@
 #include <slimpack/transports/blocking.hpp>
 #include <slimpack/transports/detail/mailbox.hpp>
 
+#include "law_limits.hpp"
 #include "message_checks.hpp"
 #include "socket_link.hpp"
 
@@ -137,7 +138,7 @@ TYPED_TEST(BlockingTransport, ObeysTheLaws) {
   for (const int size : {1, 2, 4}) {
     TypeParam world(size);
     on_ranks(world, size, 2, [&](auto& t) {
-      const testing::report laws = testing::transport_laws(t, {static_cast<std::uint64_t>(size), 6, 1 << 20, {2}});
+      const testing::report laws = testing::transport_laws(t, {static_cast<std::uint64_t>(size), 6, law_largest, {2}});
       EXPECT_TRUE(laws) << laws;
     });
   }

@@ -1,24 +1,18 @@
 #ifndef SLIMPACK_TESTS_TRANSPORTS_ON_RANKS_HPP
 #define SLIMPACK_TESTS_TRANSPORTS_ON_RANKS_HPP
 
-#include "../support/sanitizers.hpp"
+#include "law_limits.hpp"
 
 #include <slimpack/testing/report.hpp>
 #include <slimpack/testing/transport_laws.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace slimpack {
-
-/// How long waits of laws last: a sanitizer of threads slows ranks down tenfold.
-#ifdef SLIMPACK_TESTS_THREAD_SANITIZER
-inline constexpr double law_time_out = 5;
-#else
-inline constexpr double law_time_out = 2;
-#endif
 
 /// Runs f(endpoint) for every rank of a world, each in a thread of its own, and returns when all have returned.
 template <class World, class F>
@@ -32,9 +26,10 @@ void on_ranks(World& world, const F& f) {
   for (std::thread& t : ranks) t.join();
 }
 
-/// The reports of all ranks.
+/// The reports of all ranks, with messages no longer than law_largest where a sanitizer looks.
 template <class World>
 std::vector<testing::report> laws_on_ranks(World& world, testing::transport_options o) {
+  if (under_sanitizer) o.largest = std::min(o.largest, law_largest);
   std::vector<std::optional<testing::report>> found(static_cast<std::size_t>(world.size()));
   on_ranks(world, [&](auto& endpoint) {
     found[static_cast<std::size_t>(endpoint.rank())].emplace(testing::transport_laws(endpoint, o));

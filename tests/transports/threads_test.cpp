@@ -1,3 +1,4 @@
+#include "../laws/cases.hpp"
 #include "on_ranks.hpp"
 
 #include <slimpack/concepts.hpp>
@@ -51,7 +52,7 @@ TEST(ThreadsTransport, ObeysTheLawsWithoutSpinning) {
   for (const testing::report& r : laws_on_ranks(world, {.seed = 4, .time_out = {1}})) EXPECT_TRUE(r) << r;
 }
 
-TEST(ThreadsTransport, CarriesMessagesUpTo64MiB) {
+TEST(ThreadsTransport, CarriesLargeMessages) {
   threads world(2);
   for (const testing::report& r : laws_on_ranks(world, {.cases = 1, .largest = std::size_t{64} << 20}))
     EXPECT_TRUE(r) << r;
@@ -328,7 +329,8 @@ TEST(ThreadsTransport, ServesManyMoreRanksThanCores) {
 
 /// Half of a round trip of 64 bytes; printed, since it is this machine's.
 TEST(ThreadsTransport, HopLatency) {
-  constexpr int trips = 2000, batches = 25;
+  constexpr int trips = 2000;
+  const int batches = tests::cases(25);
   threads world(2);
   std::vector<double> hops;
   on_ranks(world, [&](port& t) {
