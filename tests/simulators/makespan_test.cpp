@@ -30,7 +30,7 @@ TEST(Makespan, OfUniformPacksIsTheClosedFormOf1F1B) {
   for (const int p : {1, 3, 4})
     for (const std::uint32_t m : {1u, 5u}) {
       const workload work = tests::uniform_work(p, m, {{1}, {2}});
-      EXPECT_EQ(simulators::makespan(work, schedules::one_f_one_b{.lead = 1}.programs(work).value()).value(), seconds{(m + p - 1.0) * 3});
+      EXPECT_EQ(simulators::makespan(work, schedules::one_f_one_b{.lead = 1}.programs(work).value()).value(), seconds{(p - 1.0 + m) * 3});
     }
   const workload chain = tests::uniform_work(3, 1, {{1}, {2}, {0.5}});  // 3 x 1 + 3 x 2 + 4 messages
   EXPECT_EQ(simulators::makespan(chain, schedules::one_f_one_b{}.programs(chain).value()).value(), seconds{11});

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace slimpack::plan_graphs_test {
@@ -48,7 +50,7 @@ TEST(PlanGraphs, RunEachGroupAsThePlanSays) {
   EXPECT_EQ(graphs.position(0), 0u);
   EXPECT_EQ(graphs.position(1), 0u);
   EXPECT_EQ(graphs.position(2), 1u);
-  for (const std::size_t replica : {0, 1, 2}) {
+  for (const std::size_t replica : {0u, 1u, 2u}) {
     ASSERT_TRUE(graphs.select(replica));
     EXPECT_EQ(graphs.start().size(), graphs.graph().size());
     EXPECT_EQ(end_of(graphs.graph(), graphs.start()), seconds{replica == 1 ? 15.0 : 14.0 + 18.0}) << replica;

@@ -31,11 +31,11 @@ struct window {
   bool wanted{};
 
   template <class Move>
-  static window after(std::vector<double> ahead, pass p, detail::splitmix& random, const solvers::search_options& options = {}) {
-    window w{std::move(ahead)};
-    const auto look = [](void* walk, std::size_t packs, std::vector<double>& times) {
+  static window after(std::vector<double> given, pass p, detail::splitmix& random, const solvers::search_options& options = {}) {
+    window w{std::move(given)};
+    const auto look = [](void* walk, std::size_t packs, std::vector<double>& seen) {
       const std::vector<double>& all = static_cast<window*>(walk)->ahead;
-      times.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(packs, all.size())));
+      seen.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(packs, all.size())));
     };
     solvers::improve::window_site at(p, random, options, &w, look, w.times);
     w.wanted = Move{}(at);
