@@ -72,8 +72,11 @@ TEST(StageLoss, HoldsForEveryPlan) {
   double closest = 0;
   for (int i = tests::cases(60); i > 0; --i) {
     shape on{.stages = static_cast<int>(random.between(2, 3)), .replicas = random.once_in(3) ? 2 : 1, .quantum = {10}};
-    const costs::quadratic cost{.linear = 1, .attention = random.once_in(2) ? 0.05 * random.ratio() : 0, .backward_linear = 0.5 + 3 * random.ratio(),
-                                .per_pack = {3 * random.ratio()}, .hop = {random.once_in(2) ? 0 : 3 * random.ratio()}};
+    const costs::quadratic cost{.linear = 1,
+                                .attention = random.once_in(2) ? 0.05 * random.ratio() : 0,
+                                .backward_linear = 0.5 + 3 * random.ratio(),
+                                .per_pack = {3 * random.ratio()},
+                                .hop = {random.once_in(2) ? 0 : 3 * random.ratio()}};
     std::vector<tokens> lengths;
     for (std::int64_t quanta = 3; quanta > 0;) {
       const std::int64_t own = random.between(1, quanta);

@@ -66,7 +66,8 @@ TEST(ForwardSearch, BalancesByWorkOnTheBusiestPart) {
   const std::vector<tokens> lengths = tests::lengths_of({1000, 4000, 1000, 1000, 1000});
   const shape on{.stages = 2, .replicas = 2};
   const solution found = forward_search::solve({lengths, on}, slicers::equal_cost{}, dear, 1).value();
-  for (const replica_solution& r : found.replicas) EXPECT_TRUE(r.sequences.size() == 1 ? r.sequences[0] == sequence_id{1} : r.sequences.size() == 4);
+  for (const replica_solution& r : found.replicas)
+    EXPECT_TRUE(r.sequences.size() == 1 ? r.sequences[0] == sequence_id{1} : r.sequences.size() == 4);
 }
 
 TEST(ForwardSearch, LeavesReplicasWithoutSequencesProgramsWithoutPacks) {
@@ -91,7 +92,8 @@ TEST(ForwardSearch, AnswersAlikeOnAnyNumberOfThreads) {
 
 TEST(ForwardSearch, SaysWhyThereIsNoPlan) {
   const std::vector<tokens> lengths = tests::lengths_of({1000, 300});
-  EXPECT_EQ(solved(lengths, {.memory = memory_limit{memory_unit::byte, 1e9}}).error().code, errc::invalid_input) << "the model knows no bytes";
+  EXPECT_EQ(solved(lengths, {.memory = memory_limit{memory_unit::byte, 1e9}}).error().code, errc::invalid_input)
+      << "the model knows no bytes";
   EXPECT_EQ(solved(lengths, {}, 1, {.even_step = 1}).error().code, errc::invalid_input);
   EXPECT_EQ(solved(lengths, {.memory = memory_limit{memory_unit::token, 999}}).error().code, errc::out_of_memory);
   EXPECT_TRUE(solved(lengths, {.memory = memory_limit{memory_unit::token, 1000}}));

@@ -65,7 +65,8 @@ TEST(Relaying, SpreadsEachCrossingOverTheAdaptersOfItsSharers) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     testing::generator random(seed);
     const auto per_adapter = static_cast<std::uint32_t>(random.between(1, 2));
-    const solvers::relaying how{static_cast<std::uint32_t>(random.between(1, 4)), per_adapter * static_cast<std::uint32_t>(random.between(1, 4)), per_adapter};
+    const auto adapters = static_cast<std::uint32_t>(random.between(1, 4)), segments = static_cast<std::uint32_t>(random.between(1, 4));
+    const solvers::relaying how{segments, per_adapter * adapters, per_adapter};
     std::vector<std::uint32_t> sharers;
     for (std::uint32_t r = 0; r < 24; ++r)
       if (random.once_in(2)) sharers.push_back(r);

@@ -38,7 +38,8 @@ struct stand_in {
     seconds end;
   };
   std::function<seconds(const divide::planning_unit&)> end_of;
-  std::optional<errc> fails{};  // every call
+  std::optional<errc> fails{};  // every call, or those
+  bool fails_large{};           // of packs that are not small
   bool alike{};
   std::size_t stops_after{std::numeric_limits<std::size_t>::max()};
   bool has_baseline{};
@@ -66,7 +67,7 @@ struct stand_in {
     for (const divide::planning_unit& u : units) ends.push_back(end_of(u));
     const seconds end = *std::max_element(ends.begin(), ends.end());
     calls.push_back({units, start.front < 0, effort, end});
-    if (fails) return error{*fails, "call " + std::to_string(calls.size() - 1)};
+    if (fails && (!fails_large || !calls.back().small)) return error{*fails, "call " + std::to_string(calls.size() - 1)};
     if (end > latest) return error{errc::not_faster, "too late"};
     return detail::planned_division{std::move(units), std::move(ends), named(calls.size() - 1)};
   }
@@ -173,6 +174,14 @@ TEST(Searched, TriesEachDivisionWithSmallPacksToo) {
   EXPECT_EQ(plan.calls[0].effort.candidates, 1u) << "the least effort";
 }
 
+// Where only packs that are small have room.
+TEST(Searched, TakesSmallPacksWhereLargeOnesHaveNoPlan) {
+  const divide::division_problem asked = asked_of(tests::lengths_of({2000, 500, 500, 500, 500}), 4);
+  const auto end = [&](const divide::planning_unit& u) { return seconds{work_of(u, asked)}; };
+  stand_in plan{.end_of = end, .fails = errc::out_of_memory, .fails_large = true};
+  EXPECT_TRUE(plan.calls.at(chosen(plan, asked)).small);
+}
+
 TEST(Searched, EndsWithItsBestWhereItIsStopped) {
   const divide::division_problem asked = asked_of(tests::lengths_of({2000, 500, 500, 500, 500}), 4);
   stand_in plan{[&](const divide::planning_unit& u) { return seconds{1.1 * work_of(u, asked)}; }};
@@ -186,7 +195,7 @@ TEST(Searched, SaysWhyTheFirstDivisionHadNoPlan) {
   const divide::division_problem asked = asked_of(tests::lengths_of({2000, 500, 500, 500, 500}), 4);
   const auto end = [&](const divide::planning_unit& u) { return seconds{work_of(u, asked)}; };
   for (const errc code : {errc::out_of_memory, errc::over_budget}) {
-    stand_in plan{end, code};
+    stand_in plan{.end_of = end, .fails = code};
     const result<solution> none = divide::searched{}.solve(asked, plan, {}, solvers::search_budget::fast());
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, code);

@@ -48,7 +48,8 @@ TEST(TwoPhaseWith, CanBeKeptFromSharing) {
 // Moves that are not in the list are not tried.
 TEST(TwoPhaseWith, TriesTheMovesOfItsListAlone) {
   solvers::search_report report;
-  static_cast<void>(planned(two_phase_with<improve::moves<improve::split, improve::swap>>{{.effort = search_budget::fast(), .report = &report}}));
+  using two = improve::moves<improve::split, improve::swap>;
+  static_cast<void>(planned(two_phase_with<two>{{.effort = search_budget::fast(), .report = &report}}));
   EXPECT_GT(report.of("split").tried, 0u);
   for (const char* name : {"join", "take", "give", "shift", "merge", "reorder"}) EXPECT_EQ(report.of(name).tried, 0u) << name;
 }
