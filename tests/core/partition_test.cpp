@@ -1,3 +1,4 @@
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/core/partition.hpp>
 
 #include <gtest/gtest.h>

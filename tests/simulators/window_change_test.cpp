@@ -1,3 +1,4 @@
+#include <slimpack/core/detail/by_pass.hpp>
 #include <slimpack/simulators/order/window_change.hpp>
 
 #include <gtest/gtest.h>
