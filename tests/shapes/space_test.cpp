@@ -100,17 +100,5 @@ TEST(ShapeSpace, IsEmptyWhereGivenDegreesDoNotFactorTheGpus) {
   EXPECT_TRUE((space{.gpus = 64, .layers = 32, .heads = 32, .replicas = 128}.layouts().empty()));
 }
 
-TEST(ShapeLayout, CountsWhatWasChanged) {
-  const layout from{{.stages = 2, .tensor = 4}, costs::recompute::none};
-  layout to = from;
-  EXPECT_EQ(to.changes(from), 0);
-  to.shape.stages = 4;
-  EXPECT_EQ(to.changes(from), 1);
-  to.recompute = costs::recompute::full;
-  EXPECT_EQ(to.changes(from), 2);
-  to.shape.expert = 4;
-  EXPECT_EQ(to.changes(from), 3);
-}
-
 }  // namespace
 }  // namespace slimpack::space_test

@@ -5,7 +5,6 @@
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/simulators/detail/longest_paths.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
-#include <slimpack/simulators/graph/slack.hpp>
 #include <slimpack/simulators/sweep.hpp>
 #include <slimpack/testing/random_replica.hpp>
 #include <slimpack/testing/simulator_laws.hpp>
@@ -13,8 +12,6 @@
 #include "../laws/cases.hpp"
 #include "workloads.hpp"
 
-#include <boost/concept/assert.hpp>
-#include <boost/graph/graph_concepts.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,9 +20,6 @@
 
 namespace slimpack::boost_graph_test {
 namespace {
-
-BOOST_CONCEPT_ASSERT((boost::concepts::VertexListGraphConcept<simulators::rooted_graph>));
-BOOST_CONCEPT_ASSERT((boost::concepts::IncidenceGraphConcept<simulators::rooted_graph>));
 
 void expect_agreement(const workload& work, const std::vector<program>& programs) {
   simulators::task_graph graph;
@@ -101,44 +95,6 @@ TEST(BoostGraph, RefusesACycleThatNothingLeadsTo) {
   EXPECT_FALSE(detail::longest_paths({tasks, rows, targets}));
 }
 
-//  stage 0   F0 0-1 | F1 1-2 |  waits  | B0 4-6 | waits | B1 7-9
-//  stage 1          | F0 1-2 | B0 2-4  | F1 4-5 | B1 5-7
-//  F1 on stage 0 could end at 4, when stage 1 takes it: slack 2. B0 on stage 0 could end at 7, when B1 begins: slack 1.
-TEST(Slack, IsWhatATaskMayStartLater) {
-  const workload work = tests::uniform_work(2, 2, {{1}, {2}});
-  simulators::task_graph graph;
-  graph.assign(work, schedules::one_f_one_b{.lead = 1}.programs(work).value()).value();
-  const std::vector<seconds> start = simulators::boost_graph{}.starts(graph).value();
-  ASSERT_EQ(makespan_of(graph), seconds{9});
-  const std::vector<seconds> slack = simulators::slack(graph, start, simulators::boost_graph{}).value();
-  const auto slack_of = [&](std::uint32_t stage, pass p, std::uint32_t pack) {
-    for (std::size_t n = 0; n < graph.size(); ++n) {
-      const simulators::task& t = graph.tasks()[n];
-      if (t.is_instruction() && t.stage == stage && t.what.pass == p && t.what.pack.value == pack) return slack[n];
-    }
-    return seconds{-1};
-  };
-  EXPECT_EQ(slack_of(0, pass::forward, 0), seconds{0});
-  EXPECT_EQ(slack_of(0, pass::forward, 1), seconds{2});
-  EXPECT_EQ(slack_of(1, pass::backward, 0), seconds{0});
-  EXPECT_EQ(slack_of(0, pass::backward, 0), seconds{1});
-  EXPECT_EQ(slack_of(0, pass::backward, 1), seconds{0});
-}
-
-TEST(Slack, IsZeroOnTheCriticalPathAndNowhereNegative) {
-  testing::generator random(14);
-  for (int i = tests::cases(50); i > 0; --i) {
-    const workload work = testing::any_replica({.longest = {32768}}, random).work;
-    simulators::task_graph graph;
-    graph.assign(work, schedules::one_f_one_b{}.programs(work).value()).value();
-    const std::vector<seconds> start = simulators::sweep{}.starts(graph).value();
-    const std::vector<seconds> slack = simulators::slack(graph, start, simulators::sweep{}).value();
-    EXPECT_EQ(slack, simulators::slack(graph, start, simulators::boost_graph{}).value());
-    EXPECT_GE(*std::min_element(slack.begin(), slack.end()), seconds{0});
-    for (const simulators::task_graph::node n : simulators::critical_nodes(graph, start)) EXPECT_EQ(slack[n], seconds{0});
-  }
-}
-
 TEST(BasicPlanner, MakesThePlanThatThePlannerMakes) {
   const std::vector<tokens> lengths{{40000}, {512}, {3000}, {700}, {9000}, {128}};
   for (const int replicas : {1, 3}) {
@@ -149,22 +105,6 @@ TEST(BasicPlanner, MakesThePlanThatThePlannerMakes) {
     EXPECT_EQ(with_boost.simulator, "boost_graph");
     EXPECT_EQ(with_sweep.simulator, "sweep");
   }
-}
-
-TEST(RootedGraph, LeadsFromItsSourceToAllThatWaitForNothing) {
-  const workload work = tests::uniform_work(2, 2, {});
-  simulators::task_graph graph;
-  graph.assign(work, schedules::one_f_one_b{}.programs(work).value()).value();
-  const simulators::rooted_graph rooted(graph.tasks(), graph.rows(), graph.targets());
-  std::size_t edges = 0;
-  for (auto [v, end] = vertices(rooted); v != end; ++v)
-    for (auto [e, last] = out_edges(*v, rooted); e != last; ++e, ++edges) {
-      EXPECT_EQ(source(*e, rooted), *v);
-      EXPECT_EQ(target(*e, rooted), rooted.successors(*v)[(*e).rank]);
-      EXPECT_EQ(rooted.weight(*e), *v == rooted.root() ? seconds{} : graph.tasks()[*v].duration);
-    }
-  EXPECT_EQ(out_degree(rooted.root(), rooted), 1u);  // stage 0's first forward; all else waits
-  EXPECT_EQ(edges, graph.edges() + 1);
 }
 
 }  // namespace

@@ -145,31 +145,5 @@ TEST(RelayedTransfer, LegsStandInTheOrderOfTransfers) {
   EXPECT_EQ(forward, " rows0 rows1 rows2 rows3 1>0 3>2 1>0 3>2 1>2 0>3 3>0 2>1 1>2 0>3 3>0 2>1 3>2 1>0 3>2 1>0");
 }
 
-TEST(Relaying, TakesAnAdapterOfEachSharer) {
-  costs::gpu device = node_of(4);
-  const solvers::relaying pairs = solvers::relaying::of(device, {.replicas = 16}, 1).value();
-  EXPECT_EQ(pairs, (solvers::relaying{1, 8, 2}));
-  std::vector<std::uint32_t> all(16);
-  for (std::uint32_t r = 0; r < 16; ++r) all[r] = r;
-  const std::vector<relay> relays = pairs.between(all);
-  ASSERT_EQ(relays.size(), 2u);
-  EXPECT_EQ(relays[0], (relay{{7, 0, 2, 4}, {8, 10, 12, 14}, 1}));  // 6 has the adapter of 7, and 9 that of 8
-  EXPECT_EQ(relays[1], (relay{{15, 8, 10, 12}, {0, 2, 4, 6}, 1}));
-  EXPECT_EQ(solvers::relaying::of(device, {.replicas = 16, .tensor = 2}, 1).value(), (solvers::relaying{1, 4, 1}));
-  EXPECT_TRUE(pairs.between(std::vector<std::uint32_t>{6, 7, 8}).empty());   // one adapter on either side
-  EXPECT_TRUE(pairs.between(std::vector<std::uint32_t>{5, 7, 8}).empty());   // two of one node, one of the other
-  EXPECT_EQ(pairs.between(std::vector<std::uint32_t>{5, 7, 8, 11}).size(), 2u);
-}
-
-TEST(Relaying, IsRefusedWhereNothingCanBeSpread) {
-  const auto refused = [](const costs::gpu& device, const shape& on) { return solvers::relaying::of(device, on, 1).error().detail; };
-  EXPECT_EQ(refused(node_of(8), {.replicas = 8}), "relays between nodes: 8 GPUs are on one node of 8, and nothing crosses: leave them out");
-  EXPECT_EQ(refused(node_of(8), {.stages = 8, .replicas = 2}),
-            "relays between nodes: a replica takes pp x tp x cp = 8 GPUs, and proxies are other replicas of a node of 8: choose a divisor below that");
-  EXPECT_EQ(refused(node_of(1), {.replicas = 16}), "relays between nodes: a node has one adapter, and nothing to spread over: leave them out");
-  EXPECT_EQ(refused(node_of(8), {.replicas = 16, .expert = 2}),
-            "relays between nodes: where ranks divide experts, replicas do not lie side by side: leave out one of them");
-}
-
 }  // namespace
 }  // namespace slimpack::relays_test

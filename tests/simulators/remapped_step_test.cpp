@@ -126,40 +126,6 @@ TEST(RemappedStep, RefusesPlansWhoseStagesLend) {
   EXPECT_EQ(lent.error().detail, "rows are remapped where stages lend no attention: plan with lending none");
 }
 
-// Replicas that share nothing have micro-steps, too; the packs of a row are of one.
-TEST(MicroSteps, HoldEachPackOnceInOrderAndRowsWhole) {
-  int lacking = 0;
-  for (std::uint64_t seed = 1; seed <= 100 && !::testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    testing::generator random(seed);
-    const shape on{.stages = static_cast<int>(random.between(1, 3)), .replicas = static_cast<int>(random.between(2, 6)), .quantum = {64}};
-    std::vector<tokens> lengths;
-    for (std::int64_t n = random.between(1, 12); n > 0; --n) lengths.push_back(random.length({4096}));
-    const plan p = planned(on, lengths, {});
-    for (const pass way : both_passes) {
-      const auto steps = simulators::micro_steps(p, way).value();
-      std::vector<std::size_t> next(p.replicas.size());
-      for (const std::vector<pack_id>& step : steps)
-        for (std::size_t r = 0; r < step.size(); ++r) {
-          if (step[r] == merge::none) {
-            ++lacking;
-            continue;
-          }
-          EXPECT_EQ(step[r].value, next[r]++);
-        }
-      for (std::size_t r = 0; r < next.size(); ++r) EXPECT_EQ(next[r], p.replicas[r].partition.of(way).size());
-      for (const merge& m : p.merges)
-        for (const std::vector<pack_id>& row : m.of(way)) {
-          const auto holds = [&](const std::vector<pack_id>& step) { return step[m.replicas[0]] == row[0]; };
-          const auto step = std::find_if(steps.begin(), steps.end(), holds);
-          ASSERT_NE(step, steps.end());
-          for (std::size_t k = 0; k < row.size(); ++k) EXPECT_EQ((*step)[m.replicas[k]], row[k]);
-        }
-    }
-  }
-  EXPECT_GT(lacking, 0);
-}
-
 // Slimpack's sharers have a piece of a row's head and one of its tail: as many tokens each, where the row's quanta divide, and two quanta apart
 // at most. So a row's linear layers need no rows of others.
 TEST(RemappedStep, HasNothingToMoveForRowsOfHeadsAndTails) {

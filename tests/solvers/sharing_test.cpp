@@ -3,7 +3,6 @@
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
-#include <slimpack/solvers/divide/division_problem.hpp>
 #include <slimpack/solvers/divide/sharer_slices.hpp>
 #include <slimpack/solvers/divide/sharing_group.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
@@ -96,37 +95,6 @@ TEST(SharedSequences, SendQueriesWhereWhatIsKeptHasNoRoom) {
   EXPECT_EQ(exchange_at(300e3, exchange_set::only(exchange::queries)), "queries");
 }
 
-/// The fewest replicas that may share a sequence of 100000 tokens under a limit, of 6, or why none may.
-result<std::uint32_t> least_sharers(const crowded& cost, double limit, exchange_set allowed) {
-  const std::vector<tokens> lengths{{100000}};
-  const problem batch{lengths, {.stages = 1, .replicas = 6, .memory = memory_limit{memory_unit::byte, limit}}};
-  const result<divide::division_problem> asked =
-      divide::division_problem::of(batch, cost, {*cost.memory(0)}, 6, {}, allowed, solvers::default_search_options);
-  if (!asked) return asked.error();
-  return asked.value().sharers[0].least;
-}
-
-// k sharers hold 4 bytes for each of 100000/k tokens, and 1 for each of the others': 400000/k + 100000 (k - 1)/k, which is
-// 250000, 200000, 175000, 160000 and 150000.
-TEST(SharedSequences, HaveAsManySharersAsHoldWhatIsKeptBeside) {
-  const exchange_set keep = exchange_set::only(exchange::keep);
-  EXPECT_EQ(least_sharers(crowded(1), 251e3, keep).value(), 2u);
-  EXPECT_EQ(least_sharers(crowded(1), 230e3, keep).value(), 3u);
-  EXPECT_EQ(least_sharers(crowded(1), 170e3, keep).value(), 5u);
-  EXPECT_EQ(least_sharers(crowded(1), 170e3, exchange_set::all()).value(), 3u);  // 4/3 of 100000
-  EXPECT_EQ(least_sharers(crowded(1), 120e3, keep).value(), 4u) << "six may have uneven parts: phase 2 tells";
-}
-
-// However many share, each holds 2 bytes at least for each of 100000 tokens.
-TEST(SharedSequences, AreRefusedWhereWhatIsKeptFitsNobody) {
-  const error why = least_sharers(crowded(2), 199e3, exchange_set::only(exchange::keep)).error();
-  EXPECT_EQ(why.code, errc::out_of_memory);
-  EXPECT_EQ(why.detail, "a sequence of 100000 tokens, shared by 6 replicas, needs 200000 bytes on stage 0, the limit is 199000 bytes: "
-                        "1000 bytes are missing (weights and optimizer take 0 bytes); each keeps the keys and values of all others, "
-                        "as exchange::queries and exchange::ring do not");
-  EXPECT_TRUE(least_sharers(crowded(2), 199e3, exchange_set::all()));
-}
-
 TEST(SharedSequences, GoRoundARingInOneRow) {
   const auto planned = [](exchange_set allowed, std::int64_t length) {
     shape on{.stages = 1, .replicas = 2};
@@ -143,15 +111,6 @@ TEST(SharedSequences, GoRoundARingInOneRow) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().detail, "no exchange is allowed between replicas that share a sequence: allow one of keep, "
                                  "queries and ring, or one sharer");
-}
-
-TEST(ExchangeSet, HasTheExchangeThatSendsLeast) {
-  EXPECT_EQ(exchange_set::all().best(1), exchange::keep);
-  EXPECT_EQ(exchange_set::all().without_keeping().best(1), exchange::ring);
-  EXPECT_EQ(exchange_set::all().without_keeping().best(2), exchange::queries);
-  EXPECT_EQ(exchange_set::only(exchange::ring).best(2), exchange::ring);
-  EXPECT_TRUE(exchange_set::only(exchange::keep).without_keeping().empty());
-  EXPECT_FALSE(exchange_set{}.contains(exchange::queries));
 }
 
 // A gain of less than a thousandth is no reason to share, where sharing has no price; a real one is.

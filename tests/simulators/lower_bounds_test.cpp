@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-namespace slimpack::bounds_test {
+namespace slimpack::lower_bounds_test {
 namespace {
 
 /// A second a token, two backward; two a pack, one a message.
@@ -123,8 +123,6 @@ TEST(LowerBounds, AreNoneForAnEmptyBatch) {
   EXPECT_TRUE(bounds_of(plain, {}, {}).empty());
 }
 
-// The oracle itself. One way for one slice on three stages: 3 (2 + 10) + 3 (2 + 20) + 4 hops = 106. Two equal slices on
-// two stages: (m + p - 1)(f + b) = 3 x 3 without overhead or hop.
 // A plan's bounds are read by their names: each has one, also of a model without times.
 TEST(LowerBounds, HaveNamesWhereNothingTakesTime) {
   const costs::quadratic none{.linear = 0, .attention = 0};
@@ -135,6 +133,8 @@ TEST(LowerBounds, HaveNamesWhereNothingTakesTime) {
   EXPECT_EQ(simulators::forward_bounds(none, on, batch).back(), (bound{"sequence 0: its own way", {}}));
 }
 
+// The oracle itself. One way for one slice on three stages: 3 (2 + 10) + 3 (2 + 20) + 4 hops = 106. Two equal slices on
+// two stages: (m + p - 1)(f + b) = 3 x 3 without overhead or hop.
 TEST(EveryPlan, FindsClosedForms) {
   EXPECT_EQ(tests::shortest_step(plain, {.stages = 3, .quantum = {10}}, batch_of({{10}}), false), seconds{106});
   constexpr costs::quadratic bare{.linear = 1, .attention = 0};
@@ -467,4 +467,4 @@ TEST(LowerBounds, AreFiniteAndNoLessThanTheWorkOfHardLists) {
 }
 
 }  // namespace
-}  // namespace slimpack::bounds_test
+}  // namespace slimpack::lower_bounds_test

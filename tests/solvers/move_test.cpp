@@ -1,5 +1,4 @@
 #include <slimpack/planner.hpp>
-#include <slimpack/schedules/one_f_one_b.hpp>
 #include <slimpack/solvers/improve/move.hpp>
 #include <slimpack/solvers/improve/shipped.hpp>
 #include <slimpack/solvers/search_report.hpp>
@@ -7,18 +6,15 @@
 #include <slimpack/solvers/two_phase_with.hpp>
 #include <slimpack/testing/plan_laws.hpp>
 
-#include "batches.hpp"
-
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <set>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-namespace slimpack::improve_test {
+namespace slimpack::move_test {
 namespace {
 
 namespace improve = solvers::improve;
@@ -104,10 +100,6 @@ TEST(Moves, AreReportedWithoutAChangeOfThePlan) {
   EXPECT_EQ(planned(solvers::two_phase{.report = &report}).hash, planned(solvers::two_phase{}).hash);
 }
 
-TEST(Moves, OfShippedListsMakeTwoPhasesPlans) {
-  EXPECT_EQ(planned(solvers::two_phase_with<improve::shipped>{}).hash, planned(solvers::two_phase{}).hash);
-}
-
 TEST(Moves, OfAUserAreTriedAndKeepThePlanLaws) {
   solvers::search_report report;
   using mine = improve::shipped::and_also<even_out>;
@@ -143,53 +135,77 @@ TEST(Moves, OfNoWeightAreNotTried) {
   EXPECT_GT(report.of("merge").tried, 0u);
 }
 
-/// Draws as a walk does.
-struct drawing {
-  detail::splitmix random{};
-  solvers::search_options options{};
-
-  std::vector<double> after(double draw, std::vector<double> times, std::size_t pack, double share) {
-    improve::pack_site at{times, pack, share, random, options};
-    improve::shipped::try_one(at, draw);
-    return times;
+/// A move of packs that notes that it was made.
+template <int Number, int Weight>
+struct noting {
+  static constexpr std::string_view name = Number == 1 ? "one" : Number == 2 ? "two" : "three";
+  [[nodiscard]] static double weight(const solvers::search_options&) { return Weight; }
+  bool operator()(improve::pack_site& at) const {
+    at.times.assign(1, Number);
+    return Number != 2;
   }
 };
 
-// Four moves of borders, each a quarter of the draws. Of 8 s in the middle, half is 4; of 8 or 16 s, a square of a half, 2
-// and 4.
-TEST(Moves, OfBordersKeepTheWorkOfAPass) {
-  drawing site;
-  const std::vector<double> times{4, 8, 16};
-  EXPECT_EQ(site.after(0.1, times, 1, 0.5), (std::vector<double>{4, 4, 4, 16}));  // split
-  EXPECT_EQ(site.after(0.3, times, 1, 0.5), (std::vector<double>{4, 24}));        // join
-  EXPECT_EQ(site.after(0.6, times, 1, 0.5), (std::vector<double>{4, 12, 12}));    // take
-  EXPECT_EQ(site.after(0.9, times, 1, 0.5), (std::vector<double>{4, 6, 18}));     // give
+/// Tries one of a list at a pack, by a number from [0, 1) or one that it draws itself.
+template <class List, class... Draw>
+std::vector<double> made_by(typename List::drawn& said, detail::splitmix& numbers, Draw... draw) {
+  std::vector<double> times{8};
+  const solvers::search_options options;
+  improve::pack_site at{times, 0, 0.5, numbers, options};
+  said = List::try_one(at, draw...);
+  return times;
 }
 
-TEST(Moves, OfTheLastPackLeaveItAsItIs) {
-  drawing site;
-  const std::vector<double> times{4, 8, 16};
-  for (const double draw : {0.3, 0.6, 0.9}) EXPECT_EQ(site.after(draw, times, 2, 0.5), times) << draw;
+// Weights 1, 0 and 3: the first quarter of the draws is the first one's. What is for other sites has no part in it.
+TEST(Moves, AreDrawnByTheirWeights) {
+  using list = improve::moves<idle, noting<1, 1>, noting<2, 0>, noting<3, 3>>;
+  detail::splitmix numbers;
+  list::drawn said;
+  for (const auto& [draw, number] : {std::pair{0.0, 1.0}, {0.2499, 1}, {0.25, 3}, {0.9999, 3}}) {
+    EXPECT_EQ(made_by<list>(said, numbers, draw), std::vector<double>{number}) << draw;
+    EXPECT_EQ(said.move, number == 1 ? 1u : 3u);
+    EXPECT_TRUE(said.wanted);
+  }
+  improve::moves<noting<2, 1>>::drawn unwanted;
+  EXPECT_EQ((made_by<improve::moves<noting<2, 1>>>(unwanted, numbers, 0.0)), std::vector<double>{2});
+  EXPECT_FALSE(unwanted.wanted) << "it said so";
 }
 
-TEST(Moves, LetASequenceRunBeforeAnother) {
-  partition packs;
-  for (const pass p : both_passes)
-    for (std::uint32_t id : {0u, 1u, 2u}) packs.of(p).push({{id}, {0}, {10}}), packs.of(p).close();
-  const std::vector<sequence> own{{{0}, {10}}, {{1}, {10}}, {{2}, {10}}};
-  drawing numbers;
-  improve::sequence_site at{packs, own, {100}, numbers.random, numbers.options};
-  at.run_before(pass::forward, {2}, {0});
-  const auto order = [&](pass p) {
-    std::vector<std::uint32_t> ids;
-    for (const slice& s : packs.of(p).slices()) ids.push_back(s.sequence.value);
-    return ids;
-  };
-  EXPECT_EQ(order(pass::forward), (std::vector<std::uint32_t>{2, 0, 1}));
-  EXPECT_EQ(order(pass::backward), (std::vector<std::uint32_t>{0, 1, 2}));
-  at.run_before(pass::forward, {2}, {2});  // last of all
-  EXPECT_EQ(order(pass::forward), (std::vector<std::uint32_t>{0, 1, 2}));
+// One that is alone at its kind of site is no choice, and none is drawn: searches with equal moves there draw alike.
+TEST(Moves, DrawNoNumberWhereThereIsNoChoice) {
+  detail::splitmix numbers, untouched;
+  using one = improve::moves<idle, noting<1, 1>>;
+  one::drawn alone;
+  EXPECT_EQ(made_by<one>(alone, numbers), std::vector<double>{1});
+  EXPECT_EQ(numbers.uniform(), untouched.uniform());
+  using two = improve::moves<noting<1, 1>, noting<3, 3>>;
+  two::drawn chosen;
+  static_cast<void>(made_by<two>(chosen, numbers));
+  untouched.uniform();
+  EXPECT_EQ(numbers.uniform(), untouched.uniform());
+}
+
+TEST(Moves, AreNoneWhereNoneIsForTheSite) {
+  detail::splitmix numbers;
+  improve::moves<idle>::drawn said;
+  EXPECT_EQ(made_by<improve::moves<idle>>(said, numbers, 0.5), std::vector<double>{8});
+  EXPECT_EQ(said.move, improve::moves<idle>::size);
+  EXPECT_FALSE(said.wanted);
+}
+
+TEST(MoveCounts, AreToldByName) {
+  using list = improve::moves<idle, noting<1, 1>, noting<3, 3>>;
+  improve::move_counts<list> counts, more;
+  counts.tried = {2, 0, 5, 9};  // nine times there was no move
+  counts.take(2, {0.5});
+  more.tried = {1, 0, 1, 1};
+  more.take(2, {0.25});
+  counts.add(more);
+  solvers::search_report report;
+  report.of("three").tried = 10;
+  counts.add_to(report);
+  EXPECT_EQ(report.moves(), (std::vector<solvers::move_report>{{"three", 16, 2, {0.75}}, {"idle", 3, 0, {}}}));
 }
 
 }  // namespace
-}  // namespace slimpack::improve_test
+}  // namespace slimpack::move_test

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace slimpack::named_baselines_test {
+namespace slimpack::named_test {
 namespace {
 
 TEST(Baselines, AreWholeEachUnderItsName) {
@@ -39,4 +39,4 @@ TEST(Baselines, RunClassic1F1B) {
 }
 
 }  // namespace
-}  // namespace slimpack::named_baselines_test
+}  // namespace slimpack::named_test
