@@ -2,16 +2,13 @@
 
 #include "batches.hpp"
 #include "flat.hpp"
+#include "measured.hpp"
 #include "parts.hpp"
 #include "uniform.hpp"
 
-#include <slimpack/costs/calibrated.hpp>
-#include <slimpack/costs/kernels/wave_model.hpp>
 #include <slimpack/costs/model/gpus.hpp>
-#include <slimpack/costs/profiled_of.hpp>
 #include <slimpack/costs/transformer.hpp>
 #include <slimpack/io/model_config.hpp>
-#include <slimpack/io/profile.hpp>
 #include <slimpack/planner.hpp>
 #include <slimpack/schedules/zero_bubble.hpp>
 #include <slimpack/slicers/whole.hpp>
@@ -80,17 +77,6 @@ class ladder {
   double first_{};  // seconds, of the first way with a plan
 };
 
-/// A model's stages on H100s by the tables of times that come with the library.
-costs::profiled measured(const options& o, const costs::model_shape& model, const costs::gpu& device, const shape& on) {
-  const io::profile rows = io::read_profile(o.data / "profiles").value().of(device.name).value();
-  const costs::wave_model sheet(device);
-  const auto fitted = costs::calibrated::fit(sheet, rows.attention, rows.products);
-  const costs::kernel_times kernels =
-      costs::kernel_times::make(fitted ? fitted.value().model() : sheet, rows.attention, rows.products).value();
-  const costs::network network = costs::network::make(device, rows.collectives).value();
-  return costs::profiled_of(model, on, kernels, network, {}, rows.layers).value();
-}
-
 }  // namespace
 
 void ablation(const options& o, scoreboard&) {
@@ -120,7 +106,7 @@ void ablation(const options& o, scoreboard&) {
     const auto analytic = costs::transformer::sheet(model, device, on).value();
     ladder(on, analytic, b.lengths).run(effort);
     std::printf("  %s, profiled\n", b.name.c_str());
-    const costs::profiled tables = measured(o, model, device, on);
+    const costs::profiled tables = measured(o.data, model, device, on);
     ladder(on, tables, b.lengths).run(effort);
   }
   std::printf("\n");

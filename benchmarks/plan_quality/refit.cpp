@@ -6,6 +6,7 @@
 // constant's, though much of what a random search does by other numbers is luck: the error of the mean is printed as well.
 
 #include "batches.hpp"
+#include "measured.hpp"
 #include "parts.hpp"
 #include "uniform.hpp"
 
@@ -41,20 +42,31 @@ namespace {
 struct trial {
   std::string name;
   std::function<result<plan>(const solvers::search_options&)> planned;
+  bool for_some{};  // only for constants that asked_by_some names
 };
 
 /// A replica, several that share sequences, virtual stages, and packs whose cuts cost; packs whose passes are cut alike, weight
 /// gradients apart, exchanges that take no time, tight limits, divisions by estimates, a spread vocabulary, and evaluations:
-/// every part of the search.
+/// every part of the search. Besides, for what only they ask: evaluations on stages that are not equal, the last of which has
+/// the output layer; cost models by which a cut costs time; and a long search of replicas that share.
 class trials {
  public:
   explicit trials(const options& o) {
     const costs::model_shape model = io::read_model(o.data / "models" / "llama-3.1-8b.json").value();
+    const costs::gpu device = *costs::gpus::named("h100");
+    const shape eight{.stages = 8, .tensor = 4}, chunked{.stages = 8, .tensor = 4, .chunks = 2};
+    const costs::profiled tables = measured(o.data, model, device, eight), chunk_tables = measured(o.data, model, device, chunked);
     for (const std::uint64_t seed : o.seeds) {
       for (const batch& b : batches(o.data, 192, seed, {131072})) {
         const bool drawn = b.name.find("log-normal") == 0 || b.name.find("bimodal") == 0 || b.name.find("linux") == 0;
         if (!drawn && (b.name.find("mooncake") != 0 || seed != o.seeds.front())) continue;
-        add(b, seed, model);
+        add(b, seed, model, device);
+        const std::string name = b.name + ", seed " + std::to_string(seed);
+        add_for_some(b, name, model, device);
+        put_forward(b, name + ", measured kernels, forward alone", eight, tables);
+        for_some_ = true;
+        put(b, name + ", cuts cost, measured kernels", chunked, chunk_tables, efforts[0].budget, schedules::list{});
+        for_some_ = false;
       }
     }
   }
@@ -62,7 +74,7 @@ class trials {
   [[nodiscard]] const std::vector<trial>& all() const noexcept { return all_; }
 
  private:
-  void add(const batch& b, std::uint64_t seed, const costs::model_shape& model) {
+  void add(const batch& b, std::uint64_t seed, const costs::model_shape& model, const costs::gpu& device) {
     const std::string name = b.name + ", seed " + std::to_string(seed);
     shape deep{.stages = 8, .memory = times_longest(1.25, b.lengths)};
     const shape wide{.stages = 2, .replicas = 6};
@@ -76,7 +88,6 @@ class trials {
     add_alike(b, name, deep);
     add_others(b, name, wide);
     deep.memory = {}, deep.stages = 4, deep.replicas = 2, deep.tensor = 4;
-    const costs::gpu device = *costs::gpus::named("h100");
     put(b, name + ", transformer", deep, costs::transformer::sheet(model, device, deep).value(), efforts[0].budget, schedules::list{});
     deep.vocabulary = vocabulary::spread;
     put(b, name + ", spread vocabulary", deep, costs::transformer::sheet(model, device, deep).value(), efforts[1].budget,
@@ -101,8 +112,11 @@ class trials {
     costs::quadratic free = uniform_cost;
     free.hop = {};
     put(b, name + ", free exchanges", wide, free, efforts[0].budget, schedules::list{});
-    put(b, name + ", estimated", wide, uniform_cost, efforts[0].budget, schedules::list{},
-        [](const solvers::two_phase& s) { return solvers::two_phase_estimated{s}; });
+    const auto by_estimates = [](const solvers::two_phase& s) { return solvers::two_phase_estimated{s}; };
+    put(b, name + ", estimated", wide, uniform_cost, efforts[0].budget, schedules::list{}, by_estimates);
+    for_some_ = true;
+    put(b, name + ", 24 replicas, estimated", {.stages = 2, .replicas = 24}, uniform_cost, efforts[0].budget, schedules::list{}, by_estimates);
+    for_some_ = false;
     for (const double limit : {1.001, 1.2})
       put(b, name + ", tight, 2 chunks", {.stages = 8, .chunks = 2, .memory = times_longest(limit, b.lengths)}, uniform_cost,
           efforts[0].budget, schedules::one_f_one_b{});
@@ -110,9 +124,28 @@ class trials {
       put(b, name + ", tight, shared", {.stages = 4, .replicas = 4, .memory = times_longest(limit, b.lengths)}, uniform_cost,
           efforts[0].budget, schedules::list{});
     for (const shape& on : {shape{.stages = 8}, shape{.stages = 8, .memory = times_longest(1.25, b.lengths)}})
-      all_.push_back({name + ", forward alone", [on, lengths = b.lengths](const solvers::search_options& o) {
-                        return planner{on, slicers::equal_cost{}, uniform_cost, solvers::two_phase{.options = o}}.plan_forward(lengths);
-                      }});
+      put_forward(b, name + ", forward alone", on, uniform_cost);
+  }
+
+  /// A transformer whose last stage has the output layer, and runs no backward or exchanges keys and values on a ring; a long
+  /// search of replicas that share.
+  void add_for_some(const batch& b, const std::string& name, const costs::model_shape& model, const costs::gpu& device) {
+    const auto priced = [&](const shape& on) { return costs::transformer::make(model, device, on).value(); };
+    for (const shape& on : {shape{.stages = 8, .tensor = 4}, shape{.stages = 4, .tensor = 4, .chunks = 2}})
+      put_forward(b, name + ", transformer, forward alone", on, priced(on));
+    for_some_ = true;
+    const shape ring{.stages = 4, .replicas = 2, .tensor = 2, .context = 8};
+    put(b, name + ", cuts cost, 8 context-parallel ranks", ring, priced(ring), efforts[0].budget, schedules::list{});
+    put(b, name + ", long, shared", {.stages = 2, .replicas = 6}, uniform_cost, {20'000'000, 6000}, schedules::list{});
+    for_some_ = false;
+  }
+
+  /// A pipeline that runs no backward.
+  template <class Cost>
+  void put_forward(const batch& b, std::string name, const shape& on, const Cost& cost) {
+    all_.push_back({std::move(name), [on, cost, lengths = b.lengths](const solvers::search_options& o) {
+                      return planner{on, slicers::equal_cost{}, cost, solvers::two_phase{.options = o}}.plan_forward(lengths);
+                    }, true});
   }
 
   /// solver_of: the solver, of a two_phase
@@ -122,10 +155,11 @@ class trials {
     all_.push_back({std::move(name), [on, cost, effort, schedule, solver_of, lengths = b.lengths](const solvers::search_options& o) {
                       const auto solver = solver_of(solvers::two_phase{.effort = effort, .threads = 1, .options = o});
                       return planner{on, slicers::equal_cost{}, cost, solver, schedule}(lengths);
-                    }});
+                    }, for_some_});
   }
 
   std::vector<trial> all_;
+  bool for_some_{};  // of those that are put
 };
 
 /// What only some trials ask: constants by how their names begin, and trials by a part of theirs. A mean over all plans would
@@ -134,18 +168,18 @@ struct asked_by {
   std::string_view constants;
   std::string_view trials;
 };
-constexpr asked_by asked_by_some[] = {{"alignment", "cut alike"},        {"piece_quanta", "no overhead"},
-                                      {"alike_s", "weights apart"},      {"sharing_gain", "free exchanges"},
-                                      {"runners_up", "spread"},          {"estimate_times", "spread"},
-                                      {"smaller_", "tight"},             {"limit_tries", "tight, shared"},
-                                      {"loss_", "estimated"},            {"heavy_", "estimated"},
-                                      {"evaluation_", "forward alone"}};
+constexpr asked_by asked_by_some[] = {{"alignment", "cut alike"},      {"piece_quanta", "no overhead"},
+                                      {"alike_s", "weights apart"},    {"sharing_gain", "free exchanges"},
+                                      {"estimate_times", "spread"},    {"smaller_", "tight"},
+                                      {"loss_", "estimated"},          {"heavy", "estimated"},
+                                      {"evaluation_", "forward alone"}, {"coarse_", "cuts cost"},
+                                      {"shared_walk_least", "long, shared"}};
 
-/// Whether a trial may ask a constant. Evaluations ask no constant of steps.
+/// Whether a trial may ask a constant. Evaluations, for example, ask no constant of steps.
 bool asks(const trial& t, std::string_view constant) {
   for (const asked_by& some : asked_by_some)
     if (constant.starts_with(some.constants)) return t.name.find(some.trials) != std::string::npos;
-  return t.name.find("forward alone") == std::string::npos;
+  return !t.for_some;
 }
 
 /// What a value does to the steps of all trials that may ask the constant.
@@ -220,8 +254,8 @@ void refit(const options& o, scoreboard&) {
       "  a limit (fast, normal, long), 6 replicas of 2 stages, 2 virtual stages on each of 4 (fast, normal),\n"
       "  llama-3.1-8b on 2 replicas of 4 stages of H100s (fast; normal with its vocabulary spread), passes cut alike\n"
       "  and weight gradients apart on 1 and 4 chunks (normal), and, fast, free exchanges, divisions by estimates, tight\n"
-      "  limits and evaluations; seeds from %llu on. Their useful work is %.4f of rank-time. A constant that only some of them\n"
-      "  can ask is measured with those. steps: by how many %% they grow, the mean and its error, so much useful work is\n"
+      "  limits, evaluations, cuts that cost and a long search of replicas that share; seeds from %llu on. Their useful\n"
+      "  work is %.4f of rank-time. A constant that only some of them can ask is measured with those. steps: by how many %% they grow, the mean and its error, so much useful work is\n"
       "  lost; plans: how many differ. Where none\n"
       "  does, at a quarter and at four times the default.\n",
       all.size(), static_cast<unsigned long long>(o.seeds.front()), useful);

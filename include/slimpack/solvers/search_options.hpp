@@ -15,10 +15,10 @@ namespace slimpack::solvers {
 ///           it). "measured: value: growth" is by how many percent steps grow, the mean of 56 plans of 192 sequences and
 ///           its error, of the values that change any. Below about three errors it is luck of a random search. Of those that stand
 ///           last, and of sharing_gain and alike_step, it is the mean of the plans that can ask the constant: 76 of seed 1; of two
-///           seeds 14 with passes cut alike, as many evaluations, and 7 with free exchanges, by estimates, or of a spread
-///           vocabulary; of seed 1 fifteen under tight limits, eight of them shared, and eight with weight gradients apart. Some
-///           changed none of these plans. They are options all the same, since what they are for (tight limits, cuts that cost,
-///           several replicas with little between divisions) is rare in these batches
+///           seeds 14 with passes cut alike, as many evaluations on equal stages and 21 on others, 14 whose cuts cost, 7 long ones
+///           of replicas that share and as many with free exchanges or of a spread vocabulary, and 14 by estimates; of seed 1
+///           fifteen under tight limits, eight of them shared, and eight with weight gradients apart. Each constant changes some of
+///           these plans, but for loss_ramps and loss_cuts
 struct search_options {
   // Divisions: which replicas share what (divide/searched.hpp, divide/estimated.hpp).
   double part_first{1.0};   ///< [0.01, 1e9] of a replica's mean work, the most that it runs of one sequence: the rest is
@@ -225,19 +225,13 @@ struct search_options {
                                   ///< measured: 0.4: +0.75 +- 0.67, 0.625: +0.00 +- 0.02, and two plans of fifteen fail with either
   double smaller_step{0.25};      ///< [0.01, 0.9] of those, tried next, as long as nothing fits: likewise
                                   ///< measured: 0.2, 0.3125: one plan of fifteen fails
-  double smaller_last{0.01};      ///< [1e-6, 1] quanta in a pack's share, below which sequences share no pack, which needs the
-                                  ///< least memory: likewise
-                                  ///< measured: 0.0025 to 0.04: no plan of fifteen changes
 
   // Packs that are tried before chance has its turn (improve/detail/kinds.hpp).
-  double even_crowding{0.3};         ///< [0, 1] crowding of even packs, tried: smaller packs at more turns
-                                     ///< measured: 0.075 to 1: no plan changes
   std::uint32_t coarse_first{8};     ///< [1, 1e6] quanta of which every cut is a multiple, tried where a cut costs: fewer cuts,
-                                     ///< less
-                                     ///< even packs
-                                     ///< measured: 2 to 32: no plan changes
+                                     ///< less even packs
+                                     ///< measured: 6: +0.00 +- 0.00
   std::uint32_t coarse_second{64};   ///< [1, 1e6] likewise
-                                     ///< measured: 16 to 256: no plan changes
+                                     ///< measured: 51: +0.63 +- 0.64, 80: -0.37 +- 0.11
 
   // The order (improve/detail/local_search.hpp).
   std::uint32_t order_beside{2};       ///< [1, 1e6] one of so many parts of what is left, which the order has besides where
@@ -245,18 +239,9 @@ struct search_options {
                                        ///< measured: 1: -0.00 +- 0.00, 3: +0.00 +- 0.00
   std::uint32_t shared_walk_least{2};  ///< [1, 1e6] walk_least where replicas share, so that packs stay as they are while the
                                        ///< order changes: walks or the order get more
-                                       ///< measured: 1 to 8: no plan changes
+                                       ///< measured: 1, 3: no plan changes, 8: -0.03 +- 0.07
 
   // Divisions by trial (divide/searched.hpp, two_phase/detail/).
-  double alike_divisions{0.02};     ///< [0.0001, 1] of a replica's mean work: divisions whose busiest replicas differ by less are
-                                    ///< tried as they come, nothing shared first. More shares less, and may end the trial later
-                                    ///< measured: 0.005 to 0.08: no plan changes
-  std::uint32_t limit_tries{4};     ///< [1, 64] times that sharers are planned with less memory, where they held too much: more
-                                    ///< finds a plan under a tight limit, in more time
-                                    ///< measured: 1 to 16: no plan of eight changes
-  std::uint32_t runners_up{32};     ///< [0, 1024] plans of baselines, beside the fastest, that are timed with what no search sees
-                                    ///< (problem::estimated): more finds faster ones, in more time
-                                    ///< measured: 8 to 128: no plan changes
   double estimate_times{1.5};       ///< [1, 100] a plan takes less than so many times what the search says there, as a rule. More
                                     ///< tries baselines that look slower
                                     ///< measured: 1: +1.32 +- 1.32
@@ -269,53 +254,46 @@ struct search_options {
   double loss_cuts{1.7};       ///< [0, 1e6] of cuts: likewise
                                ///< measured: 0.425 to 6.8: no plan changes
   double loss_peak{25};        ///< [0, 1e6] of peak: a larger one shares more
-                               ///< measured: 20: -0.04 +- 0.04, 31.25: +0.15 +- 0.11
+                               ///< measured: 20: +0.09 +- 0.29, 31.25: +0.02 +- 0.09
   double loss_tail{2.6};       ///< [0, 1e6] of tail: likewise
-                               ///< measured: 2.08: +0.03 +- 0.13, 3.25: -0.10 +- 0.09
+                               ///< measured: 2.08: +0.01 +- 0.08, 3.25: -0.09 +- 0.13
   double loss_alike{30};       ///< [0, 1e6] of alike
-                               ///< measured: 24: +0.15 +- 0.16, 37.5: -0.03 +- 0.07
+                               ///< measured: 24: +0.09 +- 0.18, 37.5: +0.15 +- 0.25
   double loss_uneven{0.38};    ///< [0, 1e6] of uneven
-                               ///< measured: 0.304: +0.14 +- 0.09, 0.475: -0.03 +- 0.07
+                               ///< measured: 0.304: +0.34 +- 0.25, 0.475: +0.35 +- 0.41
   double loss_exchange{1.75};  ///< [0, 1e6] of exchange
-                               ///< measured: 1.4: -0.06 +- 0.06, 2.188: -0.09 +- 0.10
+                               ///< measured: 1.4: -0.10 +- 0.27, 2.188: +0.37 +- 0.48
   double loss_rows{0.6};       ///< [0, 1e6] of rows
-                               ///< measured: 0.48: +0.03 +- 0.10, 0.75: -0.00 +- 0.09
-  double loss_margin{1e-4};    ///< [0, 1] of a replica's mean work, by which sharing more must pay. More shares less
-                               ///< measured: 2.5e-05 to 0.0004: no plan changes
+                               ///< measured: 0.48: +0.09 +- 0.17, 0.75: +0.10 +- 0.20
   double loss_packs{10};       ///< [0, 1e6] packs of a pass for each part of the model, by which rows are counted. More shares less
-                               ///< measured: 8: -0.06 +- 0.06, 12.5: -0.09 +- 0.09
-  double heavy_first{0.4};     ///< [0, 1] of a replica's mean work: a group shares those of its own sequences that weigh more,
-                               ///< if that pays. More limits find better ones in more time
-                               ///< measured: 0.1 to 1: no plan changes
-  double heavy_second{0.2};    ///< [0, 1] the next
-                               ///< measured: 0.05 to 0.8: no plan changes
-  double heavy_third{0.1};     ///< [0, 1] the next
-                               ///< measured: 0.025 to 0.4: no plan changes
-  double heavy_fourth{0.05};   ///< [0, 1] the last before `light`
-                               ///< measured: 0.0125: +0.04 +- 0.04
+                               ///< measured: 8: -0.10 +- 0.27, 12.5: +0.37 +- 0.48
+  double heavy{0.05};          ///< [0, 1] of a replica's mean work: a group shares those of its own sequences that weigh more, if that
+                               ///< pays, and else perhaps those above `light`. More shares less
+                               ///< measured: 0.0125: +0.02 +- 0.02; of 57 plans of 6 to 48 replicas, three seeds: 0.0125: +0.03 +- 0.02,
+                               ///< 0.02 (none besides `light`): +0.01 +- 0.01
 
   // Plans of a forward alone (pack/forward_packs.hpp). More packs fill the pipeline sooner, and cost more besides.
   double evaluation_growth{1.25};      ///< [1.01, 10] from one number of even packs to the next that is tried: less is finer,
                                        ///< and slower
-                                       ///< measured: 1.01: -0.00 +- 0.00, 1.562: +0.00 +- 0.00
+                                       ///< measured: 1.01: -0.10 +- 0.03, 1.562: -0.06 +- 0.02
   double evaluation_beyond{2};         ///< [1, 100] times the best number so far, after which slower packs end that: more is slower
-                                       ///< measured: 1 to 8: no plan changes
-  double evaluation_slower{1.05};      ///< [1, 100] of the least time, which packs that end it take at least: likewise
-                                       ///< measured: 1 to 4.2: no plan changes
+                                       ///< measured: 1.6: +0.00 +- 0.00; of seed 1, 1: +4.30 +- 1.98, all of it on
+                                       ///< virtual stages
   double evaluation_around{1.25};      ///< [1, 10] how far below and above the best number others are tried, too: likewise
-                                       ///< measured: 1: +0.01 +- 0.00, 1.562: -0.00 +- 0.00
+                                       ///< measured: 1: +0.02 +- 0.01, 1.562: -0.01 +- 0.01
   std::uint32_t evaluation_steps{24};  ///< [1, 1e6] one of so many parts of the best number is the step there: likewise
-                                       ///< measured: 19: +0.00 +- 0.00, 30: -0.00 +- 0.00
+                                       ///< measured: 19: -0.03 +- 0.02, 30: -0.02 +- 0.01
   double evaluation_end{0.125};        ///< [0, 1] of an even pack, the first and the last of a ramp
-                                       ///< measured: 0.03125 to 0.5: no plan changes
-  double evaluation_ramp_first{0.25};  ///< [0, 1e6] by how much packs grow from there, of the work done: tried
-                                       ///< measured: 0.0625 to 1: no plan changes
+                                       ///< measured: 0.1: +0.01 +- 0.00, 0.1562: -0.01 +- 0.01
+  double evaluation_ramp_first{0.25};  ///< [0, 1e6] by how much packs grow from there, of the work done: tried, since
+                                       ///< ramps help where stages are not equal: without any, +0.19 +- 0.03
+                                       ///< measured: 0.2: -0.02 +- 0.01, 0.3125: +0.03 +- 0.01
   double evaluation_ramp_second{0.5};  ///< [0, 1e6] the next
-                                       ///< measured: 0.125 to 2: no plan changes
+                                       ///< measured: 0.4: -0.00 +- 0.00, 0.625: +0.00 +- 0.00
   double evaluation_ramp_third{1};     ///< [0, 1e6] the next
-                                       ///< measured: 0.25 to 4: no plan changes
+                                       ///< measured: 1.25: -0.00 +- 0.00
   double evaluation_ramp_fourth{2};    ///< [0, 1e6] the last
-                                       ///< measured: 0.5 to 8: no plan changes
+                                       ///< measured: 1.6: -0.00 +- 0.00, 2.5: -0.00 +- 0.00
 
   /// Where walks over packs of a pass begin.
   [[nodiscard]] constexpr size_ratios forward_ratios() const noexcept {

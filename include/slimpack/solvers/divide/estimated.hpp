@@ -48,7 +48,7 @@ struct estimated {
       tried.push_back(next);
       slimpack::detail::share_out(next, asked.batch, asked.work, std::vector<double>(asked.replicas()));
       contender made = estimate(std::move(next), asked, terms, mean);
-      if (made.step + o.loss_margin * mean < best.step) best = std::move(made);
+      if (made.step < best.step) best = std::move(made);
     }
     const double least = *std::min_element(best.loss.begin(), best.loss.end());
     std::vector<double> beside(asked.replicas());
@@ -127,9 +127,9 @@ struct estimated {
       u.shared.insert(u.shared.end(), own.begin() + static_cast<std::ptrdiff_t>(last), own.begin() + static_cast<std::ptrdiff_t>(count));
       last = count;
       const double loss = weighed(terms(u.replicas, u.shared, std::span<const sequence>(own).subspan(count)), asked.options);
-      if (loss + o.loss_margin * mean < best) best = loss, chosen = count;
+      if (loss < best) best = loss, chosen = count;
     };
-    for (const double limit : {o.heavy_first, o.heavy_second, o.heavy_third, o.heavy_fourth, o.light}) attempt(limit);
+    for (const double limit : {o.heavy, o.light}) attempt(limit);
     u.shared.resize(given + chosen);
     own.erase(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(chosen));
     return best;

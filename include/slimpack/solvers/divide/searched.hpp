@@ -139,7 +139,8 @@ class division_search {
     const auto over = [&](const division& units) {
       double most = mean;
       for (const planning_unit& u : units) most = std::max(most, work_of_each(u));
-      return most > mean ? std::floor((most - mean) / (enough * mean)) : 0.0;
+      if (most <= mean) return 0.0;
+      return enough > 0 ? std::floor((most - mean) / (enough * mean)) : most - mean;
     };
     std::stable_sort(all.begin(), all.end(), [&](const division& a, const division& b) { return over(a) < over(b); });
   }
@@ -159,7 +160,7 @@ class division_search {
     const auto candidates = static_cast<double>(std::max<std::uint64_t>(1, effort.candidates));
     const double enough = asked_.options.near_mean / candidates;
     const seconds near{asked_.mean() * (1 + enough)};
-    put_promising_first(all, std::max(enough, asked_.options.alike_divisions));
+    put_promising_first(all, enough);
     std::optional<error> why;
     for (const division& choice : all) {
       if (fastest_ && (plan_.stopped() || fastest_->end() <= near)) break;

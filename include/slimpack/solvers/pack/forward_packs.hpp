@@ -106,8 +106,8 @@ class forward_packs {
       const std::optional<tried> t = attempt({order, apart, count, 0});
       if (!t || (found_ && stop.stop_requested())) return;
       if (t->fits && t->makespan < least) least = t->makespan, best = count;
-      // Until slices get no smaller, or packs are much slower than the best and fit.
-      if ((t->packs == packs && is_beyond(count, packs)) || (t->fits && is_beyond(count, best) && t->makespan > least * options_.evaluation_slower)) break;
+      // Until slices get no smaller, or packs fit and are slower than the best.
+      if ((t->packs == packs && is_beyond(count, packs)) || (t->fits && is_beyond(count, best) && t->makespan > least)) break;
       packs = t->packs;
     }
     if (best == 0) return;  // none fits

@@ -32,7 +32,7 @@ inline result<seconds> consider_first(candidates& tried, const partition_rule& s
   const tokens quantum = finest * (1 + quanta / most_cuts);
   result<seconds> made = tried.consider(start);
   for (double share = o.smaller_first; !made && made.error().code == errc::out_of_memory; share *= o.smaller_step) {
-    const bool least = share * tried.packs().share() < o.smaller_last;  // short sequences share packs of less than a quantum
+    const bool least = share * tried.packs().share() < 1;  // short sequences share packs of less than a quantum
     partition_rule small = start;
     small.front = 1, small.quantum = quantum;
     for (solvers::size_ratios* p : {&small.sizes.forward, &small.sizes.backward})
@@ -68,7 +68,7 @@ inline void consider_even(candidates& tried, tokens quantum) {
   if (tried.of_best() == before) return;
   const solvers::search_options& o = tried.options();
   tried.vary([&](partition_rule& c) { c.sizes.forward.ramp_least *= o.even_ramp, c.sizes.backward.ramp_least *= o.even_ramp; });
-  tried.vary([&](partition_rule& c) { c.crowding = o.even_crowding; });
+  tried.vary([&](partition_rule& c) { c.crowding = o.crowding; });
 }
 
 /// Tries some steps that the walk would take long to find. Where packs cost more than their slices tell, or are

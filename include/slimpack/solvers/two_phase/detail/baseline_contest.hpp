@@ -129,7 +129,6 @@ class baseline_contest {
     if (alone || !batch_.estimated) return first;
     const auto sooner = [](const planned_division& a, const planned_division& b) { return a.end() < b.end(); };
     others_.insert(std::upper_bound(others_.begin(), others_.end(), made, sooner), std::move(made));
-    if (others_.size() > options_.runners_up) others_.pop_back();
     return first;
   }
 

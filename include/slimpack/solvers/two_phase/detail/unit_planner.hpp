@@ -3,9 +3,7 @@
 
 #include <slimpack/core/error.hpp>
 #include <slimpack/core/merge.hpp>
-#include <slimpack/detail/amount.hpp>
 #include <slimpack/pricing/refine.hpp>
-#include <slimpack/simulators/memory.hpp>
 #include <slimpack/solvers/detail/any_cost.hpp>
 #include <slimpack/solvers/detail/any_schedule.hpp>
 #include <slimpack/solvers/detail/any_slicer.hpp>
@@ -226,29 +224,16 @@ class unit_planner {
     const stand_in_slicer slicer(slicer_, on, exchanges);
     std::vector<tokens> lengths;
     for (const sequence& s : on.stand_ins()) lengths.push_back(s.length);
-    problem as_one{lengths, batch_.shape, batch_.stop, batch_.common_cuts};
-    // Stand-ins tell what sharers hold but for quanta: where a sharer holds more than the limit, they get so much less.
-    error why;
-    for (std::uint32_t tries = 0; tries < asked_.options.limit_tries; ++tries) {
-      local_search<Moves> search(on.stand_ins(), as_one, slicer, cost, schedule_, asked_.rates, asked_.options);
-      result<replica_solution> one = search.best(start, effort);
-      report.add(search.report());
-      if (!one && tries > 0) return why;  // not with the limit lowered here
-      if (!one) return std::move(one).error();
-      const partition& packs = one.value().partition;
-      std::vector<sharer_packs> of = cost.unfolded(packs);
-      std::vector<workload> works;
-      if (batch_.shape.memory) works = cost.priced_sharers(packs, of, batch_.shape, asked_.rates, schedule_.weights());
-      solution made = unfolded(one.value(), on, std::move(of), unit.replicas, exchanges);
-      for (const merge& m : made.merges)
-        if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1) return too_long_for_a_ring(m);
-      if (!batch_.shape.memory) return made;
-      const double over = excess(made, works);
-      if (over <= 0) return made;
-      as_one.shape.memory->amount = std::max(0.0, as_one.shape.memory->amount - over);
-      why = {errc::out_of_memory, "replicas that share a sequence hold " + amount(over, batch_.shape.memory->unit) + " more than the limit"};
-    }
-    return why;
+    const problem as_one{lengths, batch_.shape, batch_.stop, batch_.common_cuts};
+    // No sharer holds more than its stand-ins (stand_in_cost), so a plan of these keeps the limit for each of them.
+    local_search<Moves> search(on.stand_ins(), as_one, slicer, cost, schedule_, asked_.rates, asked_.options);
+    result<replica_solution> one = search.best(start, effort);
+    report.add(search.report());
+    if (!one) return std::move(one).error();
+    solution made = unfolded(one.value(), on, cost.unfolded(one.value().partition), unit.replicas, exchanges);
+    for (const merge& m : made.merges)
+      if (m.exchange == exchange::ring && std::max(m.forward.size(), m.backward.size()) > 1) return too_long_for_a_ring(m);
+    return made;
   }
 
   static error too_long_for_a_ring(const merge& m) {
@@ -265,17 +250,6 @@ class unit_planner {
         for (const slice& cut : on.slices({s.id, {0}, s.length}, sharer))
           if (cut.length > tokens{0}) load[sharer] += solvers::stage_time(cost_, cut, asked_.stage, batch_.shape).value;
     return load;
-  }
-
-  /// By how much the fullest stage of any sharer is over the limit.        Requires  a limit
-  [[nodiscard]] double excess(const solution& sharers, std::span<const workload> works) const {
-    double most = 0;
-    for (std::size_t sharer = 0; sharer < works.size(); ++sharer) {
-      const std::vector<program>& programs = sharers.replicas[sharer].programs;
-      for (const double peak : simulators::peak_memory(settled(works[sharer], programs), programs))
-        most = std::max(most, peak - batch_.shape.memory->amount);
-    }
-    return most;
   }
 
   /// The plan of stand-ins as that of their replicas: the same programs on each, without the packs that it has not.
