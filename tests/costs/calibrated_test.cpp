@@ -2,6 +2,8 @@
 #include <slimpack/costs/model/gpus.hpp>
 #include <slimpack/testing/generator.hpp>
 
+#include "../laws/cases.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,17 +99,17 @@ TEST(Calibrated, FindsAModelAgainFromManyPoints) {
 // More points than a fit looks at.
 TEST(Calibrated, FindsAModelAgainFromSomeOfVeryManyPoints) {
   std::vector<product_sample> multiplies;
-  for (std::int64_t m = 128; m <= 16384; m += 128)
+  for (std::int64_t m = 128; m <= 16384; m += 128 * tests::one_in)
     for (std::int64_t n = 512; n <= 8192; n *= 2)
       for (std::int64_t k = 512; k <= 16384; k *= 2) multiplies.push_back({"H100", m, n, k, other().product(m, n, k)});
   std::vector<attention_sample> attends;
-  for (std::int64_t q = 16; q <= 49152; q += 16) {
+  for (std::int64_t q = 16; q <= 49152; q += 16 * tests::one_in) {
     attends.push_back({.gpu = "H100", .kernel = "flash", .queries = {q}, .keys = {2 * q}, .heads = 8, .kv_heads = 4, .head_dim = 128});
     attends.back().forward = other().attention(pass::forward, {q}, {2 * q}, 8, 4, 128);
     attends.back().backward = other().attention(pass::backward, {q}, {2 * q}, 8, 4, 128);
   }
-  ASSERT_GT(multiplies.size(), 3000u);
-  ASSERT_GT(attends.size(), 3000u);
+  ASSERT_GT(multiplies.size(), 3000u / tests::one_in);
+  ASSERT_GT(attends.size(), 3000u / tests::one_in);
   const wave_model found = calibrated::fit(start, attends, multiplies).value().model();
   EXPECT_LT(error_of(found, attends, pass::forward), 0.01);
   EXPECT_LT(error_of(found, attends, pass::backward), 0.01);

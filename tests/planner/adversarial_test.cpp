@@ -188,7 +188,9 @@ TEST(HardBatches, MayHaveAHundredThousandSequences) {
 // Four times the sequences, four times the questions to the cost model, whatever the search does with them: a search that
 // comes to its budget asks less.
 TEST(HardBatches, AskTheCostModelInProportionToTheirSequences) {
-  for (const std::vector<std::int64_t>& giants : {std::vector<std::int64_t>{}, {262144}, {262144, 262143}}) {
+  int k = 0;
+  for (const std::vector<std::int64_t>& giants : {std::vector<std::int64_t>{262144, 262143}, {262144}, {}}) {
+    if (!tests::is_tried(k++)) continue;
     std::map<std::string, std::int64_t> few;
     for (const std::size_t n : {2000u, 8000u}) {
       std::atomic<std::int64_t> asked{0};

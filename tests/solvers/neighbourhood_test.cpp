@@ -5,6 +5,7 @@
 #include <slimpack/solvers/improve/detail/neighbourhood.hpp>
 #include <slimpack/solvers/pack/sequence_costs.hpp>
 
+#include "../laws/cases.hpp"
 #include "../support/every_plan.hpp"
 #include "batches.hpp"
 
@@ -119,8 +120,8 @@ TEST(Neighbourhood, LeaveOnePackOnOneStage) {
 TEST(Neighbourhood, ReachTheBestPlanOfTinyBatches) {
   int best = 0;
   int all = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    testing::generator random(seed);
+  for (int seed = 1; seed <= tests::cases(100); ++seed) {
+    testing::generator random(static_cast<std::uint64_t>(seed));
     std::vector<tokens> lengths;
     for (std::int64_t slices = 3; slices > 0;) {
       const std::int64_t own = random.between(1, slices);

@@ -5,6 +5,8 @@
 #include <slimpack/solvers/two_phase.hpp>
 #include <slimpack/solvers/two_phase_with.hpp>
 
+#include "../laws/cases.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,11 +77,13 @@ TEST(SearchOptions, HaveTheirDefaults) {
 // thousands only make a search longer or shorter.
 TEST(SearchOptions, PlanAtEveryEndOfTheirRanges) {
   const std::vector<tokens> lengths{{9000}, {4000}, {700}, {600}, {500}, {400}, {128}, {1}};
+  int k = 0;
   for (const bool tight : {false, true}) {
     shape on{.stages = 3, .replicas = 2};
     if (tight) on.memory = memory_limit{memory_unit::token, 9100};
     for (const search_constant& c : search_constants) {
       for (const double end : {c.least, std::min(c.most, 1000.0)}) {
+        if (!tests::is_tried(k++)) continue;
         solvers::two_phase solver{.effort = {20'000, 20}};
         c.set(solver.options, end);
         if (!solver.options.check()) continue;  // restarts together

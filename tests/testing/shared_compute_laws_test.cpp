@@ -334,13 +334,16 @@ TEST_P(FaultySharers, AreNamedByLayerAndReplica) {
   EXPECT_FALSE(says(r, "of cut sequences")) << "what is not shared is right";
 }
 
+/// At each place; where a sanitizer looks, one in five.
 std::vector<place> every_fault() {
-  std::vector<place> all;
+  std::vector<place> all, chosen;
   for (const fault what : {fault::never_gives, fault::gives_others, fault::takes_in_vain, fault::forgets_rows, fault::owes_nothing,
                            fault::owes_this_row, fault::owes_twice, fault::due_twice, fault::due_in_vain})
     for (const int stage : {0, 1})
       for (const int layer : {0, 1}) all.push_back({what, stage, layer, static_cast<std::uint32_t>(all.size() / 3 % 2)});
-  return all;
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (tests::is_tried(static_cast<int>(k))) chosen.push_back(all[k]);
+  return chosen;
 }
 INSTANTIATE_TEST_SUITE_P(EveryFault, FaultySharers, ::testing::ValuesIn(every_fault()));
 
