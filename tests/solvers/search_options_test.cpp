@@ -56,7 +56,7 @@ TEST(SearchOptions, HaveTheirDefaults) {
   EXPECT_EQ(o.backward_ratios(), (solvers::size_ratios{0.39, 2.3, 1.6, 0.262, 0.68, 0.104, 0.081}));
   const std::map<std::string, double> defaults{
       {"smaller_first", 0.5}, {"smaller_step", 0.25}, {"coarse_first", 8}, {"coarse_second", 64}, {"order_beside", 2},
-      {"shared_walk_least", 2}, {"estimate_times", 1.5}, {"loss_ramps", 22}, {"loss_cuts", 1.7}, {"loss_peak", 25},
+      {"shared_walk_least", 2}, {"estimate_times", 1.5}, {"loss_peak", 25},
       {"loss_tail", 2.6}, {"loss_alike", 30}, {"loss_uneven", 0.38}, {"loss_exchange", 1.75}, {"loss_rows", 0.6},
       {"loss_packs", 10}, {"heavy", 0.05}, {"evaluation_growth", 1.25}, {"evaluation_beyond", 2}, {"evaluation_around", 1.25},
       {"evaluation_steps", 24}, {"evaluation_end", 0.125}, {"evaluation_ramp_first", 0.25}, {"evaluation_ramp_second", 0.5},

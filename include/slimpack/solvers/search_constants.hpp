@@ -93,7 +93,7 @@ inline constexpr auto search_constants = [] {
       c("order_beside", 1, 1e6, &o::order_beside), c("shared_walk_least", 1, 1e6, &o::shared_walk_least),
       c("estimate_times", 1, 100, &o::estimate_times),
 
-      c("loss_ramps", 0, 1e6, &o::loss_ramps), c("loss_cuts", 0, 1e6, &o::loss_cuts), c("loss_peak", 0, 1e6, &o::loss_peak),
+      c("loss_peak", 0, 1e6, &o::loss_peak),
       c("loss_tail", 0, 1e6, &o::loss_tail), c("loss_alike", 0, 1e6, &o::loss_alike), c("loss_uneven", 0, 1e6, &o::loss_uneven),
       c("loss_exchange", 0, 1e6, &o::loss_exchange), c("loss_rows", 0, 1e6, &o::loss_rows), c("loss_packs", 0, 1e6, &o::loss_packs),
       c("heavy", 0, 1, &o::heavy),

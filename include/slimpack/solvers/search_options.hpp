@@ -18,7 +18,7 @@ namespace slimpack::solvers {
 ///           seeds 14 with passes cut alike, as many evaluations on equal stages and 21 on others, 14 whose cuts cost, 7 long ones
 ///           of replicas that share and as many with free exchanges or of a spread vocabulary, and 14 by estimates; of seed 1
 ///           fifteen under tight limits, eight of them shared, and eight with weight gradients apart. Each constant changes some of
-///           these plans, but for loss_ramps and loss_cuts
+///           these plans
 struct search_options {
   // Divisions: which replicas share what (divide/searched.hpp, divide/estimated.hpp).
   double part_first{1.0};   ///< [0.01, 1e9] of a replica's mean work, the most that it runs of one sequence: the rest is
@@ -248,12 +248,7 @@ struct search_options {
 
   // Divisions by estimates (divide/estimated.hpp): weights of divide/detail/unit_estimate.hpp's terms, by least squares, and
   // what is tried with them. A larger weight shares less of what that term is about.
-  double loss_ramps{22};       ///< [0, 1e6] of loss_terms::ramps, which is alike for all units: it moves what a step is said to
-                               ///< take, and no choice
-                               ///< measured: 5.5 to 88: no plan changes
-  double loss_cuts{1.7};       ///< [0, 1e6] of cuts: likewise
-                               ///< measured: 0.425 to 6.8: no plan changes
-  double loss_peak{25};        ///< [0, 1e6] of peak: a larger one shares more
+  double loss_peak{25};        ///< [0, 1e6] of loss_terms::peak: a larger one shares more
                                ///< measured: 20: +0.09 +- 0.29, 31.25: +0.02 +- 0.09
   double loss_tail{2.6};       ///< [0, 1e6] of tail: likewise
                                ///< measured: 2.08: +0.01 +- 0.08, 3.25: -0.09 +- 0.13

@@ -24,13 +24,13 @@ namespace slimpack::divide {
 /// nothing shared but what memory forces, then ever more of the heavy sequences. In each, every group shares as many of
 /// its own sequences as its estimate likes best. The division with the least step is balanced anew by what its units are
 /// estimated to lose.
-/// Formula   end of a unit = work + loss; loss = the sum of the weights of search_options (loss_ramps and the like) times loss_terms (detail/unit_estimate.hpp);
+/// Formula   end of a unit = work + loss; loss = the sum of the weights of search_options (loss_peak and the like) times loss_terms (detail/unit_estimate.hpp);
 ///           step = the largest of the mean end of all replicas and, of each unit, the end that balance cannot lower: its
 ///           shared work, its heaviest own sequence and its loss
 /// Source    derived; weights by least squares over 1,171 units of random batches planned at normal effort (log-normal and
 ///           bimodal; 2 to 16 stages and sharers; overheads of 16 to 256 us, messages of 6 to 96 us, quanta of 64 to 256
-///           tokens, limits of 1.05 to 4 times the longest sequence). Half of the units lose within .0025 of their work of
-///           what the formula says
+///           tokens, limits of 1.05 to 4 times the longest sequence). With what all units lose alike, which moves no
+///           choice, half of them lose within .0025 of their work of what the formula says
 /// Law       equal problems get equal divisions
 /// Errors    none            Complexity  O(choices (n log n + heavy replicas)), n sequences
 struct estimated {
@@ -73,8 +73,8 @@ struct estimated {
   };
 
   [[nodiscard]] static double weighed(const slimpack::detail::loss_terms& t, const solvers::search_options& o) {
-    return o.loss_ramps * t.ramps + o.loss_cuts * t.cuts + o.loss_peak * t.peak + o.loss_tail * t.tail + o.loss_alike * t.alike +
-           o.loss_uneven * t.uneven + o.loss_exchange * t.exchange + o.loss_rows * t.rows;
+    return o.loss_peak * t.peak + o.loss_tail * t.tail + o.loss_alike * t.alike + o.loss_uneven * t.uneven + o.loss_exchange * t.exchange +
+           o.loss_rows * t.rows;
   }
 
   /// Lets each group share what it likes best, and says how long the step takes then.

@@ -19,10 +19,10 @@
 
 namespace slimpack::detail {
 
-/// What makes the busiest stage of a unit's replicas lose time, in seconds. divide::estimated weighs them.
+/// What makes the busiest stage of one unit's replicas lose more time than another's, in seconds. divide::estimated weighs them.
+/// What all units lose alike, such as the ramps at both ends, moves no choice and is left out. Ramps: the overhead of a forward and a
+/// backward pack on the way.
 struct loss_terms {
-  double ramps{};     ///< overhead of a forward and a backward pack on the way: fill, drain, and packs between
-  double cuts{};      ///< a sequence's first quantum on the way, both passes
   double peak{};      ///< ramps, by how much of the work is one sequence, at whose turn nothing else fills the stages
   double tail{};      ///< the last quantum of that sequence on the way, likewise: the longest that is not cut
   double alike{};     ///< ramps, by how much of the work is shared: rows wait for all sharers, with little else to run
@@ -39,12 +39,8 @@ class unit_estimate {
   /// Requires  both outlive it            Complexity  O(parts)
   unit_estimate(const divide::division_problem& asked, const Cost& cost)
       : asked_(asked), cost_(cost), ways_(asked.shape.parts() - 1), here_(here({{}, {0}, asked.shape.quantum})) {
-    const slice first{{}, {0}, asked.shape.quantum};
     for (int part = 0; part < ways_; ++part)
-      for (const pass p : both_passes) {
-        ramps_ += pack_overhead(cost, p, part).value;
-        cuts_ += cost.time(first, p, part).value;
-      }
+      for (const pass p : both_passes) ramps_ += pack_overhead(cost, p, part).value;
   }
 
   /// own: by falling work            Complexity  O(sequences)
@@ -55,7 +51,7 @@ class unit_estimate {
     for (const std::span<const sequence> list : {shared, own})
       for (const sequence& s : list) work += work_of(s) * part;
     if (!(work > 0)) return {};
-    loss_terms t{ramps_, cuts_};
+    loss_terms t;
     double most = 0;
     sequence heaviest;
     double together = 0;
@@ -118,7 +114,6 @@ class unit_estimate {
   int ways_;
   double here_;
   double ramps_{};
-  double cuts_{};
 };
 
 }  // namespace slimpack::detail
