@@ -8,12 +8,14 @@
 
 namespace slimpack::tests {
 
-/// Under a sanitizer a case takes about ten times as long, so that one in so many is tried.
 #if defined(SLIMPACK_TESTS_ADDRESS_SANITIZER) || defined(SLIMPACK_TESTS_THREAD_SANITIZER)
-inline constexpr int one_in = 5;
+inline constexpr bool under_sanitizer = true;
 #else
-inline constexpr int one_in = 1;
+inline constexpr bool under_sanitizer = false;
 #endif
+
+/// Under a sanitizer a case takes about ten times as long, so that one in so many is tried.
+inline constexpr int one_in = under_sanitizer ? 5 : 1;
 
 /// How many random cases to try: few by default, twenty times as many where SLIMPACK_FULL is set.
 [[nodiscard]] inline int cases(int few) {

@@ -102,7 +102,7 @@ bool may_pass(const instruction& x, const instruction& y) {
 // The oracle runs the changed programs through the task graph and the memory account.
 void swaps_what_fits(std::uint64_t seed, int replicas, kind of) {
   testing::generator random(seed);
-  if (tests::one_in > 1) replicas /= 4;
+  if (tests::under_sanitizer) replicas /= 4;
   int kept = 0, refused = 0;
   for (int i = 0; i < replicas; ++i) {
     replica r = any(random, i % 2 == 1, of);
