@@ -3,10 +3,15 @@
 
 #include <slimpack/core/detail/assert.hpp>
 #include <slimpack/core/error.hpp>
+#include <slimpack/pricing/detail/cost_answers.hpp>
+#include <slimpack/pricing/detail/longest_check.hpp>
+#include <slimpack/pricing/detail/searched_times.hpp>
+#include <slimpack/pricing/detail/time_faults.hpp>
 #include <slimpack/pricing/price.hpp>
 #include <slimpack/simulators/bounds/lower_bounds.hpp>
 #include <slimpack/simulators/graph/joint.hpp>
 #include <slimpack/simulators/graph/makespan.hpp>
+#include <slimpack/solvers/assembly/detail/batch_check.hpp>
 #include <slimpack/solvers/divide/priced_group.hpp>
 #include <slimpack/solvers/exchange_set.hpp>
 #include <slimpack/solvers/hooks.hpp>
@@ -59,20 +64,59 @@ struct milp {
   /// inputs, shares no sequence between replicas and runs one chunk a stage, whatever its packs and orders. Of several
   /// replicas only the assignment is proven; where the start shares sequences, the bound is that of every plan.
   /// Errors    invalid_input: the instance is of another kind, or exceeds the limits; the detail says which and what to
-  /// do
+  /// do; a batch, a shape or an answer of the cost model that a planner refuses (basic_planner.hpp)
   template <class Slicer, class Cost, class Schedule>
   [[nodiscard]] result<milp_answer> certify(const problem& batch, const Slicer& slicer, const Cost& cost,
                                             const Schedule& schedule) const {
-    if (result<void> fine = check<Cost, Schedule>(batch); !fine) return std::move(fine).error();
-    return answer(batch, slicer, cost, schedule);
+    return looked_at<milp_answer>(batch, cost, weight_gradients_of<Schedule>,
+                                  [&](const problem& asked, const auto& sound) -> result<milp_answer> {
+      if (result<void> fine = check<Cost, Schedule>(asked); !fine) return std::move(fine).error();
+      return answer(asked, slicer, sound, schedule);
+    });
   }
 
   /// Phase 1 alone: sequences to replicas, by forward and backward time on the busiest part. A sequence that exceeds a
   /// replica's mean or memory may be shared, `sharers` at most; others stay whole.
-  /// Errors    out_of_memory: a sequence does not fit; invalid_input: more sequences than the limit
+  /// Errors    out_of_memory: a sequence does not fit; invalid_input: more sequences than the limit; a batch, a shape or an
+  /// answer of the cost model that a planner refuses
   template <class Cost>
   [[nodiscard]] result<milp_assignment> assign(const problem& batch, const Cost& cost,
                                                std::uint32_t sharers = 1) const {
+    return looked_at<milp_assignment>(batch, cost, weight_gradients::with_inputs, [&](const problem& asked, const auto& sound) {
+      return assignment(asked, sound, sharers);
+    });
+  }
+
+  [[nodiscard]] constexpr std::size_t threads() const { return threads_of(start); }
+  constexpr void share_by(exchange_set these) { start = sharing_by(start, these); }
+
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const milp& s) {
+    return out << "solvers::milp{.start = " << s.start << ", .limits = " << s.limits << "}";
+  }
+
+ private:
+  /// What `ask` gives of a batch and a cost model that a planner accepts, whose answers are looked at as a planner does:
+  /// times that are none would let the program's search run for ever.
+  template <class Answer, class Cost, class Ask>
+  [[nodiscard]] static result<Answer> looked_at(const problem& batch, const Cost& cost, weight_gradients weights, const Ask& ask) {
+    using slimpack::detail::batch_check;
+    if (result<void> fine = batch_check(batch.shape, batch.lengths, {parts_of(cost), spreads_vocabulary<Cost>(), true}); !fine)
+      return std::move(fine).error();
+    const tokens longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
+    const slimpack::detail::answers_of answers(cost);
+    if (result<void> fine = slimpack::detail::longest_check(answers, batch.shape, longest)(weights); !fine)
+      return std::move(fine).error();
+    slimpack::detail::time_faults faults(batch.stop);
+    problem asked = batch;
+    asked.stop = faults.token();
+    result<Answer> found = ask(asked, slimpack::detail::searched_times<Cost>(cost, faults, batch.shape));
+    if (faults.any()) return faults.told(batch.lengths, batch.shape.quantum);
+    return found;
+  }
+
+  template <class Cost>
+  [[nodiscard]] result<milp_assignment> assignment(const problem& batch, const Cost& cost, std::uint32_t sharers) const {
     if (batch.lengths.size() > limits.sequences)
       return error{errc::invalid_input, "the batch has " + std::to_string(batch.lengths.size()) +
                                             " sequences, milp's limit is " + std::to_string(limits.sequences) +
@@ -114,15 +158,6 @@ struct milp {
     return answer;
   }
 
-  [[nodiscard]] constexpr std::size_t threads() const { return threads_of(start); }
-  constexpr void share_by(exchange_set these) { start = sharing_by(start, these); }
-
-  template <class Traits>
-  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const milp& s) {
-    return out << "solvers::milp{.start = " << s.start << ", .limits = " << s.limits << "}";
-  }
-
- private:
   /// Whether the packs of these sequences are searched.
   template <class Cost, class Schedule>
   [[nodiscard]] bool searches(const shape& on, std::size_t atoms) const {
@@ -162,7 +197,7 @@ struct milp {
     alone.replicas = 1;
     if (batch.shape.replicas > 1 && batch.shape.chunks == 1 && found.best.merges.empty() &&
         all.size() <= limits.sequences && !batch.stop.stop_requested()) {
-      const result<milp_assignment> assigned = assign(batch, cost);
+      const result<milp_assignment> assigned = assignment(batch, cost, 1);
       if (!assigned) return assigned.error();
       found.nodes += assigned.value().nodes;
       found.bound = std::max(found.bound, least_step<Schedule>(cost, batch.shape, all, assigned.value().bound));
