@@ -49,7 +49,12 @@ add_test(NAME headers.moved
 
 # Every public header has a test that fails when its body is emptied: others of them after most changes, or all under --full.
 if(Python3_FOUND AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(device_headers ${CUDAToolkit_INCLUDE_DIRS})
+  if(SLIMPACK_NCCL_HEADERS)
+    list(APPEND device_headers ${SLIMPACK_NCCL_HEADERS})
+  endif()
+  list(TRANSFORM device_headers PREPEND -I)
   add_test(NAME headers.emptied
-           COMMAND Python3::Interpreter ${headers}/emptied.py --sample 3 --compiler ${CMAKE_CXX_COMPILER})
+           COMMAND Python3::Interpreter ${headers}/emptied.py --sample 3 --compiler ${CMAKE_CXX_COMPILER} ${device_headers})
   set_tests_properties(headers.emptied PROPERTIES TIMEOUT 3600)
 endif()
