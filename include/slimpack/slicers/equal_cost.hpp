@@ -12,7 +12,9 @@ namespace slimpack::slicers {
 
 /// Cuts where the cost model says that the pack's time budget is used up, so that packs weigh the same.
 /// Source    slices of equal cost follow SlimPack (arXiv:2509.26246) and Seq1F1B; the search is derived: time does
-///           not fall as a slice grows (cost_model law 3), so bisection over quanta finds the largest that fits
+///           not fall as a slice grows (cost_model law 3), so halving the quanta between one that fits and one that does not finds
+///           the largest that fits. Most of what is asked for fits as a whole, and the rest ends near where a straight line through
+///           the times so far has the budget: half as many questions as halves alone
 /// Units     tokens, seconds
 /// Law       a slice overshoots the budget only when the pack is empty and one quantum already does
 /// Errors    none            Complexity  O(log(length / quantum)) questions to the cost model
@@ -22,31 +24,34 @@ struct equal_cost {
                                      const Cost& cost) const {
     const std::int64_t q = left.quantum.value;
     const bool forward = p == pass::forward;
-    // The far border moves over quanta: index k puts it k cuts away from `at`.
+    // The far border moves over quanta: index k puts it k cuts away from `at`, and `most` as far as the size allows.
+    const std::int64_t reach = std::min(left.size, forward ? s.length - at : at).value;
+    const std::int64_t border = forward ? at.value + reach : at.value - reach;
     const std::int64_t first = forward ? at.value / q : (at.value + q - 1) / q;
-    const std::int64_t cuts = forward ? (s.length.value + q - 1) / q - first : first;
+    const bool ends = forward && border == s.length.value;  // on no multiple, perhaps
+    const std::int64_t most = forward ? (ends ? border + q - 1 : border) / q - first : first - (border + q - 1) / q;
     const auto slice_of = [&](std::int64_t k) -> slice {
       if (forward) return {s.id, at, {std::min((first + k) * q, s.length.value) - at.value}};
       return {s.id, {(first - k) * q}, {at.value - (first - k) * q}};
     };
-    const auto fits = [&](std::int64_t k) {
-      const slice candidate = slice_of(k);
-      return candidate.length <= left.size && cost.time(candidate, p, left.part) <= left.time;
-    };
-    std::int64_t low = 0;
-    std::int64_t high = cuts + 1;  // low fits, high does not
-    for (std::int64_t k = 1; k < high; k *= 2) {
-      if (!fits(k)) {
-        high = k;
-        break;
-      }
-      low = k;
+    const auto time_of = [&](std::int64_t k) { return cost.time(slice_of(k), p, left.part); };
+    if (most <= 0) return {s.id, at, {0}};
+    seconds within{}, beyond = time_of(most);
+    if (beyond <= left.time) return slice_of(most);
+    std::int64_t low = 0, high = most;  // low fits, high does not
+    for (int asked = 0; high - low > 1; ++asked) {
+      const seconds room = std::max(seconds{}, left.time - within), rise = beyond - within;
+      const bool straight = asked < straight_lines && room < rise;
+      const std::int64_t span = high - low;
+      const std::int64_t ahead = straight ? static_cast<std::int64_t>(room / rise * static_cast<double>(span)) : span / 2;
+      const std::int64_t middle = low + std::max<std::int64_t>(ahead, 1);
+      const seconds time = time_of(middle);
+      if (time <= left.time)
+        low = middle, within = time;
+      else
+        high = middle, beyond = time;
     }
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      (fits(middle) ? low : high) = middle;
-    }
-    if (low == 0 && left.empty && slice_of(1).length <= left.size) low = 1;
+    if (low == 0 && left.empty) low = 1;
     return low == 0 ? slice{s.id, at, {0}} : slice_of(low);
   }
 
@@ -55,6 +60,9 @@ struct equal_cost {
   friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const equal_cost&) {
     return out << "slicers::equal_cost{}";
   }
+
+ private:
+  static constexpr int straight_lines = 4;  // at most: halves are found in time whatever a model answers
 };
 
 }  // namespace slimpack::slicers
