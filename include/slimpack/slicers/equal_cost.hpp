@@ -12,9 +12,9 @@ namespace slimpack::slicers {
 
 /// Cuts where the cost model says that the pack's time budget is used up, so that packs weigh the same.
 /// Source    slices of equal cost follow SlimPack (arXiv:2509.26246) and Seq1F1B; the search is derived: time does
-///           not fall as a slice grows (cost_model law 3), so halving the quanta between one that fits and one that does not finds
-///           the largest that fits. Most of what is asked for fits as a whole, and the rest ends near where a straight line through
-///           the times so far has the budget: half as many questions as halves alone
+///           not fall as a slice grows (cost_model law 3), so bisection over quanta finds the largest that fits. Before, it asks for
+///           all that is left, which fits more often than not, and then where straight lines through the answers reach the budget:
+///           half as many questions. A model that says `times_may_fall = true` is asked for the smallest first
 /// Units     tokens, seconds
 /// Law       a slice overshoots the budget only when the pack is empty and one quantum already does
 /// Errors    none            Complexity  O(log(length / quantum)) questions to the cost model
@@ -24,34 +24,51 @@ struct equal_cost {
                                      const Cost& cost) const {
     const std::int64_t q = left.quantum.value;
     const bool forward = p == pass::forward;
-    // The far border moves over quanta: index k puts it k cuts away from `at`, and `most` as far as the size allows.
-    const std::int64_t reach = std::min(left.size, forward ? s.length - at : at).value;
-    const std::int64_t border = forward ? at.value + reach : at.value - reach;
+    // The far border moves over quanta: index k puts it k cuts away from `at`.
     const std::int64_t first = forward ? at.value / q : (at.value + q - 1) / q;
-    const bool ends = forward && border == s.length.value;  // on no multiple, perhaps
-    const std::int64_t most = forward ? (ends ? border + q - 1 : border) / q - first : first - (border + q - 1) / q;
+    const std::int64_t cuts = forward ? (s.length.value + q - 1) / q - first : first;
     const auto slice_of = [&](std::int64_t k) -> slice {
       if (forward) return {s.id, at, {std::min((first + k) * q, s.length.value) - at.value}};
       return {s.id, {(first - k) * q}, {at.value - (first - k) * q}};
     };
     const auto time_of = [&](std::int64_t k) { return cost.time(slice_of(k), p, left.part); };
-    if (most <= 0) return {s.id, at, {0}};
-    seconds within{}, beyond = time_of(most);
-    if (beyond <= left.time) return slice_of(most);
-    std::int64_t low = 0, high = most;  // low fits, high does not
-    for (int asked = 0; high - low > 1; ++asked) {
-      const seconds room = std::max(seconds{}, left.time - within), rise = beyond - within;
-      const bool straight = asked < straight_lines && room < rise;
-      const std::int64_t span = high - low;
-      const std::int64_t ahead = straight ? static_cast<std::int64_t>(room / rise * static_cast<double>(span)) : span / 2;
-      const std::int64_t middle = low + std::max<std::int64_t>(ahead, 1);
-      const seconds time = time_of(middle);
-      if (time <= left.time)
-        low = middle, within = time;
-      else
-        high = middle, beyond = time;
+    const auto fits = [&](std::int64_t k) { return slice_of(k).length <= left.size && time_of(k) <= left.time; };
+    std::int64_t low = 0;
+    std::int64_t high = cuts + 1;  // low fits, high does not
+    if constexpr (requires { requires Cost::times_may_fall; }) {
+      for (std::int64_t k = 1; k < high; k *= 2) {
+        if (!fits(k)) {
+          high = k;
+          break;
+        }
+        low = k;
+      }
+    } else {
+      const std::int64_t reach = std::min(left.size, forward ? s.length - at : at).value;
+      const std::int64_t border = forward ? at.value + reach : at.value - reach;
+      const std::int64_t most = !forward ? first - (border + q - 1) / q : border < s.length.value ? border / q - first : cuts;
+      high = most + 1;
+      if (most > 0) {
+        seconds within{}, beyond = time_of(most);
+        (beyond <= left.time ? low : high) = most;
+        for (int asked = 0; asked < straight_lines && high - low > 1; ++asked) {
+          const seconds room = std::max(seconds{}, left.time - within), rise = beyond - within;
+          if (!(room < rise)) break;  // the model is wrong: a time is no number, or falls
+          const auto ahead = static_cast<std::int64_t>(room / rise * static_cast<double>(high - low));
+          const std::int64_t middle = low + std::max<std::int64_t>(ahead, 1);
+          const seconds time = time_of(middle);
+          if (time <= left.time)
+            low = middle, within = time;
+          else
+            high = middle, beyond = time;
+        }
+      }
     }
-    if (low == 0 && left.empty) low = 1;
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (fits(middle) ? low : high) = middle;
+    }
+    if (low == 0 && left.empty && slice_of(1).length <= left.size) low = 1;
     return low == 0 ? slice{s.id, at, {0}} : slice_of(low);
   }
 
@@ -62,7 +79,7 @@ struct equal_cost {
   }
 
  private:
-  static constexpr int straight_lines = 4;  // at most: halves are found in time whatever a model answers
+  static constexpr int straight_lines = 4;  // at most: where times are no lines, halves come closer
 };
 
 }  // namespace slimpack::slicers
