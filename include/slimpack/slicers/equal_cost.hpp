@@ -32,29 +32,28 @@ struct equal_cost {
       return {s.id, {(first - k) * q}, {at.value - (first - k) * q}};
     };
     const auto time_of = [&](std::int64_t k) { return cost.time(slice_of(k), p, left.part); };
-    const auto fits = [&](std::int64_t k) { return slice_of(k).length <= left.size && time_of(k) <= left.time; };
     std::int64_t low = 0;
     std::int64_t high = cuts + 1;  // low fits, high does not
     if constexpr (requires { requires Cost::times_may_fall; }) {
-      for (std::int64_t k = 1; k < high; k *= 2) {
-        if (!fits(k)) {
-          high = k;
-          break;
-        }
-        low = k;
+      const auto fits = [&](std::int64_t k) { return slice_of(k).length <= left.size && time_of(k) <= left.time; };
+      for (std::int64_t k = 1; k < high; k *= 2) (fits(k) ? low : high) = k;
+      while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (fits(middle) ? low : high) = middle;
       }
     } else {
       const std::int64_t reach = std::min(left.size, forward ? s.length - at : at).value;
       const std::int64_t border = forward ? at.value + reach : at.value - reach;
       const std::int64_t most = !forward ? first - (border + q - 1) / q : border < s.length.value ? border / q - first : cuts;
-      high = most + 1;
       if (most > 0) {
         seconds within{}, beyond = time_of(most);
-        (beyond <= left.time ? low : high) = most;
-        for (int asked = 0; asked < straight_lines && high - low > 1; ++asked) {
+        if (beyond <= left.time) return slice_of(most);
+        high = most;
+        for (int asked = 0; high - low > 1; ++asked) {
+          const std::int64_t span = high - low;
           const seconds room = std::max(seconds{}, left.time - within), rise = beyond - within;
-          if (!(room < rise)) break;  // the model is wrong: a time is no number, or falls
-          const auto ahead = static_cast<std::int64_t>(room / rise * static_cast<double>(high - low));
+          const bool straight = asked < straight_lines && room < rise;  // a wrong model's times fall, or are no numbers
+          const std::int64_t ahead = straight ? static_cast<std::int64_t>(room / rise * static_cast<double>(span)) : span / 2;
           const std::int64_t middle = low + std::max<std::int64_t>(ahead, 1);
           const seconds time = time_of(middle);
           if (time <= left.time)
@@ -63,10 +62,6 @@ struct equal_cost {
             high = middle, beyond = time;
         }
       }
-    }
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      (fits(middle) ? low : high) = middle;
     }
     if (low == 0 && left.empty && slice_of(1).length <= left.size) low = 1;
     return low == 0 ? slice{s.id, at, {0}} : slice_of(low);
