@@ -45,7 +45,8 @@
 ///   int parts()                                       parts of the model it prices          any number
 ///   int like(int part)                                a part, from 0 to this one, that      part
 ///                                                     answers all questions about slices,
-///                                                     packs and rows as this one does
+///                                                     packs and rows as this one does; 0 of
+///                                                     a model `using has_equal_parts = itself`
 ///   seconds weight_time(const slice&, int part)       share of backward that may run apart;  half of backward
 ///                                                     what is left of backward does not
 ///                                                     fall as a slice grows
@@ -321,6 +322,7 @@ template <class Cost>
 template <class Cost>
 [[nodiscard]] constexpr int like_of(const Cost& cost, int part) {
   if constexpr (requires { { cost.like(part) } -> std::same_as<int>; }) return cost.like(part);
+  else if constexpr (requires { requires std::same_as<typename Cost::has_equal_parts, Cost>; }) return 0;
   else static_assert(!detail::has_member_like<Cost>, "a cost model's like(int part) is public, const and gives int");
   return part;
 }

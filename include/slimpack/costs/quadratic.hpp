@@ -27,6 +27,8 @@ namespace slimpack::costs {
 /// Requires  every coefficient >= 0 and finite
 /// Errors    none            Complexity  O(1)
 struct quadratic {
+  using has_equal_parts = quadratic;  ///< of no model that inherits from it, whose parts may differ
+
   double linear{1e-6};            ///< seconds per query token
   double attention{4.069e-11};    ///< seconds per attended pair; as much as `linear` over 49152 tokens
   double backward_linear{2.0};    ///< backward over forward, linear layers

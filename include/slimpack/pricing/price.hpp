@@ -30,17 +30,19 @@ pass_timing timing_of(const micropacks& packs, pass p, const Cost& cost, int par
   pass_timing t;
   t.before.reserve(packs.size() + 1);
   t.before.push_back(0);
-  t.time.reserve(packs.size() * static_cast<std::size_t>(parts));
-  t.message.reserve(packs.size() * static_cast<std::size_t>(parts));
+  for (std::size_t i = 0; i < packs.size(); ++i) t.before.push_back(t.before.back() + size_of(packs[i]).value);
+  const auto row = static_cast<std::size_t>(parts);
+  t.time.resize(packs.size() * row);
+  t.message.resize(packs.size() * row);
   const int last = nth_place(p, parts - 1, parts);  // no message leaves the last part of a pass
-  for (std::size_t i = 0; i < packs.size(); ++i) {
-    const tokens size = size_of(packs[i]);
-    t.before.push_back(t.before.back() + size.value);
-    for (int part = 0; part < parts; ++part) {
-      const int like = like_of(cost, part);
-      t.time.push_back(like < part ? t.time[t.time.size() - static_cast<std::size_t>(part - like)] : pack_time(cost, packs[i], p, part));
-      t.message.push_back(part == last ? seconds{} : message_time(cost, size, p, part));
-    }
+  for (int part = 0; part < parts; ++part) {
+    const auto column = static_cast<std::size_t>(part);
+    const auto like = static_cast<std::size_t>(like_of(cost, part));
+    for (std::size_t i = 0; i < packs.size(); ++i)
+      t.time[i * row + column] = like < column ? t.time[i * row + like] : pack_time(cost, packs[i], p, part);
+    if (part == last) continue;
+    for (std::size_t i = 0; i < packs.size(); ++i)
+      t.message[i * row + column] = message_time(cost, {t.before[i + 1] - t.before[i]}, p, part);
   }
   return t;
 }

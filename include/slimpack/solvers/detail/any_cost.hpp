@@ -27,6 +27,9 @@ namespace slimpack::detail {
 /// Law       every answer but `priced` is that of the model, to the bit
 class any_cost {
  public:
+  /// Stand-ins (solvers/divide/stand_in_cost.hpp) are means of sharers whose quanta alternate: with one more, they may take less.
+  static constexpr bool times_may_fall = true;
+
   [[nodiscard]] virtual seconds time(const slice& s, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds of_pack(std::span<const slice> pack, pass p, int part) const = 0;
   [[nodiscard]] virtual seconds overhead(pass p, int part) const = 0;

@@ -63,8 +63,9 @@ struct pass_rates {
   [[nodiscard]] seconds exchanged(const slice& s) const noexcept {
     seconds sum{};
     for (const ring_rates& own : rings)
-      sum += {std::max(0.0, std::min(own.key * static_cast<double>(s.end().value),
-                                     own.query * static_cast<double>(s.length.value)) - own.covered * s.pairs())};
+      if (own.query > 0)  // there is a ring
+        sum += {std::max(0.0, std::min(own.key * static_cast<double>(s.end().value),
+                                       own.query * static_cast<double>(s.length.value)) - own.covered * s.pairs())};
     return sum;
   }
 };
