@@ -1,4 +1,5 @@
 #include <slimpack/costs/hooks.hpp>
+#include <slimpack/costs/quadratic.hpp>
 
 #include <gtest/gtest.h>
 
@@ -59,6 +60,19 @@ TEST(CostHooks, HaveThePlainPipelinesAnswersAsDefaults) {
   EXPECT_EQ(like_of(plain{}, 5), 5);
   EXPECT_EQ(weight_time(plain{}, ten, 0), seconds{10});
   EXPECT_EQ(covered_time(plain{}, ten, pass::forward, 0), seconds{0});
+}
+
+// Parts of the closed form are equal; those of a model that inherits from it may not be.
+TEST(CostHooks, TakePartsForEqualWhereAModelSaysSoOfItself) {
+  struct uneven : costs::quadratic {
+    [[nodiscard]] seconds time(const slice& s, pass p, int part) const { return quadratic::time(s, p, part) * (1 + part); }
+  };
+  struct own_word : costs::quadratic {
+    [[nodiscard]] int like(int part) const { return part / 2; }
+  };
+  EXPECT_EQ(like_of(costs::quadratic{}, 5), 0);
+  EXPECT_EQ(like_of(uneven{}, 5), 5);
+  EXPECT_EQ(like_of(own_word{}, 5), 2);
 }
 
 TEST(CostHooks, AreReplacedByMembers) {

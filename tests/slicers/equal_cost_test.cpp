@@ -6,8 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <sstream>
+#include <vector>
 
 namespace slimpack::equal_cost_test {
 namespace {
@@ -73,6 +77,61 @@ TEST(EqualCostSlicer, FindsTheLargestSliceThatFits) {
       if (tried.length > best.length && tried.length <= left.size && cost.time(tried, p, 0) <= budget) best = tried;
     }
     EXPECT_EQ(given, best) << "seed 81";
+  }
+}
+
+/// Times that do not fall, with jumps and flat stretches: the sum of `rises` up to a slice's length.
+struct staircase {
+  std::vector<double> rises;
+  [[nodiscard]] seconds time(const slice& s, pass, int) const {
+    seconds sum{};
+    for (std::int64_t i = 0; i < s.length.value; ++i) sum += {rises[static_cast<std::size_t>(i)]};
+    return sum;
+  }
+};
+/// Asked in the order that suits times which may fall.
+struct asked_from_below : staircase {
+  static constexpr bool times_may_fall = true;
+};
+
+TEST(EqualCostSlicer, FindsTheLargestSliceOfTimesOnNoLine) {
+  testing::generator random(82);
+  for (int i = testing::options{}.cases * tests::cases(1); i > 0; --i) {
+    const sequence s{{0}, {random.between(1, 120)}};
+    asked_from_below cost;
+    for (std::int64_t n = s.length.value; n > 0; --n) cost.rises.push_back(random.once_in(3) ? random.ratio() : random.once_in(9) ? 50 : 0);
+    const tokens quantum{random.between(1, 5)};
+    const pass p = random.once_in(2) ? pass::forward : pass::backward;
+    tokens at{random.between(0, s.length.value) / quantum.value * quantum.value};  // where a slice before may have ended
+    if (p == pass::backward && (at == tokens{} || random.once_in(2))) at = s.length;
+    const seconds budget = cost.time({s.id, {0}, s.length}, p, 0) * random.ratio();
+    const cut_budget left{.time = budget, .size = {random.between(0, 130)}, .quantum = quantum};
+    slice best{s.id, at, {0}};
+    for (std::int64_t cut = 0; cut <= s.length.value + quantum.value; cut += quantum.value) {
+      const tokens border{std::min(cut, s.length.value)};
+      const slice tried = p == pass::forward ? slice{s.id, at, border - at} : slice{s.id, border, at - border};
+      if (tried.length > best.length && tried.length <= left.size && cost.time(tried, p, 0) <= budget) best = tried;
+    }
+    EXPECT_EQ(slicers::equal_cost{}.next(s, at, p, left, static_cast<const staircase&>(cost)), best) << "seed 82, " << i;
+    EXPECT_EQ(slicers::equal_cost{}.next(s, at, p, left, cost), best) << "seed 82, " << i;
+  }
+}
+
+TEST(EqualCostSlicer, EndsWhateverTimesAre) {
+  struct wrong {
+    testing::generator* random;
+    [[nodiscard]] seconds time(const slice&, pass, int) const {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      constexpr double answers[] = {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, -1, 0, 1e-300, 1, 1e300};
+      return {answers[random->between(0, 7)]};
+    }
+  };
+  testing::generator random(83);
+  for (int i = testing::options{}.cases * tests::cases(1); i > 0; --i) {
+    const sequence s{{0}, {random.between(1, 100000)}};
+    const slice given = slicers::equal_cost{}.next(s, {0}, pass::forward, {.time = {random.ratio()}, .size = s.length, .quantum = {1}}, wrong{&random});
+    EXPECT_GE(given.length, tokens{0}) << "seed 83";
+    EXPECT_LE(given.length, s.length) << "seed 83";
   }
 }
 

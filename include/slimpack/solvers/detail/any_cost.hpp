@@ -27,7 +27,8 @@ namespace slimpack::detail {
 /// Law       every answer but `priced` is that of the model, to the bit
 class any_cost {
  public:
-  /// Stand-ins (solvers/divide/stand_in_cost.hpp) are means of sharers whose quanta alternate: with one more, they may take less.
+  /// Against cost_model law 3, stand-ins (solvers/divide/stand_in_cost.hpp) may take less with a quantum more: they are means of
+  /// sharers whose quanta alternate. slicers::equal_cost heeds it.
   static constexpr bool times_may_fall = true;
 
   [[nodiscard]] virtual seconds time(const slice& s, pass p, int part) const = 0;
