@@ -26,7 +26,7 @@ foreach(header IN LISTS moved)
 endforeach()
 file(WRITE ${SCRATCH}.cpp "${source}")
 list(TRANSFORM INCLUDE_DIRS PREPEND -I)
-execute_process(COMMAND ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDE}/compat ${INCLUDE_DIRS} ${SCRATCH}.cpp
+execute_process(COMMAND ${COMPILER} -std=c++20 -fsyntax-only -DSLIMPACK_SEPARATE_COMPILATION -I${INCLUDE}/compat ${INCLUDE_DIRS} ${SCRATCH}.cpp
                 RESULT_VARIABLE status ERROR_VARIABLE diagnostics)
 if(NOT status EQUAL 0)
   message(SEND_ERROR "the old paths do not compile:\n${diagnostics}")

@@ -4,36 +4,37 @@ set(headers ${CMAKE_CURRENT_SOURCE_DIR}/headers)
 
 function(slimpack_add_step name)
   add_test(NAME headers.${name}
-           COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D "INCLUDE_DIRS=${include_dirs}"
+           COMMAND ${CMAKE_COMMAND} -D COMPILER=${CMAKE_CXX_COMPILER} -D NM=${CMAKE_NM} -D "INCLUDE_DIRS=${include_dirs}"
                    -D "FLAGS=${ARGN}" -D SOURCE=${headers}/runs_a_step.cpp
                    -D PROGRAM=${CMAKE_CURRENT_BINARY_DIR}/step_${name}
                    -P ${headers}/runs.cmake)
 endfunction()
 
-# Macros of others do their harm while a file is parsed.
+# Macros of others do their harm while a file is parsed: clang++ does that below, with exceptions, and the step without them.
+find_program(SLIMPACK_CLANG clang++)
 set(every_step -fsyntax-only)
 if(DEFINED ENV{SLIMPACK_FULL})
   set(default_planner -DSLIMPACK_DEFAULT_PLANNER)
   set(every_step ${default_planner})
   slimpack_add_step(logging_after -DSLIMPACK_LOGGING_AFTER ${every_step})
+else()
+  set(declared -DSLIMPACK_SEPARATE_COMPILATION)
+  set(logging -DSLIMPACK_LOGGING_BEFORE)
 endif()
-slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE ${every_step})
+if(DEFINED ENV{SLIMPACK_FULL} OR NOT SLIMPACK_CLANG)
+  slimpack_add_step(logging_before -DSLIMPACK_LOGGING_BEFORE ${every_step})
+endif()
 find_path(GLOG_INCLUDE_DIR glog/logging.h)
 mark_as_advanced(GLOG_INCLUDE_DIR)
 if(GLOG_INCLUDE_DIR)  # without it the stand-in was tried just now
   slimpack_add_step(other_logging_before -DSLIMPACK_LOGGING_BEFORE -DSLIMPACK_STAND_IN ${every_step})
 endif()
-slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_AFTER ${default_planner})
-
-find_program(SLIMPACK_CLANG clang++)
-if(NOT DEFINED ENV{SLIMPACK_FULL})
-  set(declared -DSLIMPACK_SEPARATE_COMPILATION)
-endif()
+slimpack_add_step(no_exceptions -fno-exceptions -DSLIMPACK_LOGGING_BEFORE ${default_planner})
 add_test(NAME headers.clang
          COMMAND ${CMAKE_COMMAND} -D "CLANG=$<$<BOOL:${SLIMPACK_CLANG}>:${SLIMPACK_CLANG}>" -D "INCLUDE_DIRS=${include_dirs}"
                  -D "SOURCES=${headers}/runs_a_step.cpp"
                  -D "EXAMPLES=${PROJECT_SOURCE_DIR}/examples/adopt_tensor.cpp;${PROJECT_SOURCE_DIR}/examples/write_transport.cpp"
-                 -D "FLAGS=${declared}" -P ${headers}/clang.cmake)
+                 -D "FLAGS=${declared}" -D "SOURCE_FLAGS=${logging}" -P ${headers}/clang.cmake)
 set_tests_properties(headers.clang PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: " TIMEOUT 300)
 
 add_test(NAME headers.macros
